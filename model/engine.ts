@@ -1,0 +1,131 @@
+/**
+ * The two interfaces that the policy is used through: an engine that generates and one that trains.
+ *
+ * The embedded engine (onnxruntime in worker threads) keeps them, and remote servers will. Token ids go in
+ * and come out; nobody above this line tokenises for the engine.
+ */
+import type { DrawKey } from './draws.ts';
+
+export interface GenerateRequest {
+  /** The whole context: prompt and response so far. */
+  readonly tokens: Int32Array;
+  /** Most tokens to generate. */
+  readonly maxTokens: number;
+  /** 0 = greedy. */
+  readonly temperature: number;
+  /** Generation ends after the first of these tokens (it is kept in the output). */
+  readonly stopTokens: readonly number[];
+  /** Names the stream of draws; token t of the context takes draw t, so a draw is tied to its place. */
+  readonly draws: readonly DrawKey[];
+  /** Return the top-10 log-probs (and the sampled one) of this many first tokens; 0 = none. */
+  readonly topLogProbs: number;
+}
+
+export interface Generation {
+  readonly tokens: Int32Array;
+  /** Log-prob of each token at temperature 1, as the trainer will see it. */
+  readonly logProbs: Float32Array;
+  /** `stop` = a stop token was made (it is the last of `tokens`). */
+  readonly finish: 'stop' | 'length';
+  /** Per token asked for: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
+  readonly topLogProbs: readonly (readonly number[])[];
+  /** Policy version that made the tokens. */
+  readonly version: number;
+}
+
+/** Weights of a version, as the engine can load them. */
+export interface WeightsRef {
+  readonly version: number;
+  /** Absolute path of a safetensors file. */
+  readonly path: string;
+  /** Refused when the file's digest differs; empty = not checked. */
+  readonly sha256: string;
+}
+
+export interface EngineStats {
+  readonly generatedTokens: number;
+  readonly prefillTokens: number;
+  /** Milliseconds in which at least one row was active. */
+  readonly busyMs: number;
+}
+
+export interface PolicyEngine {
+  /** Longest context (prompt and response) in tokens. */
+  readonly contextMax: number;
+  generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation>;
+  /** Swap weights; waits until no row is active. */
+  load(weights: WeightsRef): Promise<void>;
+  stats(): EngineStats;
+  close(): Promise<void>;
+}
+
+/** One sequence to train on. `mask[t] = 1` where token t is a target (never token 0). */
+export interface TrainSequence {
+  readonly tokens: Int32Array;
+  readonly mask: Uint8Array;
+  /** Per token; read only where mask is 1. */
+  readonly advantages: Float32Array;
+  /** Log-prob of token t when it was sampled; read only where mask is 1. */
+  readonly oldLogProbs: Float32Array;
+}
+
+export type Aggregation = 'token-mean' | 'seq-mean-token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-sum-norm';
+
+export type Loss =
+  /** Mean cross-entropy over the target tokens of the batch. */
+  | { readonly kind: 'sft' }
+  /** Clipped policy gradient with dual clip (et-agent §8.8). */
+  | {
+      readonly kind: 'policy';
+      readonly clipLow: number;
+      readonly clipHigh: number;
+      readonly clipC: number;
+      readonly aggregation: Aggregation;
+    };
+
+export interface TrainBatch {
+  readonly sequences: readonly TrainSequence[];
+  readonly loss: Loss;
+  readonly lr: number;
+}
+
+export interface StepReport {
+  readonly loss: number;
+  readonly gradNorm: number;
+  /** False when the gradient was not finite: weights and optimiser are unchanged. */
+  readonly applied: boolean;
+  /** Mean exact entropy of the policy over target tokens (nats). */
+  readonly entropy: number;
+  /** Policy loss only, else 0: share of clipped tokens, mean(old - new), max |old - new|. */
+  readonly clipFraction: number;
+  readonly kl: number;
+  readonly logProbDiffMax: number;
+  /** Tokens that went through the model, padding left out. */
+  readonly tokens: number;
+  readonly ms: number;
+}
+
+export interface SavedState {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface TrainerEngine {
+  /** One optimiser step over the whole batch (micro-batches inside). */
+  step(batch: TrainBatch): Promise<StepReport>;
+  /** Write weights (and, with `optimiser`, AdamW's state) atomically: temporary name, sync, rename. */
+  save(files: { readonly weights: string; readonly optimiser?: string }): Promise<SavedState>;
+  /** Go back to a saved state; without `optimiser` its state starts from zero. */
+  restore(files: { readonly weights: string; readonly optimiser?: string }): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Text to token ids and back. */
+export interface Tokenizer {
+  readonly vocabSize: number;
+  readonly endToken: number;
+  encode(text: string): Int32Array;
+  decode(tokens: ArrayLike<number>): string;
+  /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */
+  id(token: string): number;
+}

@@ -1,0 +1,23 @@
+/**
+ * A tool: what a policy may call between its tags. `<search>who</search>` calls the tool named `search`.
+ *
+ * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug or a
+ * tool that is not there, and `callTools` turns it into data as well.
+ */
+export interface ToolResult {
+  readonly output: string;
+  readonly ok: boolean;
+}
+
+export interface Tool {
+  /** Its tag. */
+  readonly name: string;
+  /** One sentence for a reader (and a system prompt). */
+  readonly about: string;
+  /** Most calls that may run at once. */
+  readonly concurrencyMax: number;
+  /** The same input gives the same output, so that a result may be cached. */
+  readonly pure: boolean;
+  run(input: string, signal: AbortSignal): Promise<ToolResult>;
+  close(): Promise<void>;
+}
