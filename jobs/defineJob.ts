@@ -1,0 +1,42 @@
+/**
+ * A job: a name, typed settings, and the flow that they wire up. What `millrace run` loads.
+ *
+ * A job file default-exports `defineJob({...})`. `build` is called once per start, also when a run is
+ * resumed: it must wire the same flow from the same settings and seed, and may only append to the log
+ * through the flow.
+ */
+import type { z } from 'zod';
+import type { Clock } from '../streams/clock.ts';
+import type { Flow } from '../streams/flow.ts';
+import type { Log } from '../streams/log.ts';
+
+/** What a job is given. */
+export interface JobContext<Settings> {
+  /** The run's name and its folder (absolute). */
+  readonly run: string;
+  readonly folder: string;
+  readonly seed: number;
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Aborted by the first Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** A line for the person who watches (stderr). */
+  readonly print: (line: string) => void;
+  /** Hand over something to close when the job ends (last first). */
+  own<T extends { close(): Promise<void> }>(resource: T): T;
+}
+
+export interface Job<Schema extends z.ZodType = z.ZodType> {
+  readonly name: string;
+  /** One sentence for `--help`. */
+  readonly about: string;
+  /** Settings with defaults: `--set key=value` overrides one, dotted keys reach inside. */
+  readonly settings: Schema;
+  readonly build: (context: JobContext<z.infer<Schema>>) => Promise<Flow> | Flow;
+}
+
+/** Gives a job its types; the job is returned as it is. */
+export function defineJob<Schema extends z.ZodType>(job: Job<Schema>): Job<Schema> {
+  return job;
+}
