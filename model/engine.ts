@@ -124,7 +124,8 @@ export interface TrainerEngine {
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly endToken: number;
-  encode(text: string): Int32Array;
+  /** With `tags: false` no tag token is made: for text from outside, which must not speak for the policy. */
+  encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
   /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */
   id(token: string): number;

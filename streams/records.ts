@@ -20,6 +20,13 @@ export type Ability = 'math' | 'qa';
  */
 export type Phase = 'explore' | 'practice' | 'evaluate';
 
+/** A practice group's place in its round: group `index` of `of`; the round began at policy `version`. */
+export interface Schedule {
+  readonly index: number;
+  readonly of: number;
+  readonly version: number;
+}
+
 /** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
 export interface Question {
   readonly id: string;
@@ -30,6 +37,8 @@ export interface Question {
   readonly phase: Phase;
   /** Curriculum round, from 1; 0 = before any training. */
   readonly stage: number;
+  /** Set in phase `practice`, null elsewhere. */
+  readonly schedule: Schedule | null;
 }
 
 /** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
