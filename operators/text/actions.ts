@@ -1,0 +1,56 @@
+/**
+ * The actions of a trajectory: everything but its thinking (ET-Agent §1.5). The rewrite of a whole
+ * trajectory thinks anew around these blocks and leaves them as they are.
+ */
+import { nextBlock } from './tags.ts';
+
+/** An action and where reading goes on; `text` null = nothing to emit here. */
+interface Step {
+  readonly text: string | null;
+  readonly next: number;
+}
+
+/**
+ * The non-thinking blocks in order: a tool call with its result (one space between), and an answer that
+ * follows at once; or an answer alone. A call without a result of its own takes the next result anywhere
+ * after it, and what lies between is lost.
+ */
+export function splitActions(text: string): string[] {
+  const actions: string[] = [];
+  let at = nextOpenTag(text, 0);
+  while (at !== null) {
+    const step = at.tag === 'answer' ? answerAt(text, at.start) : callAt(text, at.tag, at.start);
+    if (step.text !== null) actions.push(step.text);
+    at = nextOpenTag(text, step.next);
+  }
+  return actions;
+}
+
+function nextOpenTag(text: string, from: number): { tag: string; start: number } | null {
+  const found = ['search', 'python', 'answer']
+    .map((tag) => ({ tag, start: text.indexOf(`<${tag}>`, from) }))
+    .filter(({ start }) => start >= 0)
+    .sort((a, b) => a.start - b.start);
+  return found[0] ?? null;
+}
+
+function answerAt(text: string, start: number): Step {
+  const block = nextBlock(text, 'answer', start);
+  if (block === null) return { text: null, next: start + 1 };
+  return { text: text.slice(start, block.end), next: block.end };
+}
+
+function callAt(text: string, tag: string, start: number): Step {
+  const call = nextBlock(text, tag, start);
+  if (call === null || text.indexOf('<result>', call.end) < 0) {
+    return { text: null, next: start + 1 };
+  }
+  const result = nextBlock(text, 'result', call.end);
+  if (result === null) return { text: null, next: call.end };
+  const action = `${text.slice(start, call.end)} ${text.slice(result.start, result.end)}`;
+  let next = result.end;
+  while (next < text.length && ' \t\r\n'.includes(text[next]!)) next++;
+  const answer = text.startsWith('<answer>', next) ? nextBlock(text, 'answer', next) : null;
+  if (answer === null) return { text: action, next };
+  return { text: `${action} ${text.slice(answer.start, answer.end)}`, next: answer.end };
+}

@@ -1,0 +1,37 @@
+/**
+ * The final answer of a trajectory, taken from its answer block (ET-Agent §1.7).
+ */
+import { lastBoxed, unwrap } from './boxed.ts';
+import { strip } from './characters.ts';
+import type { Dialect } from './dialect.ts';
+
+/**
+ * The final answer. `rollout` and `selection` take the last answer block and its last box, or the whole block
+ * without one; with no block they look for a box in the whole text (`rollout` then gives '' and `selection`
+ * null where there is none). `reward` takes the first answer block as it is; null without one.
+ */
+export function extractAnswer(text: string, dialect: Dialect): string | null {
+  if (dialect === 'reward') return firstAnswerBlock(text);
+  const inner = lastAnswerBlock(text);
+  if (inner === null || inner === '') return contentOfLastBox(strip(text), dialect);
+  return contentOfLastBox(strip(inner), dialect) || inner;
+}
+
+/** What lies between the first `<answer>` and the next `</answer>`; null when they are missing. */
+export function firstAnswerBlock(text: string): string | null {
+  return /<answer>(.*?)<\/answer>/s.exec(strip(text))?.[1] ?? null;
+}
+
+function lastAnswerBlock(text: string): string | null {
+  const close = text.lastIndexOf('</answer>');
+  if (close < 0) return null;
+  const before = text.slice(0, close);
+  const open = before.lastIndexOf('<answer>');
+  return open < 0 ? null : before.slice(open + '<answer>'.length);
+}
+
+/** `\boxed{…}` loses its command, and `\text{…}` inside it too. */
+function contentOfLastBox(text: string, dialect: Dialect): string | null {
+  const box = lastBoxed(text, dialect);
+  return box === null ? null : unwrap(unwrap(box, '\\boxed{'), '\\text{');
+}

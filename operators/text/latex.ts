@@ -1,0 +1,147 @@
+/**
+ * A normal form of LaTeX answers, so that `\frac12`, `1/2` and `0.5` are one answer (ET-Agent §1.8).
+ *
+ * The steps and their order are those of the published normaliser (after Hendrycks et al., 2021). A text
+ * that it cannot read raises `LatexError`; `isEquivalent` then compares the texts as they are.
+ */
+import { closingBrace } from './boxed.ts';
+import { isSpace, strip } from './characters.ts';
+import type { Dialect } from './dialect.ts';
+
+/** The text has no normal form. */
+export class LatexError extends Error {
+  override readonly name = 'LatexError';
+}
+
+export interface NormalFormOptions {
+  /** Unwrap `\text{…}` instead of cutting units off (what F1 rewards compare). */
+  readonly unwrapText?: boolean;
+}
+
+/**
+ * Normal form of one answer. Dialects differ in how a unit is cut: `rollout` and `reward` cut at
+ * `\text{ ` (with the space), `selection` cuts at any `\text{` and unwraps a box around the whole first.
+ */
+export function latexNormalForm(
+  text: string,
+  dialect: Dialect,
+  options: NormalFormOptions = {},
+): string {
+  let form = dialect === 'selection' ? insideBox(strip(text)) : text;
+  form = withoutSpacing(form);
+  form = options.unwrapText ? unwrapTexts(form) : withoutUnit(form, dialect);
+  form = form.replaceAll('\\%', '').replaceAll(' .', ' 0.').replaceAll('{.', '{0.');
+  if (form === '') return form;
+  if (form.startsWith('.')) form = `0${form}`;
+  form = bracedRoots(rightOfShortEquation(form));
+  form = bracedFractions(form.replaceAll(' ', ''));
+  return fractionOfIntegers(form === '0.5' ? '\\frac{1}{2}' : form);
+}
+
+/** Whether two answers have the same normal form. Two missing answers are equal, one is not. */
+export function isEquivalent(a: string | null, b: string | null, dialect: Dialect): boolean {
+  if (a === null || b === null) return a === b;
+  try {
+    return latexNormalForm(a, dialect) === latexNormalForm(b, dialect);
+  } catch (error) {
+    if (error instanceof LatexError) return a === b;
+    throw error;
+  }
+}
+
+function insideBox(text: string): string {
+  return text.startsWith('\\boxed') && text.endsWith('}') ? [...text].slice(7, -1).join('') : text;
+}
+
+/** Steps 1-7: line breaks, thin spaces, fraction names, sizes, degrees, dollars. */
+function withoutSpacing(text: string): string {
+  return text
+    .replaceAll('\n', '')
+    .replaceAll('\\!', '')
+    .replaceAll('\\\\', '\\')
+    .replaceAll('tfrac', 'frac')
+    .replaceAll('dfrac', 'frac')
+    .replaceAll('\\left', '')
+    .replaceAll('\\right', '')
+    .replaceAll('^{\\circ}', '')
+    .replaceAll('^\\circ', '')
+    .replaceAll('\\$', '');
+}
+
+function withoutUnit(text: string, dialect: Dialect): string {
+  if (dialect === 'selection') {
+    const unit = TEXT_COMMAND.exec(text);
+    return unit === null ? text : text.slice(0, unit.index).replace(/[ \t,;:]+$/, '');
+  }
+  const parts = text.split('\\text{ ');
+  if (parts.length > 2) throw new LatexError(`more than one unit in ${JSON.stringify(text)}`);
+  return parts[0]!;
+}
+const TEXT_COMMAND =
+  /\\text[\t-\r\u{1c}-\u{20}\u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]*\{/u;
+
+/** Every balanced `\text{…}` becomes its content; an unbalanced one stays. Runs of blanks become one. */
+function unwrapTexts(text: string): string {
+  let result = '';
+  let i = 0;
+  while (i < text.length) {
+    const brace = text.startsWith('\\text', i) ? skipSpaces(text, i + '\\text'.length) : -1;
+    const end = brace >= 0 && text[brace] === '{' ? closingBrace(text, brace) : -1;
+    if (end < 0) {
+      result += text[i];
+      i++;
+    } else {
+      result += text.slice(brace + 1, end);
+      i = end + 1;
+    }
+  }
+  return strip(result.replace(/[ \t]+/g, ' '));
+}
+
+function skipSpaces(text: string, from: number): number {
+  let i = from;
+  while (i < text.length && isSpace(text[i]!)) i++;
+  return i;
+}
+
+/** `x=3` says 3: one equals sign with at most two characters before it. */
+function rightOfShortEquation(text: string): string {
+  const sides = text.split('=');
+  return sides.length === 2 && [...sides[0]!].length <= 2 ? sides[1]! : text;
+}
+
+/** `\sqrt3` becomes `\sqrt{3}`. */
+function bracedRoots(text: string): string {
+  const [head, ...pieces] = text.split('\\sqrt');
+  let result = head!;
+  for (const piece of pieces) {
+    if (piece === '') throw new LatexError(`a root of nothing in ${JSON.stringify(text)}`);
+    if (piece.startsWith('{')) result += `\\sqrt${piece}`;
+    else {
+      const [first, ...rest] = piece;
+      result += `\\sqrt{${first}}${rest.join('')}`;
+    }
+  }
+  return result;
+}
+
+/** `\frac12` becomes `\frac{1}{2}`, `\frac1{72}` becomes `\frac{1}{72}`; a cut-off fraction leaves all as it was. */
+function bracedFractions(text: string): string {
+  const [head, ...pieces] = text.split('\\frac');
+  let result = head!;
+  for (const piece of pieces) {
+    if (piece === '') throw new LatexError(`a fraction of nothing in ${JSON.stringify(text)}`);
+    const [a, b, ...rest] = piece;
+    if (a === '{') result += `\\frac${piece}`;
+    else if (b === undefined) return text;
+    else if (b === '{') result += `\\frac{${a}}{${rest.join('')}`;
+    else result += `\\frac{${a}}{${b}}${rest.join('')}`;
+  }
+  return result;
+}
+
+/** `3/4` becomes `\frac{3}{4}` when both sides are whole numbers in their plain writing. */
+function fractionOfIntegers(text: string): string {
+  const match = /^(-?[1-9][0-9]*|0)\/(-?[1-9][0-9]*|0)$/.exec(text);
+  return match === null ? text : `\\frac{${match[1]}}{${match[2]}}`;
+}

@@ -1,0 +1,31 @@
+/**
+ * The reasoning so far, shortened for a summariser: the first step, the last four, and searches with their
+ * results; Python steps go first (ET-Agent §2.5).
+ */
+
+const WHOLE_MAX = 5;
+const LAST_KEPT = 4;
+
+/**
+ * The log pieces, numbered and joined by blank lines; what is left out becomes one `...` a run.
+ * Throws when there is no piece.
+ */
+export function priorReasoning(logs: readonly string[]): string {
+  if (logs.length === 0) throw new Error('no log piece to shorten: call this after the first step');
+  const steps = logs.map((log, index) => `Step ${index + 1}: ${log}`);
+  if (steps.length <= WHOLE_MAX) return steps.join('\n\n').replace(/^\n+|\n+$/g, '');
+  const parts: string[] = [];
+  steps.forEach((step, index) => {
+    if (isKept(steps, index)) parts.push(step);
+    else if (parts.at(-1) !== '...') parts.push('...');
+  });
+  return parts.join('\n\n').replace(/^\n+|\n+$/g, '');
+}
+
+function isKept(steps: readonly string[], index: number): boolean {
+  if (index === 0 || index >= steps.length - LAST_KEPT) return true;
+  const step = steps[index]!;
+  if (step.includes('<search>') && step.includes('</search>')) return true;
+  const isResult = step.includes('<result>') && step.includes('</result>');
+  return isResult && steps[index - 1]!.includes('<search>');
+}

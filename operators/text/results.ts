@@ -1,0 +1,46 @@
+/**
+ * The result blocks of a trajectory: what tools answered, which answers were failures, and the text
+ * without them.
+ */
+import { blocks } from './tags.ts';
+
+/** The content of every closed result block. */
+export function resultBlocks(text: string): string[] {
+  return blocks(text, 'result').map((block) => block.inner);
+}
+
+/** Whether a result tells of a failed call: empty, timed out, failed, or with the word "error" in it. */
+export function isFailedResult(result: string): boolean {
+  return (
+    result === '' ||
+    result.includes('Execution Timeout') ||
+    result.includes('Tool execute failed') ||
+    result.toLowerCase().includes('error')
+  );
+}
+
+/** Number of result blocks that tell of a failed call. */
+export function countFailedResults(text: string): number {
+  return resultBlocks(text).filter(isFailedResult).length;
+}
+
+/** The text without its closed result blocks. */
+export function withoutResults(text: string): string {
+  let kept = '';
+  let from = 0;
+  for (const block of blocks(text, 'result')) {
+    kept += text.slice(from, block.start);
+    from = block.end;
+  }
+  return kept + text.slice(from);
+}
+
+/**
+ * What the policy wrote itself, for counting its length: no result blocks, nothing after an unclosed one,
+ * and no stray result tags.
+ */
+export function thinkingText(text: string): string {
+  return withoutResults(text)
+    .replace(/<result>.*$/s, '')
+    .replace(/<\/?(?:result|information)>/g, '');
+}

@@ -1,0 +1,50 @@
+/**
+ * Tag pairs in a trajectory: `<search>query</search>`, `<python>…</python>`, `<result>…</result>`, …
+ *
+ * Everything here reads left to right and greedily, without nesting: the first open tag takes the first
+ * close tag after it.
+ */
+
+/** What lies between a tag pair, and where the pair lies in the text (`end` is exclusive). */
+export interface Block {
+  readonly inner: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The first pair of `tag` at or after `from`; null when there is none. */
+export function nextBlock(text: string, tag: string, from = 0): Block | null {
+  const open = `<${tag}>`;
+  const close = `</${tag}>`;
+  const start = text.indexOf(open, from);
+  if (start < 0) return null;
+  const closeAt = text.indexOf(close, start + open.length);
+  if (closeAt < 0) return null;
+  return { inner: text.slice(start + open.length, closeAt), start, end: closeAt + close.length };
+}
+
+/** Every pair of `tag`, in order. */
+export function blocks(text: string, tag: string): Block[] {
+  const found: Block[] = [];
+  let block = nextBlock(text, tag);
+  while (block !== null) {
+    found.push(block);
+    block = nextBlock(text, tag, block.end);
+  }
+  return found;
+}
+
+/** Number of pairs of `tag`. */
+export function countPairs(text: string, tag: string): number {
+  return blocks(text, tag).length;
+}
+
+/** Number of finished tool calls: pairs of any of the tools' tags. */
+export function countToolCalls(text: string, tools: readonly string[] = ['search', 'python']): number {
+  return tools.reduce((total, tool) => total + countPairs(text, tool), 0);
+}
+
+/** Number of places where `part` occurs, not overlapping. */
+export function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1;
+}

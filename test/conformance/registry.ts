@@ -1,0 +1,9 @@
+/**
+ * All subjects. One file a family; a subject may be asynchronous (a model, say).
+ */
+import type { Subjects } from './subject.ts';
+import { textSubjects } from './subjects/text.ts';
+
+export const subjects: Subjects = {
+  ...textSubjects,
+};

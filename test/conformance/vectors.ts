@@ -1,0 +1,45 @@
+/**
+ * Vector files: inputs and the values that the published implementation returned for them.
+ *
+ * `{subject, about, mode, tolerance, cases: [{id, args, expect}]}`. Not-finite numbers are the strings
+ * "Infinity", "-Infinity" and "NaN"; `{"throws": true}` = an error was raised; null = nothing came back.
+ */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface VectorCase {
+  readonly id: string;
+  readonly args: unknown;
+  readonly expect: unknown;
+}
+
+export interface VectorFile {
+  readonly subject: string;
+  readonly about: string;
+  readonly tolerance: number;
+  readonly cases: readonly VectorCase[];
+  /** Extra data of some subjects (model weights, say). */
+  readonly models?: unknown;
+}
+
+/** The JSON files that the given files and folders name, folders in order of name. */
+export async function listVectorFiles(paths: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for (const path of paths) {
+    if ((await stat(path)).isFile()) files.push(path);
+    else {
+      const names = (await readdir(path)).filter((name) => name.endsWith('.json'));
+      files.push(...names.sort().map((name) => join(path, name)));
+    }
+  }
+  return files;
+}
+
+/** One vector file; throws with its name when it is not one. */
+export async function readVectorFile(path: string): Promise<VectorFile> {
+  const file = JSON.parse(await readFile(path, 'utf8')) as VectorFile;
+  if (typeof file.subject !== 'string' || !Array.isArray(file.cases)) {
+    throw new Error(`${path} is no vector file: it needs "subject" and "cases"`);
+  }
+  return file;
+}
