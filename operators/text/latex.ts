@@ -80,20 +80,19 @@ function withoutUnit(text: string, dialect: Dialect): string {
 const TEXT_COMMAND =
   /\\text[\t-\r\u{1c}-\u{20}\u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]*\{/u;
 
-/** Every balanced `\text{…}` becomes its content; an unbalanced one stays. Runs of blanks become one. */
+/** Every `\text{…}` becomes its content; from an unclosed one on the text stays. Runs of blanks become one. */
 function unwrapTexts(text: string): string {
   let result = '';
   let i = 0;
   while (i < text.length) {
     const brace = text.startsWith('\\text', i) ? skipSpaces(text, i + '\\text'.length) : -1;
-    const end = brace >= 0 && text[brace] === '{' ? closingBrace(text, brace) : -1;
-    if (end < 0) {
-      result += text[i];
-      i++;
-    } else {
-      result += text.slice(brace + 1, end);
-      i = end + 1;
+    if (brace < 0 || text[brace] !== '{') {
+      result += text[i++];
+      continue;
     }
+    const end = closingBrace(text, brace);
+    result += end < 0 ? text.slice(i) : text.slice(brace + 1, end);
+    i = end < 0 ? text.length : end + 1;
   }
   return strip(result.replace(/[ \t]+/g, ' '));
 }

@@ -1,18 +1,17 @@
 /**
  * Repairs that make supervised data out of nearly well-formed trajectories (ET-Agent §5).
  */
-import { nextBlock } from './tags.ts';
-
 const BLANKS = ' \n';
 
 /**
  * Puts the thinking tags around an inserted hint right: superfluous `<think>` tags before the hint go, and
- * a hint that follows a result directly gets one.
+ * a hint that follows a result directly gets one. A text without thinking before the hint stays as it is.
  */
 export function repairHintPosition(text: string, hint: string): string {
-  const repaired = withoutSuperfluousThink(text, text.indexOf(hint));
+  const found = text.indexOf(hint);
+  if (found < 0 || !text.slice(0, found).includes('<think>')) return text;
+  const repaired = withoutSuperfluousThink(text, found);
   const hintAt = repaired.indexOf(hint);
-  if (hintAt < 0) return text;
   const end = endWithoutBlanks(repaired, hintAt);
   if (!repaired.slice(0, end).endsWith('</result>')) return repaired;
   return `${repaired.slice(0, end)}<think>${repaired.slice(end)}`;
@@ -20,8 +19,7 @@ export function repairHintPosition(text: string, hint: string): string {
 
 /** Deletes the run of `<think>` tags nearest before `hintAt`, unless the nearest one follows a result. */
 function withoutSuperfluousThink(text: string, hintAt: number): string {
-  const last = hintAt < 0 ? -1 : text.slice(0, hintAt).lastIndexOf('<think>');
-  if (last < 0) return text;
+  const last = text.slice(0, hintAt).lastIndexOf('<think>');
   let start = last;
   let before = text.slice(0, endWithoutBlanks(text, start));
   if (before.endsWith('</result>')) return text;
@@ -46,17 +44,26 @@ function endWithoutBlanks(text: string, end: number): number {
 export function tagSolution(text: string, tool: string): string | null {
   const answered = withAnswerBlock(text);
   if (answered === null) return null;
-  const opened = answered.startsWith('<think>') ? answered : `<think>${answered}`;
+  const opened = stripStart(answered).startsWith('<think>') ? answered : `<think>${answered}`;
   const closed = closeThinkingBefore(closeThinkingBefore(opened, '<answer>'), `<${tool}>`);
-  return openThinkingAfterResults(closed).replace(/<think>[ \n]*<\/think>/g, '');
+  return withoutEmptyThinking(openThinkingAfterResults(closed));
+}
+
+/** Deletes empty thinking, and what becomes empty by that. */
+function withoutEmptyThinking(text: string): string {
+  let shorter = text;
+  while (shorter.includes('<think></think>')) shorter = shorter.replaceAll('<think></think>', '');
+  return shorter;
 }
 
 function withAnswerBlock(text: string): string | null {
-  const trimmed = text.slice(0, endWithoutBlanks(text, text.length));
-  const closed = trimmed.endsWith('</answer>') ? trimmed : `${trimmed}</answer>`;
-  if (nextBlock(closed, 'answer') !== null) return closed;
+  const closed = text.includes('</answer>')
+    ? text
+    : `${text.slice(0, endWithoutBlanks(text, text.length))}</answer>`;
+  if (closed.includes('<answer>')) return closed;
   const box = closed.lastIndexOf('\\boxed');
-  const lineStart = closed.lastIndexOf('\n', box < 0 ? closed.length : box);
+  const from = box >= 0 ? box : endWithoutBlanks(closed, closed.lastIndexOf('</answer>'));
+  const lineStart = closed.slice(0, from).lastIndexOf('\n');
   if (lineStart < 0) return null;
   return `${closed.slice(0, lineStart + 1)}<answer>${closed.slice(lineStart + 1)}`;
 }

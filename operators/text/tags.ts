@@ -40,7 +40,10 @@ export function countPairs(text: string, tag: string): number {
 }
 
 /** Number of finished tool calls: pairs of any of the tools' tags. */
-export function countToolCalls(text: string, tools: readonly string[] = ['search', 'python']): number {
+export function countToolCalls(
+  text: string,
+  tools: readonly string[] = ['search', 'python'],
+): number {
   return tools.reduce((total, tool) => total + countPairs(text, tool), 0);
 }
 

@@ -21,7 +21,8 @@ export function compare(got: unknown, want: unknown, tolerance: number): Compari
     }
     const a = ArrayBuffer.isView(left) ? Array.from(left as Float64Array) : left;
     if (Array.isArray(a) && Array.isArray(expected)) {
-      if (a.length !== expected.length) return mismatch(`${path}.length`, a.length, expected.length);
+      if (a.length !== expected.length)
+        return mismatch(`${path}.length`, a.length, expected.length);
       return firstOf(a.map((item, i) => () => visit(item, expected[i], `${path}[${i}]`)));
     }
     if (isRecord(a) && isRecord(expected)) {

@@ -11,11 +11,7 @@ import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts'
 import { evaluationF1, rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import { priorReasoning } from '../../../operators/text/priorReasoning.ts';
 import { repairHintPosition, tagSolution } from '../../../operators/text/repair.ts';
-import {
-  countFailedResults,
-  resultBlocks,
-  thinkingText,
-} from '../../../operators/text/results.ts';
+import { countFailedResults, resultBlocks, thinkingText } from '../../../operators/text/results.ts';
 import { searchKey } from '../../../operators/text/searchKey.ts';
 import { numberedSteps, splitLogs } from '../../../operators/text/steps.ts';
 import { countPairs } from '../../../operators/text/tags.ts';
