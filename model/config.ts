@@ -1,0 +1,106 @@
+/**
+ * The shape of a decoder policy: its configuration, its parameters by name, and keyed-random first weights.
+ *
+ * Names and [out, in] layout are those of Hugging Face Qwen2 and Llama checkpoints.
+ */
+import { draws } from './draws.ts';
+
+export interface DecoderConfig {
+  readonly architecture: 'qwen2' | 'llama';
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly intermediateSize: number;
+  /** hiddenSize / heads when left out. */
+  readonly headDim?: number;
+  readonly ropeTheta: number;
+  readonly rmsEps: number;
+  /** Biases on the q, k and v projections. */
+  readonly attentionBias: boolean;
+  /** The head shares the embedding's weights. */
+  readonly tiedEmbeddings: boolean;
+}
+
+/** A named float32 tensor, row major. */
+export interface Tensor {
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+export type Tensors = ReadonlyMap<string, Tensor>;
+
+export function headDim(config: DecoderConfig): number {
+  return config.headDim ?? config.hiddenSize / config.heads;
+}
+
+/** Every parameter with its shape, in the order of a checkpoint. Throws when the sizes do not fit together. */
+export function parameterShapes(config: DecoderConfig): ReadonlyMap<string, readonly number[]> {
+  check(config);
+  const { hiddenSize, intermediateSize, vocabSize } = config;
+  const width = headDim(config);
+  const shapes = new Map<string, readonly number[]>();
+  shapes.set('model.embed_tokens.weight', [vocabSize, hiddenSize]);
+  for (let layer = 0; layer < config.layers; layer++) {
+    const name = `model.layers.${layer}`;
+    shapes.set(`${name}.input_layernorm.weight`, [hiddenSize]);
+    for (const [which, heads] of [
+      ['q', config.heads],
+      ['k', config.kvHeads],
+      ['v', config.kvHeads],
+    ] as const) {
+      shapes.set(`${name}.self_attn.${which}_proj.weight`, [heads * width, hiddenSize]);
+      if (config.attentionBias) shapes.set(`${name}.self_attn.${which}_proj.bias`, [heads * width]);
+    }
+    shapes.set(`${name}.self_attn.o_proj.weight`, [hiddenSize, config.heads * width]);
+    shapes.set(`${name}.post_attention_layernorm.weight`, [hiddenSize]);
+    shapes.set(`${name}.mlp.gate_proj.weight`, [intermediateSize, hiddenSize]);
+    shapes.set(`${name}.mlp.up_proj.weight`, [intermediateSize, hiddenSize]);
+    shapes.set(`${name}.mlp.down_proj.weight`, [hiddenSize, intermediateSize]);
+  }
+  shapes.set('model.norm.weight', [hiddenSize]);
+  if (!config.tiedEmbeddings) shapes.set('lm_head.weight', [vocabSize, hiddenSize]);
+  return shapes;
+}
+
+function check(config: DecoderConfig): void {
+  if (config.heads % config.kvHeads !== 0)
+    throw new Error(`heads (${config.heads}) must be a multiple of kvHeads (${config.kvHeads})`);
+  const width = headDim(config);
+  if (!Number.isInteger(width) || width % 2 !== 0)
+    throw new Error(`the width of a head must be an even whole number, not ${width}: set headDim`);
+}
+
+/**
+ * First weights: norms 1, biases 0, matrices normal with standard deviation 0.02, those that write into the
+ * residual stream (o_proj, down_proj) divided by sqrt(2 * layers) as in GPT-2. The same seed gives the same weights.
+ */
+export function initialise(config: DecoderConfig, seed: number): Tensors {
+  const residual = 1 / Math.sqrt(2 * config.layers);
+  const tensors = new Map<string, Tensor>();
+  for (const [name, shape] of parameterShapes(config)) {
+    const count = shape.reduce((product, size) => product * size, 1);
+    const scale = /(o_proj|down_proj)\.weight$/.test(name) ? 0.02 * residual : 0.02;
+    const data = name.endsWith('norm.weight')
+      ? new Float32Array(count).fill(1)
+      : name.endsWith('.bias')
+        ? new Float32Array(count)
+        : normals(count, scale, seed, name);
+    tensors.set(name, { shape, data });
+  }
+  return tensors;
+}
+
+/** Box-Muller over the stream that the seed and the tensor's name key. */
+function normals(count: number, scale: number, seed: number, name: string): Float32Array {
+  const stream = draws('initialise', seed, name);
+  const data = new Float32Array(count);
+  for (let i = 0; i < count; i += 2) {
+    const radius = scale * Math.sqrt(-2 * Math.log(1 - stream.uniform(i)));
+    const angle = 2 * Math.PI * stream.uniform(i + 1);
+    data[i] = radius * Math.cos(angle);
+    if (i + 1 < count) data[i + 1] = radius * Math.sin(angle);
+  }
+  return data;
+}

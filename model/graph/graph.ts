@@ -1,0 +1,188 @@
+/**
+ * The graph builder: nodes are added in order, every value knows its element type and symbolic shape.
+ *
+ * A node added by `derive` carries its vector-Jacobian product, so that `gradients` can go back through it;
+ * a node added by `node` alone is a constant to differentiation. Shapes hold numbers and names; a name must be
+ * a dimension of some input, which is where `reshape` and friends read it when the graph runs.
+ */
+import {
+  type Attribute,
+  type Dim,
+  type ElementType,
+  type Initialiser,
+  type OnnxNode,
+  onnxModel,
+  type Shape,
+  type TensorType,
+} from './onnx.ts';
+
+/** A tensor in a graph. */
+export interface Value extends TensorType {
+  readonly graph: Graph;
+}
+
+/** The gradient of the loss for each input of a node, given that for its output; null = none. */
+export type Pullback = (gradient: Value) => readonly (Value | null)[];
+
+export interface Derivation {
+  readonly output: Value;
+  readonly inputs: readonly Value[];
+  readonly pullback: Pullback;
+}
+
+/** An input that may be left out is passed as null. */
+export interface NodeOptions {
+  readonly type?: ElementType;
+  readonly domain?: string;
+  readonly attributes?: Readonly<Record<string, Attribute>>;
+}
+
+export type Float = 'float32' | 'float64';
+
+export class Graph {
+  /** Element type of the real numbers in this graph. */
+  readonly float: Float;
+  readonly derivations: Derivation[] = [];
+  readonly #inputs: Value[] = [];
+  readonly #outputs: TensorType[] = [];
+  readonly #initialisers: Initialiser[] = [];
+  readonly #nodes: OnnxNode[] = [];
+  /** Values that depend on the inputs' sizes or on numbers only, by what they are: made once. */
+  readonly #shared = new Map<string, Value>();
+  #count = 0;
+
+  constructor(float: Float = 'float32') {
+    this.float = float;
+  }
+
+  /** A tensor that is fed at every run. Its named dimensions may be used in later shapes. */
+  input(name: string, type: ElementType, shape: Shape): Value {
+    const value = { graph: this, name, type, shape };
+    this.#inputs.push(value);
+    return value;
+  }
+
+  /** A tensor that is fixed when the session is made; its data in the file or in external data. */
+  initialiser(name: string, type: ElementType, shape: Shape, data: Initialiser['data']): Value {
+    this.#initialisers.push({ name, type, shape, data });
+    return { graph: this, name, type, shape };
+  }
+
+  /** A fixed vector of whole numbers (an axis list, say). */
+  integers(values: readonly number[]): Value {
+    return this.share(`int64:${values.join(',')}`, (name) => {
+      const data = new BigInt64Array(values.map(BigInt));
+      return this.initialiser(name, 'int64', [values.length], new Uint8Array(data.buffer));
+    });
+  }
+
+  /** A fixed real number (rank 0). */
+  scalar(value: number): Value {
+    return this.reals([value], []);
+  }
+
+  /** Fixed real numbers. */
+  reals(values: readonly number[], shape: Shape = [values.length]): Value {
+    return this.share(`real:${shape.join(',')}:${values.join(',')}`, (name) => {
+      const data = this.float === 'float32' ? new Float32Array(values) : new Float64Array(values);
+      return this.initialiser(name, this.float, shape, new Uint8Array(data.buffer));
+    });
+  }
+
+  /** A shape as a run-time vector; names are read off the inputs. */
+  sizes(shape: Shape): Value {
+    if (shape.every((dim) => typeof dim === 'number')) return this.integers(shape as number[]);
+    return this.share(`sizes:${shape.join(',')}`, () =>
+      this.node(
+        'Concat',
+        shape.map((dim) => (typeof dim === 'number' ? this.integers([dim]) : this.size(dim))),
+        [shape.length],
+        { type: 'int64', attributes: { axis: 0 } },
+      ),
+    );
+  }
+
+  /** Whether some input has this named dimension. */
+  knows(dim: string): boolean {
+    return this.#inputs.some((input) => input.shape.includes(dim));
+  }
+
+  /** The size of a named dimension, as a vector of one. */
+  size(dim: string): Value {
+    const source = this.#inputs.find((input) => input.shape.includes(dim));
+    if (source === undefined)
+      throw new Error(`no input has a dimension '${dim}': name one that has`);
+    const start = source.shape.indexOf(dim);
+    return this.share(`size:${dim}`, () =>
+      this.node('Shape', [source], [1], { type: 'int64', attributes: { start, end: start + 1 } }),
+    );
+  }
+
+  /** What `make` builds, once per `key`. It must not depend on anything that `key` does not name. */
+  share(key: string, make: (name: string) => Value): Value {
+    const known = this.#shared.get(key);
+    if (known !== undefined) return known;
+    const value = make(this.#fresh());
+    this.#shared.set(key, value);
+    return value;
+  }
+
+  /** Add a node with one output. Its element type is that of its first input unless said. */
+  node(op: string, inputs: readonly (Value | null)[], shape: Shape, options?: NodeOptions): Value {
+    return this.nodes(op, inputs, [shape], options)[0] as Value;
+  }
+
+  /** Add a node with several outputs of one element type. */
+  nodes(
+    op: string,
+    inputs: readonly (Value | null)[],
+    shapes: readonly Shape[],
+    options: NodeOptions = {},
+  ): readonly Value[] {
+    const type = options.type ?? inputs[0]?.type ?? this.float;
+    const outputs = shapes.map((shape) => ({ graph: this, name: this.#fresh(), type, shape }));
+    this.#nodes.push({
+      op,
+      domain: options.domain ?? '',
+      inputs: inputs.map((input) => input?.name ?? ''),
+      outputs: outputs.map((output) => output.name),
+      attributes: options.attributes ?? {},
+    });
+    return outputs;
+  }
+
+  /** State how gradients pass through `output`, which was computed from `inputs`. Returns `output`. */
+  derive(output: Value, inputs: readonly Value[], pullback: Pullback): Value {
+    this.derivations.push({ output, inputs, pullback });
+    return output;
+  }
+
+  /** Return `value` from every run under `name`. */
+  output(name: string, value: Value): void {
+    this.#nodes.push({
+      op: 'Identity',
+      domain: '',
+      inputs: [value.name],
+      outputs: [name],
+      attributes: {},
+    });
+    this.#outputs.push({ name, type: value.type, shape: value.shape });
+  }
+
+  /** The bytes of the ONNX model. */
+  model(): Uint8Array {
+    return onnxModel({
+      inputs: this.#inputs,
+      outputs: this.#outputs,
+      initialisers: this.#initialisers,
+      nodes: this.#nodes,
+    });
+  }
+
+  #fresh(): string {
+    this.#count++;
+    return `v${this.#count}`;
+  }
+}
+
+export type { Dim, ElementType, Shape };

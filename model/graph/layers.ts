@@ -1,0 +1,167 @@
+/**
+ * Differentiable layers of a decoder, each with a gradient written by hand where that is cheaper than the
+ * gradients of its parts. Weights are [out, in], as in Hugging Face files.
+ */
+import type { Dim, Value } from './graph.ts';
+import { flip, matmul, multiply, reduceSum, sumTo } from './ops.ts';
+
+/** x [N, in] times weight [out, in] transposed, plus bias [out]. */
+export function linear(x: Value, weight: Value, bias: Value | null): Value {
+  const { graph } = x;
+  const gemm = (inputs: readonly (Value | null)[], transA: number, transB: number, shape: Dim[]) =>
+    graph.node('Gemm', inputs, shape, { attributes: { transA, transB } });
+  const [rows, width, out] = [x.shape[0] as Dim, x.shape[1] as Dim, weight.shape[0] as Dim];
+  const inputs = bias === null ? [x, weight] : [x, weight, bias];
+  return graph.derive(gemm(inputs, 0, 1, [rows, out]), inputs, (g) => [
+    gemm([g, weight], 0, 0, [rows, width]),
+    gemm([g, x], 1, 0, [out, width]),
+    ...(bias === null ? [] : [reduceSum(g, [0], false)]),
+  ]);
+}
+
+/** x / sqrt(mean(x^2) + epsilon) * weight, over the last axis. */
+export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
+  const { graph } = x;
+  const axis = x.shape.length - 1;
+  const mean = (value: Value) =>
+    graph.node('ReduceMean', [value, graph.integers([axis])], [...x.shape.slice(0, -1), 1]);
+  const meanSquare = mean(multiply(x, x));
+  const shifted = graph.node('Add', [meanSquare, graph.scalar(epsilon)], meanSquare.shape);
+  const root = graph.node('Sqrt', [shifted], shifted.shape);
+  const unit = graph.node('Div', [x, root], x.shape);
+  const scaled = graph.node('Mul', [unit, weight], x.shape);
+  return graph.derive(scaled, [x, weight], (g) => {
+    const inner = graph.node('Mul', [g, weight], g.shape);
+    const along = graph.node('Mul', [unit, mean(multiply(inner, unit))], x.shape);
+    const across = graph.node('Sub', [inner, along], x.shape);
+    return [graph.node('Div', [across, root], x.shape), sumTo(multiply(g, unit), weight.shape)];
+  });
+}
+
+/** silu(gate) * up, with silu(x) = x * sigmoid(x). */
+export function swiglu(gate: Value, up: Value): Value {
+  const { graph, shape } = gate;
+  const sigmoid = graph.node('Sigmoid', [gate], shape);
+  const silu = graph.node('Mul', [gate, sigmoid], shape);
+  const product = graph.node('Mul', [silu, up], shape);
+  return graph.derive(product, [gate, up], (g) => {
+    // silu' = sigmoid * (1 + gate - silu) = sigmoid + silu * (1 - sigmoid)
+    const slope = graph.node(
+      'Sub',
+      [graph.node('Add', [sigmoid, silu], shape), graph.node('Mul', [silu, sigmoid], shape)],
+      shape,
+    );
+    const gated = graph.node('Mul', [g, up], shape);
+    return [graph.node('Mul', [gated, slope], shape), graph.node('Mul', [g, silu], shape)];
+  });
+}
+
+/** Rotary position: turn the pairs (x[i], x[i + half]) of the last axis by angles given as cosines and sines. */
+export function rotate(x: Value, cosines: Value, sines: Value): Value {
+  return x.graph.derive(turn(x, cosines, sines, 1), [x], (g) => [turn(g, cosines, sines, -1)]);
+}
+
+function turn(x: Value, cosines: Value, sines: Value, direction: 1 | -1): Value {
+  const { graph } = x;
+  const half = [...x.shape.slice(0, -1), Number(x.shape.at(-1)) / 2];
+  const split = { attributes: { axis: -1, num_outputs: 2 } };
+  const [a, b] = graph.nodes('Split', [x], [half, half], split) as [Value, Value];
+  const [minus, plus] = direction === 1 ? ['Sub', 'Add'] : ['Add', 'Sub'];
+  const combine = (op: string, left: Value, right: Value) =>
+    graph.node(
+      op,
+      [graph.node('Mul', [left, cosines], half), graph.node('Mul', [right, sines], half)],
+      half,
+    );
+  const turned = [combine(minus as string, a, b), combine(plus as string, b, a)];
+  return graph.node('Concat', turned, x.shape, { attributes: { axis: -1 } });
+}
+
+/**
+ * Scaled dot-product attention: softmax(scale * queries keys^T + mask) values.
+ * queries [..., Q, d], keys and values [..., K, d], mask broadcasts to [..., Q, K].
+ */
+export function attention(queries: Value, keys: Value, values: Value, mask: Value): Value {
+  const { graph } = queries;
+  const scale = graph.scalar(1 / Math.sqrt(Number(queries.shape.at(-1))));
+  const scores = matmul(multiply(queries, scale), flip(keys));
+  const masked = graph.node('Add', [scores, mask], scores.shape);
+  const shares = graph.node('Softmax', [masked], scores.shape, { attributes: { axis: -1 } });
+  const mixed = graph.node('MatMul', [shares, values], queries.shape);
+  return graph.derive(mixed, [queries, keys, values], (g) => {
+    // rows of (dShares . shares) sum to rows of (g . mixed), which are shorter
+    const rowSum = reduceSum(multiply(g, mixed), [queries.shape.length - 1], true);
+    const centred = graph.node('Sub', [matmul(g, flip(values)), rowSum], shares.shape);
+    const dScores = multiply(shares, centred);
+    return [
+      multiply(matmul(dScores, keys), scale),
+      multiply(matmul(flip(dScores), queries), scale),
+      matmul(flip(shares), g),
+    ];
+  });
+}
+
+/** Rows of `table` [V, D] by `ids` (whole numbers [N], repeats allowed): [N, D]. */
+export function embed(table: Value, ids: Value): Value {
+  const { graph } = table;
+  const width = table.shape[1] as Dim;
+  const shape = [ids.shape[0] as Dim, width];
+  return graph.derive(graph.node('Gather', [table, ids], shape), [table], (g) => {
+    // ScatterElements, for ScatterND adds in a race when an id comes twice
+    const column = graph.node('Unsqueeze', [ids, graph.integers([1])], [shape[0] as Dim, 1]);
+    const size = graph.node('Shape', [g], [2], { type: 'int64' });
+    const indices = graph.node('Expand', [column, size], shape);
+    const inputs = [zeros(table), indices, g];
+    const attributes = { axis: 0, reduction: 'add' };
+    return [graph.node('ScatterElements', inputs, table.shape, { attributes })];
+  });
+}
+
+/** Rows of x [N, D] by `rows` (whole numbers [M], no repeats): [M, D]. */
+export function pickRows(x: Value, rows: Value): Value {
+  const { graph } = x;
+  const [count, width] = [rows.shape[0] as Dim, x.shape[1] as Dim];
+  return graph.derive(graph.node('Gather', [x, rows], [count, width]), [x], (g) => {
+    const column = graph.node('Unsqueeze', [rows, graph.integers([1])], [count, 1]);
+    const places = graph.node('Cast', [column], [count, 1], {
+      type: 'int64',
+      attributes: { to: 7 },
+    });
+    return [graph.node('ScatterND', [zeros(x), places, g], x.shape)];
+  });
+}
+
+/** Zeros of x's shape. */
+function zeros(x: Value): Value {
+  const { graph } = x;
+  const size = graph.node('Shape', [x], [x.shape.length], { type: 'int64' });
+  return graph.node('Expand', [graph.scalar(0), size], x.shape);
+}
+
+/**
+ * What the model says of the tokens that came: log-prob [M] of `targets` (whole numbers [M]) under
+ * softmax(logits [M, V]), and the entropy [M] of that softmax in nats. Only the log-prob is differentiable.
+ */
+export function judgeTokens(
+  logits: Value,
+  targets: Value,
+): { readonly logProbs: Value; readonly entropies: Value } {
+  const { graph, shape } = logits;
+  const rows = shape[0] as Dim;
+  const column = (x: Value) => graph.node('Unsqueeze', [x, graph.integers([1])], [rows, 1]);
+  const all = graph.node('LogSoftmax', [logits], shape, { attributes: { axis: -1 } });
+  const picked = graph.node('GatherElements', [all, column(targets)], [rows, 1], {
+    attributes: { axis: 1 },
+  });
+  const logProbs = graph.node('Squeeze', [picked, graph.integers([1])], [rows]);
+  const shares = graph.node('Exp', [all], shape);
+  const surprise = reduceSum(graph.node('Mul', [shares, all], shape), [1], false);
+  graph.derive(logProbs, [logits], (g) => {
+    const spread = graph.node('Mul', [shares, graph.node('Neg', [column(g)], [rows, 1])], shape);
+    const attributes = { axis: 1, reduction: 'add' };
+    return [
+      graph.node('ScatterElements', [spread, column(targets), column(g)], shape, { attributes }),
+    ];
+  });
+  return { logProbs, entropies: graph.node('Neg', [surprise], [rows]) };
+}
