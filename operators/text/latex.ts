@@ -70,23 +70,23 @@ function withoutSpacing(text: string): string {
 
 function withoutUnit(text: string, dialect: Dialect): string {
   if (dialect === 'selection') {
-    const unit = TEXT_COMMAND.exec(text);
-    return unit === null ? text : text.slice(0, unit.index).replace(/[ \t,;:]+$/, '');
+    for (let at = text.indexOf('\\text'); at >= 0; at = text.indexOf('\\text', at + 1)) {
+      if (braceOfText(text, at) >= 0) return text.slice(0, at).replace(/[ \t,;:]+$/, '');
+    }
+    return text;
   }
   const parts = text.split('\\text{ ');
   if (parts.length > 2) throw new LatexError(`more than one unit in ${JSON.stringify(text)}`);
   return parts[0]!;
 }
-const TEXT_COMMAND =
-  /\\text[\t-\r\u{1c}-\u{20}\u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]*\{/u;
 
 /** Every `\text{…}` becomes its content; from an unclosed one on the text stays. Runs of blanks become one. */
 function unwrapTexts(text: string): string {
   let result = '';
   let i = 0;
   while (i < text.length) {
-    const brace = text.startsWith('\\text', i) ? skipSpaces(text, i + '\\text'.length) : -1;
-    if (brace < 0 || text[brace] !== '{') {
+    const brace = braceOfText(text, i);
+    if (brace < 0) {
       result += text[i++];
       continue;
     }
@@ -97,10 +97,12 @@ function unwrapTexts(text: string): string {
   return strip(result.replace(/[ \t]+/g, ' '));
 }
 
-function skipSpaces(text: string, from: number): number {
-  let i = from;
+/** The brace of a `\text {` that begins at `at`, white space allowed before it; -1 when none does. */
+function braceOfText(text: string, at: number): number {
+  if (!text.startsWith('\\text', at)) return -1;
+  let i = at + '\\text'.length;
   while (i < text.length && isSpace(text[i]!)) i++;
-  return i;
+  return text[i] === '{' ? i : -1;
 }
 
 /** `x=3` says 3: one equals sign with at most two characters before it. */

@@ -1,6 +1,8 @@
 /**
  * Repairs that make supervised data out of nearly well-formed trajectories (ET-Agent §5).
  */
+import { stripStart } from './characters.ts';
+
 const BLANKS = ' \n';
 
 /**
