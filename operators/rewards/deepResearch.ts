@@ -1,0 +1,72 @@
+/**
+ * The outcome reward of ARPO's deep search (§3.2): -1 for a fault of format, otherwise the word F1 of the
+ * boxed answer, and 0.1 on top of a right answer that used both tools.
+ */
+import { firstAnswerBlock } from '../text/answer.ts';
+import { lastBoxed } from '../text/boxed.ts';
+import { type FormatFault, formatFault } from '../text/format.ts';
+import { plainWords, wordF1 } from '../text/overlap.ts';
+import type { RewardFunction } from './reward.ts';
+
+const BOTH_TOOLS_BONUS = 0.1;
+
+/** What one response got and why. */
+export interface OutcomeVerdict {
+  readonly score: number;
+  readonly f1: number;
+  readonly answer: string;
+  readonly reason: FormatFault | 'box-error' | 'wrong' | 'correct' | 'correct-both-tools';
+}
+
+/** Verdict on one response. `endText` is the text of the end token, dropped where it ends the response. */
+export function outcomeVerdict(
+  response: string,
+  references: readonly string[],
+  endText = '',
+): OutcomeVerdict {
+  const fault = formatFault(response, 'reward');
+  if (fault !== null) return { score: -1, f1: 0, answer: '', reason: fault };
+  const text =
+    endText !== '' && response.endsWith(endText) ? response.slice(0, -endText.length) : response;
+  const block = firstAnswerBlock(text);
+  const answer = block === null ? null : strictBoxContent(lastBoxed(block, 'reward'));
+  if (answer === null) return { score: -1, f1: 0, answer: '', reason: 'box-error' };
+  const f1 = guardedF1(answer, references);
+  if (f1 === 0) return { score: 0, f1, answer, reason: 'wrong' };
+  const both = response.includes('</search>') && response.includes('</python>');
+  return both
+    ? { score: f1 + BOTH_TOOLS_BONUS, f1, answer, reason: 'correct-both-tools' }
+    : { score: f1, f1, answer, reason: 'correct' };
+}
+
+/** The reward; parts `f1` and `format` (0 or -1). */
+export function deepResearch(): RewardFunction {
+  return ({ question, texts }) =>
+    texts.map((text) => {
+      const { score, f1 } = outcomeVerdict(text, question.answers);
+      return { score, parts: { f1, format: score < 0 ? -1 : 0 } };
+    });
+}
+
+/** What a box holds: `\boxed{…}`, or the spaced `\boxed …`; null for any other form. */
+export function strictBoxContent(box: string | null): string | null {
+  if (box === null) return null;
+  if (box.includes('\\boxed '))
+    return box.startsWith('\\boxed ') ? box.slice('\\boxed '.length) : null;
+  return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : null;
+}
+
+/** Word F1, best over the references; "yes", "no" and "no answer" match only themselves. */
+function guardedF1(prediction: string, references: readonly string[]): number {
+  const predicted = plainWords(prediction);
+  return references.reduce((best, reference) => {
+    const expected = plainWords(reference);
+    const differ = predicted.join(' ') !== expected.join(' ');
+    if (differ && (isVerdictWord(predicted) || isVerdictWord(expected))) return best;
+    return Math.max(best, wordF1(predicted, expected));
+  }, 0);
+}
+
+function isVerdictWord(words: readonly string[]): boolean {
+  return words.length === 1 && ['yes', 'no', 'noanswer'].includes(words[0]!);
+}
