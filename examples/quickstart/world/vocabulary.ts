@@ -23,7 +23,7 @@ const SYMBOLS = [
   '\\boxed{', '. ', ', ', ' + ', ' - ', ' * ',
 ];
 const TEMPLATE_WORDS = `
-What is Where was born Which firm does work for In which year On river lie town founded the that works How old
+What is where Where was born Which firm does work for In which year On river lie town founded the that works How old
 I look up compute it Let me check again think know It So Page print a on the was in works Born comes from Founded
 lies has its seat of people are an and to not can be with this one two three
 `;

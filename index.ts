@@ -1,0 +1,5 @@
+export * from './model/config.ts';
+export * from './model/draws.ts';
+export * from './model/engine.ts';
+export * from './model/wordTokenizer.ts';
+export * from './operators/rollout/resultBlock.ts';

@@ -1,0 +1,159 @@
+/**
+ * The gate: a question is admitted when the policy is of the version that the question is due, so that
+ * staleness is a number and not an accident.
+ *
+ * What is due follows from the question: `evaluate` of stage s = the version that finished round s; `explore` of
+ * stage s = the one that finished round s - 1; `practice` group i = the round's first version plus
+ * floor(i / groups a batch). Holds true:
+ * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
+ *   flight, and an older version is loaded again when a resumed question is due it;
+ * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
+ * - admission is in order of arrival among the questions whose version exists; nothing is thrown away.
+ */
+import { type Observable, Subscription } from 'rxjs';
+import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
+import type { Question, Weights } from '../streams/records.ts';
+
+export interface PolicyGate {
+  /** The version that the engine holds; -1 before the first. */
+  readonly version: number;
+  /** Rollout groups between admission and release. */
+  readonly inflight: number;
+  /** Resolves with the release function; rejects when `signal` aborts. */
+  admit(question: Question, signal: AbortSignal): Promise<() => void>;
+  close(): Promise<void>;
+}
+
+export interface GateOptions {
+  readonly engine: PolicyEngine;
+  /** Every manifest of the run, oldest first. */
+  readonly weights$: Observable<Weights>;
+  readonly resolve: (weights: Weights) => WeightsRef;
+  readonly batchGroups: number;
+  readonly lagMax: number;
+}
+
+interface Waiter {
+  readonly question: Question;
+  readonly admit: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** The version that a question is due, or null while it does not exist yet. */
+export function versionDue(
+  question: Question,
+  known: readonly Weights[],
+  batchGroups: number,
+): number | null {
+  if (question.schedule !== null) {
+    return question.schedule.version + Math.floor(question.schedule.index / batchGroups);
+  }
+  const rounds = question.phase === 'evaluate' ? question.stage : question.stage - 1;
+  return known.find((weights) => weights.roundsDone >= rounds)?.version ?? null;
+}
+
+export function policyGate(options: GateOptions): PolicyGate {
+  const { engine, batchGroups, lagMax } = options;
+  /** Manifests by arrival; versions rise. One small record a step. */
+  const known: Weights[] = [];
+  /** Bounded by the concurrency of the rollout stages. */
+  const waiters: Waiter[] = [];
+  let version = -1;
+  let inflight = 0;
+  let loading = false;
+  let failed: Error | null = null;
+
+  const newest = (): number => known.at(-1)?.version ?? -1;
+
+  /** The version to hold for this question now, or null when it has to wait for one. */
+  const wanted = (question: Question): number | null => {
+    const due = versionDue(question, known, batchGroups);
+    if (due === null || newest() < due - lagMax) return null;
+    return lagMax === 0 ? due : newest();
+  };
+
+  const load = async (target: number): Promise<void> => {
+    const weights = known.find((candidate) => candidate.version === target);
+    if (weights === undefined) throw new Error(`no manifest of policy version ${target}`);
+    await engine.load(options.resolve(weights));
+    version = target;
+  };
+
+  const fail = (error: unknown): void => {
+    failed = error instanceof Error ? error : new Error(String(error));
+    for (const waiter of waiters.splice(0)) waiter.fail(failed);
+  };
+
+  const pump = (): void => {
+    while (!loading) {
+      const next = waiters.findIndex((waiter) => wanted(waiter.question) !== null);
+      if (next < 0) return;
+      const target = wanted(waiters[next]!.question)!;
+      if (target !== version) {
+        if (lagMax === 0 && inflight > 0) return;
+        loading = true;
+        load(target)
+          .catch(fail)
+          .finally(() => {
+            loading = false;
+            pump();
+          });
+        return;
+      }
+      inflight++;
+      waiters.splice(next, 1)[0]!.admit();
+    }
+  };
+
+  const subscription = new Subscription();
+  subscription.add(
+    options.weights$.subscribe({
+      next: (weights) => {
+        known.push(weights);
+        pump();
+      },
+      error: fail,
+    }),
+  );
+
+  return {
+    get version() {
+      return version;
+    },
+    get inflight() {
+      return inflight;
+    },
+    admit(question, signal) {
+      return new Promise((resolve, reject) => {
+        if (failed !== null) return reject(failed);
+        const abort = (): void => {
+          const place = waiters.indexOf(waiter);
+          if (place >= 0) waiters.splice(place, 1);
+          reject(new Error('the run was asked to stop before this question was admitted'));
+        };
+        let released = false;
+        const waiter: Waiter = {
+          question,
+          fail: reject,
+          admit: () => {
+            signal.removeEventListener('abort', abort);
+            resolve(() => {
+              if (released) return;
+              released = true;
+              inflight--;
+              pump();
+            });
+          },
+        };
+        if (signal.aborted) return abort();
+        signal.addEventListener('abort', abort, { once: true });
+        waiters.push(waiter);
+        pump();
+      });
+    },
+    async close() {
+      subscription.unsubscribe();
+      fail(new Error('the policy gate is closed'));
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/**
+ * `practice`: the Pareto verdicts in, the questions to train on out.
+ *
+ * A kept question is rolled out afresh, in phase `practice`, with its place in the round's schedule; the others end
+ * here (ET-Agent's curriculum: direct rollouts choose the stage's questions, RL rolls them out again).
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import type { Delivery } from '../streams/delivery.ts';
+import { keepIf, mapEach } from '../streams/primitives.ts';
+import type { Question, Selected } from '../streams/records.ts';
+
+/** selected → questions of phase `practice`. */
+export function practice(): OperatorFunction<Delivery<Selected>, Delivery<Question>> {
+  return pipe(
+    keepIf<Selected>((selected) => selected.kept),
+    mapEach(
+      ({ question, index, of, version }): Question => ({
+        ...question,
+        phase: 'practice',
+        schedule: { index, of, version },
+      }),
+      { concurrency: 1 },
+    ),
+  );
+}

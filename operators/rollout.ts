@@ -1,0 +1,62 @@
+/**
+ * `rollout`: a question in, its group of finished trajectories out.
+ *
+ * For each rollout: generate until a tool's tag closes, run the tool, append its result block (which is never
+ * trained on), go on, until the policy ends its answer, runs out of room, or calls once too often. A group
+ * that branches (ARPO) is grown round by round by `growGroup`. Holds true:
+ * - every accepted question gives exactly `n` terminal rollouts, failed ones too, in one commit;
+ * - every draw is keyed by (seed, question, phase, stage, rollout), so timing changes nothing;
+ * - a question starts only when the policy is of the version that it is due (`gate`).
+ */
+import type { OperatorFunction } from 'rxjs';
+import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
+import type { Clock } from '../streams/clock.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { expandEach, withAsides } from '../streams/primitives.ts';
+import type { Question, Rollout } from '../streams/records.ts';
+import { topics } from '../streams/topics.ts';
+import type { CallTool } from './callTools.ts';
+import type { PolicyGate } from './gate.ts';
+import { type Branching, growGroup } from './rollout/growGroup.ts';
+
+export interface RolloutOptions {
+  readonly engine: PolicyEngine;
+  readonly tokenizer: Tokenizer;
+  /** The chat template: question text to prompt tokens. */
+  readonly prompt: (question: string) => Int32Array;
+  readonly tools: CallTool;
+  readonly gate: PolicyGate;
+  readonly seed: number;
+  /** Rollouts per question (n). */
+  readonly rollouts: number;
+  readonly temperature: number;
+  /** Most response tokens, tool results included (L). */
+  readonly responseMax: number;
+  /** Most tool calls of one rollout (K). */
+  readonly callLimit: number;
+  /** Absent: n independent rollouts. */
+  readonly branching?: Branching;
+  /** Questions rolled out at once. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** questions → rollouts (n each), with their tool calls beside them. */
+export function rollout(options: RolloutOptions): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
+  return expandEach(
+    async (question) => {
+      const release = await options.gate.admit(question, options.signal);
+      try {
+        const group = await growGroup(question, options);
+        return withAsides(
+          group.rollouts,
+          group.toolCalls.map((call) => ({ topic: topics.toolCalls, value: call })),
+        );
+      } finally {
+        release();
+      }
+    },
+    { concurrency: options.concurrency },
+  );
+}

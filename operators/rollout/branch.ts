@@ -1,0 +1,88 @@
+/**
+ * One trajectory while it grows: its tokens, who wrote them, and how it ends.
+ *
+ * Invariant: `logProbs` runs parallel to `tokens` (0 where a tool wrote), and `segments` tile them.
+ */
+import type { Generation } from '../../model/engine.ts';
+import type { Finish, Segment } from '../../streams/records.ts';
+
+export interface Branch {
+  readonly index: number;
+  readonly parent: { readonly index: number; readonly offset: number } | null;
+  readonly tokens: number[];
+  readonly logProbs: number[];
+  readonly segments: Segment[];
+  calls: number;
+  /** Step entropy of the first segment made by this branch itself: ARPO's baseline. */
+  entropyFirst: number | null;
+  entropyLast: number;
+  finish: Finish | null;
+  reason: string;
+  endedMs: number;
+}
+
+export function root(index: number): Branch {
+  return {
+    index,
+    parent: null,
+    tokens: [],
+    logProbs: [],
+    segments: [],
+    calls: 0,
+    entropyFirst: null,
+    entropyLast: 0,
+    finish: null,
+    reason: '',
+    endedMs: 0,
+  };
+}
+
+/** A clone that goes on by itself from here; it copies no entropy baseline (ARPO §1.5). */
+export function clone(source: Branch, index: number): Branch {
+  return {
+    ...root(index),
+    parent: { index: source.index, offset: source.tokens.length },
+    tokens: [...source.tokens],
+    logProbs: [...source.logProbs],
+    segments: [...source.segments],
+    calls: source.calls,
+  };
+}
+
+export function appendGeneration(
+  branch: Branch,
+  made: Generation,
+  entropy: number | null,
+  tool: string | null,
+): void {
+  const start = branch.tokens.length;
+  branch.tokens.push(...made.tokens);
+  branch.logProbs.push(...made.logProbs);
+  const end = branch.tokens.length;
+  if (end > start) {
+    branch.segments.push({ kind: 'policy', start, end, version: made.version, entropy, tool });
+  }
+}
+
+/** Appends a tool's result, cut so that the response stays within `responseMax` tokens. */
+export function appendResult(
+  branch: Branch,
+  result: Int32Array,
+  tool: string,
+  responseMax: number,
+): void {
+  const start = branch.tokens.length;
+  const kept = result.subarray(0, Math.max(0, responseMax - start));
+  if (kept.length === 0) return;
+  branch.tokens.push(...kept);
+  for (let i = 0; i < kept.length; i++) branch.logProbs.push(0);
+  const version = branch.segments.at(-1)?.version ?? 0;
+  branch.segments.push({
+    kind: 'tool',
+    start,
+    end: start + kept.length,
+    version,
+    entropy: null,
+    tool,
+  });
+}

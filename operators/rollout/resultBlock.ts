@@ -1,0 +1,21 @@
+/**
+ * The result block: how a tool's output enters a trajectory (ET-Agent §1.1, the RL form: a space, the tag, a
+ * newline, the text, a newline, the closing tag).
+ */
+import type { Tokenizer } from '../../model/engine.ts';
+
+const OPEN = ' <result>\n';
+const CLOSE = '\n</result>';
+
+export function resultBlock(output: string): string {
+  return `${OPEN}${output}${CLOSE}`;
+}
+
+/** The block as tokens; whatever tags the output holds are plain text to the policy. */
+export function resultTokens(tokenizer: Tokenizer, output: string): Int32Array {
+  return Int32Array.from([
+    ...tokenizer.encode(OPEN),
+    ...tokenizer.encode(output, { tags: false }),
+    ...tokenizer.encode(CLOSE),
+  ]);
+}

@@ -1,0 +1,93 @@
+/**
+ * Where weights lie: one folder of safetensors files, named by version, and the manifests that point at them.
+ *
+ * A manifest is what makes a version real: the files are written first (temporary name, sync, rename), the
+ * manifest is committed after. Kept are the first version, every version that ended a round, and the last two;
+ * a version older than that is removed only when its successor's manifest is committed.
+ */
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
+import type { Batch, Position, Weights } from '../streams/records.ts';
+
+const FOLDER = 'weights';
+
+export interface WeightsStore {
+  /** What an engine loads for this manifest. */
+  resolve(weights: Weights): WeightsRef;
+  /** Absolute paths of its files, for a trainer to go back to. */
+  files(weights: Weights): { readonly weights: string; readonly optimiser?: string };
+  /** Version 0: a copy of `path` and its manifest. */
+  adopt(path: string): Promise<Weights>;
+  /** Writes what the trainer holds after `batch` and gives its manifest. */
+  publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
+}
+
+async function digest(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+function names(version: number): { file: string; optimiser: string } {
+  const stem = join(FOLDER, String(version).padStart(6, '0'));
+  return { file: `${stem}.safetensors`, optimiser: `${stem}.optimiser.safetensors` };
+}
+
+/** The store of a run folder. */
+export function weightsStore(folder: string): WeightsStore {
+  return {
+    resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
+    files: ({ file, optimiser }) => ({
+      weights: join(folder, file),
+      ...(optimiser === '' ? {} : { optimiser: join(folder, optimiser) }),
+    }),
+    async adopt(path) {
+      const { file } = names(0);
+      await mkdir(join(folder, FOLDER), { recursive: true });
+      await copyFile(path, join(folder, file));
+      const { size } = await stat(path);
+      const sha256 = await digest(path);
+      return {
+        version: 0,
+        parent: -1,
+        step: 0,
+        roundsDone: 0,
+        file,
+        sha256,
+        bytes: size,
+        optimiser: '',
+        consumed: null,
+      };
+    },
+    async publish(trainer, batch, consumed) {
+      const version = batch.version + 1;
+      const { file, optimiser } = names(version);
+      const saved = await trainer.save({
+        weights: join(folder, file),
+        optimiser: join(folder, optimiser),
+      });
+      return {
+        version,
+        parent: batch.version,
+        step: batch.step,
+        roundsDone: batch.last ? batch.stage : batch.stage - 1,
+        file,
+        ...saved,
+        optimiser,
+        consumed,
+      };
+    },
+  };
+}
+
+/** Removes the files of a version that no resume and no report needs any more. */
+export async function prune(folder: string, version: number, endedRound: boolean): Promise<void> {
+  if (version <= 0) return;
+  const { file, optimiser } = names(version);
+  await rm(join(folder, optimiser), { force: true });
+  if (!endedRound) await rm(join(folder, file), { force: true });
+}
