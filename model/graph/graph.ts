@@ -181,7 +181,7 @@ export class Graph {
 
   #fresh(): string {
     this.#count++;
-    return `v${this.#count}`;
+    return `_${this.#count}`;
   }
 }
 

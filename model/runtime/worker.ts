@@ -1,0 +1,119 @@
+/**
+ * A worker thread that answers calls: one request, one reply, by number.
+ *
+ * The entry module calls `serve(handlers)`; the other side is `startWorker(entry)`. An error in a handler
+ * comes back with its message and code; when the worker dies, every open call fails with the reason. Calls may
+ * overlap if handlers are asynchronous: who needs an order keeps it.
+ */
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+
+interface Request {
+  readonly id: number;
+  readonly method: string;
+  readonly argument: unknown;
+}
+
+interface Reply {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: { readonly message: string; readonly code: string | undefined };
+}
+
+/** What a handler returns when buffers shall be moved instead of copied. */
+export class Moved {
+  readonly value: unknown;
+  readonly transfer: readonly Transferable[];
+
+  constructor(value: unknown, transfer: readonly Transferable[]) {
+    this.value = value;
+    this.transfer = transfer;
+  }
+}
+
+export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
+
+export interface WorkerHandle {
+  /** Call a handler. `transfer` moves buffers over instead of copying them. */
+  call<Result>(
+    method: string,
+    argument?: unknown,
+    transfer?: readonly Transferable[],
+  ): Promise<Result>;
+  /** End the thread. Open calls fail. */
+  close(): Promise<void>;
+}
+
+/** The module `name` beside the caller's, as source or built, whichever the caller is. */
+export function workerEntry(name: string, caller: string): URL {
+  return new URL(`./${name}${caller.endsWith('.ts') ? '.ts' : '.js'}`, caller);
+}
+
+/**
+ * Run a TypeScript entry: Node 20 does not take loaders from a worker's arguments, so a first script registers tsx
+ * and imports the entry.
+ */
+function fromSource(entry: URL): Worker {
+  const required = createRequire(import.meta.url).resolve('tsx/esm/api');
+  const loader = pathToFileURL(required.replace(/\.cjs$/, '.mjs')).href;
+  const script = `import(${JSON.stringify(loader)}).then(({ register }) => {
+    register();
+    return import(${JSON.stringify(entry.href)});
+  })`;
+  return new Worker(script, { eval: true, execArgv: [] });
+}
+
+/** Start a thread on an entry module that calls `serve`. */
+export function startWorker(entry: URL): WorkerHandle {
+  const worker = entry.pathname.endsWith('.ts') ? fromSource(entry) : new Worker(entry);
+  const open = new Map<number, (reply: Reply) => void>();
+  let calls = 0;
+  let ended: string | null = null;
+  const end = (reason: string) => {
+    ended ??= reason;
+    for (const [id, settle] of [...open])
+      settle({ id, error: { message: ended, code: 'WORKER_ENDED' } });
+  };
+  worker.on('message', (reply: Reply) => open.get(reply.id)?.(reply));
+  worker.on('error', (error) => end(`worker ${entry.pathname} failed: ${error.message}`));
+  worker.on('exit', (code) => end(`worker ${entry.pathname} ended with code ${code}`));
+  return {
+    call<Result>(method: string, argument?: unknown, transfer: readonly Transferable[] = []) {
+      return new Promise<Result>((resolve, reject) => {
+        const id = calls++;
+        open.set(id, ({ result, error }) => {
+          open.delete(id);
+          if (error === undefined) resolve(result as Result);
+          else reject(Object.assign(new Error(error.message), { code: error.code }));
+        });
+        if (ended !== null) end(ended);
+        else worker.postMessage({ id, method, argument } satisfies Request, transfer);
+      });
+    },
+    async close() {
+      await worker.terminate();
+      end('the worker was closed');
+    },
+  };
+}
+
+/** Answer calls in this worker thread. */
+export function serve(handlers: Handlers): void {
+  const port = parentPort;
+  if (port === null) throw new Error('serve() is for the entry module of a worker thread');
+  const answer = async ({ id, method, argument }: Request) => {
+    try {
+      const handler = handlers[method] as ((argument: unknown) => unknown) | undefined;
+      if (handler === undefined) throw new Error(`the worker has no method '${method}'`);
+      const result = await handler(argument);
+      if (result instanceof Moved)
+        port.postMessage({ id, result: result.value } satisfies Reply, result.transfer);
+      else port.postMessage({ id, result } satisfies Reply);
+    } catch (error) {
+      const { message, code } = error as NodeJS.ErrnoException;
+      port.postMessage({ id, error: { message: message ?? String(error), code } } satisfies Reply);
+    }
+  };
+  port.on('message', (request: Request) => void answer(request));
+}
