@@ -1,0 +1,36 @@
+/** Settings of the calibrate job, with what the quickstart takes as defaults. */
+import { z } from 'zod';
+
+const count = z.number().int().positive();
+
+export const calibrateSettings = z.object({
+  rounds: count.default(3).describe('rounds of explore, select, practise'),
+  explore: count.default(96).describe('candidate questions a round'),
+  keep: count.default(64).describe('questions that Pareto sampling keeps a round'),
+  heldOut: count.default(150).describe('questions to evaluate on'),
+  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  rollouts: count.default(8).describe('rollouts a question (n)'),
+  initialRollouts: count.default(4).describe('of these, roots before any branching (N)'),
+  beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
+  branchProbability: z.number().min(0).max(1).default(0.5),
+  entropyWeight: z.number().default(0.2),
+  batchGroups: count.default(8).describe('groups an optimiser step (B)'),
+  miniBatches: count.default(2).describe('optimiser steps a batch'),
+  sigmas: z
+    .array(z.number().nonnegative())
+    .min(1)
+    .default([0.6, 0.4, 0.2])
+    .describe('strength of the efficiency reward, round by round'),
+  lengthWeight: z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
+  lr: z.number().positive().default(3e-4),
+  clipLow: z.number().positive().default(0.2),
+  clipHigh: z.number().positive().default(0.2),
+  clipC: z.number().gt(1).default(3),
+  temperature: z.number().nonnegative().default(1),
+  responseMax: count.default(320).describe('most response tokens, tool results included'),
+  callLimit: count.default(6).describe('most tool calls a rollout'),
+  lagMax: z.number().int().nonnegative().default(0).describe('versions a rollout may be behind; 0 = on-policy'),
+  concurrency: count.default(24).describe('questions rolled out at once'),
+});
+
+export type CalibrateSettings = z.infer<typeof calibrateSettings>;

@@ -1,0 +1,87 @@
+/**
+ * The plan of a curriculum: which question comes when. Rows of question files in, the `questions` topic out.
+ *
+ * Order of the topic: the held-out questions (stage 0), then for each round its candidates and the held-out
+ * questions again. An evaluation precedes the next round's candidates, so it is in flight before any of them.
+ * Deterministic in rows and seed: a resumed run plans the same.
+ */
+import { draws } from '../model/draws.ts';
+import type { DeadLetter, Phase, Question } from '../streams/records.ts';
+
+/** A row of a question file, before it has a place in the plan. */
+export type QuestionRow = Omit<Question, 'phase' | 'stage' | 'schedule'>;
+export type Item<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
+
+export interface QuestionPlan {
+  readonly items: readonly Item<Question>[];
+  /** Candidates of a round. */
+  readonly explore: number;
+  /** Held-out questions, each asked at every evaluation. */
+  readonly heldOut: number;
+}
+
+export interface PlanOptions {
+  readonly rounds: number;
+  /** Most candidates a round. */
+  readonly explore: number;
+  /** Most held-out questions. */
+  readonly heldOut: number;
+  readonly seed: number;
+}
+
+export interface Rows {
+  readonly train: AsyncIterable<Item<QuestionRow>>;
+  /** Absent: held-out questions are taken from `train`, at most three in ten. */
+  readonly heldOut?: AsyncIterable<Item<QuestionRow>>;
+}
+
+async function read(rows: AsyncIterable<Item<QuestionRow>>, letters: Item<never>[]): Promise<QuestionRow[]> {
+  const good: QuestionRow[] = [];
+  for await (const item of rows) {
+    if ('value' in item) good.push(item.value);
+    else letters.push(item);
+  }
+  return good;
+}
+
+/** A keyed Fisher–Yates shuffle. */
+export function shuffled<T>(items: readonly T[], ...key: readonly (string | number)[]): T[] {
+  const stream = draws(...key);
+  const out = [...items];
+  for (let i = out.length - 1; i > 0; i--) {
+    const j = stream.integer(i, i + 1);
+    [out[i], out[j]] = [out[j]!, out[i]!];
+  }
+  return out;
+}
+
+/** Throws when there are too few questions to train on and to hold out. */
+export async function planQuestions(rows: Rows, options: PlanOptions): Promise<QuestionPlan> {
+  const letters: Item<never>[] = [];
+  let train = shuffled(await read(rows.train, letters), options.seed, 'plan');
+  let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, letters);
+  if (rows.heldOut === undefined) {
+    const count = Math.min(options.heldOut, Math.floor(train.length * 0.3));
+    held = train.slice(0, count);
+    train = train.slice(count);
+  }
+  held = held.slice(0, options.heldOut);
+  const explore = Math.min(options.explore, train.length);
+  if (explore === 0 || held.length === 0) {
+    throw new Error(
+      `the questions file has ${train.length + held.length} usable rows (${letters.length} bad ones); at least 4 are needed to train on some and hold out others`,
+    );
+  }
+  const items: Item<Question>[] = [...letters];
+  const put = (row: QuestionRow, phase: Phase, stage: number): void => {
+    items.push({ value: { ...row, phase, stage, schedule: null } });
+  };
+  for (const row of held) put(row, 'evaluate', 0);
+  for (let round = 1; round <= options.rounds; round++) {
+    for (let i = 0; i < explore; i++) {
+      put(train[((round - 1) * explore + i) % train.length]!, 'explore', round);
+    }
+    for (const row of held) put(row, 'evaluate', round);
+  }
+  return { items, explore, heldOut: held.length };
+}
