@@ -2,10 +2,12 @@
  * All subjects. One file a family; a subject may be asynchronous (a model, say).
  */
 import type { Subjects } from './subject.ts';
+import { advantageSubjects } from './subjects/advantages.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { textSubjects } from './subjects/text.ts';
 
 export const subjects: Subjects = {
   ...textSubjects,
   ...rewardSubjects,
+  ...advantageSubjects,
 };

@@ -53,6 +53,7 @@ function efficiencyReward(args: EfficiencyArgs): unknown {
     ability: args.dataSource.startsWith('math') ? 'math' : 'qa',
     phase: 'practice',
     stage: 1,
+    schedule: null,
   };
   const reward = efficiency({ sigmaTool: args.sigmaTool, sigmaLength: args.sigmaLength });
   const [own] = reward({
