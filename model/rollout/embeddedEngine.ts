@@ -1,0 +1,146 @@
+/**
+ * The embedded policy engine: generation in a worker thread of this process, nothing to install or start.
+ *
+ * This side only checks requests, hands them over and keeps the counts; the event loop stays free. At most
+ * `rowsMax` requests are generated at once and `waitingMax` more wait in order.
+ */
+import type {
+  EngineStats,
+  GenerateRequest,
+  Generation,
+  PolicyEngine,
+  WeightsRef,
+} from '../engine.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
+import type { Counts } from './batcher.ts';
+import type { OpenArgument } from './rolloutWorker.ts';
+
+export interface EmbeddedEngineOptions {
+  /** Absolute path of the first weights, or the weights with their version and digest. */
+  readonly weights: string | WeightsRef;
+  /** Threads inside an op of the model. */
+  readonly threads: number;
+  /** Requests generated at once. */
+  readonly rowsMax?: number;
+  /** Requests that may wait beyond those; the next one is refused. */
+  readonly waitingMax?: number;
+  /** Longest context in tokens, prompt and response. */
+  readonly contextMax?: number;
+  /** Ended contexts whose cache is kept for a request that begins alike; 0 turns reuse off. */
+  readonly prefixSlots?: number;
+  readonly clock: { now(): number };
+}
+
+export interface EmbeddedEngineStats extends EngineStats {
+  /** Context tokens that were copied from another row instead of computed. */
+  readonly reusedTokens: number;
+  /** Decode steps of the whole batch. */
+  readonly steps: number;
+}
+
+const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
+
+export class EmbeddedEngine implements PolicyEngine {
+  readonly contextMax: number;
+  readonly #worker: WorkerHandle;
+  readonly #pendingMax: number;
+  readonly #clock: { now(): number };
+  #pending = 0;
+  #requests = 0;
+  #counts = NO_COUNTS;
+  #busyMs = 0;
+  #busySince = 0;
+  #closed = false;
+
+  private constructor(
+    worker: WorkerHandle,
+    contextMax: number,
+    pendingMax: number,
+    clock: { now(): number },
+  ) {
+    this.#worker = worker;
+    this.contextMax = contextMax;
+    this.#pendingMax = pendingMax;
+    this.#clock = clock;
+  }
+
+  /** Start the worker and load the first weights. Rejects when they cannot be read. */
+  static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
+    const { weights, threads, rowsMax = 128, waitingMax = 4096, contextMax = 512 } = options;
+    const prefixSlots = options.prefixSlots ?? Math.max(256, 2 * rowsMax);
+    const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
+    const first = typeof weights === 'string' ? { version: 0, path: weights, sha256: '' } : weights;
+    const argument: OpenArgument = { weights: first, threads, rowsMax, contextMax, prefixSlots };
+    try {
+      await worker.call('open', argument);
+    } catch (error) {
+      await worker.close();
+      throw error;
+    }
+    return new EmbeddedEngine(worker, contextMax, rowsMax + waitingMax, options.clock);
+  }
+
+  async generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
+    this.#check(request);
+    signal?.throwIfAborted();
+    const id = this.#requests++;
+    if (this.#pending++ === 0) this.#busySince = this.#clock.now();
+    const cancel = () => void this.#worker.call('cancel', { id }).catch(() => undefined);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.#ask(id, request);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      if (--this.#pending === 0) this.#busyMs += this.#clock.now() - this.#busySince;
+    }
+  }
+
+  async #ask(id: number, request: GenerateRequest): Promise<Generation> {
+    const reply = await this.#worker.call<{ generation: Generation; counts: Counts }>('generate', {
+      id,
+      request,
+    });
+    this.#counts = reply.counts;
+    return reply.generation;
+  }
+
+  #check({ tokens, maxTokens }: GenerateRequest): void {
+    if (this.#closed) throw new Error('the engine is closed: create another one');
+    if (this.#pending >= this.#pendingMax) {
+      throw new Error(
+        `${this.#pending} requests are pending: start fewer at once, or raise waitingMax`,
+      );
+    }
+    if (tokens.length === 0) throw new Error('the context is empty: give at least one token');
+    if (!(maxTokens >= 1)) throw new Error(`maxTokens is ${maxTokens}: ask for at least one token`);
+    if (tokens.length >= this.contextMax) {
+      throw new Error(
+        `the context has ${tokens.length} tokens and contextMax is ${this.contextMax}: ` +
+          'end the conversation earlier, or raise contextMax',
+      );
+    }
+  }
+
+  /** Refuses (and keeps the policy it has) when the file is missing, has another digest or does not fit. */
+  async load(weights: WeightsRef): Promise<void> {
+    if (this.#closed) throw new Error('the engine is closed: create another one');
+    await this.#worker.call('load', weights);
+  }
+
+  /** Counts as of the last request that ended. */
+  stats(): EmbeddedEngineStats {
+    const running = this.#pending > 0 ? this.#clock.now() - this.#busySince : 0;
+    return { ...this.#counts, busyMs: this.#busyMs + running };
+  }
+
+  /** Pending requests reject; the thread and its memory are gone afterwards. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#worker.call('close').catch(() => undefined);
+    await this.#worker.close();
+  }
+}
