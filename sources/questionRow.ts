@@ -1,0 +1,163 @@
+/**
+ * A question as it stands in a file, and the one place where the fields of a row become one.
+ *
+ * All formats share five fields: `id`, `source`, `question`, `answers` (or one `answer`), `ability`.
+ * Rows of the RL schema (ET-Agent §7.6) are first brought to these names; complaints still name the
+ * field as the file has it. Unknown fields are passed over.
+ */
+import type { Ability } from '../streams/records.ts';
+
+/** One row of a questions file: a `Question` before it is given a phase and a stage. */
+export interface QuestionRow {
+  readonly id: string;
+  readonly source: string;
+  readonly question: string;
+  /** At least one; any of them is right. */
+  readonly answers: readonly string[];
+  readonly ability: Ability;
+}
+
+/** What is wrong with a row, and with which field. */
+export interface Complaint {
+  readonly field: string;
+  readonly reason: string;
+  /** The row's id when it has one, else empty. */
+  readonly key: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Checked = { readonly value: QuestionRow } | { readonly complaint: Complaint };
+
+const names = ['id', 'source', 'question', 'answers', 'ability'] as const;
+type Name = (typeof names)[number];
+
+/** Ids become keys and parts of rollout ids. */
+const idCharactersMax = 256;
+
+/** What is missing from these columns, or null when a question can be read from them. */
+export function missingColumns(columns: readonly string[]): string | null {
+  const needed: readonly string[] = columns.includes('reward_model')
+    ? ['data_source', 'ability', 'reward_model', 'extra_info']
+    : names;
+  const has = (name: string) =>
+    columns.includes(name) || (name === 'answers' && columns.includes('answer'));
+  const missing = needed.filter((name) => !has(name));
+  if (missing.length === 0) return null;
+  return `no column ${missing.join(', ')}; it has ${columns.join(', ')}. A questions file needs ${needed.join(', ')}`;
+}
+
+/** Checks the fields of a row. `text` = every cell is text (CSV), so a list of answers is written out. */
+export function questionRow(fields: Fields, text: boolean): Checked {
+  const { values, called } = fields.reward_model === undefined ? plain(fields) : rl(fields);
+  const key = typeof values.id === 'string' ? values.id : '';
+  try {
+    const cells: Fields = { ...values, answers: text ? listed(values.answers) : values.answers };
+    const value: QuestionRow = {
+      id: identifier(cells.id),
+      source: filled('source', cells.source),
+      question: filled('question', cells.question),
+      answers: answers(cells.answers),
+      ability: ability(cells.ability),
+    };
+    return { value };
+  } catch (error) {
+    if (!(error instanceof Wrong)) throw error;
+    return { complaint: { field: called[error.field], reason: error.message, key } };
+  }
+}
+
+class Wrong extends Error {
+  readonly field: Name;
+  constructor(field: Name, reason: string) {
+    super(reason);
+    this.field = field;
+  }
+}
+
+/** An `answer` is taken as it is, whatever it begins with; wrapping it keeps it from being split. */
+function plain(fields: Fields): { values: Fields; called: Record<Name, string> } {
+  const called = { ...same };
+  if (fields.answers !== undefined || fields.answer === undefined)
+    return { values: fields, called };
+  return {
+    values: { ...fields, answers: [fields.answer] },
+    called: { ...called, answers: 'answer' },
+  };
+}
+
+const same = Object.fromEntries(names.map((name) => [name, name])) as Record<Name, string>;
+
+const rlNames: Record<Name, string> = {
+  id: 'extra_info.index',
+  source: 'data_source',
+  question: 'extra_info.question',
+  answers: 'reward_model.ground_truth',
+  ability: 'ability',
+};
+
+function rl(fields: Fields): { values: Fields; called: Record<Name, string> } {
+  const extra = (fields.extra_info ?? {}) as Fields;
+  const truth = (fields.reward_model as Fields | null)?.ground_truth;
+  const index = typeof extra.index === 'bigint' ? Number(extra.index) : extra.index;
+  const values = {
+    id: Number.isInteger(index) ? `${String(fields.data_source)}-${index}` : index,
+    source: fields.data_source,
+    question: extra.question ?? lastOfUser(fields.prompt),
+    answers: typeof truth === 'string' ? [truth] : truth,
+    ability: fields.ability,
+  };
+  return { values, called: rlNames };
+}
+
+function lastOfUser(prompt: unknown): unknown {
+  if (!Array.isArray(prompt)) return undefined;
+  return prompt.findLast((message) => (message as Fields | null)?.role === 'user')?.content;
+}
+
+/** Answers in one cell: a JSON array, or parts between `|`. */
+function listed(cell: unknown): unknown {
+  if (typeof cell !== 'string') return cell;
+  if (!cell.trimStart().startsWith('[')) {
+    return cell.trim() === '' ? cell : cell.split('|').map((part) => part.trim());
+  }
+  try {
+    return JSON.parse(cell);
+  } catch {
+    const advice = 'an answer that begins with [ goes into a column "answer" or into a JSON array';
+    throw new Wrong('answers', `bad JSON: not a JSON array of strings; ${advice}`);
+  }
+}
+
+function filled(field: Name, value: unknown): string {
+  if (value === undefined || value === null) throw new Wrong(field, 'is missing');
+  if (typeof value !== 'string') throw new Wrong(field, `must be text, not ${kindOf(value)}`);
+  if (value.trim() === '') throw new Wrong(field, 'is empty');
+  return value;
+}
+
+function identifier(value: unknown): string {
+  const id = filled('id', value);
+  if (id.length > idCharactersMax) {
+    throw new Wrong('id', `is longer than ${idCharactersMax} characters`);
+  }
+  return id;
+}
+
+function answers(value: unknown): string[] {
+  if (!Array.isArray(value)) {
+    filled('answers', value);
+    throw new Wrong('answers', 'must be a list of texts; one text goes into the field "answer"');
+  }
+  if (value.length === 0) throw new Wrong('answers', 'holds no answer');
+  return value.map((answer) => filled('answers', answer));
+}
+
+function ability(value: unknown): Ability {
+  const given = filled('ability', value);
+  if (given === 'math' || given === 'qa') return given;
+  throw new Wrong('ability', `must be "math" or "qa", not ${JSON.stringify(given)}`);
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}

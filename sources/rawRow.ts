@@ -1,0 +1,28 @@
+/**
+ * What a format reader yields: the fields of one row, or why it could not be read. Nothing is checked
+ * yet; `questionRow` does that, once, for all formats.
+ */
+
+/** Fields by name as the file gives them. `place` is a line (or, in Parquet, a row), from 1. */
+export interface Fields {
+  readonly kind: 'fields';
+  readonly place: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The row as text, for a dead letter. */
+  readonly payload: string;
+}
+
+export interface Unreadable {
+  readonly kind: 'unreadable';
+  readonly place: number;
+  readonly reason: string;
+  readonly payload: string;
+}
+
+export type RawRow = Fields | Unreadable;
+
+/** The whole file cannot be used. The message says what to do. */
+export class QuestionsFileError extends Error {
+  readonly code = 'QUESTIONS_FILE';
+  override readonly name = 'QuestionsFileError';
+}
