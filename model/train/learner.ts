@@ -1,0 +1,164 @@
+/**
+ * The learner: parameters, optimiser state and the sessions that compute gradients; lives in a worker thread.
+ *
+ * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order, one
+ * joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is reproducible.
+ */
+import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
+import type { Loss, StepReport, TrainBatch, TrainSequence } from '../engine.ts';
+import { type Feeds, openSession, type Session } from '../runtime/session.ts';
+import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
+import { lossFeeds } from './lossFeeds.ts';
+import { type MicroBatch, microBatches } from './microBatches.ts';
+import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
+import { StepTally } from './stepTally.ts';
+import { GRADIENT, trainGraph } from './trainGraph.ts';
+
+export interface LearnerSettings extends AdamWSettings {
+  /** Joint gradient norm above which gradients are scaled down. */
+  readonly gradNormMax: number;
+  /** Most tokens (padding included) in one run of the graph. Bounds memory. */
+  readonly microBatchTokensMax: number;
+  readonly threads: number;
+}
+
+/** Log-prob and entropy (nats) of every token but the first, at its own place; place 0 holds 0. */
+export interface TokenScores {
+  readonly logProbs: Float32Array;
+  readonly entropies: Float32Array;
+}
+
+/** AdamW's state: number of steps taken and the moments of every parameter. */
+export interface OptimiserState {
+  step: number;
+  readonly moments: ReadonlyMap<string, Moments>;
+}
+
+export class Learner {
+  readonly config: DecoderConfig;
+  readonly #settings: LearnerSettings;
+  readonly #sessions = new Map<Loss['kind'] | 'score', Promise<Session>>();
+  #parameters: Tensors = new Map();
+  #gradients: ReadonlyMap<string, Float32Array> = new Map();
+  #optimiser: OptimiserState = { step: 0, moments: new Map() };
+
+  constructor(config: DecoderConfig, tensors: Tensors, settings: LearnerSettings) {
+    this.config = config;
+    this.#settings = settings;
+    this.reset(tensors, null);
+  }
+
+  get parameters(): Tensors {
+    return this.#parameters;
+  }
+
+  get optimiser(): OptimiserState {
+    return this.#optimiser;
+  }
+
+  /** Take other parameters; without an optimiser state it starts from zero. */
+  reset(tensors: Tensors, optimiser: OptimiserState | null): void {
+    const perParameter = <T>(make: (tensor: Tensor) => T): Map<string, T> =>
+      new Map([...tensors].map(([name, tensor]) => [name, make(tensor)]));
+    const zeros = ({ data }: Tensor) => new Float32Array(data.length);
+    this.#parameters = tensors;
+    this.#gradients = perParameter(zeros);
+    this.#optimiser = optimiser ?? {
+      step: 0,
+      moments: perParameter((tensor) => ({ mean: zeros(tensor), square: zeros(tensor) })),
+    };
+  }
+
+  /** One optimiser step over the whole batch. */
+  async step({ sequences, loss, lr }: TrainBatch): Promise<Omit<StepReport, 'ms'>> {
+    const session = await this.#session(loss.kind);
+    const targets = sequences.map(targetsOf);
+    const extra = lossFeeds(sequences, targets, loss);
+    const tally = new StepTally(loss);
+    for (const gradient of this.#gradients.values()) gradient.fill(0);
+    for (const part of this.#cut(targets)) {
+      const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
+      const results = await session.run({ ...feeds, ...this.#feeds() });
+      this.#accumulate(results);
+      tally.add(feeds, results);
+    }
+    const norm = jointNorm(this.#gradients.values());
+    const applied = Number.isFinite(norm);
+    if (applied) this.#update(lr, clipFactor(norm, this.#settings.gradNormMax));
+    const tokens = targets.reduce((sum, item) => sum + inputLength(item), 0);
+    return { ...tally.report(), gradNorm: norm, applied, tokens };
+  }
+
+  /** What the current parameters say of given sequences. */
+  async score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
+    const session = await this.#session('score');
+    const targets = sequences.map((tokens) => ({
+      tokens,
+      places: Array.from({ length: Math.max(0, tokens.length - 1) }, (_, place) => place + 1),
+    }));
+    const scores = sequences.map(({ length }) => ({
+      logProbs: new Float32Array(length),
+      entropies: new Float32Array(length),
+    }));
+    for (const part of this.#cut(targets)) {
+      const results = await session.run({ ...sequenceFeeds(targets, part), ...this.#feeds() });
+      let at = 0;
+      for (const row of part.rows) {
+        const { logProbs, entropies } = scores[row] as TokenScores;
+        const end = at + logProbs.length - 1;
+        logProbs.set(output(results, 'logProbs').subarray(at, end), 1);
+        entropies.set(output(results, 'entropies').subarray(at, end), 1);
+        at = end;
+      }
+    }
+    return scores;
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await (await session).release();
+    this.#sessions.clear();
+  }
+
+  #cut(targets: readonly Targets[]): readonly MicroBatch[] {
+    return microBatches(targets.map(inputLength), this.#settings.microBatchTokensMax);
+  }
+
+  #feeds(): Feeds {
+    return Object.fromEntries(this.#parameters);
+  }
+
+  #session(kind: Loss['kind'] | 'score'): Promise<Session> {
+    const known = this.#sessions.get(kind);
+    if (known !== undefined) return known;
+    const { threads } = this.#settings;
+    const session = openSession(trainGraph(this.config, kind), { threads });
+    this.#sessions.set(kind, session);
+    return session;
+  }
+
+  #accumulate(results: Feeds): void {
+    for (const [name, sum] of this.#gradients) {
+      const part = output(results, `${GRADIENT}${name}`);
+      for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
+    }
+  }
+
+  #update(lr: number, scale: number): void {
+    const step = ++this.#optimiser.step;
+    for (const [name, { data }] of this.#parameters) {
+      const gradient = this.#gradients.get(name) as Float32Array;
+      const moments = this.#optimiser.moments.get(name) as Moments;
+      adamW(data, gradient, moments, this.#settings, { lr, step, scale });
+    }
+  }
+}
+
+function targetsOf({ tokens, mask }: TrainSequence): Targets {
+  const places: number[] = [];
+  for (let place = 1; place < tokens.length; place++) if (mask[place] === 1) places.push(place);
+  return { tokens, places };
+}
+
+function output(results: Feeds, name: string): Float32Array {
+  return results[name]?.data as Float32Array;
+}

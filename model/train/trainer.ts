@@ -1,0 +1,106 @@
+/**
+ * The embedded trainer: `TrainerEngine` over onnxruntime, in one worker thread.
+ *
+ * ```ts
+ * const trainer = await EmbeddedTrainer.create({
+ *   policy: { config, tensors: initialise(config, seed) }, // or the path of a policy file
+ *   threads: 2,
+ * });
+ * const { loss } = await trainer.step({ sequences, loss: { kind: 'sft' }, lr: 1e-3 });
+ * const { sha256 } = await trainer.save({ weights: 'w.safetensors', optimiser: 'o.safetensors' });
+ * const [scores] = await trainer.score([tokens]); // log-prob and entropy of every token
+ * await trainer.close();
+ * ```
+ *
+ * Calls are answered one after the other, in the order in which they were made. The same batches give the same
+ * weights bit for bit, on one thread or several, and after `restore` as without it.
+ */
+import type { DecoderConfig } from '../config.ts';
+import type { SavedState, StepReport, TrainBatch, TrainerEngine } from '../engine.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
+import type { LearnerSettings, TokenScores } from './learner.ts';
+import type { Create, StateFiles } from './trainWorker.ts';
+
+export interface TrainerOptions {
+  /** Path of a policy file, or a policy in memory (it is copied). */
+  readonly policy: Create['policy'];
+  /** Threads inside an op; 1 unless said. */
+  readonly threads?: number;
+  /** AdamW, clipping and micro-batch size where they differ from `trainerDefaults`. */
+  readonly settings?: Partial<Omit<LearnerSettings, 'threads'>>;
+  /** Milliseconds, for `StepReport.ms`; the process's monotonic clock unless said. */
+  readonly now?: () => number;
+}
+
+export const trainerDefaults: LearnerSettings = {
+  beta1: 0.9,
+  beta2: 0.999,
+  eps: 1e-8,
+  weightDecay: 0.01,
+  gradNormMax: 1,
+  microBatchTokensMax: 4096,
+  threads: 1,
+};
+
+export class EmbeddedTrainer implements TrainerEngine {
+  readonly config: DecoderConfig;
+  readonly #worker: WorkerHandle;
+  readonly #now: () => number;
+  /** Settles when the call before has been answered. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Use `EmbeddedTrainer.create`. */
+  constructor(worker: WorkerHandle, config: DecoderConfig, now: () => number) {
+    this.#worker = worker;
+    this.config = config;
+    this.#now = now;
+  }
+
+  /** Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration. */
+  static async create({
+    policy,
+    threads,
+    settings,
+    now,
+  }: TrainerOptions): Promise<EmbeddedTrainer> {
+    const worker = startWorker(workerEntry('trainWorker', import.meta.url));
+    const all = { ...trainerDefaults, ...settings, threads: threads ?? trainerDefaults.threads };
+    try {
+      const config = await worker.call<DecoderConfig>('create', { policy, settings: all });
+      return new EmbeddedTrainer(worker, config, now ?? (() => performance.now()));
+    } catch (error) {
+      await worker.close();
+      throw error;
+    }
+  }
+
+  async step(batch: TrainBatch): Promise<StepReport> {
+    const startedMs = this.#now();
+    const report = await this.#call<Omit<StepReport, 'ms'>>('step', batch);
+    return { ...report, ms: this.#now() - startedMs };
+  }
+
+  /** Log-prob and exact entropy (nats) of every token of these sequences under the current weights. */
+  score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
+    return this.#call('score', sequences);
+  }
+
+  save(files: StateFiles): Promise<SavedState> {
+    return this.#call('save', files);
+  }
+
+  restore(files: StateFiles): Promise<void> {
+    return this.#call('restore', files);
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.#worker.call('close').finally(() => this.#worker.close());
+  }
+
+  #call<Result>(method: string, argument: unknown): Promise<Result> {
+    const answer = this.#turn.then(() => this.#worker.call<Result>(method, argument));
+    this.#turn = answer.catch(() => undefined);
+    return answer;
+  }
+}
