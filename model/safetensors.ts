@@ -82,7 +82,7 @@ function tensor(
     throw new Error(
       `tensor '${name}' [${shape}] needs ${count * width} bytes, but its offsets are ${start}..${end} of ${data.length}`,
     );
-  return { shape, data: widen(dtype, data.slice(start, end), count) };
+  return { shape, data: widen(dtype, new Uint8Array(data.subarray(start, end)), count) };
 }
 
 /** `raw` is a copy of its own, so its buffer is aligned. */
