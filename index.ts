@@ -3,3 +3,5 @@ export * from './model/draws.ts';
 export * from './model/engine.ts';
 export * from './model/wordTokenizer.ts';
 export * from './operators/rollout/resultBlock.ts';
+export { EmbeddedTrainer } from './model/train/trainer.ts';
+export { EmbeddedEngine } from './model/rollout/embeddedEngine.ts';

@@ -6,10 +6,9 @@
  * Deterministic in rows and seed: a resumed run plans the same.
  */
 import { draws } from '../model/draws.ts';
+import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question } from '../streams/records.ts';
 
-/** A row of a question file, before it has a place in the plan. */
-export type QuestionRow = Omit<Question, 'phase' | 'stage' | 'schedule'>;
 export type Item<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
 export interface QuestionPlan {
@@ -30,12 +29,12 @@ export interface PlanOptions {
 }
 
 export interface Rows {
-  readonly train: AsyncIterable<Item<QuestionRow>>;
+  readonly train: AsyncIterable<QuestionItem>;
   /** Absent: held-out questions are taken from `train`, at most three in ten. */
-  readonly heldOut?: AsyncIterable<Item<QuestionRow>>;
+  readonly heldOut?: AsyncIterable<QuestionItem>;
 }
 
-async function read(rows: AsyncIterable<Item<QuestionRow>>, letters: Item<never>[]): Promise<QuestionRow[]> {
+async function read(rows: AsyncIterable<QuestionItem>, letters: Item<never>[]): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);

@@ -11,7 +11,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createTrainer, initialise, type TrainSequence, wordTokenizer, writePolicy } from 'millrace';
+import { EmbeddedTrainer, initialise, type TrainSequence, wordTokenizer } from 'millrace';
 import { CONFIG } from './policy.ts';
 import { answers, demonstrate, habitDraws } from './world/demonstrations.ts';
 import { makeTasks, type Task } from './world/tasks.ts';
@@ -78,8 +78,10 @@ await mkdir(values.out, { recursive: true });
 await writeFile(join(values.out, 'tokenizer.json'), `${JSON.stringify(words, null, 1)}\n`);
 const config = { ...CONFIG, vocabSize: tokenizer.vocabSize };
 const path = join(values.out, 'policy.safetensors');
-await writePolicy(path, config, initialise(config, 1));
-const trainer = await createTrainer({ weights: path, threads: Number(values.threads) });
+const trainer = await EmbeddedTrainer.create({
+  policy: { config, tensors: initialise(config, 1) },
+  threads: Number(values.threads),
+});
 const source = demonstrations();
 let tokens = 0;
 let ms = 0;
