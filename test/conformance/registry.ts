@@ -4,10 +4,12 @@
 import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
+import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
 
 export const subjects: Subjects = {
   ...textSubjects,
   ...rewardSubjects,
+  ...samplingSubjects,
   ...advantageSubjects,
 };

@@ -7,17 +7,14 @@ import {
   type PreferencePairs,
 } from '../../../operators/advantages/dpo.ts';
 import { entropyAwareAdvantages } from '../../../operators/advantages/entropyAware.ts';
-import {
-  type GroupAdvantage,
-  grpo,
-  grpoPassk,
-  opo,
-  perGroup,
-  rloo,
-} from '../../../operators/advantages/group.ts';
+import { type GroupAdvantage, perGroup } from '../../../operators/advantages/group.ts';
+import { grpo } from '../../../operators/advantages/grpo.ts';
+import { grpoPassk } from '../../../operators/advantages/grpoPassk.ts';
 import { type KlKind, klEstimate } from '../../../operators/advantages/kl.ts';
 import { type Matrix, spread } from '../../../operators/advantages/matrix.ts';
+import { opo } from '../../../operators/advantages/opo.ts';
 import { type PolicyLossInput, policyLoss } from '../../../operators/advantages/policyLoss.ts';
+import { rloo } from '../../../operators/advantages/rloo.ts';
 import {
   gae,
   reinforcePlusPlus,

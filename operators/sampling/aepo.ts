@@ -1,0 +1,60 @@
+/**
+ * AEPO's budget and branching (AEPO reference §2.1, §2.2).
+ *
+ * The budget of a group is split by comparing the entropy of the question with that of the tool steps of one
+ * monitored rollout; and a question that branched in several rounds in a row branches less.
+ */
+
+/** How strongly the difference of entropies moves the split. */
+const SPLIT_SLOPE = 0.5;
+/** Share by which each consecutive round of branching lowers the chance of the next. */
+const CONSECUTIVE_PENALTY = 0.05;
+
+/**
+ * Number of unbranched roots out of `rollouts` (1 to `rollouts`). `toolEntropies` are those of all segments of
+ * the monitored rollout; with none the question's own entropy stands in.
+ */
+export function aepoInitialRollouts(
+  rollouts: number,
+  rootEntropy: number,
+  toolEntropies: readonly number[],
+): number {
+  const toolEntropy =
+    toolEntropies.length === 0
+      ? rootEntropy
+      : toolEntropies.reduce((sum, entropy) => sum + entropy, 0) / toolEntropies.length;
+  const share = 1 / (1 + Math.exp(-SPLIT_SLOPE * (rootEntropy - toolEntropy)));
+  return Math.min(rollouts, Math.max(1, Math.floor(rollouts * share) + 1));
+}
+
+export interface AepoOptions {
+  readonly branchProbability: number;
+  readonly entropyWeight: number;
+}
+
+/**
+ * Whether one attempt makes a clone. `consecutive` = rounds in a row in which the question's group grew; from 20
+ * on nothing branches. The test is mirrored against ARPO's: for a threshold b other than 0.5 the two differ.
+ */
+export function aepoDecision(
+  { branchProbability, entropyWeight }: AepoOptions,
+  entropyChange: number,
+  consecutive: number,
+  uniform: number,
+): boolean {
+  const penalty = Math.max(0, 1 - CONSECUTIVE_PENALTY * consecutive);
+  const value = Math.min(1, Math.max(0, (uniform + entropyWeight * entropyChange) * penalty));
+  return value >= branchProbability;
+}
+
+/**
+ * The counters after one round of a batch: questions that grew (by a clone or a refill) count on, all others
+ * start anew; a round in which nothing grew leaves them. `grew[i]` belongs to question i.
+ */
+export function nextConsecutive(
+  consecutive: readonly number[],
+  grew: readonly boolean[],
+): readonly number[] {
+  if (!grew.includes(true)) return consecutive;
+  return consecutive.map((count, i) => (grew[i] ? count + 1 : 0));
+}
