@@ -8,7 +8,7 @@
  */
 import { parseString } from 'fast-csv';
 import { type Line, lines } from './lines.ts';
-import { QuestionsFileError, type RawRow } from './rawRow.ts';
+import { questionsFileError, type RawRow } from './rawRow.ts';
 
 /** A record may run over this many lines. */
 const recordLinesMax = 1000;
@@ -27,7 +27,7 @@ export async function* csvRows(
     } else if (header === null) {
       header = record.cells.map((cell) => cell.trim());
       const complaint = check(header);
-      if (complaint !== null) throw new QuestionsFileError(`${path}: ${complaint}`);
+      if (complaint !== null) throw questionsFileError(`${path}: ${complaint}`);
     } else {
       yield named(record, header);
     }

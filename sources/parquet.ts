@@ -7,7 +7,7 @@
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { QuestionsFileError, type RawRow } from './rawRow.ts';
+import { questionsFileError, type RawRow } from './rawRow.ts';
 
 const compressors = {
   GZIP: (input: Uint8Array): Uint8Array => gunzipSync(input),
@@ -22,7 +22,7 @@ export async function* parquetRows(
   const file = await readable(path, asyncBufferFromFile(path));
   const metadata = await readable(path, parquetMetadataAsync(file));
   const complaint = check(columnsOf(metadata));
-  if (complaint !== null) throw new QuestionsFileError(`${path}: ${complaint}`);
+  if (complaint !== null) throw questionsFileError(`${path}: ${complaint}`);
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
@@ -61,6 +61,6 @@ async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
     const why = (cause as Error).message;
     const advice =
       'Check that the file is whole, and write it with snappy, gzip or no compression.';
-    throw new QuestionsFileError(`${path} cannot be read as Parquet: ${why}. ${advice}`, { cause });
+    throw questionsFileError(`${path} cannot be read as Parquet: ${why}. ${advice}`, cause);
   }
 }

@@ -3,7 +3,7 @@
  *
  * Every row becomes exactly one item, in the order of the file: a question, or a dead letter that names
  * file, line and field. A bad row never stops the rest; a file that cannot be used at all fails at once
- * with `QuestionsFileError`. Memory is bounded by a line (CSV, JSONL) or a row group (Parquet), plus the
+ * with code `QUESTIONS_FILE`. Memory is bounded by a line (CSV, JSONL) or a row group (Parquet), plus the
  * ids seen so far, which are kept to find duplicates.
  */
 import { stat } from 'node:fs/promises';
@@ -13,10 +13,9 @@ import { csvRows } from './csv.ts';
 import { jsonlRows } from './jsonl.ts';
 import { parquetRows } from './parquet.ts';
 import { missingColumns, type QuestionRow, questionRow } from './questionRow.ts';
-import { QuestionsFileError, type RawRow } from './rawRow.ts';
+import { questionsFileError, type RawRow } from './rawRow.ts';
 
 export type { QuestionRow } from './questionRow.ts';
-export { QuestionsFileError } from './rawRow.ts';
 
 /** One row of the file: readable or not. */
 export type QuestionItem = { readonly value: QuestionRow } | { readonly deadLetter: DeadLetter };
@@ -34,7 +33,7 @@ const readers: Readonly<Record<string, (path: string) => AsyncGenerator<RawRow>>
 /**
  * Reads a questions file.
  *
- * @throws QuestionsFileError when the file is missing, of an unknown kind, lacks a column, or is broken
+ * @throws MillraceError `QUESTIONS_FILE` when the file is missing, of an unknown kind, lacks a column, or is broken
  *   as a whole; the message says what to do.
  */
 export async function* readQuestions(path: string): AsyncGenerator<QuestionItem> {
@@ -74,19 +73,17 @@ async function reader(
   const kinds = Object.keys(readers).join(', ');
   if (found === undefined) {
     const why = kind === '' ? 'has no ending' : `ends in ${kind}`;
-    throw new QuestionsFileError(
-      `questions file ${path} ${why}; give a file that ends in ${kinds}`,
-    );
+    throw questionsFileError(`questions file ${path} ${why}; give a file that ends in ${kinds}`);
   }
   const entry = await stat(path).catch(() => null);
   if (entry === null) {
     const where = resolve(path);
-    throw new QuestionsFileError(
+    throw questionsFileError(
       `questions file ${path} does not exist (looked for ${where}). Check the path; it is taken from the folder that you start in.`,
     );
   }
   if (!entry.isFile()) {
-    throw new QuestionsFileError(`${path} is not a file; give one that ends in ${kinds}`);
+    throw questionsFileError(`${path} is not a file; give one that ends in ${kinds}`);
   }
   return found;
 }

@@ -2,6 +2,7 @@
  * What a format reader yields: the fields of one row, or why it could not be read. Nothing is checked
  * yet; `questionRow` does that, once, for all formats.
  */
+import { MillraceError } from '../streams/errors.ts';
 
 /** Fields by name as the file gives them. `place` is a line (or, in Parquet, a row), from 1. */
 export interface Fields {
@@ -21,8 +22,7 @@ export interface Unreadable {
 
 export type RawRow = Fields | Unreadable;
 
-/** The whole file cannot be used. The message says what to do. */
-export class QuestionsFileError extends Error {
-  readonly code = 'QUESTIONS_FILE';
-  override readonly name = 'QuestionsFileError';
+/** The whole file cannot be used; the message says what to do. */
+export function questionsFileError(message: string, cause?: unknown): MillraceError {
+  return new MillraceError('QUESTIONS_FILE', message, cause === undefined ? {} : { cause });
 }
