@@ -45,6 +45,11 @@ const PREFILL_PLACES_MAX = 2048;
 /** A request waits for another one's prefill if that saves at least this many tokens. */
 const SHARE_TOKENS_MIN = 16;
 
+/** Highest position that a batcher asks for, padding included, plus one. */
+export function positionsMax({ contextMax }: BatcherOptions): number {
+  return contextMax + WIDTHS[WIDTHS.length - 1]!;
+}
+
 export class Batcher {
   readonly #options: BatcherOptions;
   #forward: Forward;

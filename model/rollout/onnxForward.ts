@@ -1,118 +1,113 @@
 /**
- * The forward pass of the decode loop as an ONNX Runtime session.
+ * The forward pass of the decode loop as two ONNX Runtime sessions, one a graph.
  *
- * The weights are fixed when the session is made (packed once, and with packed weights a row's result does not
- * depend on how many rows are beside it); new weights mean a new session.
+ * The weights are fixed when a session is made (packed once, and with packed weights a row's result does not
+ * depend on how many rows are beside it); new weights mean new sessions.
  */
-import { type DecoderConfig, headDim, parameterShapes, type Tensors } from '../config.ts';
-import { cachedForm } from '../decoder.ts';
-import { Graph } from '../graph/graph.ts';
-import { openSession, type Session } from '../runtime/session.ts';
+import { type DecoderConfig, headDim, type Tensors } from '../config.ts';
+import { type Feed, openSession, type Session } from '../runtime/session.ts';
+import { decodeGraph, type Pass } from './decodeGraph.ts';
 import type { CacheShape, DecodeOutput, Forward, ForwardInput, NewRows } from './forward.ts';
+import { packWeights } from './packWeights.ts';
 
-/** Where a session looks for the weights. */
-const LOCATION = 'weights';
+export interface OnnxForwardOptions {
+  readonly threads: number;
+  /** Positions that can be computed; padding reaches beyond a context, so it counts. */
+  readonly positionsMax: number;
+}
 
 export async function openOnnxForward(
   config: DecoderConfig,
   tensors: Tensors,
-  threads: number,
+  { threads, positionsMax }: OnnxForwardOptions,
 ): Promise<Forward> {
-  const { data, offsets } = join(config, tensors);
-  const graph = new Graph('float32');
-  const form = cachedForm(graph, config, (name, shape) => {
-    const bytes = 4 * shape.reduce((product, size) => product * size, 1);
-    const source = { location: LOCATION, offset: offsets.get(name)!, bytes };
-    return graph.initialiser(name, 'float32', shape, source);
-  });
-  graph.output('logits', form.logits);
-  form.keys.forEach((value, layer) => graph.output(`newKeys.${layer}`, value));
-  form.values.forEach((value, layer) => graph.output(`newValues.${layer}`, value));
-  const session = await openSession(graph.model(), {
-    threads,
-    external: [{ location: LOCATION, data }],
-  });
-  return new OnnxForward(session, config);
-}
-
-/** All parameters in one block of bytes. */
-function join(
-  config: DecoderConfig,
-  tensors: Tensors,
-): { data: Uint8Array; offsets: Map<string, number> } {
-  const offsets = new Map<string, number>();
-  let size = 0;
-  for (const [name, shape] of parameterShapes(config)) {
-    offsets.set(name, 4 * size);
-    size += shape.reduce((product, dim) => product * dim, 1);
-  }
-  const all = new Float32Array(size);
-  for (const [name, offset] of offsets) {
-    const tensor = tensors.get(name);
-    if (!tensor)
-      throw new Error(`the weights have no tensor '${name}': they are of another architecture`);
-    all.set(tensor.data, offset / 4);
-  }
-  return { data: new Uint8Array(all.buffer), offsets };
+  const weights = packWeights(config, tensors, positionsMax);
+  const external = [{ location: weights.location, data: weights.data }];
+  const open = (pass: Pass) =>
+    openSession(decodeGraph(config, weights, pass), { threads, external });
+  const decode = await open('decode');
+  const prefill = await open('prefill');
+  return new OnnxForward(config, decode, prefill);
 }
 
 class OnnxForward implements Forward {
   readonly shape: CacheShape;
   readonly vocabSize: number;
-  readonly #session: Session;
+  readonly #decode: Session;
+  readonly #prefill: Session;
+  /** 0, 1, ..., as many as the largest capacity so far. */
+  #slots = new Int32Array(0);
 
-  constructor(session: Session, config: DecoderConfig) {
-    this.#session = session;
+  constructor(config: DecoderConfig, decode: Session, prefill: Session) {
     this.shape = { layers: config.layers, kvHeads: config.kvHeads, headDim: headDim(config) };
     this.vocabSize = config.vocabSize;
+    this.#decode = decode;
+    this.#prefill = prefill;
   }
 
   async prefill(input: ForwardInput): Promise<NewRows> {
-    return this.#run(input, Int32Array.of(0));
+    const shape = [input.rows, this.shape.kvHeads, input.width, 3];
+    const places = { shape, data: placesOf(input, this.shape.kvHeads) };
+    return this.#newRows(await this.#prefill.run({ ...this.#feeds(input), places }));
   }
 
   async decode(input: ForwardInput): Promise<DecodeOutput> {
-    return this.#run(
-      input,
-      Int32Array.from({ length: input.rows }, (_, row) => row),
-    );
+    const outputs = await this.#decode.run(this.#feeds(input));
+    return { logits: outputs.logits!.data as Float32Array, ...this.#newRows(outputs) };
   }
 
-  async #run(input: ForwardInput, picked: Int32Array): Promise<DecodeOutput> {
-    const { rows, width, capacity } = input;
+  #feeds({
+    rows,
+    width,
+    capacity,
+    tokens,
+    positions,
+    keys,
+    values,
+  }: ForwardInput): Record<string, Feed> {
     const { layers, kvHeads, headDim } = this.shape;
-    const cacheShape = [rows, kvHeads, capacity, headDim];
-    const feeds: Record<string, { shape: number[]; data: Float32Array | Int32Array }> = {
-      tokens: { shape: [rows, width], data: input.tokens },
-      positions: { shape: [rows, width], data: input.positions },
-      rows: { shape: [picked.length], data: picked },
-      cacheMask: { shape: [rows, 1, 1, capacity], data: mask(input) },
+    if (this.#slots.length < capacity)
+      this.#slots = Int32Array.from({ length: capacity }, (_, i) => i);
+    const feeds: Record<string, Feed> = {
+      tokens: { shape: [rows, width], data: tokens },
+      positions: { shape: [rows, width], data: positions },
+      slots: { shape: [capacity], data: this.#slots.subarray(0, capacity) },
     };
+    const shape = [rows, kvHeads, capacity, headDim];
     for (let layer = 0; layer < layers; layer++) {
-      feeds[`keys.${layer}`] = { shape: cacheShape, data: input.keys[layer]! };
-      feeds[`values.${layer}`] = { shape: cacheShape, data: input.values[layer]! };
+      feeds[`keys.${layer}`] = { shape, data: keys[layer]! };
+      feeds[`values.${layer}`] = { shape, data: values[layer]! };
     }
-    const outputs = await this.#session.run(feeds);
-    const output = (name: string) => outputs[name]!.data as Float32Array;
-    const perLayer = (name: string) =>
-      Array.from({ length: layers }, (_, layer) => output(`${name}.${layer}`));
-    return { logits: output('logits'), keys: perLayer('newKeys'), values: perLayer('newValues') };
+    return feeds;
   }
 
-  release(): Promise<void> {
-    return this.#session.release();
+  #newRows(outputs: Readonly<Record<string, Feed>>): NewRows {
+    const perLayer = (name: string) =>
+      Array.from(
+        { length: this.shape.layers },
+        (_, i) => outputs[`${name}.${i}`]!.data as Float32Array,
+      );
+    return { keys: perLayer('newKeys'), values: perLayer('newValues') };
+  }
+
+  async release(): Promise<void> {
+    await this.#decode.release();
+    await this.#prefill.release();
   }
 }
 
-/** 0 at the positions before a row's first, -Infinity from there on: [rows, capacity]. */
-function mask({ rows, width, capacity, positions }: ForwardInput): Float32Array {
-  const values = new Float32Array(rows * capacity);
+/** (row, head, position) of every new position: [rows, kvHeads, width, 3]. Padding shares the last place. */
+function placesOf({ rows, width, capacity, positions }: ForwardInput, kvHeads: number): Int32Array {
+  const places = new Int32Array(rows * kvHeads * width * 3);
+  let at = 0;
   for (let row = 0; row < rows; row++) {
-    values.fill(
-      Number.NEGATIVE_INFINITY,
-      row * capacity + positions[row * width]!,
-      (row + 1) * capacity,
-    );
+    for (let head = 0; head < kvHeads; head++) {
+      for (let t = 0; t < width; t++) {
+        places[at++] = row;
+        places[at++] = head;
+        places[at++] = Math.min(positions[row * width + t]!, capacity - 1);
+      }
+    }
   }
-  return values;
+  return places;
 }

@@ -4,7 +4,7 @@
 import type { GenerateRequest, WeightsRef } from '../engine.ts';
 import { loadPolicy } from '../policyFile.ts';
 import { serve } from '../runtime/worker.ts';
-import type { BatcherOptions } from './batcher.ts';
+import { type BatcherOptions, positionsMax } from './batcher.ts';
 import { openOnnxForward } from './onnxForward.ts';
 import { RolloutServer } from './server.ts';
 
@@ -24,7 +24,7 @@ serve({
   async open({ weights, threads, ...options }: OpenArgument) {
     const load = async ({ path, sha256 }: WeightsRef) => {
       const { config, tensors } = await loadPolicy(path, sha256);
-      return openOnnxForward(config, tensors, threads);
+      return openOnnxForward(config, tensors, { threads, positionsMax: positionsMax(options) });
     };
     server = await RolloutServer.start(load, options, weights);
   },
