@@ -46,6 +46,7 @@ export interface TapOptions {
 /** The writes of one commit. */
 export interface Tx {
   append<T>(topic: Topic<T>, value: T): void;
+  /** Settle its originals and write what rides on it. All parts of a split must be in one commit. */
   settle(delivery: Delivery<unknown>): void;
   /** A named number kept with the commit (a source's progress); read back by `Log.mark`. */
   mark(name: string, value: number): void;

@@ -7,7 +7,8 @@ export interface Topic<T> {
   readonly version: number;
   /** Who writes it and who reads it. */
   readonly about: string;
-  readonly key: (value: T) => string;
+  /** A method, so that a `Topic<Rollout>` can stand where a `Topic<unknown>` is asked for. */
+  key(value: T): string;
   readonly codec: Codec<T>;
 }
 
@@ -15,6 +16,12 @@ export interface Topic<T> {
 export interface Codec<T> {
   /** The writer's schema, as JSON. */
   readonly schema: unknown;
+  /** Fails with code `ENCODE`, naming topic and field, when the value does not keep the contract. */
   encode(value: T): Buffer;
   decode(bytes: Buffer): T;
+  /**
+   * A decoder for records that were written with another schema. Fails with code `SCHEMA` and a
+   * sentence saying why when this codec cannot read them. Resolution is done once per schema.
+   */
+  reading(writer: unknown): (bytes: Buffer) => T;
 }

@@ -1,0 +1,178 @@
+/**
+ * Group commit: while one transaction is written, the next commits gather; then they go as one.
+ *
+ * Only the writer process has a committer, so heads and progress are kept in memory and are the truth.
+ * Offsets are given when a transaction is built; memory moves on only when it is on disk. A failed
+ * transaction fails all commits in it and changes nothing.
+ */
+import type { Clock } from '../clock.ts';
+import { MillraceError } from '../errors.ts';
+import { Progress } from '../progress.ts';
+import type { Topic } from '../topic.ts';
+import type { Schemas } from './schemas.ts';
+import type { Head, Store, Writes } from './store.ts';
+
+/** An encoded record that waits for its offset. */
+export interface Append {
+  readonly topic: Topic<unknown>;
+  readonly body: Buffer;
+}
+
+export interface Settle {
+  readonly topic: string;
+  readonly group: string;
+  readonly offset: number;
+}
+
+export interface Commit {
+  readonly appends: readonly Append[];
+  readonly settles: readonly Settle[];
+  readonly marks: ReadonlyMap<string, number>;
+  /** Called once it is on disk, before anyone is told of it. */
+  committed(): void;
+}
+
+const NOTHING: Commit = { appends: [], settles: [], marks: new Map(), committed: () => undefined };
+
+interface Waiting extends Commit {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** What one transaction changes in memory once it is on disk. */
+interface Change {
+  readonly heads: Map<string, Head>;
+  readonly progress: Map<string, Progress>;
+  readonly schemas: Map<string, readonly unknown[]>;
+  atMs: number;
+}
+
+const HEADER_BYTES = 12;
+/** Commits that one transaction takes at most: bounds its size and the wait of the first. */
+const COMMITS_MAX = 512;
+
+const groupKey = (topic: string, group: string): string => JSON.stringify([topic, group]);
+
+export class Committer {
+  readonly #store: Store;
+  readonly #schemas: Schemas;
+  readonly #clock: Clock;
+  readonly #commitMs: number;
+  readonly #heads: Map<string, Head>;
+  readonly #progress = new Map<string, Progress>();
+  readonly #waiting: Waiting[] = [];
+  readonly #listeners = new Set<() => void>();
+  #lastAtMs = 0;
+  #running: Promise<void> | null = null;
+
+  constructor(store: Store, schemas: Schemas, clock: Clock, commitMs: number) {
+    this.#store = store;
+    this.#schemas = schemas;
+    this.#clock = clock;
+    this.#commitMs = commitMs;
+    this.#heads = new Map(store.heads());
+    for (const [topic, { end }] of this.#heads) {
+      this.#lastAtMs = Math.max(this.#lastAtMs, store.record(topic, end - 1)?.atMs ?? 0);
+    }
+  }
+
+  end(topic: string): number {
+    return this.#heads.get(topic)?.end ?? 0;
+  }
+
+  progress(topic: string, group: string): Progress {
+    const key = groupKey(topic, group);
+    const known = this.#progress.get(key) ?? new Progress(this.#store.progress(topic, group));
+    this.#progress.set(key, known);
+    return known;
+  }
+
+  /** `wake` is called after every commit until the returned function is. */
+  onCommit(wake: () => void): () => void {
+    this.#listeners.add(wake);
+    return () => this.#listeners.delete(wake);
+  }
+
+  commit(commit: Commit): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...commit, resolve, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  get busy(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Resolves when everything that waits now has been written or refused. */
+  settled(): Promise<void> {
+    return this.busy ? this.commit(NOTHING).catch(() => undefined) : Promise.resolve();
+  }
+
+  async #drain(): Promise<void> {
+    await (this.#commitMs > 0
+      ? new Promise((done) => setTimeout(done, this.#commitMs))
+      : Promise.resolve());
+    while (this.#waiting.length > 0) await this.#flush(this.#waiting.splice(0, COMMITS_MAX));
+    this.#running = null;
+  }
+
+  async #flush(commits: readonly Waiting[]): Promise<void> {
+    const change: Change = {
+      heads: new Map(),
+      progress: new Map(),
+      schemas: new Map(),
+      atMs: Math.max(this.#lastAtMs, this.#clock.now()),
+    };
+    try {
+      await this.#store.write((writes) => this.#build(commits, change, writes));
+    } catch (cause) {
+      const error = new MillraceError(
+        'LOG_WRITE',
+        'the log could not be written; nothing of this commit is kept; look for a full disk',
+        { cause },
+      );
+      for (const commit of commits) commit.reject(cause instanceof MillraceError ? cause : error);
+      return;
+    }
+    this.#apply(change);
+    for (const commit of commits) commit.committed();
+    for (const commit of commits) commit.resolve();
+    for (const wake of [...this.#listeners]) wake();
+  }
+
+  #build(commits: readonly Commit[], change: Change, writes: Writes): void {
+    for (const commit of commits) {
+      for (const append of commit.appends) this.#append(append, change, writes);
+      for (const { topic, group, offset } of commit.settles) {
+        const key = groupKey(topic, group);
+        const progress = change.progress.get(key) ?? this.progress(topic, group).copy();
+        progress.settle(offset);
+        change.progress.set(key, progress);
+      }
+      for (const [name, value] of commit.marks) writes.putMark(name, value);
+    }
+    for (const [topic, head] of change.heads) writes.putHead(topic, head);
+    for (const [topic, list] of change.schemas) writes.putSchemas(topic, list);
+    for (const [key, progress] of change.progress) {
+      const [topic, group] = JSON.parse(key) as [string, string];
+      writes.putProgress(topic, group, progress.toState());
+    }
+  }
+
+  #append({ topic, body }: Append, change: Change, writes: Writes): void {
+    const { name } = topic;
+    const head = change.heads.get(name) ?? this.#heads.get(name) ?? { end: 0, bytes: 0 };
+    const { number, added } = this.#schemas.numberOf(topic);
+    if (added !== undefined) change.schemas.set(name, added);
+    writes.put(name, head.end, { atMs: change.atMs, schema: number, body });
+    change.heads.set(name, { end: head.end + 1, bytes: head.bytes + HEADER_BYTES + body.length });
+  }
+
+  #apply(change: Change): void {
+    this.#lastAtMs = change.atMs;
+    for (const [topic, head] of change.heads) this.#heads.set(topic, head);
+    for (const [topic, list] of change.schemas) this.#schemas.committed(topic, list);
+    for (const [key, progress] of change.progress) this.#progress.set(key, progress);
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * One group reading one topic: hands out records in order while fewer than `inflightMax` are unsettled.
+ *
+ * A record is read from disk when its turn comes, never ahead. What a reader handed out may settle as
+ * long as no newer reader of the group exists; after that its deliveries are stale, because the newer
+ * one has handed the same records out again.
+ */
+import { Observable, type Subscriber } from 'rxjs';
+import { type Delivery, type Desk, deliver } from '../delivery.ts';
+import { MillraceError } from '../errors.ts';
+import type { ReadOptions, Stored } from '../log.ts';
+import type { Topic } from '../topic.ts';
+import type { Committer } from './committer.ts';
+
+/** Synchronous reading of committed records. */
+export interface Shelf {
+  get<T>(topic: Topic<T>, offset: number): Stored<T>;
+}
+
+export interface ReaderParts<T> {
+  readonly topic: Topic<T>;
+  readonly options: ReadOptions;
+  readonly shelf: Shelf;
+  readonly committer: Committer;
+  /** Commits what is dropped before a stage adopts it. */
+  readonly settle: (owed: Delivery<unknown>) => Promise<void>;
+}
+
+/** The reader of each group, newest first come. */
+export class GroupReaders {
+  readonly #newest = new Map<string, GroupReader<unknown>>();
+
+  /** A cold observable; each subscription is a new reader. Fails with `GROUP_BUSY` while another reads. */
+  read<T>(parts: ReaderParts<T>): Observable<Delivery<T>> {
+    return new Observable((subscriber) => {
+      const key = JSON.stringify([parts.topic.name, parts.options.group]);
+      const before = this.#newest.get(key);
+      if (before?.active) {
+        subscriber.error(
+          new MillraceError(
+            'GROUP_BUSY',
+            `group ${parts.options.group} reads ${parts.topic.name} already; give the second reader another group`,
+          ),
+        );
+        return;
+      }
+      const reader = new GroupReader(parts, subscriber);
+      if (before !== undefined) before.stale = true;
+      this.#newest.set(key, reader as GroupReader<unknown>);
+      return reader.start();
+    });
+  }
+}
+
+export class GroupReader<T> {
+  readonly topic: string;
+  readonly group: string;
+  active = true;
+  stale = false;
+  readonly #parts: ReaderParts<T>;
+  readonly #subscriber: Subscriber<Delivery<T>>;
+  readonly #desk: Desk;
+  /** Records below it were handed out, or are settled. */
+  #next = 0;
+  #inflight = 0;
+  #pumping = false;
+
+  constructor(parts: ReaderParts<T>, subscriber: Subscriber<Delivery<T>>) {
+    this.topic = parts.topic.name;
+    this.group = parts.options.group;
+    this.#parts = parts;
+    this.#subscriber = subscriber;
+    this.#desk = {
+      inflightMax: parts.options.inflightMax,
+      parked: 0,
+      ready: (owed) => {
+        parts.settle(owed).catch((error: unknown) => subscriber.error(error));
+      },
+    };
+  }
+
+  /** What an older reader has already sent to be settled is awaited first. */
+  start(): () => void {
+    const { committer } = this.#parts;
+    let unlisten = (): void => undefined;
+    const begin = (): void => {
+      if (!this.active) return;
+      this.#next = committer.progress(this.topic, this.group).low;
+      unlisten = committer.onCommit(() => this.#pump());
+      this.#pump();
+    };
+    if (committer.busy) void committer.settled().then(begin);
+    else begin();
+    return () => {
+      this.active = false;
+      unlisten();
+    };
+  }
+
+  /** A commit settled one of its deliveries. */
+  settled(): void {
+    this.#inflight -= 1;
+  }
+
+  #pump(): void {
+    if (this.#pumping || !this.active) return;
+    this.#pumping = true;
+    try {
+      this.#handOut();
+    } catch (error) {
+      this.#subscriber.error(error);
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #handOut(): void {
+    const { topic, options, committer, shelf } = this.#parts;
+    while (this.active && this.#inflight < options.inflightMax) {
+      const progress = committer.progress(this.topic, this.group);
+      while (this.#next < committer.end(this.topic) && progress.has(this.#next)) this.#next += 1;
+      if (this.#next >= committer.end(this.topic)) return;
+      const stored = shelf.get(topic, this.#next);
+      this.#next += 1;
+      this.#inflight += 1;
+      const { position, key } = stored;
+      this.#subscriber.next(
+        deliver(stored.value, { topic: this.topic, position, key, reader: this }, this.#desk),
+      );
+    }
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The embedded log: one folder, no server, one process that writes and any number that read.
+ *
+ * Keeps the contract of `log.ts`. Opened to write it holds the writer's lock until it is closed or the
+ * process dies. Opened to read it can tap, fetch and tell statistics of a live run; it looks for news
+ * every `pollMs`, where the writer's own process is told at once.
+ */
+import { defer, type Observable } from 'rxjs';
+import { type Clock, systemClock } from '../clock.ts';
+import { claim, type Delivery } from '../delivery.ts';
+import { MillraceError } from '../errors.ts';
+import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import { Progress } from '../progress.ts';
+import type { Position } from '../records.ts';
+import type { Topic } from '../topic.ts';
+import { type Append, Committer, type Settle } from './committer.ts';
+import { GroupReader, GroupReaders } from './groupReader.ts';
+import { Schemas } from './schemas.ts';
+import { type Mode, Store } from './store.ts';
+import { tapTopic } from './tapTopic.ts';
+import { takeWriterLock } from './writerLock.ts';
+
+export interface EmbeddedLogOptions {
+  /** Made when it is not there (mode `write`). */
+  readonly folder: string;
+  readonly mode: Mode;
+  /** Gives records their time. */
+  readonly clock?: Clock;
+  /** Wait this long for more commits to share a transaction; 0 = only while one is being written. */
+  readonly commitMs?: number;
+  /** How often mode `read` looks for news. */
+  readonly pollMs?: number;
+}
+
+/** Opens the log in a folder. Fails with `LOCKED` (another process writes) or `NO_LOG` (none to read). */
+export async function openLog(options: EmbeddedLogOptions): Promise<Log> {
+  const store = new Store(options.folder, options.mode);
+  try {
+    return new EmbeddedLog(store, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+class EmbeddedLog implements Log {
+  readonly #store: Store;
+  readonly #schemas: Schemas;
+  readonly #readers = new GroupReaders();
+  /** Null in mode `read`. */
+  readonly #committer: Committer | null;
+  readonly #unlock: () => void;
+  readonly #pollMs: number;
+  #closed = false;
+
+  constructor(store: Store, options: EmbeddedLogOptions) {
+    const { mode, clock = systemClock, commitMs = 0, pollMs = 100 } = options;
+    this.#store = store;
+    this.#schemas = new Schemas(store);
+    this.#pollMs = pollMs;
+    this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
+    this.#committer =
+      mode === 'write' ? new Committer(store, this.#schemas, clock, commitMs) : null;
+  }
+
+  read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>> {
+    return this.#readers.read({
+      topic,
+      options,
+      shelf: { get: (of, offset) => this.#at(of, offset) },
+      committer: this.#writer(),
+      settle: (owed) => this.commit((tx) => tx.settle(owed)),
+    });
+  }
+
+  async commit(write: (tx: Tx) => void): Promise<void> {
+    const committer = this.#writer();
+    const appends: Append[] = [];
+    const owed: Delivery<unknown>[] = [];
+    const marks = new Map<string, number>();
+    const append = (topic: Topic<unknown>, value: unknown): void => {
+      appends.push({ topic, body: topic.codec.encode(value) });
+    };
+    write({
+      append: (topic, value) => append(topic as Topic<unknown>, value),
+      settle: (delivery) => void owed.push(delivery),
+      mark: (name, value) => void marks.set(name, value),
+    });
+    const { roots, writes } = claim(owed);
+    for (const aside of writes) append(aside.topic, aside.value);
+    const readers = roots.map((root) => readerOf(root.reader));
+    const settles: Settle[] = roots.map(({ topic, position }, i) => {
+      return { topic, group: readers[i]!.group, offset: position.offset };
+    });
+    if (appends.length + settles.length + marks.size === 0) return;
+    const committed = (): void => {
+      for (const reader of readers) reader.settled();
+    };
+    await committer.commit({ appends, settles, marks, committed });
+  }
+
+  async fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]> {
+    this.#fresh();
+    const end = this.#end(topic.name);
+    return positions.map(({ partition, offset }) => {
+      if (partition !== 0 || offset < 0 || offset >= end || !Number.isInteger(offset)) {
+        throw new MillraceError(
+          'NOT_FOUND',
+          `${topic.name} has no record at ${partition}/${offset}; it ends at 0/${end}`,
+          { context: { topic: topic.name, partition, offset, end } },
+        );
+      }
+      return this.#at(topic, offset);
+    });
+  }
+
+  tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>> {
+    const tappable = {
+      end: () => this.#end(topic.name),
+      at: (offset: number) => this.#at(topic, offset),
+      onMore: (wake: () => void) => this.#onMore(wake),
+    };
+    return defer(() => {
+      this.#fresh();
+      return tapTopic(tappable, options);
+    });
+  }
+
+  async mark(name: string): Promise<number> {
+    this.#fresh();
+    return this.#store.mark(name);
+  }
+
+  async lag(topic: Topic<unknown>, group: string): Promise<number> {
+    this.#fresh();
+    return this.#end(topic.name) - this.#progress(topic.name, group).settled;
+  }
+
+  async stats(): Promise<readonly TopicStat[]> {
+    this.#fresh();
+    return this.#store.heads().map(([topic, { end, bytes }]) => {
+      const groups = this.#store.groups(topic);
+      const lag = groups.map(([group, state]) => [group, end - new Progress(state).settled]);
+      return { topic, records: end, bytes, lag: Object.fromEntries(lag) };
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#committer?.settled();
+    this.#unlock();
+    await this.#store.close();
+  }
+
+  #writer(): Committer {
+    this.#open();
+    if (this.#committer !== null) return this.#committer;
+    throw new MillraceError(
+      'READ_ONLY',
+      "this log was opened to read; open it with mode 'write' to read in a group or to commit",
+    );
+  }
+
+  #open(): void {
+    if (this.#closed) throw new MillraceError('CLOSED', 'this log is closed; open it again');
+  }
+
+  #fresh(): void {
+    this.#open();
+    if (this.#committer === null) this.#store.refresh();
+  }
+
+  #end(topic: string): number {
+    return this.#committer?.end(topic) ?? this.#store.head(topic).end;
+  }
+
+  #progress(topic: string, group: string): Progress {
+    return (
+      this.#committer?.progress(topic, group) ?? new Progress(this.#store.progress(topic, group))
+    );
+  }
+
+  #at<T>(topic: Topic<T>, offset: number): Stored<T> {
+    const envelope = this.#store.record(topic.name, offset);
+    if (envelope === undefined) {
+      throw new MillraceError(
+        'NOT_FOUND',
+        `${topic.name}@${offset} is missing; the log is damaged`,
+      );
+    }
+    const value = this.#schemas.decoder(topic, envelope.schema)(envelope.body);
+    const position = { partition: 0, offset };
+    return { topic: topic.name, position, key: topic.key(value), value, atMs: envelope.atMs };
+  }
+
+  #onMore(wake: () => void): () => void {
+    if (this.#committer !== null) return this.#committer.onCommit(wake);
+    const timer = setInterval(() => {
+      if (this.#closed) return;
+      this.#store.refresh();
+      wake();
+    }, this.#pollMs);
+    return () => clearInterval(timer);
+  }
+}
+
+function readerOf(reader: object): GroupReader<unknown> {
+  if (!(reader instanceof GroupReader)) {
+    throw new MillraceError('STALE', 'this delivery was read from another log');
+  }
+  if (reader.stale) {
+    throw new MillraceError(
+      'STALE',
+      `group ${reader.group} has a newer reader of ${reader.topic}, which was given this record again`,
+    );
+  }
+  return reader as GroupReader<unknown>;
+}

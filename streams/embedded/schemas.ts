@@ -1,0 +1,58 @@
+/**
+ * Which schema each record was written with: a list per topic, of which a record carries the number.
+ *
+ * A topic's current schema joins the list before its first record does. One that could not read the
+ * older ones is refused there, before anything is written.
+ */
+import { MillraceError } from '../errors.ts';
+import type { Topic } from '../topic.ts';
+import type { Store } from './store.ts';
+
+export class Schemas {
+  readonly #store: Store;
+  /** What is on disk, and what a pending commit will put there. */
+  readonly #lists = new Map<string, readonly unknown[]>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The number of the topic's current schema, and the longer list when it is a new one. */
+  numberOf(topic: Topic<unknown>): {
+    readonly number: number;
+    readonly added?: readonly unknown[];
+  } {
+    const list = this.#list(topic.name);
+    const own = JSON.stringify(topic.codec.schema);
+    const number = list.findIndex((schema) => JSON.stringify(schema) === own);
+    if (number >= 0) return { number };
+    for (const older of list) topic.codec.reading(older);
+    return { number: list.length, added: [...list, topic.codec.schema] };
+  }
+
+  committed(topic: string, list: readonly unknown[]): void {
+    this.#lists.set(topic, list);
+  }
+
+  /** Fails with code `SCHEMA` when this version cannot read what was written. */
+  decoder<T>(topic: Topic<T>, number: number): (bytes: Buffer) => T {
+    let schema = this.#list(topic.name)[number];
+    if (schema === undefined) {
+      this.#lists.delete(topic.name); // another process may have added it
+      schema = this.#list(topic.name)[number];
+    }
+    if (schema === undefined) {
+      throw new MillraceError(
+        'SCHEMA',
+        `${topic.name}: schema ${number} is not in the log; it is damaged`,
+      );
+    }
+    return topic.codec.reading(schema);
+  }
+
+  #list(topic: string): readonly unknown[] {
+    const known = this.#lists.get(topic) ?? this.#store.schemas(topic);
+    this.#lists.set(topic, known);
+    return known;
+  }
+}

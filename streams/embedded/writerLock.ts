@@ -1,0 +1,79 @@
+/**
+ * One writer per log: a file that names the process which writes.
+ *
+ * The file is looked at and replaced while the log's write transaction is held, so two processes cannot
+ * both take it. A lock is dead, and taken over, when its process is gone or its number was given to
+ * another process since. A live one is an error that says which process holds it.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { MillraceError } from '../errors.ts';
+import type { Store } from './store.ts';
+
+interface Owner {
+  readonly pid: number;
+  readonly host: string;
+  /** Start of the process in clock ticks since boot where the system tells it (Linux), else ''. */
+  readonly started: string;
+}
+
+/** Locks that this very process holds: its own number in a file it does not hold is a dead namesake's. */
+const held = new Set<string>();
+
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function ownerIn(path: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Owner;
+  } catch {
+    return undefined; // no file, or one cut short by a crash: nobody holds it
+  }
+}
+
+function alive(owner: Owner, path: string): boolean {
+  if (owner.host !== hostname()) return true; // cannot be seen from here
+  if (owner.pid === process.pid) return held.has(path);
+  return exists(owner.pid) && startOf(owner.pid) === owner.started;
+}
+
+/** Takes the lock and returns what gives it back. Fails with code `LOCKED`. */
+export function takeWriterLock(folder: string, store: Store): () => void {
+  const path = join(folder, 'writer.lock');
+  store.exclusively(() => {
+    const owner = ownerIn(path);
+    if (owner !== undefined && alive(owner, path)) throw lockedBy(owner, path);
+    const me: Owner = { pid: process.pid, host: hostname(), started: startOf(process.pid) };
+    writeFileSync(path, JSON.stringify(me));
+    held.add(path);
+  });
+  return () => {
+    if (held.delete(path)) rmSync(path, { force: true });
+  };
+}
+
+function lockedBy(owner: Owner, path: string): MillraceError {
+  const elsewhere =
+    owner.host === hostname()
+      ? 'stop it first, or open the log to read only'
+      : `it runs on host ${owner.host}; if it is gone for good, delete ${path}`;
+  return new MillraceError('LOCKED', `process ${owner.pid} writes this log already; ${elsewhere}`, {
+    context: { ...owner, path },
+  });
+}

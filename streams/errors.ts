@@ -1,0 +1,35 @@
+/**
+ * The one base of every error that this package throws on purpose.
+ *
+ * `code` is what a program compares, `message` is what a person reads (what happened, then what to do),
+ * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals,
+ * throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
+ * happens, and list it in docs/errors.md. A subclass is only worth it when it carries behaviour.
+ */
+export interface ErrorDetails {
+  /** Plain data: names, numbers, paths. */
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export class MillraceError<Code extends string = string> extends Error {
+  override readonly name = 'MillraceError';
+  readonly code: Code;
+  readonly context: Readonly<Record<string, unknown>>;
+
+  constructor(code: Code, message: string, details: ErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    this.context = details.context ?? {};
+  }
+}
+
+/** Whether `error` is one of ours with this code. */
+export function hasCode(error: unknown, code: string): error is MillraceError {
+  return error instanceof MillraceError && error.code === code;
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

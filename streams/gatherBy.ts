@@ -1,0 +1,131 @@
+/**
+ * Many to one: deliveries with the same key wait in an open group until it is complete, then go on as one.
+ *
+ * Invariants: no more than `openMax` groups are open; all members of a group settle in one commit; a
+ * group that was open when the process died is gathered anew, because none of its members has settled.
+ *
+ * A reader stops at `inflightMax` unsettled records. When all of them wait in open groups nothing more
+ * can come; that is found out and fails with code `GATHER_STALLED` instead of standing still for ever.
+ */
+import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
+import { deadLetterOf } from './deadLetter.ts';
+import { type Delivery, gather, park } from './delivery.ts';
+import { MillraceError } from './errors.ts';
+import { topics } from './topics.ts';
+
+export interface GatherOptions<In> {
+  readonly key: (value: In) => string;
+  /** Members of a complete group: a number, one per group by its first member, or a test. */
+  readonly size?: number | ((first: In) => number);
+  readonly complete?: (members: readonly In[]) => boolean;
+  /** Most groups open at once; one more fails with code `GATHER_FULL`. */
+  readonly openMax: number;
+  /** Incomplete groups when the input has ended for good: to the dead letters, or emitted as they are. */
+  readonly atEnd?: 'deadLetter' | 'emit';
+}
+
+type Group<In> = Delivery<In>[];
+
+/** Emits the values of each complete group, in order of arrival. */
+export function gatherBy<In>(
+  options: GatherOptions<In>,
+): OperatorFunction<Delivery<In>, Delivery<readonly In[]>> {
+  return (source) =>
+    defer(() => {
+      const groups = new OpenGroups(options);
+      return concat(
+        source.pipe(concatMap((delivery) => groups.add(delivery))),
+        defer(() => from(groups.end())),
+      ).pipe(finalize(() => groups.release()));
+    });
+}
+
+/** Every `count` deliveries become one, whatever their key. The last one may be smaller. */
+export function gatherCount<In>(
+  count: number,
+  options: Pick<GatherOptions<In>, 'atEnd'> = {},
+): OperatorFunction<Delivery<In>, Delivery<readonly In[]>> {
+  return gatherBy({ key: () => '', size: count, openMax: 1, atEnd: options.atEnd ?? 'emit' });
+}
+
+class OpenGroups<In> {
+  readonly #options: GatherOptions<In>;
+  readonly #open = new Map<string, Group<In>>();
+
+  constructor(options: GatherOptions<In>) {
+    this.#options = options;
+  }
+
+  /** The group that this delivery completes, if any. */
+  add(delivery: Delivery<In>): Delivery<readonly In[]>[] {
+    const key = this.#options.key(delivery.value);
+    const group = this.#open.get(key) ?? this.#begin(key);
+    group.push(delivery);
+    if (this.#complete(group)) {
+      this.#open.delete(key);
+      for (const member of group.slice(0, -1)) park(member, false);
+      return [close(group)];
+    }
+    const desk = park(delivery);
+    if (desk.parked >= desk.inflightMax) throw this.#stalled(desk.parked);
+    return [];
+  }
+
+  /** The input has ended: what becomes of the groups still open. */
+  end(): Delivery<readonly In[]>[] {
+    const left = [...this.#open];
+    this.release();
+    if (this.#options.atEnd === 'emit') return left.map(([, group]) => close(group));
+    for (const [key, group] of left) {
+      const error = new MillraceError(
+        'GATHER_SHORT',
+        `group ${key} had ${group.length} when the input ended`,
+      );
+      for (const member of group) {
+        member.also(topics.deadLetters, deadLetterOf(member, error)).drop();
+      }
+    }
+    return [];
+  }
+
+  release(): void {
+    for (const group of this.#open.values()) for (const member of group) park(member, false);
+    this.#open.clear();
+  }
+
+  #begin(key: string): Group<In> {
+    const { openMax } = this.#options;
+    if (this.#open.size >= openMax) {
+      throw new MillraceError(
+        'GATHER_FULL',
+        `${openMax} groups are open and ${key} would be one more; raise openMax, or find out why groups stay open`,
+        { context: { openMax, key, oldest: [...this.#open.keys()][0] } },
+      );
+    }
+    const group: Group<In> = [];
+    this.#open.set(key, group);
+    return group;
+  }
+
+  #complete(group: Group<In>): boolean {
+    const { size, complete } = this.#options;
+    if (complete?.(group.map((member) => member.value))) return true;
+    if (size === undefined) return false;
+    return group.length >= (typeof size === 'number' ? size : size(group[0]!.value));
+  }
+
+  #stalled(parked: number): MillraceError {
+    return new MillraceError(
+      'GATHER_STALLED',
+      `all ${parked} records that may be unsettled wait in ${this.#open.size} open groups; raise inflightMax of the stage`,
+      { context: { parked, open: this.#open.size, first: [...this.#open.keys()][0] } },
+    );
+  }
+}
+
+function close<In>(group: Group<In>): Delivery<readonly In[]> {
+  return gather(
+    group,
+    group.map((member) => member.value),
+  );
+}

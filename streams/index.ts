@@ -1,0 +1,37 @@
+/**
+ * What the rest of the package, and its users, take from `streams`.
+ */
+export { type Clock, systemClock } from './clock.ts';
+export { avroCodec } from './codec.ts';
+export type { Aside, Delivery } from './delivery.ts';
+export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
+export { hasCode, MillraceError, messageOf } from './errors.ts';
+export { type Feedback, feedback } from './feedback.ts';
+export { type Flow, flow, type Part } from './flow.ts';
+export type * from './log.ts';
+export {
+  type EachOptions,
+  expandEach,
+  type GatherOptions,
+  gatherBy,
+  gatherCount,
+  keepIf,
+  mapEach,
+  type Scope,
+} from './primitives.ts';
+export type * from './records.ts';
+export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './runFlow.ts';
+export * as shapes from './shapes.ts';
+export type { SourceStats } from './sourceRunner.ts';
+export {
+  type Run,
+  type Source,
+  type SourceItem,
+  type Stage,
+  sink,
+  source,
+  stage,
+} from './stage.ts';
+export type { StageStats } from './stageStats.ts';
+export type { Codec, Topic } from './topic.ts';
+export { defineTopic, topics } from './topics.ts';

@@ -1,0 +1,200 @@
+/**
+ * Runs a flow until it is quiescent, stopped or broken.
+ *
+ * Quiescent = the sources are done, every stage has settled all of its topic, and nothing moves. Open
+ * groups that can no longer be completed are flushed first, upstream before downstream. Stopped = the
+ * signal aborted: reading ends at once, what is in flight may end within `graceMs`, what was finished is
+ * committed, and the rest will be read again. Broken = a part failed: its error, with its name.
+ */
+import { type Clock, systemClock } from './clock.ts';
+import { MillraceError, messageOf } from './errors.ts';
+import type { Flow } from './flow.ts';
+import type { Log } from './log.ts';
+import { SourceRunner, type SourceStats } from './sourceRunner.ts';
+import { StageRunner } from './stageRunner.ts';
+import type { StageStats } from './stageStats.ts';
+
+export interface FlowStats {
+  readonly atMs: number;
+  readonly sources: readonly SourceStats[];
+  readonly stages: readonly StageStats[];
+}
+
+export interface RunOptions {
+  readonly log: Log;
+  /** Aborts = stop in order. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  /** How long in-flight work may take to end after the signal. */
+  readonly graceMs?: number;
+  /** Go on waiting for input when quiescent: other processes may write it. */
+  readonly forever?: boolean;
+  /** Called every `statsMs`, and once at the end. */
+  readonly onStats?: (stats: FlowStats) => void;
+  readonly statsMs?: number;
+}
+
+export type FlowEnd = 'quiescent' | 'stopped';
+
+/** Look again this often: another process may have settled or appended. */
+const LOOK_MS = 200;
+
+/** Rejects with code `STAGE` or `SOURCE` when a part fails. The log stays open. */
+export async function runFlow(flow: Flow, options: RunOptions): Promise<FlowEnd> {
+  const disconnects: (() => void)[] = [];
+  const run = new FlowRun(flow, options);
+  try {
+    for (const loop of flow.feedbacks) disconnects.push(await loop.connect(options.log));
+    return await run.toEnd();
+  } finally {
+    for (const disconnect of disconnects) disconnect();
+    options.onStats?.(run.stats());
+  }
+}
+
+class FlowRun {
+  readonly #log: Log;
+  readonly #options: RunOptions;
+  readonly #clock: Clock;
+  readonly #stages: readonly StageRunner[];
+  readonly #sources: readonly SourceRunner[];
+  readonly #stopSources = new AbortController();
+  #failure: MillraceError | null = null;
+  /** Wakes whoever waits for a change. */
+  #wakers: (() => void)[] = [];
+
+  constructor(flow: Flow, options: RunOptions) {
+    this.#log = options.log;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    const hooks = {
+      changed: () => this.#wake(),
+      failed: (error: MillraceError) => {
+        this.#failure ??= error;
+        this.#wake();
+      },
+    };
+    this.#stages = flow.stages.map(
+      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks),
+    );
+    this.#sources = flow.sources.map(
+      (source) =>
+        new SourceRunner(source, this.#log, () => this.#roomFor(source.to.name, source.leadMax)),
+    );
+  }
+
+  stats(): FlowStats {
+    return {
+      atMs: this.#clock.now(),
+      sources: this.#sources.map((source) => source.stats()),
+      stages: this.#stages.map((stage) => stage.stats()),
+    };
+  }
+
+  async toEnd(): Promise<FlowEnd> {
+    const { signal, onStats, statsMs = 250 } = this.#options;
+    const wake = (): void => this.#wake();
+    const looking = setInterval(wake, LOOK_MS);
+    const telling = onStats && setInterval(() => onStats(this.stats()), statsMs);
+    signal?.addEventListener('abort', wake);
+    const ingesting = this.#sources.map((source) => this.#ingest(source));
+    try {
+      for (const stage of this.#stages) stage.start();
+      const end = await this.#untilEnd();
+      this.#stopSources.abort();
+      await Promise.all(ingesting);
+      if (end === 'stopped') await this.#settleDown();
+      if (this.#failure !== null) throw this.#failure;
+      return end;
+    } finally {
+      this.#stopSources.abort();
+      for (const stage of this.#stages) stage.abandon();
+      await Promise.all(this.#stages.map((stage) => stage.committed()));
+      await Promise.all(ingesting);
+      signal?.removeEventListener('abort', wake);
+      clearInterval(looking);
+      clearInterval(telling);
+    }
+  }
+
+  async #untilEnd(): Promise<FlowEnd> {
+    for (;;) {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#options.signal?.aborted) return 'stopped';
+      const changed = this.#changed();
+      if (this.#options.forever !== true && (await this.#exhausted())) {
+        const waiting = this.#stages.find((stage) => stage.parked > 0);
+        if (waiting === undefined) return 'quiescent';
+        await waiting.finish();
+        continue;
+      }
+      await changed;
+    }
+  }
+
+  /** Sources done, and every stage has nothing left but open groups. */
+  async #exhausted(): Promise<boolean> {
+    if (!this.#sources.every((source) => source.done)) return false;
+    if (!this.#still()) return false;
+    const commits = this.#commits();
+    for (const { stage, parked } of this.#stages) {
+      if ((await this.#log.lag(stage.from, stage.name)) !== parked) return false;
+    }
+    return this.#still() && commits === this.#commits();
+  }
+
+  #still(): boolean {
+    return this.#stages.every((stage) => stage.still);
+  }
+
+  #commits(): number {
+    return this.#stages.reduce((sum, stage) => sum + stage.commits, 0);
+  }
+
+  /** After a stop: wait for what is in flight, at most `graceMs`. */
+  async #settleDown(): Promise<void> {
+    for (const stage of this.#stages) stage.stop();
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      this.#wake();
+    }, this.#options.graceMs ?? 5000);
+    while (!late && !this.#still() && this.#failure === null) await this.#changed();
+    clearTimeout(timer);
+  }
+
+  async #ingest(runner: SourceRunner): Promise<void> {
+    const { name } = runner.source;
+    try {
+      await runner.run(this.#stopSources.signal);
+    } catch (cause) {
+      this.#failure ??= new MillraceError('SOURCE', `source ${name} failed: ${messageOf(cause)}`, {
+        context: { source: name },
+        cause,
+      });
+    }
+    this.#wake();
+  }
+
+  async #roomFor(topic: string, leadMax: number): Promise<void> {
+    const readers = this.#stages
+      .map(({ stage }) => stage)
+      .filter(({ from }) => from.name === topic);
+    while (!this.#stopSources.signal.aborted) {
+      const changed = this.#changed();
+      const lags = await Promise.all(readers.map(({ from, name }) => this.#log.lag(from, name)));
+      if (lags.every((lag) => lag < leadMax)) return;
+      await changed;
+    }
+  }
+
+  #changed(): Promise<void> {
+    return new Promise((resolve) => this.#wakers.push(resolve));
+  }
+
+  #wake(): void {
+    const wakers = this.#wakers;
+    this.#wakers = [];
+    for (const wake of wakers) wake();
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Runs one source: appends its items, each chunk together with how many there have been.
+ *
+ * The count is a mark in the log, so on resume the items that are there already are passed over. At most
+ * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
+ */
+import type { Log } from './log.ts';
+import type { Source, SourceItem } from './stage.ts';
+import { topics } from './topics.ts';
+
+export interface SourceStats {
+  readonly name: string;
+  readonly to: string;
+  /** Items in the log, those of earlier runs included. */
+  readonly items: number;
+  readonly done: boolean;
+}
+
+const CHUNK = 64;
+
+export class SourceRunner {
+  readonly source: Source;
+  readonly #log: Log;
+  /** Resolves when the readers of the topic are less than `leadMax` behind. */
+  readonly #room: () => Promise<void>;
+  #items = 0;
+  #done = false;
+  #waiting: SourceItem<unknown>[] = [];
+  #committing: Promise<void> | null = null;
+
+  constructor(source: Source, log: Log, room: () => Promise<void>) {
+    this.source = source;
+    this.#log = log;
+    this.#room = room;
+  }
+
+  get done(): boolean {
+    return this.#done;
+  }
+
+  stats(): SourceStats {
+    const { name, to } = this.source;
+    return { name, to: to.name, items: this.#items, done: this.#done };
+  }
+
+  /** Until the items end or `signal` aborts. What was taken is committed either way. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#items = await this.#log.mark(this.#markName);
+    let toSkip = this.#items;
+    const iterator = this.source.items[Symbol.asyncIterator]();
+    const aborted = abortOf(signal);
+    while (!signal.aborted) {
+      const step = await Promise.race([iterator.next(), aborted.promise]);
+      if (step === null) break;
+      if (step.done === true) {
+        this.#done = true;
+        break;
+      }
+      if (toSkip > 0) toSkip -= 1;
+      else await this.#take(step.value);
+    }
+    aborted.forget();
+    // A source that is stuck in its own waiting is not waited for.
+    if (!this.#done) void iterator.return?.()?.catch(() => undefined);
+    await this.#committing;
+  }
+
+  get #markName(): string {
+    return `source/${this.source.name}`;
+  }
+
+  async #take(item: SourceItem<unknown>): Promise<void> {
+    this.#waiting.push(item);
+    this.#committing ??= this.#commitWaiting();
+    if (this.#waiting.length < CHUNK) return;
+    await this.#committing;
+    await this.#room();
+  }
+
+  async #commitWaiting(): Promise<void> {
+    try {
+      await Promise.resolve();
+      while (this.#waiting.length > 0) {
+        const chunk = this.#waiting;
+        this.#waiting = [];
+        const items = this.#items + chunk.length;
+        await this.#log.commit((tx) => {
+          for (const item of chunk) {
+            if ('value' in item) tx.append(this.source.to, item.value);
+            else tx.append(topics.deadLetters, item.deadLetter);
+          }
+          tx.mark(this.#markName, items);
+        });
+        this.#items = items;
+      }
+    } finally {
+      this.#committing = null;
+    }
+  }
+}
+
+/** A promise of null once `signal` aborts; `forget` takes the listener away. */
+function abortOf(signal: AbortSignal): { promise: Promise<null>; forget(): void } {
+  let listener = (): void => undefined;
+  const promise = new Promise<null>((resolve) => {
+    listener = () => resolve(null);
+  });
+  signal.addEventListener('abort', listener, { once: true });
+  return { promise, forget: () => signal.removeEventListener('abort', listener) };
+}

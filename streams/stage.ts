@@ -1,0 +1,98 @@
+/**
+ * Stages, sinks and sources as plain descriptions. Nothing happens until `runFlow`.
+ *
+ * A stage reads one topic in the group of its own name, runs an operator, and what leaves the operator
+ * is appended to its output topic in the commit that settles what caused it.
+ */
+import type { OperatorFunction } from 'rxjs';
+import type { Delivery } from './delivery.ts';
+import type { Feedback } from './feedback.ts';
+import type { DeadLetter } from './records.ts';
+import type { Topic } from './topic.ts';
+
+/** An operator on deliveries: made of the primitives in `primitives.ts`. */
+export type Run<In, Out> = OperatorFunction<Delivery<In>, Delivery<Out>>;
+
+export interface StageOptions {
+  /** Most records that may be unsettled at once. A stage that gathers groups needs room for all open ones. */
+  readonly inflightMax?: number;
+}
+
+export interface Stage {
+  readonly kind: 'stage';
+  /** Also the name of its reading group: give it another and it reads from the start. */
+  readonly name: string;
+  readonly from: Topic<unknown>;
+  /** Null: what leaves the operator is settled and not written. */
+  readonly to: Topic<unknown> | null;
+  readonly run: Run<unknown, unknown>;
+  readonly inflightMax: number;
+  /** The loop that it closes, if any. */
+  readonly feedback: Feedback<unknown> | null;
+}
+
+/** What a source yields: a record, or why one could not be read. */
+export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
+
+export interface SourceOptions {
+  /** The source waits while the slowest reader of its topic is this many records behind. */
+  readonly leadMax?: number;
+}
+
+export interface Source {
+  readonly kind: 'source';
+  readonly name: string;
+  readonly to: Topic<unknown>;
+  readonly items: AsyncIterable<SourceItem<unknown>>;
+  readonly leadMax: number;
+}
+
+const INFLIGHT_MAX = 256;
+const LEAD_MAX = 4096;
+
+/** From one topic to another through an operator. */
+export function stage<In, Out>(
+  name: string,
+  from: Topic<In>,
+  to: Topic<Out> | Feedback<Out> | null,
+  run: Run<In, Out>,
+  options: StageOptions = {},
+): Stage {
+  const loop = to !== null && 'kind' in to ? to : null;
+  const topic = to !== null && 'kind' in to ? to.topic : to;
+  return {
+    kind: 'stage',
+    name,
+    from: from as Topic<unknown>,
+    to: topic as Topic<unknown> | null,
+    // The runner feeds it records of `from` only and writes what comes out to `to` only.
+    run: run as unknown as Run<unknown, unknown>,
+    inflightMax: options.inflightMax ?? INFLIGHT_MAX,
+    feedback: loop as Feedback<unknown> | null,
+  };
+}
+
+/** The end of a graph: a stage that may write to a topic, close a feedback loop, or write nothing. */
+export function sink<In, Out>(
+  name: string,
+  from: Topic<In>,
+  to: Topic<Out> | Feedback<Out> | null,
+  run: Run<In, Out>,
+  options: StageOptions = {},
+): Stage {
+  return stage(name, from, to, run, options);
+}
+
+/**
+ * The beginning of a graph. `items` must yield the same sequence whenever it is iterated: on resume the
+ * items that are in the log already are passed over, so each is appended exactly once.
+ */
+export function source<T>(
+  name: string,
+  to: Topic<T>,
+  items: AsyncIterable<SourceItem<T>>,
+  options: SourceOptions = {},
+): Source {
+  const leadMax = options.leadMax ?? LEAD_MAX;
+  return { kind: 'source', name, to: to as Topic<unknown>, items, leadMax };
+}

@@ -1,0 +1,182 @@
+/**
+ * Runs one stage: reads, lets the operator work, and commits what leaves it.
+ *
+ * One commit of the stage is on its way at a time; what becomes due meanwhile goes with the next. Three
+ * ways to end: `finish` completes the operator's input (no more will ever come, open groups are
+ * flushed), `stop` only stops feeding it (what is in flight may end), `abandon` drops it where it is.
+ */
+import { Observable, type Subscriber, Subscription } from 'rxjs';
+import type { Clock } from './clock.ts';
+import { adopt, type Delivery, type Desk, emit } from './delivery.ts';
+import { MillraceError, messageOf } from './errors.ts';
+import type { Log } from './log.ts';
+import type { Stage } from './stage.ts';
+import { StageCounter, type StageStats } from './stageStats.ts';
+
+export interface StageHooks {
+  /** Something was read, committed or ended. */
+  changed(): void;
+  /** The stage is dead. */
+  failed(error: MillraceError): void;
+}
+
+const COMMIT_MAX = 256;
+
+export class StageRunner {
+  readonly stage: Stage;
+  readonly #log: Log;
+  readonly #hooks: StageHooks;
+  readonly #counter: StageCounter;
+  readonly #desk: Desk;
+  readonly #due: { owed: Delivery<unknown>; roots: number }[] = [];
+  #committing: Promise<void> | null = null;
+  #input: Subscriber<Delivery<unknown>> | null = null;
+  #reading = Subscription.EMPTY;
+  #pipeline = Subscription.EMPTY;
+  /** Set while the input has been completed and the operator has not. */
+  #finished: (() => void) | null = null;
+  /** Commits so far. */
+  commits = 0;
+
+  constructor(stage: Stage, log: Log, clock: Clock, hooks: StageHooks) {
+    this.stage = stage;
+    this.#log = log;
+    this.#hooks = hooks;
+    this.#counter = new StageCounter(stage, clock);
+    this.#desk = {
+      inflightMax: stage.inflightMax,
+      parked: 0,
+      ready: (owed, roots) => {
+        this.#due.push({ owed, roots });
+        this.#committing ??= this.#commitDue();
+      },
+    };
+  }
+
+  /** Deliveries that wait in open groups. */
+  get parked(): number {
+    return this.#desk.parked;
+  }
+
+  /** Nothing moves: all that is in flight waits in open groups. */
+  get still(): boolean {
+    const { inflight } = this.#counter;
+    return this.#committing === null && this.#finished === null && inflight === this.parked;
+  }
+
+  stats(): StageStats {
+    return this.#counter.stats(this.parked);
+  }
+
+  start(): void {
+    const input$ = new Observable<Delivery<unknown>>((subscriber) => {
+      this.#input = subscriber;
+      return this.#read(subscriber);
+    });
+    this.#pipeline = input$.pipe(this.stage.run).subscribe({
+      next: (delivery) => {
+        this.#counter.left();
+        emit(delivery, this.stage.to);
+      },
+      error: (error) => this.#fail(error),
+      complete: () => this.#ended(),
+    });
+  }
+
+  /** Feed no more. What is in flight goes on. */
+  stop(): void {
+    this.#reading.unsubscribe();
+  }
+
+  /** Complete the input, wait for what the operator still emits, and begin anew. */
+  async finish(): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#finished = resolve;
+    });
+    this.stop();
+    this.#input?.complete();
+    await ended;
+    await this.committed();
+    const { inflight } = this.#counter;
+    if (inflight > 0) {
+      this.#fail(
+        new MillraceError(
+          'LOST',
+          `${inflight} records neither left the operator nor were dropped; build it from the primitives`,
+        ),
+      );
+      return;
+    }
+    this.start();
+  }
+
+  /** Drop the operator where it is. Commits that are due still happen. */
+  abandon(): void {
+    this.#pipeline.unsubscribe();
+    this.stop();
+  }
+
+  async committed(): Promise<void> {
+    await this.#committing;
+  }
+
+  #read(subscriber: Subscriber<Delivery<unknown>>): Subscription {
+    const { from, name, inflightMax } = this.stage;
+    this.#reading = new Subscription();
+    this.#reading.add(
+      this.#log.read(from, { group: name, inflightMax }).subscribe({
+        next: (delivery) => {
+          adopt(delivery, this.#desk);
+          this.#counter.entered();
+          subscriber.next(delivery);
+          if (this.still) this.#hooks.changed();
+        },
+        error: (error) => subscriber.error(error),
+      }),
+    );
+    return this.#reading;
+  }
+
+  async #commitDue(): Promise<void> {
+    try {
+      await Promise.resolve(); // what becomes due in this turn goes together
+      while (this.#due.length > 0) {
+        const batch = this.#due.splice(0, COMMIT_MAX);
+        await this.#log.commit((tx) => {
+          for (const { owed } of batch) tx.settle(owed);
+        });
+        this.commits += 1;
+        for (const { roots } of batch) this.#counter.settled(roots);
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#committing = null;
+      this.#hooks.changed();
+    }
+  }
+
+  #ended(): void {
+    if (this.#finished !== null) {
+      this.#finished();
+      this.#finished = null;
+      return;
+    }
+    this.#fail(
+      new MillraceError('ENDED', 'its operator completed while its input goes on; it must not'),
+    );
+  }
+
+  #fail(cause: unknown): void {
+    this.abandon();
+    const { name } = this.stage;
+    this.#hooks.failed(
+      new MillraceError('STAGE', `stage ${name} failed: ${messageOf(cause)}`, {
+        context: { stage: name },
+        cause,
+      }),
+    );
+    this.#finished?.();
+    this.#finished = null;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * What a stage has done and where its time went.
+ */
+import type { Clock } from './clock.ts';
+import type { Stage } from './stage.ts';
+
+export interface StageStats {
+  readonly name: string;
+  readonly from: string;
+  /** '' when it writes to no topic. */
+  readonly to: string;
+  /** Records read; deliveries that left the operator; records settled. */
+  readonly in: number;
+  readonly out: number;
+  readonly settled: number;
+  /** Read and not settled, and of these: waiting in open groups. */
+  readonly inflight: number;
+  readonly inflightMax: number;
+  readonly parked: number;
+  /** Time with nothing in flight (it waits for its input) and with inflightMax in flight (its input waits for it). */
+  readonly idleMs: number;
+  readonly fullMs: number;
+}
+
+export class StageCounter {
+  readonly #stage: Stage;
+  readonly #clock: Clock;
+  #in = 0;
+  #out = 0;
+  #settled = 0;
+  #idleMs = 0;
+  #fullMs = 0;
+  #sinceMs: number;
+
+  constructor(stage: Stage, clock: Clock) {
+    this.#stage = stage;
+    this.#clock = clock;
+    this.#sinceMs = clock.now();
+  }
+
+  get inflight(): number {
+    return this.#in - this.#settled;
+  }
+
+  entered(): void {
+    this.#account();
+    this.#in += 1;
+  }
+
+  left(): void {
+    this.#out += 1;
+  }
+
+  settled(roots: number): void {
+    this.#account();
+    this.#settled += roots;
+  }
+
+  stats(parked: number): StageStats {
+    this.#account();
+    const { name, from, to, inflightMax } = this.#stage;
+    return {
+      name,
+      from: from.name,
+      to: to?.name ?? '',
+      in: this.#in,
+      out: this.#out,
+      settled: this.#settled,
+      inflight: this.inflight,
+      inflightMax,
+      parked,
+      idleMs: this.#idleMs,
+      fullMs: this.#fullMs,
+    };
+  }
+
+  /** Book the time since the last change under the state that it was spent in. */
+  #account(): void {
+    const now = this.#clock.now();
+    const spent = now - this.#sinceMs;
+    this.#sinceMs = now;
+    if (this.inflight === 0) this.#idleMs += spent;
+    else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
+  }
+}

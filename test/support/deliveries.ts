@@ -1,0 +1,94 @@
+/**
+ * Deliveries without a log: a fake desk that writes down what each would-be commit holds.
+ *
+ * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
+ * records ride along, what was settled, what was lost.
+ */
+import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
+import {
+  type Aside,
+  claim,
+  type Delivery,
+  type Desk,
+  deliver,
+  emit,
+} from '../../streams/delivery.ts';
+import type { Run } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
+
+/** One commit as the log would have made it. */
+export interface FakeCommit {
+  /** Offsets of the originals. */
+  readonly settled: readonly number[];
+  readonly writes: readonly { readonly topic: string; readonly value: unknown }[];
+}
+
+export interface FakeReader<In> {
+  readonly commits: FakeCommit[];
+  readonly desk: Desk;
+  /** A delivery of `value` at the next offset. */
+  deliver(value: In): Delivery<In>;
+  /** How many deliveries were handed out and not settled. */
+  unsettled(): number;
+}
+
+/** Hands out deliveries of values as records of `topic` and commits at once what becomes due. */
+export function fakeReader<In>(topic: Topic<In>, inflightMax = 1_000_000): FakeReader<In> {
+  const commits: FakeCommit[] = [];
+  let next = 0;
+  const reader = {};
+  const desk: Desk = {
+    inflightMax,
+    parked: 0,
+    ready(owed) {
+      const { roots, writes } = claim([owed]);
+      const write = ({ topic: to, value }: Aside) => ({ topic: to.name, value });
+      commits.push({
+        settled: roots.map((root) => root.position.offset),
+        writes: writes.map(write),
+      });
+    },
+  };
+  return {
+    commits,
+    desk,
+    deliver(value) {
+      const position = { partition: 0, offset: next++ };
+      return deliver(value, { topic: topic.name, position, key: topic.key(value), reader }, desk);
+    },
+    unsettled: () => next - commits.reduce((sum, commit) => sum + commit.settled.length, 0),
+  };
+}
+
+export interface OperatorRun<Out> {
+  /** Values that left the operator, in order. */
+  readonly outputs: readonly Out[];
+  /** Side records by topic name, in order of commit. */
+  readonly asides: Readonly<Record<string, readonly unknown[]>>;
+  readonly commits: readonly FakeCommit[];
+  /** Deliveries that were neither carried out nor dropped: must be 0. */
+  readonly unsettled: number;
+}
+
+/** Runs the operator over a finite input to its completion; outputs are committed to no topic. */
+export async function runOperator<In, Out>(
+  operator: Run<In, Out>,
+  topic: Topic<In>,
+  values: readonly In[],
+): Promise<OperatorRun<Out>> {
+  const reader = fakeReader(topic);
+  const source$: Observable<Delivery<In>> = from(values.map((value) => reader.deliver(value)));
+  const deliveries = await lastValueFrom(source$.pipe(operator, toArray()));
+  for (const delivery of deliveries) emit(delivery, null);
+  const asides: Record<string, unknown[]> = {};
+  for (const { topic: name, value } of reader.commits.flatMap((commit) => commit.writes)) {
+    asides[name] ??= [];
+    asides[name].push(value);
+  }
+  return {
+    outputs: deliveries.map((delivery) => delivery.value),
+    asides,
+    commits: reader.commits,
+    unsettled: reader.unsettled(),
+  };
+}

@@ -1,0 +1,231 @@
+/** Builders of valid records: minimal ones, and full ones with every field set to something telling. */
+import type * as r from '../../streams/records.ts';
+
+export function question(over: Partial<r.Question> = {}): r.Question {
+  return {
+    id: 'q1',
+    question: 'How many?',
+    answers: ['7'],
+    source: 'test',
+    ability: 'math',
+    phase: 'explore',
+    stage: 0,
+    schedule: null,
+    ...over,
+  };
+}
+
+export function rollout(over: Partial<r.Rollout> = {}): r.Rollout {
+  return {
+    id: 'q1/explore-0/0',
+    question: question(),
+    index: 0,
+    groupSize: 1,
+    seed: 0,
+    prompt: new Int32Array(0),
+    tokens: new Int32Array(0),
+    logProbs: new Float32Array(0),
+    segments: [],
+    text: '',
+    toolCalls: 0,
+    parent: null,
+    version: 0,
+    status: 'done',
+    finish: 'answer',
+    reason: '',
+    startedMs: 0,
+    endedMs: 0,
+    ...over,
+  };
+}
+
+export function metric(over: Partial<r.Metric> = {}): r.Metric {
+  return { name: 'm', step: 0, stage: 0, value: 0, atMs: 0, ...over };
+}
+
+/** One full and one minimal record of every topic, under the topic's key in `topics`. */
+export const samples = {
+  questions: {
+    full: question({
+      answers: ['7', 'seven', ''],
+      question: 'Wie viele? 🌊',
+      ability: 'qa',
+      phase: 'practice',
+      stage: 3,
+      schedule: { index: 2, of: 9, version: 4 },
+    }),
+    minimal: question({ id: '', question: '', answers: [], source: '' }),
+  },
+  rollouts: {
+    full: rollout({
+      index: 3,
+      groupSize: 8,
+      seed: 2 ** 52 + 1,
+      prompt: Int32Array.of(1, 2, 151_643),
+      tokens: Int32Array.of(-1, 2 ** 31 - 1, 0, 5),
+      logProbs: Float32Array.of(-0.5, 0, -Infinity, -1e-30),
+      segments: [
+        { kind: 'policy', start: 0, end: 2, version: 4, entropy: 1.25, tool: 'search' },
+        { kind: 'tool', start: 2, end: 3, version: 4, entropy: null, tool: 'search' },
+        { kind: 'policy', start: 3, end: 4, version: 5, entropy: null, tool: null },
+      ],
+      text: '<search>x</search>',
+      toolCalls: 1,
+      parent: { index: 1, offset: 2 },
+      version: 4,
+      status: 'failed',
+      finish: 'callLimit',
+      reason: 'too many calls',
+      startedMs: 1_700_000_000_000.25,
+      endedMs: 1_700_000_000_900.5,
+    }),
+    minimal: rollout(),
+  },
+  toolCalls: {
+    full: {
+      rolloutId: 'q1/explore-0/0',
+      questionId: 'q1',
+      turn: 2,
+      tool: 'python',
+      input: 'print(1)',
+      output: '1\n',
+      ok: true,
+      attempts: 3,
+      cached: true,
+      ms: 12.5,
+    },
+    minimal: {
+      rolloutId: '',
+      questionId: '',
+      turn: 0,
+      tool: '',
+      input: '',
+      output: '',
+      ok: false,
+      attempts: 0,
+      cached: false,
+      ms: 0,
+    },
+  },
+  scored: {
+    full: {
+      question: question(),
+      rewards: [
+        { score: 1.5, parts: { raw: 1, tool: 0.5 } },
+        { score: -1, parts: {} },
+      ],
+      toolCalls: [1, 0],
+      lengths: [400, 20],
+      advantages: [1, -1],
+      rollouts: [
+        { partition: 0, offset: 12 },
+        { partition: 3, offset: 2 ** 40 },
+      ],
+      version: 2,
+    },
+    minimal: {
+      question: question(),
+      rewards: [],
+      toolCalls: [],
+      lengths: [],
+      advantages: [],
+      rollouts: [],
+      version: 0,
+    },
+  },
+  selected: {
+    full: {
+      question: question(),
+      objectives: [0.5, 0.25],
+      front: 1,
+      distance: Infinity,
+      kept: true,
+      why: 'selected',
+      index: 4,
+      of: 10,
+      version: 7,
+      scored: { partition: 0, offset: 9 },
+    },
+    minimal: {
+      question: question(),
+      objectives: [],
+      front: 0,
+      distance: null,
+      kept: false,
+      why: '',
+      index: -1,
+      of: 0,
+      version: 0,
+      scored: { partition: 0, offset: 0 },
+    },
+  },
+  batches: {
+    full: {
+      step: 3,
+      stage: 1,
+      version: 2,
+      groups: [{ questionId: 'q1', scored: { partition: 0, offset: 5 } }],
+      last: true,
+    },
+    minimal: { step: 1, stage: 0, version: 0, groups: [], last: false },
+  },
+  weights: {
+    full: {
+      version: 3,
+      parent: 2,
+      step: 3,
+      roundsDone: 1,
+      file: 'weights/3.safetensors',
+      sha256: 'ab',
+      bytes: 12_345_678_901,
+      optimiser: 'weights/3.adamw',
+      consumed: { partition: 0, offset: 2 },
+    },
+    minimal: {
+      version: 0,
+      parent: -1,
+      step: 0,
+      roundsDone: 0,
+      file: '',
+      sha256: '',
+      bytes: 0,
+      optimiser: '',
+      consumed: null,
+    },
+  },
+  metrics: {
+    full: metric({ name: 'train/loss', step: 9, stage: 2, value: Infinity, atMs: 12.5 }),
+    minimal: metric({ value: -0.125 }),
+  },
+  evolved: {
+    full: {
+      question: question(),
+      round: 2,
+      parent: 0,
+      action: 'refine',
+      correct: true,
+      toolCalls: 2,
+      text: 'text',
+    },
+    minimal: {
+      question: question(),
+      round: 0,
+      parent: -1,
+      action: '',
+      correct: false,
+      toolCalls: 0,
+      text: '',
+    },
+  },
+  deadLetters: {
+    full: {
+      origin: 'questions.csv',
+      place: 17,
+      key: 'q1',
+      field: 'answers',
+      reason: 'is empty',
+      payload: 'q1,,',
+    },
+    minimal: { origin: '', place: 0, key: '', field: '', reason: '', payload: '' },
+  },
+} as const;
