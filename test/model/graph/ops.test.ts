@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { gradients } from '../../../model/graph/gradients.ts';
+import { Graph, type Value } from '../../../model/graph/graph.ts';
+import {
+  attention,
+  embed,
+  judgeTokens,
+  linear,
+  pickRows,
+  rmsNorm,
+  rotate,
+  swiglu,
+} from '../../../model/graph/layers.ts';
+import {
+  add,
+  matmul,
+  multiply,
+  reshape,
+  subtract,
+  sum,
+  transpose,
+} from '../../../model/graph/ops.ts';
+import { type GraphRunner, graphRunner } from '../../../model/runtime/graphRunner.ts';
+import type { Feed } from '../../../model/runtime/session.ts';
+import { clippedPolicyLoss, crossEntropy, policyInputs } from '../../../model/train/losses.ts';
+import { numbers, worstDifference } from './finiteDifferences.ts';
+
+let runner: GraphRunner;
+beforeAll(() => {
+  runner = graphRunner();
+});
+afterAll(() => runner.close());
+
+type Inputs = Readonly<Record<string, readonly number[]>>;
+
+/** Sum of squares plus sum: every element of `x` has a gradient of its own. */
+function spread(x: Value): Value {
+  return sum(add(multiply(x, x), x));
+}
+
+/** Differentiable inputs by shape, whole-number inputs by value, and the loss that they make. */
+interface Case {
+  readonly name: string;
+  readonly reals: Inputs;
+  readonly ids?: Readonly<Record<string, readonly number[]>>;
+  readonly loss: (inputs: Readonly<Record<string, Value>>) => Value;
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'add, subtract and multiply broadcast',
+    reals: { a: [2, 3, 4], b: [3, 1], c: [4] },
+    loss: ({ a, b, c }) => spread(multiply(subtract(add(a!, b!), c!), c!)),
+  },
+  {
+    name: 'a value that is used twice adds its gradients',
+    reals: { a: [3] },
+    loss: ({ a }) => spread(multiply(a!, add(a!, a!))),
+  },
+  {
+    name: 'reshape and transpose',
+    reals: { a: [2, 6], b: [2, 3, 2] },
+    loss: ({ a, b }) => spread(multiply(transpose(reshape(a!, [2, 2, 3]), [0, 2, 1]), b!)),
+  },
+  {
+    name: 'matmul in batches',
+    reals: { a: [2, 3, 4], b: [2, 4, 5] },
+    loss: ({ a, b }) => spread(matmul(a!, b!)),
+  },
+  {
+    name: 'linear with a bias',
+    reals: { x: [3, 4], w: [5, 4], b: [5] },
+    loss: ({ x, w, b }) => spread(linear(x!, w!, b!)),
+  },
+  {
+    name: 'linear without a bias',
+    reals: { x: [3, 4], w: [5, 4] },
+    loss: ({ x, w }) => spread(linear(x!, w!, null)),
+  },
+  {
+    name: 'rmsNorm',
+    reals: { x: [3, 6], w: [6] },
+    loss: ({ x, w }) => spread(rmsNorm(x!, w!, 1e-3)),
+  },
+  {
+    name: 'swiglu',
+    reals: { g: [3, 5], u: [3, 5] },
+    loss: ({ g, u }) => spread(swiglu(g!, u!)),
+  },
+  {
+    name: 'rotate',
+    reals: { x: [2, 3, 4], y: [2, 3, 4] },
+    loss: ({ x, y }) => {
+      const angles = [0, 1, 2, 3, 4, 5].map((i) => i * 0.7);
+      const [cos, sin] = [Math.cos, Math.sin].map((f) => x!.graph.reals(angles.map(f), [3, 2]));
+      return spread(multiply(rotate(x!, cos!, sin!), y!));
+    },
+  },
+  {
+    name: 'attention under a mask',
+    reals: { q: [2, 4, 3], k: [2, 2, 3], v: [2, 2, 3] },
+    loss: ({ q, k, v }) => {
+      const hidden = Number.NEGATIVE_INFINITY;
+      const mask = q!.graph.reals([0, hidden, 0, 0, 0, hidden, 0, 0], [4, 2]);
+      return spread(attention(q!, k!, v!, mask));
+    },
+  },
+  {
+    name: 'embed with repeated ids',
+    reals: { table: [4, 3] },
+    ids: { ids: [2, 0, 2, 2, 1] },
+    loss: ({ table, ids }) => spread(embed(table!, ids!)),
+  },
+  {
+    name: 'pickRows',
+    reals: { x: [5, 3] },
+    ids: { rows: [4, 1, 2] },
+    loss: ({ x, rows }) => spread(pickRows(x!, rows!)),
+  },
+  {
+    name: 'judgeTokens',
+    reals: { logits: [3, 5] },
+    ids: { targets: [4, 0, 0] },
+    loss: ({ logits, targets }) => spread(judgeTokens(logits!, targets!).logProbs),
+  },
+];
+
+function realFeeds(shapes: Inputs): Record<string, Feed> {
+  const feeds = Object.entries(shapes).map(([name, shape], index) => {
+    const count = shape.reduce((product, size) => product * size, 1);
+    return [name, { shape, data: numbers(count, index + 1) }] as const;
+  });
+  return Object.fromEntries(feeds);
+}
+
+describe('gradients agree with finite differences', () => {
+  test.each(cases)('$name', async ({ reals, ids = {}, loss }) => {
+    const graph = new Graph('float64');
+    const values: Record<string, Value> = {};
+    for (const [name, shape] of Object.entries(reals))
+      values[name] = graph.input(name, 'float64', shape);
+    for (const [name, list] of Object.entries(ids))
+      values[name] = graph.input(name, 'int32', [list.length]);
+    const total = loss(values);
+    graph.output('loss', total);
+    const names = Object.keys(reals);
+    for (const [index, gradient] of gradients(
+      total,
+      names.map((name) => values[name]!),
+    ).entries())
+      graph.output(`gradient:${names[index]}`, gradient);
+    const session = await runner.open(graph.model(), { threads: 1 });
+    const whole = Object.entries(ids).map(([name, list]): [string, Feed] => {
+      return [name, { shape: [list.length], data: Int32Array.from(list) }];
+    });
+    const feeds = { ...realFeeds(reals), ...Object.fromEntries(whole) };
+    const { place, got, want } = await worstDifference(session, feeds, names, 100);
+    expect(`${place} ${Math.abs(got - want) < 1e-7}`).toBe(`${place} true`);
+    expect(Math.abs(got)).toBeGreaterThan(0);
+    await session.release();
+  });
+});
+
+test('a clipped token and a capped token pass no gradient, others that of -A * ratio', async () => {
+  const graph = new Graph('float64');
+  const logProbs = graph.input('logProbs', 'float64', ['M']);
+  const loss = clippedPolicyLoss(logProbs, policyInputs(logProbs));
+  graph.output('loss', loss);
+  graph.output('gradient:logProbs', gradients(loss, [logProbs])[0]!);
+  const session = await runner.open(graph.model(), { threads: 1 });
+  const vector = (...data: number[]) => ({ shape: [data.length], data: Float64Array.from(data) });
+  const scalar = (value: number) => ({ shape: [], data: Float64Array.of(value) });
+  const feeds = {
+    logProbs: vector(-1, -1, -1, -1, -1),
+    oldLogProbs: vector(-1.1, -2, -0.5, -3, -1),
+    advantages: vector(1, 1, -1, -1, -2),
+    weights: vector(0.2, 0.2, 0.2, 0.2, 0.2),
+    ratioMin: scalar(0.8),
+    ratioMax: scalar(1.2),
+    clipC: scalar(3),
+  };
+  const results = await session.run(feeds);
+  const gradient = [...(results['gradient:logProbs']?.data ?? [])];
+  // A > 0 above the range, A < 0 below it, A < 0 beyond c: no gradient
+  expect(gradient.map((value) => value !== 0)).toEqual([true, false, false, false, true]);
+  expect(gradient[0]).toBeCloseTo(-0.2 * Math.exp(0.1), 12);
+  const { got, want } = await worstDifference(session, feeds, ['logProbs'], 9);
+  expect(Math.abs(got - want)).toBeLessThan(1e-9);
+  await session.release();
+});
+
+test('cross-entropy is minus the weighted sum of log-probs', async () => {
+  const graph = new Graph('float64');
+  const logProbs = graph.input('logProbs', 'float64', ['M']);
+  const loss = crossEntropy(logProbs);
+  graph.output('loss', loss);
+  graph.output('gradient:logProbs', gradients(loss, [logProbs])[0]!);
+  const session = await runner.open(graph.model(), { threads: 1 });
+  const vector = (...data: number[]) => ({ shape: [data.length], data: Float64Array.from(data) });
+  const results = await session.run({ logProbs: vector(-1, -3), weights: vector(0.25, 0.75) });
+  expect(results.loss?.data[0]).toBeCloseTo(2.5, 12);
+  expect([...(results['gradient:logProbs']?.data ?? [])]).toEqual([-0.25, -0.75]);
+  await session.release();
+});
+
+test('a parameter without influence on the loss is named', () => {
+  const graph = new Graph();
+  const [a, b] = [graph.input('a', 'float32', [1]), graph.input('b', 'float32', [1])];
+  expect(() => gradients(sum(a), [a, b])).toThrow("the loss does not depend on 'b'");
+});
+
+test('shapes that do not broadcast are refused when the graph is built', () => {
+  const graph = new Graph();
+  const [a, b] = [graph.input('a', 'float32', ['N', 3]), graph.input('b', 'float32', ['M', 3])];
+  expect(() => add(a, b)).toThrow('do not broadcast');
+});
