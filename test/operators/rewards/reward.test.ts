@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import { accuracy, correctness } from '../../../operators/rewards/accuracy.ts';
+import { deepResearch, outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
+import { perRollout, weighted } from '../../../operators/rewards/reward.ts';
+import type { Question } from '../../../streams/records.ts';
+
+const question: Question = {
+  id: 'q1',
+  question: 'How many?',
+  answers: ['12'],
+  source: 'world',
+  ability: 'math',
+  phase: 'practice',
+  stage: 1,
+  schedule: null,
+};
+const RIGHT = '<think>a</think><answer>\\boxed{12}</answer>';
+const WRONG = '<think>a</think><answer>\\boxed{13}</answer>';
+
+describe('a reward of one’s own', () => {
+  const brief = perRollout('brief', ({ length }) => (length < 100 ? 1 : 0));
+
+  test('takes a name and a function', () => {
+    expect(brief({ question, texts: ['x', 'y'], lengths: [50, 500] })).toEqual([
+      { score: 1, parts: { brief: 1 } },
+      { score: 0, parts: { brief: 0 } },
+    ]);
+  });
+
+  test('is put together with others by weights, keeping the parts of all', () => {
+    const reward = weighted([
+      { weight: 1, reward: accuracy() },
+      { weight: 0.25, reward: brief },
+    ]);
+    expect(reward({ question, texts: [RIGHT, WRONG], lengths: [50, 50] })).toEqual([
+      { score: 1.25, parts: { raw: 1, brief: 1 } },
+      { score: 0.25, parts: { raw: 0, brief: 1 } },
+    ]);
+  });
+});
+
+describe('correctness', () => {
+  test('of mathematics compares normal forms of the last box anywhere', () => {
+    expect(correctness(question, `${RIGHT} \\boxed{24/2}`).raw).toBe(0);
+    expect(
+      correctness({ ...question, answers: ['24/2'] }, `${RIGHT} \\boxed{\\frac{24}{2}}`).raw,
+    ).toBe(1);
+  });
+
+  test('needs an answer block', () => {
+    expect(correctness(question, '\\boxed{12}')).toEqual({ raw: 0, f1: 0, answer: '' });
+  });
+
+  test('of knowledge looks at every reference', () => {
+    const qa = { ability: 'qa' as const, answers: ['twelve', '12'] };
+    expect(correctness(qa, RIGHT).raw).toBe(1);
+  });
+});
+
+describe('the deep-search reward', () => {
+  test('adds a bonus when both tools were used', () => {
+    const text =
+      '<think>a</think><search>x</search><result>y</result>' +
+      '<python>x</python><result>y</result><answer>\\boxed{12}</answer>';
+    expect(outcomeVerdict(text, ['12'])).toMatchObject({
+      score: 1.1,
+      reason: 'correct-both-tools',
+    });
+  });
+
+  test('treats "yes" as right or wrong, never half', () => {
+    const text = '<think>a</think><answer>\\boxed{yes}</answer>';
+    expect(outcomeVerdict(text, ['yes sir']).score).toBe(0);
+    expect(outcomeVerdict(text, ['Yes.']).score).toBe(1);
+  });
+
+  test('costs one point for a fault of format', () => {
+    const [reward] = deepResearch()({ question, texts: ['no tags'], lengths: [2] });
+    expect(reward).toEqual({ score: -1, parts: { f1: 0, format: -1 } });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { draws } from '../../../model/draws.ts';
+import { dispersion, isMixed, pairwiseSum } from '../../../operators/sampling/dispersion.ts';
+import { nondominatedFronts, type Point } from '../../../operators/sampling/fronts.ts';
+import { paretoSelect } from '../../../operators/sampling/pareto.ts';
+
+function dominates(p: Point, q: Point): boolean {
+  return p[0] >= q[0] && p[1] >= q[1] && (p[0] > q[0] || p[1] > q[1]);
+}
+
+/** The pairwise double loop of NSGA-II: slow, and the order that the fast writing must keep. */
+function pairwiseFronts(points: readonly Point[]): number[][] {
+  const dominated = points.map((p) => [...points.keys()].filter((q) => dominates(p, points[q]!)));
+  const counters = points.map((q) => points.filter((p) => dominates(p, q)).length);
+  let front = [...points.keys()].filter((i) => counters[i] === 0);
+  const fronts: number[][] = [];
+  while (front.length > 0) {
+    fronts.push(front);
+    front = front.flatMap((p) => dominated[p]!.filter((q) => --counters[q]! === 0));
+  }
+  return fronts;
+}
+
+function randomPoints(seed: number, count: number, levels: number): Point[] {
+  const coin = draws('pareto', seed);
+  return Array.from(
+    { length: count },
+    (_, i): Point => [coin.integer(2 * i, levels), coin.integer(2 * i + 1, levels)],
+  );
+}
+
+describe('nondominatedFronts', () => {
+  test('gives the fronts of the pairwise loop, order included, on points with many ties', () => {
+    for (let seed = 0; seed < 300; seed++) {
+      const points = randomPoints(seed, 1 + (seed % 40), 2 + (seed % 9));
+      expect(nondominatedFronts(points)).toEqual(pairwiseFronts(points));
+    }
+  });
+
+  test('gives them on points without ties', () => {
+    const points = randomPoints(7, 400, 1_000_000);
+    expect(nondominatedFronts(points)).toEqual(pairwiseFronts(points));
+  });
+
+  test('keeps every one of twenty thousand points', () => {
+    const points = randomPoints(1, 20_000, 1_000_000_000);
+    const fronts = nondominatedFronts(points);
+    expect(fronts.flat()).toHaveLength(20_000);
+  });
+
+  test('has no front for no point, and one for equal points', () => {
+    expect(nondominatedFronts([])).toEqual([]);
+    expect(
+      nondominatedFronts([
+        [1, 1],
+        [1, 1],
+      ]),
+    ).toEqual([[0, 1]]);
+  });
+});
+
+describe('paretoSelect', () => {
+  const groups: readonly (readonly [calls: readonly number[], correct: readonly number[]])[] = [
+    [
+      [0, 0, 0, 0],
+      [0, 1, 0, 1],
+    ],
+    [
+      [0, 4, 0, 4],
+      [1, 1, 1, 0],
+    ],
+    [
+      [0, 2, 0, 2],
+      [0, 1, 1, 0],
+    ],
+    [
+      [0, 4, 0, 4],
+      [1, 1, 1, 0],
+    ],
+    [
+      [1, 1, 1, 1],
+      [1, 1, 1, 1],
+    ],
+    [
+      [0, 6, 0, 6],
+      [0, 0, 0, 0],
+    ],
+    [
+      [0, 2, 0, 2],
+      [0.7, 0.8, 0.1, 0.9],
+    ],
+  ];
+  const points = groups.map(([calls, correct]): Point => [dispersion(calls), dispersion(correct)]);
+  const names = (indices: readonly number[]) => indices.map((i) => 'abcdefg'[i]).join('');
+
+  test('gives the published worked example', () => {
+    expect(paretoSelect(points, 7).ranks).toEqual([1, 0, 0, 0, 2, 0, 1]);
+    expect(names(paretoSelect(points, 4).selected)).toBe('bcdf');
+    const two = paretoSelect(points, 2);
+    expect(names(two.selected)).toBe('fc');
+    expect(two.distances).toEqual([null, 1.125, Infinity, 0.875, null, Infinity, null]);
+  });
+
+  test('selects all when there are fewer than asked for, and none when none is asked for', () => {
+    expect(paretoSelect(points, 99).selected).toHaveLength(7);
+    expect(paretoSelect(points, 0)).toMatchObject({ selected: [] });
+  });
+});
+
+describe('dispersion', () => {
+  test('is the population variance, or its root', () => {
+    expect(dispersion([0, 4, 0, 4])).toBe(4);
+    expect(dispersion([0, 4, 0, 4], 'deviation')).toBe(2);
+    expect(dispersion([])).toBe(0);
+  });
+
+  test('sums in lanes of eight, which differs from left to right in the last bits', () => {
+    const values = Array.from({ length: 300 }, (_, i) => 1 / (i + 3));
+    const leftToRight = values.reduce((sum, value) => sum + value, 0);
+    expect(pairwiseSum(values)).toBeCloseTo(leftToRight, 12);
+    expect(pairwiseSum(values)).not.toBe(leftToRight);
+    expect(pairwiseSum([1, 2, 3])).toBe(6);
+  });
+});
+
+test('a group is mixed when it has right and wrong rollouts', () => {
+  expect(isMixed([0, 1, 1], 'math')).toBe(true);
+  expect(isMixed([1, 1], 'math')).toBe(false);
+  expect(isMixed([0.75, 0.74], 'qa')).toBe(true);
+  expect(isMixed([0.1, 0.2], 'qa')).toBe(false);
+});

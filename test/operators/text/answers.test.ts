@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { isEquivalent, LatexError, latexNormalForm } from '../../../operators/text/latex.ts';
+import {
+  evaluationF1,
+  plainWords,
+  rewardF1,
+  rolloutF1,
+  wordF1,
+} from '../../../operators/text/overlap.ts';
+
+describe('isEquivalent', () => {
+  test.each([
+    ['\\frac12', '\\frac{1}{2}', true],
+    ['0.5', '1/2', true],
+    ['x=3', '3', true],
+    ['abc=3', '3', false],
+    ['3\\text{ cm}', '3', true],
+    ['3\\text{cm}', '3', false],
+    ['10\\%', '10', true],
+    ['\\sqrt3', '\\sqrt{3}', true],
+    ['90^\\circ', '90', true],
+    ['\\frac', '\\frac', true],
+    ['-1/2', '-\\frac{1}{2}', false],
+  ])('%j and %j: %p', (a, b, equal) => {
+    expect(isEquivalent(a, b, 'reward')).toBe(equal);
+  });
+
+  test('the selection dialect cuts units without a space too', () => {
+    expect(isEquivalent('3\\text{cm}', '3', 'selection')).toBe(true);
+  });
+
+  test('a missing answer equals only a missing answer', () => {
+    expect(isEquivalent(null, null, 'reward')).toBe(true);
+    expect(isEquivalent(null, '', 'reward')).toBe(false);
+  });
+});
+
+test('a text without a normal form says why', () => {
+  expect(() => latexNormalForm('\\sqrt', 'reward')).toThrow(LatexError);
+});
+
+describe('F1', () => {
+  test('rolloutF1 compares plain words and takes the best reference', () => {
+    expect(rolloutF1('New York City', ['york', 'new york'])).toBeCloseTo(0.8);
+    expect(rolloutF1(null, [''])).toBe(0);
+  });
+
+  test('evaluationF1 keeps punctuation and drops articles on request', () => {
+    expect(evaluationF1('the cat,', ['cat'], 'removed')).toBe(0);
+    expect(evaluationF1('the cat', ['cat'], 'removed')).toBe(1);
+    expect(evaluationF1('the cat', ['cat'], 'kept')).toBeCloseTo(2 / 3);
+  });
+
+  test('rewardF1 is all or nothing', () => {
+    expect(rewardF1('The New York', ['new york'])).toBe(1);
+    expect(rewardF1('New York City', ['new york'])).toBe(0);
+    expect(rewardF1('', [''])).toBe(0);
+  });
+
+  test('wordF1 counts a repeated word as often as the rarer side has it', () => {
+    expect(wordF1(plainWords('a very, very big'), plainWords('very small'))).toBeCloseTo(0.4);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from '@jest/globals';
+import { splitActions } from '../../../operators/text/actions.ts';
+import { extractAnswer } from '../../../operators/text/answer.ts';
+import { lastBoxed } from '../../../operators/text/boxed.ts';
+import { formatFault, isWellFormed } from '../../../operators/text/format.ts';
+import { priorReasoning } from '../../../operators/text/priorReasoning.ts';
+import { repairHintPosition, tagSolution } from '../../../operators/text/repair.ts';
+import { countFailedResults, thinkingText } from '../../../operators/text/results.ts';
+import { closedSteps, splitLogs, splitSteps } from '../../../operators/text/steps.ts';
+import { blocks, countPairs, countToolCalls } from '../../../operators/text/tags.ts';
+
+const GOOD =
+  '<think>who?</think><search>who</search> <result>\nme\n</result>' +
+  '<think>so</think><answer>It is \\boxed{me}</answer>';
+
+describe('tags', () => {
+  test('pairs are counted from left to right without nesting', () => {
+    expect(countPairs('<python><python></python></python>', 'python')).toBe(1);
+    expect(countPairs('</search><search>', 'search')).toBe(0);
+  });
+
+  test('calls of all tools are added up, and the tools can be named', () => {
+    const text = '<search>a</search><python>b</python><lookup>c</lookup>';
+    expect(countToolCalls(text)).toBe(2);
+    expect(countToolCalls(text, ['lookup'])).toBe(1);
+  });
+
+  test('a block knows where it lies', () => {
+    const [block] = blocks('ab<x>cd</x>e', 'x');
+    expect(block).toEqual({ inner: 'cd', start: 2, end: 11 });
+  });
+});
+
+describe('formatFault', () => {
+  test('finds none in a well-formed trajectory, in any dialect', () => {
+    expect(formatFault(GOOD, 'reward')).toBeNull();
+    expect(formatFault(GOOD, 'rollout')).toBeNull();
+    expect(formatFault(GOOD, 'selection')).toBeNull();
+  });
+
+  test('gives the first fault only', () => {
+    expect(formatFault(GOOD.replace('</think>', ''))).toBe('unpaired-think');
+    expect(formatFault('<answer>\\boxed{1}</answer>')).toBe('no-think');
+    expect(formatFault(GOOD.replace('</result>', ''))).toBe('search-incomplete');
+    expect(formatFault(GOOD.replace('\\boxed{me}', 'me'))).toBe('no-box');
+  });
+
+  test('lets one result serve a search and a python call', () => {
+    const shared = '<think>a</think><search>a</search><python>b</python><result>c</result>';
+    expect(formatFault(`${shared}<answer>\\boxed{1}</answer>`)).toBeNull();
+  });
+
+  test('is stricter about the edges and the answer when it selects training data', () => {
+    expect(isWellFormed(`so ${GOOD}`, 'reward')).toBe(true);
+    expect(formatFault(`so ${GOOD}`, 'selection')).toBe('start-not-think');
+    expect(formatFault(`${GOOD}.`, 'selection')).toBe('end-not-answer');
+    expect(formatFault(GOOD.replace('It is', '<think></think>'), 'selection')).toBe(
+      'tag-in-answer',
+    );
+  });
+});
+
+describe('answers', () => {
+  test.each([
+    ['<answer>plain</answer>', 'plain'],
+    ['<answer>x \\boxed{\\text{A b}}</answer>', 'A b'],
+    ['<answer></answer> \\boxed{4}', '4'],
+    ['\\boxed{un{bal', '\\boxed{un{bal'],
+    ['<answer>\\fbox{z}</answer>', '\\fbox{z}'],
+    ['no answer', ''],
+  ])('the rollout dialect reads %j', (text, answer) => {
+    expect(extractAnswer(text, 'rollout')).toBe(answer);
+  });
+
+  test('a box that never closes is no box for the reward', () => {
+    expect(lastBoxed('a \\boxed{b', 'reward')).toBeNull();
+    expect(lastBoxed('a \\boxed{b', 'selection')).toBe('\\boxed{b');
+  });
+
+  test('the spaced form wins in the reward dialect', () => {
+    expect(lastBoxed('x \\boxed 5$ y', 'reward')).toBe('\\boxed 5');
+  });
+});
+
+describe('steps and actions', () => {
+  test('steps put together give the text again', () => {
+    expect(splitSteps(GOOD).join('')).toBe(GOOD);
+    expect(closedSteps(GOOD)).toHaveLength(1);
+  });
+
+  test('a log piece is a call or what follows it', () => {
+    expect(splitLogs('<think>A</think> <search>q1</search><result>r1</result> ')).toEqual([
+      '<think>A</think> <search>q1</search>',
+      '<result>r1</result>',
+    ]);
+  });
+
+  test('a call without a result of its own takes the next one', () => {
+    const text = '<search>a</search> mid <python>z</python><result>b</result>';
+    expect(splitActions(text)).toEqual(['<search>a</search> <result>b</result>']);
+  });
+
+  test('long reasoning keeps its first step, its searches and its end', () => {
+    const logs = ['a', '<python>b</python>', '<result>c</result>', 'd', 'e', 'f', 'g', 'h'];
+    expect(priorReasoning(logs)).toBe(
+      'Step 1: a\n\n...\n\nStep 5: e\n\nStep 6: f\n\nStep 7: g\n\nStep 8: h',
+    );
+    expect(() => priorReasoning([])).toThrow('no log piece');
+  });
+});
+
+describe('results', () => {
+  test('empty, timed-out and erroneous results count as failed', () => {
+    const text = ['', 'Execution Timeout', 'NameError: x', 'fine']
+      .map((result) => `<result>${result}</result>`)
+      .join('');
+    expect(countFailedResults(text)).toBe(3);
+  });
+
+  test('what the policy wrote itself is left when results go', () => {
+    expect(thinkingText('a<result>b</result>c<result>d')).toBe('ac');
+  });
+});
+
+describe('repairs', () => {
+  test('a hint after a result gets its thinking tag', () => {
+    const text = '<think>a</think><search>b</search><result>c</result> Wait.';
+    expect(repairHintPosition(text, ' Wait.')).toContain('</result><think> Wait.');
+  });
+
+  test('a plain solution becomes a well-formed trajectory', () => {
+    const tagged = tagSolution(
+      'Compute.\n<python>1</python>\n<result>1</result>\nSo\n\\boxed{1}',
+      'python',
+    );
+    expect(tagged).not.toBeNull();
+    expect(formatFault(tagged!, 'selection')).toBeNull();
+  });
+
+  test('a solution of one line has no place for an answer', () => {
+    expect(tagSolution('\\boxed{1}', 'python')).toBeNull();
+  });
+});
