@@ -10,29 +10,31 @@
  * measured before the first round and after each.
  */
 import { pipe } from 'rxjs';
-import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
+import type { Loss, PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
 import { grpo } from '../operators/advantages/grpo.ts';
 import { batch } from '../operators/batch.ts';
 import type { CallTool } from '../operators/callTools.ts';
-import { policyGate } from '../operators/gate.ts';
+import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
 import { efficiency } from '../operators/rewards/efficiency.ts';
+import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { rollout } from '../operators/rollout.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
 import { score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
-import { progress } from '../sinks/progress.ts';
+import { type Pulse, progress } from '../sinks/progress.ts';
 import { trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
-import type { QuestionPlan } from '../sources/plan.ts';
 import { feedback } from '../streams/feedback.ts';
-import { type Flow, flow, sink, source, stage } from '../streams/flow.ts';
+import { type Flow, flow } from '../streams/flow.ts';
 import type { Question } from '../streams/records.ts';
+import { sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { CalibrateSettings } from './calibrateSettings.ts';
 import type { JobContext } from './defineJob.ts';
+import type { QuestionPlan } from './plan.ts';
 
 /** What the job runs on. */
 export interface CalibrateParts {
@@ -50,29 +52,54 @@ export async function calibrate(
   context: JobContext<CalibrateSettings>,
   parts: CalibrateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, signal } = context;
+  const { settings, log, folder, clock, seed } = context;
   const { plan, engine, tools, tokenizer, prompt } = parts;
-  const store = weightsStore(folder);
-  const weights = feedback(topics.weights);
-  const gate = context.own(policyGate({ engine, weights$: weights.values$, resolve: store.resolve, ...settings }));
-  const policy = { engine, tokenizer, prompt, tools, gate, seed, clock, signal, ...settings };
-  const samples = ({ phase }: Question): number =>
-    phase === 'evaluate' ? settings.evaluationRollouts : settings.rollouts;
-  const sigma = ({ stage, phase }: Question): number =>
-    phase === 'evaluate' ? 0 : (settings.sigmas[stage - 1] ?? settings.sigmas.at(-1) ?? 0);
-  const reward = efficiency({ sigmaTool: sigma, sigmaLength: (q) => sigma(q) * settings.lengthWeight });
+  const { rounds, batchGroups, lagMax } = settings;
+  const store = weightsStore(folder, log);
+  const weights = feedback(topics.weights, { history: 'all' });
+  const gate = context.own(
+    policyGate({ engine, weights$: weights.values$, resolve: store.resolve, batchGroups, lagMax }),
+  );
+  const policy = { ...settings, samples: samples(settings), engine, tokenizer, prompt, tools, gate, seed, clock };
+  const reward = calibratingReward(settings);
+  const openMax = settings.concurrency * 2;
+  const held = plan.heldOut;
 
   return flow(
     source('base', topics.weights, [{ value: await store.adopt(parts.base) }]),
     source('questions', topics.questions, plan.items),
-    stage('rollout', topics.questions, topics.rollouts, rollout({ ...policy, rollouts: samples })),
-    stage('score', topics.rollouts, topics.scored, score({ reward: () => reward, advantage: grpo(), ...settings })),
-    stage('pareto', topics.scored, topics.selected, paretoSample({ keep: settings.keep, window: plan.explore, seed })),
-    stage('practice', topics.selected, topics.rollouts, pipe(practice(), rollout({ ...policy, rollouts: samples, branching: arpo(settings) }))),
-    stage('batch', topics.scored, topics.batches, batch({ groups: settings.batchGroups, openMax: settings.lagMax + 2 })),
-    sink('trainer', topics.batches, weights, trainer({ engine: parts.trainer, store, folder, log, clock, manifest: weights.at, ...settings })),
-    stage('measure', topics.scored, topics.metrics, measure({ questions: plan.heldOut, openMax: settings.rounds + 1, clock })),
+    stage('rollout', topics.questions, topics.rollouts, rollout(policy)),
+    stage('score', topics.rollouts, topics.scored, score({ reward, advantage: grpo(), openMax })),
+    stage('pareto', topics.scored, topics.selected, paretoSample({ ...settings, window: plan.explore, seed })),
+    stage('practice', topics.selected, topics.rollouts, pipe(practice(), rollout({ ...policy, branching: arpo(settings) }))),
+    stage('batch', topics.scored, topics.batches, batch({ groups: batchGroups, openMax: lagMax + 2 })),
+    sink('trainer', topics.batches, weights, trainer({ ...settings, engine: parts.trainer, store, log, loss: clipped(settings), clock })),
+    stage('measure', topics.scored, topics.metrics, measure({ questions: held, openMax: rounds + 1, clock })),
     sink('files', topics.metrics, null, files({ folder })),
-    sink('progress', topics.metrics, null, progress({ steps: plan.steps, rounds: settings.rounds, pulse, ...context })),
+    sink('progress', topics.metrics, null, progress({ rounds, pulse: pulse(gate, engine), ...context })),
   );
+}
+
+/** How many rollouts a question gets. */
+function samples({ rollouts, evaluationRollouts }: CalibrateSettings): (question: Question) => number {
+  return ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts);
+}
+
+/** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */
+function calibratingReward({ sigmas, lengthWeight }: CalibrateSettings): RewardFunction {
+  const sigma = ({ stage, phase }: Question): number =>
+    phase === 'evaluate' ? 0 : (sigmas[stage - 1] ?? sigmas.at(-1) ?? 0);
+  return efficiency({ sigmaTool: sigma, sigmaLength: (question) => sigma(question) * lengthWeight });
+}
+
+function clipped({ clipLow, clipHigh, clipC }: CalibrateSettings): Loss {
+  return { kind: 'policy', clipLow, clipHigh, clipC, aggregation: 'token-mean' };
+}
+
+function pulse(gate: PolicyGate, engine: PolicyEngine): () => Pulse {
+  return () => ({
+    inflight: gate.inflight,
+    version: gate.version,
+    generatedTokens: engine.stats().generatedTokens,
+  });
 }

@@ -7,6 +7,7 @@ export const calibrateSettings = z.object({
   rounds: count.default(3).describe('rounds of explore, select, practise'),
   explore: count.default(96).describe('candidate questions a round'),
   keep: count.default(64).describe('questions that Pareto sampling keeps a round'),
+  mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
   heldOut: count.default(150).describe('questions to evaluate on'),
   evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
   rollouts: count.default(8).describe('rollouts a question (n)'),

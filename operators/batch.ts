@@ -9,7 +9,7 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Scored } from '../streams/records.ts';
-import type { Gathered } from './score.ts';
+import { type Located, located } from './located.ts';
 
 export interface BatchOptions {
   /** Groups a step (B). */
@@ -18,7 +18,7 @@ export interface BatchOptions {
   readonly openMax: number;
 }
 
-function schedule(members: Gathered<Scored>, groups: number): Batch {
+function schedule(members: readonly Located<Scored>[], groups: number): Batch {
   const ordered = [...members].sort((a, b) => place(a.value) - place(b.value));
   const first = ordered[0]!.value.question;
   const slot = first.schedule!;
@@ -28,9 +28,9 @@ function schedule(members: Gathered<Scored>, groups: number): Batch {
     step: version + 1,
     stage: first.stage,
     version,
-    groups: ordered.map(({ value, delivery }) => ({
+    groups: ordered.map(({ value, position }) => ({
       questionId: value.question.id,
-      scored: delivery.position,
+      scored: position,
     })),
     last: (number + 1) * groups >= slot.of,
   };
@@ -50,10 +50,10 @@ function size(scored: Scored, groups: number): number {
 export function batch(options: BatchOptions): OperatorFunction<Delivery<Scored>, Delivery<Batch>> {
   return pipe(
     keepIf<Scored>((scored) => scored.question.schedule !== null),
-    gatherBy<Scored>({
-      key: (scored) =>
-        `${scored.question.stage}/${Math.floor(place(scored) / options.groups)}`,
-      complete: (members) => members.length === size(members[0]!, options.groups),
+    located<Scored>(),
+    gatherBy({
+      key: ({ value }) => `${value.question.stage}/${Math.floor(place(value) / options.groups)}`,
+      size: ({ value }) => size(value, options.groups),
       openMax: options.openMax,
     }),
     mapEach((members) => schedule(members, options.groups), { concurrency: 1 }),

@@ -32,12 +32,11 @@ export function measure(options: MeasureOptions): OperatorFunction<Delivery<Scor
     keepIf<Scored>((scored) => scored.question.phase === 'evaluate'),
     gatherBy<Scored>({
       key: (scored) => String(scored.question.stage),
-      complete: (members) => members.length === options.questions,
+      size: options.questions,
       openMax: options.openMax,
     }),
     expandEach(
-      (members) => {
-        const groups = members.map((member) => member.value);
+      (groups) => {
         const atMs = options.clock.now();
         const step = Math.max(...groups.map((group) => group.version));
         const stage = groups[0]!.question.stage;

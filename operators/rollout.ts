@@ -8,11 +8,12 @@
  * - every draw is keyed by (seed, question, phase, stage, rollout), so timing changes nothing;
  * - a question starts only when the policy is of the version that it is due (`gate`).
  */
+import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
-import { expandEach, withAsides } from '../streams/primitives.ts';
+import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
@@ -27,8 +28,8 @@ export interface RolloutOptions {
   readonly tools: CallTool;
   readonly gate: PolicyGate;
   readonly seed: number;
-  /** Rollouts per question (n). */
-  readonly rollouts: number;
+  /** Rollouts of a question (n). */
+  readonly samples: (question: Question) => number;
   readonly temperature: number;
   /** Most response tokens, tool results included (L). */
   readonly responseMax: number;
@@ -39,20 +40,19 @@ export interface RolloutOptions {
   /** Questions rolled out at once. */
   readonly concurrency: number;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
 /** questions → rollouts (n each), with their tool calls beside them. */
 export function rollout(options: RolloutOptions): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
   return expandEach(
-    async (question) => {
-      const release = await options.gate.admit(question, options.signal);
+    async (question, scope) => {
+      const { signal } = scope;
+      setMaxListeners(0, signal);
+      const release = await options.gate.admit(question, signal);
       try {
-        const group = await growGroup(question, options);
-        return withAsides(
-          group.rollouts,
-          group.toolCalls.map((call) => ({ topic: topics.toolCalls, value: call })),
-        );
+        const group = await growGroup(question, options, signal);
+        for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
+        return group.rollouts;
       } finally {
         release();
       }

@@ -8,15 +8,12 @@
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, mapEach } from '../streams/primitives.ts';
-import type { Question, Reward, Rollout, Scored } from '../streams/records.ts';
+import type { Reward, Rollout, Scored } from '../streams/records.ts';
+import { type Located, located } from './located.ts';
 import type { RewardFunction } from './rewards/reward.ts';
 
-/** A group's members in order of their index, with where each lies. */
-export type Gathered<T> = readonly { readonly value: T; readonly delivery: Delivery<unknown> }[];
-
 export interface ScoreOptions {
-  /** The reward of a question's phase and stage. */
-  readonly reward: (question: Question) => RewardFunction;
+  readonly reward: RewardFunction;
   /** Scores of a group to its advantages, e.g. `grpo()`. */
   readonly advantage: (scores: readonly number[]) => readonly number[];
   /** Groups that may be incomplete at once. */
@@ -27,20 +24,20 @@ function groupKey({ question }: Rollout): string {
   return `${question.id}/${question.phase}-${question.stage}`;
 }
 
-function scoreGroup(members: Gathered<Rollout>, options: ScoreOptions): Scored {
+function scoreGroup(members: readonly Located<Rollout>[], options: ScoreOptions): Scored {
   const ordered = [...members].sort((a, b) => a.value.index - b.value.index);
   const rollouts = ordered.map((member) => member.value);
   const question = rollouts[0]!.question;
   const lengths = rollouts.map((rollout) => rollout.tokens.length);
   const texts = rollouts.map((rollout) => rollout.text);
-  const rewards: readonly Reward[] = options.reward(question)({ question, texts, lengths });
+  const rewards: readonly Reward[] = options.reward({ question, texts, lengths });
   return {
     question,
     rewards,
     toolCalls: rollouts.map((rollout) => rollout.toolCalls),
     lengths,
     advantages: options.advantage(rewards.map((reward) => reward.score)),
-    rollouts: ordered.map((member) => member.delivery.position),
+    rollouts: ordered.map((member) => member.position),
     version: Math.min(...rollouts.map((rollout) => rollout.version)),
   };
 }
@@ -48,9 +45,10 @@ function scoreGroup(members: Gathered<Rollout>, options: ScoreOptions): Scored {
 /** rollouts → scored, one record a group. */
 export function score(options: ScoreOptions): OperatorFunction<Delivery<Rollout>, Delivery<Scored>> {
   return pipe(
-    gatherBy<Rollout>({
-      key: groupKey,
-      complete: (members) => members.length === members[0]!.groupSize,
+    located<Rollout>(),
+    gatherBy({
+      key: ({ value }) => groupKey(value),
+      size: ({ value }) => value.groupSize,
       openMax: options.openMax,
     }),
     mapEach((members) => scoreGroup(members, options), { concurrency: 1 }),

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import type { OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
-import { consumeEach } from '../streams/primitives.ts';
+import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
 
 export interface FilesOptions {
@@ -33,13 +33,13 @@ export function files(options: FilesOptions): OperatorFunction<Delivery<Metric>,
   const jsonl = join(options.folder, 'metrics.jsonl');
   const csv = join(options.folder, 'metrics.csv');
   let written: { jsonl: number; csv: number } | undefined;
-  return consumeEach(
-    async (metric, delivery) => {
+  return expandEach(
+    async (metric, { position }) => {
       written ??= {
         jsonl: await lastOffset(jsonl, (line) => (JSON.parse(line) as { offset: number }).offset),
         csv: await lastOffset(csv, (line) => Number(line.split(',')[0])),
       };
-      const { offset } = delivery.position;
+      const { offset } = position;
       const row = { offset, ...metric };
       if (offset > written.jsonl) await appendFile(jsonl, `${JSON.stringify(row)}\n`);
       if (offset > written.csv) {
@@ -49,6 +49,7 @@ export function files(options: FilesOptions): OperatorFunction<Delivery<Metric>,
         await appendFile(csv, `${line}\n`);
       }
       written = { jsonl: Math.max(offset, written.jsonl), csv: Math.max(offset, written.csv) };
+      return [];
     },
     { concurrency: 1 },
   );

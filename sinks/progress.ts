@@ -8,7 +8,7 @@
 import ora from 'ora';
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
-import { consumeEach } from '../streams/primitives.ts';
+import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
 
 /** What is going on between two steps. */
@@ -22,11 +22,9 @@ export interface Pulse {
 }
 
 export interface ProgressOptions {
-  readonly steps: number;
   readonly rounds: number;
   readonly pulse: () => Pulse;
   readonly print: (line: string) => void;
-  readonly terminal: boolean;
 }
 
 const SPINNER_MS = 1000;
@@ -44,7 +42,7 @@ function percent(numbers: Numbers, name: string): string {
 
 function stepLine({ step, stage }: Metric, n: Numbers, options: ProgressOptions): string {
   return [
-    `round ${stage}/${options.rounds} step ${step}/${options.steps}`,
+    `round ${stage}/${options.rounds} step ${step}`,
     `reward ${shown(n, 'reward/mean', 3)}`,
     `accuracy ${percent(n, 'accuracy/mean')}`,
     `tool calls ${shown(n, 'tools/mean', 2)}`,
@@ -78,7 +76,7 @@ export function progress(options: ProgressOptions): OperatorFunction<Delivery<Me
   return (source) =>
     defer(() => {
       const numbers = new Map<string, number>();
-      const spinner = options.terminal ? ora({ text: 'starting' }).start() : null;
+      const spinner = process.stderr.isTTY ? ora({ text: 'starting' }).start() : null;
       let quietMs = 0;
       const say = (line: string): void => {
         quietMs = 0;
@@ -93,10 +91,11 @@ export function progress(options: ProgressOptions): OperatorFunction<Delivery<Me
       }, SPINNER_MS);
       timer.unref();
       return source.pipe(
-        consumeEach((metric) => {
+        expandEach((metric) => {
           numbers.set(metric.name, metric.value);
           if (metric.name === LAST_OF_STEP) say(stepLine(metric, numbers, options));
           if (metric.name === LAST_OF_EVALUATION) say(evaluationLine(metric, numbers));
+          return [];
         }, { concurrency: 1 }),
         finalize(() => {
           clearInterval(timer);

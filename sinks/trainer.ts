@@ -8,24 +8,21 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Loss, StepReport, TrainerEngine, TrainSequence } from '../model/engine.ts';
 import type { Clock } from '../streams/clock.ts';
-import type { Aside, Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/delivery.ts';
 import type { Log } from '../streams/log.ts';
-import { mapEach, withAsides } from '../streams/primitives.ts';
-import type { Batch, Metric, Rollout, Scored, Weights } from '../streams/records.ts';
+import { mapEach } from '../streams/primitives.ts';
+import type { Batch, Rollout, Scored, Weights } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
-import { prune, type WeightsStore } from './weights.ts';
+import type { WeightsStore } from './weights.ts';
 
 export interface TrainerOptions {
   readonly engine: TrainerEngine;
   readonly store: WeightsStore;
-  readonly folder: string;
   readonly log: Log;
   readonly loss: Loss;
   readonly lr: number;
   /** Optimiser steps a batch: its groups are split, in order, into this many parts. */
   readonly miniBatches: number;
-  /** The manifest of a version. */
-  readonly manifest: (version: number) => Promise<Weights>;
   readonly clock: Clock;
 }
 
@@ -125,25 +122,15 @@ function numbers(
   };
 }
 
-/** Removes what an older version left: its optimiser state, and its weights unless they ended a round. */
-async function forget(version: number, options: TrainerOptions): Promise<void> {
-  if (version < 1) return;
-  const [before, old] = await Promise.all([
-    options.manifest(version - 1),
-    options.manifest(version),
-  ]);
-  await prune(options.folder, version, old.roundsDone > before.roundsDone);
-}
-
 /** batches → weights, with the step's metrics beside the manifest. */
 export function trainer(options: TrainerOptions): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
   const { engine, store, clock } = options;
   /** The version whose weights and optimiser state the engine holds; -1 = unknown. */
   let held = -1;
   return mapEach(
-    async (batch, delivery) => {
+    async (batch, scope) => {
       if (held !== batch.version) {
-        await engine.restore(store.files(await options.manifest(batch.version)));
+        await engine.restore(store.files(await store.manifest(batch.version)));
       }
       held = -1;
       const groups = await load(options.log, batch);
@@ -153,22 +140,15 @@ export function trainer(options: TrainerOptions): OperatorFunction<Delivery<Batc
           await engine.step({ sequences: sequencesOf(part), loss: options.loss, lr: options.lr }),
         );
       }
-      const weights = await store.publish(engine, batch, delivery.position);
+      const weights = await store.publish(engine, batch, scope.position);
       held = weights.version;
-      await forget(batch.version - 1, options);
-      const asides = Object.entries(numbers(batch, groups, reports)).map(
-        ([name, value]): Aside => ({
-          topic: topics.metrics,
-          value: {
-            name,
-            value,
-            step: batch.step,
-            stage: batch.stage,
-            atMs: clock.now(),
-          } satisfies Metric,
-        }),
-      );
-      return withAsides(weights, asides);
+      await store.forget(batch.version - 1);
+      const { step, stage } = batch;
+      const atMs = clock.now();
+      for (const [name, value] of Object.entries(numbers(batch, groups, reports))) {
+        scope.also(topics.metrics, { name, value, step, stage, atMs });
+      }
+      return weights;
     },
     { concurrency: 1, onError: 'fail' },
   );

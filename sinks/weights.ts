@@ -5,13 +5,15 @@
  * manifest is committed after. Kept are the first version, every version that ended a round, and the last two;
  * a version older than that is removed only when its successor's manifest is committed.
  */
-import { copyFile, mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { copyFile, mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { first, firstValueFrom, map } from 'rxjs';
 import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
+import type { Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
+import { topics } from '../streams/topics.ts';
 
 const FOLDER = 'weights';
 
@@ -24,6 +26,10 @@ export interface WeightsStore {
   adopt(path: string): Promise<Weights>;
   /** Writes what the trainer holds after `batch` and gives its manifest. */
   publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
+  /** The committed manifest of a version; fails when there is none. */
+  manifest(version: number): Promise<Weights>;
+  /** Removes what an old version left: its optimiser state, and its weights unless they ended a round. */
+  forget(version: number): Promise<void>;
 }
 
 async function digest(path: string): Promise<string> {
@@ -37,9 +43,17 @@ function names(version: number): { file: string; optimiser: string } {
   return { file: `${stem}.safetensors`, optimiser: `${stem}.optimiser.safetensors` };
 }
 
-/** The store of a run folder. */
-export function weightsStore(folder: string): WeightsStore {
+/** The store of a run folder; manifests are looked up in its log. */
+export function weightsStore(folder: string, log: Log): WeightsStore {
+  const manifest = (version: number): Promise<Weights> =>
+    firstValueFrom(
+      log.tap(topics.weights, { from: { kind: 'earliest' }, follow: false }).pipe(
+        map((stored) => stored.value),
+        first((weights) => weights.version === version),
+      ),
+    );
   return {
+    manifest,
     resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
     files: ({ file, optimiser }) => ({
       weights: join(folder, file),
@@ -81,13 +95,12 @@ export function weightsStore(folder: string): WeightsStore {
         consumed,
       };
     },
+    async forget(version) {
+      if (version < 1) return;
+      const [before, old] = await Promise.all([manifest(version - 1), manifest(version)]);
+      const { file, optimiser } = names(version);
+      await rm(join(folder, optimiser), { force: true });
+      if (old.roundsDone === before.roundsDone) await rm(join(folder, file), { force: true });
+    },
   };
-}
-
-/** Removes the files of a version that no resume and no report needs any more. */
-export async function prune(folder: string, version: number, endedRound: boolean): Promise<void> {
-  if (version <= 0) return;
-  const { file, optimiser } = names(version);
-  await rm(join(folder, optimiser), { force: true });
-  if (!endedRound) await rm(join(folder, file), { force: true });
 }

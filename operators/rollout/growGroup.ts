@@ -7,6 +7,7 @@
 import { type DrawKey, draws } from '../../model/draws.ts';
 import type { Finish, Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
+import { planRound } from '../sampling/branchBudget.ts';
 import { appendGeneration, appendResult, type Branch, clone, root } from './branch.ts';
 import { resultTokens } from './resultBlock.ts';
 
@@ -31,24 +32,31 @@ export interface Group {
 interface Growth {
   readonly question: Question;
   readonly options: RolloutOptions;
+  readonly signal: AbortSignal;
   readonly prompt: Int32Array;
   readonly key: readonly DrawKey[];
   readonly branches: Branch[];
   readonly toolCalls: ToolCall[];
 }
 
-export async function growGroup(question: Question, options: RolloutOptions): Promise<Group> {
+/** Rejects only when `signal` aborts; a rollout that fails is a failed rollout. */
+export async function growGroup(
+  question: Question,
+  options: RolloutOptions,
+  signal: AbortSignal,
+): Promise<Group> {
   const startedMs = options.clock.now();
   const { id, phase, stage } = question;
   const growth: Growth = {
     question,
     options,
+    signal,
     prompt: options.prompt(question.question),
     key: [options.seed, id, phase, stage],
     branches: [],
     toolCalls: [],
   };
-  const n = options.rollouts;
+  const n = options.samples(question);
   const initial = Math.min(options.branching?.initialRollouts ?? n, n);
   for (let i = 0; i < initial; i++) growth.branches.push(root(i));
   const coin = draws(...growth.key, 'branch');
@@ -56,15 +64,7 @@ export async function growGroup(question: Question, options: RolloutOptions): Pr
   let active = [...growth.branches];
   while (active.length > 0) {
     active = await advance(growth, active);
-    if (options.branching !== undefined) {
-      const created = branchPass(growth, active, options.branching, () => coin.uniform(drawn++));
-      active.push(...created);
-    }
-    if (active.length === 0 && growth.branches.length < n) {
-      const fresh = root(growth.branches.length);
-      growth.branches.push(fresh);
-      active.push(fresh);
-    }
+    active.push(...joining(growth, active, () => coin.uniform(drawn++)));
   }
   const rollouts = growth.branches.map((branch) => finished(growth, branch, startedMs));
   const toolCalls = [...growth.toolCalls].sort(
@@ -80,13 +80,13 @@ async function advance(growth: Growth, active: readonly Branch[]): Promise<Branc
 }
 
 async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
-  const { clock, signal } = growth.options;
+  const { clock } = growth.options;
   try {
     const finish = await segment(growth, branch);
     if (finish === null) return true;
     branch.finish = finish;
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (growth.signal.aborted) throw error;
     branch.finish = 'failed';
     branch.reason = error instanceof Error ? error.message : String(error);
   }
@@ -117,7 +117,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       draws: [...key, branch.index],
       topLogProbs: branching?.entropyTokens ?? 0,
     },
-    options.signal,
+    growth.signal,
   );
   const entropy = branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ?? null;
   const tool = made.finish === 'stop' ? tools.tagOf(made.tokens.at(-1)!) : null;
@@ -144,7 +144,7 @@ async function callTool(
   const open = text.lastIndexOf(`<${tool}>`);
   const input = open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
   if (input === '') return 'stop';
-  const called = await options.tools.call(tool, input, options.signal);
+  const called = await options.tools.call(tool, input, growth.signal);
   growth.toolCalls.push({
     rolloutId: rolloutId(question, branch.index),
     questionId: question.id,
@@ -157,26 +157,26 @@ async function callTool(
   return branch.tokens.length >= options.responseMax ? 'length' : null;
 }
 
-/** ARPO's branch pass: in order of the branches, up to Z - 1 tries each, while the budget n lasts. */
-function branchPass(
-  growth: Growth,
-  active: readonly Branch[],
-  branching: Branching,
-  uniform: () => number,
-): Branch[] {
-  const created: Branch[] = [];
-  for (const source of active) {
-    const left = growth.options.rollouts - growth.branches.length;
-    const tries = Math.min(branching.beamSize - 1, left);
-    for (let i = 0; i < tries; i++) {
-      const change = source.entropyLast - (source.entropyFirst ?? source.entropyLast);
-      if (!branching.decide(change, uniform())) continue;
-      const copy = clone(source, growth.branches.length);
-      growth.branches.push(copy);
-      created.push(copy);
-    }
-  }
-  return created;
+/** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
+function joining(growth: Growth, active: readonly Branch[], uniform: () => number): Branch[] {
+  const { branches, options, question } = growth;
+  const { branching } = options;
+  const plan = planRound(
+    {
+      rollouts: options.samples(question),
+      created: branches.length,
+      beamSize: branching?.beamSize ?? 1,
+    },
+    active.length,
+    (i) => branching !== undefined && branching.decide(entropyChange(active[i]!), uniform()),
+  );
+  for (const source of plan.clones) branches.push(clone(active[source]!, branches.length));
+  if (plan.refill) branches.push(root(branches.length));
+  return branches.slice(branches.length - plan.clones.length - (plan.refill ? 1 : 0));
+}
+
+function entropyChange(branch: Branch): number {
+  return branch.entropyLast - (branch.entropyFirst ?? branch.entropyLast);
 }
 
 export function rolloutId(question: Question, index: number): string {

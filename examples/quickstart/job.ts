@@ -1,0 +1,62 @@
+/**
+ * The quickstart: a small policy with bad habits learns to stop wasting tool calls. `npm start` runs it.
+ *
+ * An invented world is written to the run folder (corpus, training and held-out questions); the base policy was
+ * never shown this world. `--set questions=FILE` trains on another CSV, JSONL or Parquet file instead.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  calibrate,
+  calibrateSettings,
+  callTools,
+  defineJob,
+  EmbeddedEngine,
+  EmbeddedTrainer,
+  loadWordTokenizer,
+  planQuestions,
+  pythonTool,
+  readCorpus,
+  readQuestions,
+  searchTool,
+} from 'millrace';
+import { z } from 'zod';
+import { prompt } from './policy.ts';
+import { writeWorld } from './world/files.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+export default defineJob({
+  name: 'quickstart',
+  about: 'Calibrates the tool use of a small policy in an invented world, in three rounds.',
+  settings: calibrateSettings.extend({
+    base: z.string().default(join(here, 'base')).describe('folder of the first policy'),
+    questions: z.string().default('').describe('questions file (CSV, JSONL, Parquet); empty = the world’s own'),
+    threads: z.number().int().positive().default(2).describe('threads of engine and trainer, which take turns'),
+  }),
+
+  async build(context) {
+    const { settings, folder, seed, clock, own } = context;
+    const world = await writeWorld(folder, seed);
+    const tokenizer = await loadWordTokenizer(join(settings.base, 'tokenizer.json'));
+    const base = join(settings.base, 'policy.safetensors');
+    const rows = settings.questions
+      ? { train: readQuestions(settings.questions) }
+      : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) };
+
+    return calibrate(context, {
+      plan: await planQuestions(rows, { ...settings, seed }),
+      engine: own(await EmbeddedEngine.create({ weights: base, threads: settings.threads, clock })),
+      trainer: own(await EmbeddedTrainer.create({ policy: base, threads: settings.threads })),
+      tools: own(
+        callTools([pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })], {
+          tokenizer,
+          clock,
+        }),
+      ),
+      tokenizer,
+      prompt: prompt(tokenizer),
+      base,
+    });
+  },
+});

@@ -1,0 +1,96 @@
+/**
+ * `paretoSample`: the scored candidates of a round in, a verdict on each out (ET-Agent §7).
+ *
+ * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
+ * correctness. The window is a round: the sort runs over all its candidates, so nothing leaves before the last
+ * one is scored. The kept get their place in the round's schedule by a keyed shuffle.
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import { draws } from '../model/draws.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
+import type { Scored, Selected } from '../streams/records.ts';
+import { type Located, located } from './located.ts';
+import { dispersion, isMixed } from './sampling/dispersion.ts';
+import { paretoSelect } from './sampling/pareto.ts';
+
+export interface ParetoOptions {
+  /** Most groups to keep a round (N). */
+  readonly keep: number;
+  /** Candidates of a round. */
+  readonly window: number;
+  /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
+  readonly mixedOnly: boolean;
+  readonly seed: number;
+}
+
+type Candidate = Located<Scored>;
+
+function rights({ value }: Candidate): number[] {
+  return value.rewards.map((reward) => reward.parts.raw ?? 0);
+}
+
+function verdicts(members: readonly Candidate[], options: ParetoOptions): Selected[] {
+  // The order of arrival is an accident; the order of ids is not, and ties in the sort follow it.
+  const candidates = [...members].sort((a, b) =>
+    a.value.question.id < b.value.question.id ? -1 : 1,
+  );
+  const points = candidates.map(
+    (candidate) => [dispersion(candidate.value.toolCalls), dispersion(rights(candidate))] as const,
+  );
+  const { ranks, distances, selected } = paretoSelect(points, options.keep);
+  const fits = (i: number): boolean =>
+    options.mixedOnly
+      ? isMixed(rights(candidates[i]!), candidates[i]!.value.question.ability)
+      : points[i]!.some((objective) => objective > 0);
+  // A round without anything to practise would never end: its best candidate stays.
+  const worthy = selected.filter(fits);
+  const kept = worthy.length > 0 ? worthy : selected.slice(0, 1);
+  const { stage } = candidates[0]!.value.question;
+  const place = new Map(
+    shuffle(kept, options.seed, stage).map((candidate, index) => [candidate, index]),
+  );
+  const version = Math.max(...candidates.map(({ value }) => value.version));
+  const lastFront = Math.max(...selected.map((i) => ranks[i]!));
+  const why = (i: number): string => {
+    if (place.has(i)) return 'selected';
+    if (selected.includes(i)) return 'uniform';
+    return ranks[i] === lastFront ? 'crowded' : 'dominated';
+  };
+  return candidates.map(({ value, position }, i) => ({
+    question: value.question,
+    objectives: points[i]!,
+    front: ranks[i]!,
+    distance: distances[i]!,
+    kept: place.has(i),
+    why: why(i),
+    index: place.get(i) ?? -1,
+    of: kept.length,
+    version,
+    scored: position,
+  }));
+}
+
+function shuffle(items: readonly number[], seed: number, stage: number): number[] {
+  const stream = draws(seed, 'pareto', stage);
+  return items
+    .map((item) => [stream.uniform(item), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
+
+/** scored (phase `explore`) → selected, one verdict a candidate. */
+export function paretoSample(
+  options: ParetoOptions,
+): OperatorFunction<Delivery<Scored>, Delivery<Selected>> {
+  return pipe(
+    keepIf<Scored>((scored) => scored.question.phase === 'explore'),
+    located<Scored>(),
+    gatherBy({
+      key: ({ value }) => String(value.question.stage),
+      size: options.window,
+      openMax: 1,
+    }),
+    expandEach((members) => verdicts(members, options), { concurrency: 1 }),
+  );
+}

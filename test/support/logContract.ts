@@ -1,0 +1,345 @@
+/**
+ * The contract of a log as a suite: every log (embedded, Kafka) passes it.
+ *
+ * `open` gives a log on a fresh, empty namespace; `reopen` closes it and opens the same one again.
+ */
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { firstValueFrom, lastValueFrom, type Observable, take, toArray } from 'rxjs';
+import type { Delivery } from '../../streams/delivery.ts';
+import { emit } from '../../streams/delivery.ts';
+import type { From, Log, Stored } from '../../streams/log.ts';
+import { topics } from '../../streams/topics.ts';
+import type { ManualClock } from './clock.ts';
+import { manualClock } from './clock.ts';
+import { metric, question, samples } from './records.ts';
+
+export interface LogUnderTest {
+  readonly log: Log;
+  /** Closes the log and opens the same one again. */
+  reopen(): Promise<Log>;
+  /** Closes whatever is open and removes it. */
+  remove(): Promise<void>;
+}
+
+/** Collects what an observable gives; `until(n)` waits for the n-th. */
+function collect<T>(source$: Observable<T>) {
+  const got: T[] = [];
+  let failure: unknown;
+  let wake = (): void => undefined;
+  const subscription = source$.subscribe({
+    next: (value) => {
+      got.push(value);
+      wake();
+    },
+    error: (error) => {
+      failure = error;
+      wake();
+    },
+  });
+  return {
+    got,
+    stop: () => subscription.unsubscribe(),
+    async until(count: number): Promise<readonly T[]> {
+      while (got.length < count) {
+        if (failure !== undefined) throw failure;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return got;
+    },
+  };
+}
+
+const ids = (deliveries: readonly Delivery<{ readonly id: string }>[]): string[] =>
+  deliveries.map(({ value }) => value.id);
+
+async function fill(log: Log, count: number, first = 0): Promise<void> {
+  await log.commit((tx) => {
+    for (let i = first; i < first + count; i++) tx.append(topics.questions, question({ id: `q${i}` }));
+  });
+}
+
+/** Resolves after everything that was planned so far has run. */
+const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+export function keepsLogContract(
+  name: string,
+  openFresh: (clock: ManualClock) => Promise<LogUnderTest>,
+): void {
+  describe(`${name} keeps the contract of a log`, () => {
+    let clock: ManualClock;
+    let under: LogUnderTest;
+    let log: Log;
+
+    beforeEach(async () => {
+      clock = manualClock();
+      under = await openFresh(clock);
+      log = under.log;
+    });
+    afterEach(() => under.remove());
+
+    const tapAll = (from: From): Promise<Stored<{ readonly id: string }>[]> =>
+      lastValueFrom(log.tap(topics.questions, { from, follow: false }).pipe(toArray()));
+
+    describe('commit', () => {
+      test('appends in order, with position, key, value and time', async () => {
+        await log.commit((tx) => {
+          tx.append(topics.rollouts, samples.rollouts.full);
+          tx.append(topics.rollouts, samples.rollouts.minimal);
+        });
+        const all = await lastValueFrom(
+          log.tap(topics.rollouts, { from: { kind: 'earliest' }, follow: false }).pipe(toArray()),
+        );
+        expect(all.map(({ value }) => value)).toEqual([
+          samples.rollouts.full,
+          samples.rollouts.minimal,
+        ]);
+        expect(all[1]).toMatchObject({
+          topic: 'rollouts',
+          key: 'q1',
+          position: { partition: 0, offset: 1 },
+          atMs: clock.now(),
+        });
+      });
+
+      test('writes nothing when the callback throws or a value breaks its contract', async () => {
+        const thrown = log.commit((tx) => {
+          tx.append(topics.questions, question());
+          throw new Error('changed my mind');
+        });
+        await expect(thrown).rejects.toThrow('changed my mind');
+        const broken = log.commit((tx) => {
+          tx.append(topics.questions, question());
+          tx.append(topics.questions, question({ stage: 'one' as unknown as number }));
+        });
+        await expect(broken).rejects.toMatchObject({ code: 'ENCODE' });
+        expect(await tapAll({ kind: 'earliest' })).toEqual([]);
+      });
+
+      test('keeps concurrent commits apart and in order', async () => {
+        await Promise.all(Array.from({ length: 50 }, (_, i) => fill(log, 2, i * 2)));
+        const all = await tapAll({ kind: 'earliest' });
+        expect(all.map(({ value }) => value.id)).toEqual(
+          Array.from({ length: 100 }, (_, i) => `q${i}`),
+        );
+      });
+
+      test('keeps marks, 0 before the first', async () => {
+        expect(await log.mark('source/csv')).toBe(0);
+        await log.commit((tx) => tx.mark('source/csv', 41));
+        await log.commit((tx) => tx.mark('source/csv', 42));
+        expect(await log.mark('source/csv')).toBe(42);
+        log = await under.reopen();
+        expect(await log.mark('source/csv')).toBe(42);
+      });
+    });
+
+    describe('read', () => {
+      test('hands out no more than inflightMax unsettled records', async () => {
+        await fill(log, 10);
+        const reading = collect(log.read(topics.questions, { group: 'g', inflightMax: 3 }));
+        await reading.until(3);
+        await quiet();
+        expect(ids(reading.got)).toEqual(['q0', 'q1', 'q2']);
+        await log.commit((tx) => tx.settle(reading.got[1]!));
+        await reading.until(4);
+        await quiet();
+        expect(ids(reading.got)).toEqual(['q0', 'q1', 'q2', 'q3']);
+        reading.stop();
+      });
+
+      test('hands out what is appended later', async () => {
+        const reading = collect(log.read(topics.questions, { group: 'g', inflightMax: 10 }));
+        await quiet();
+        expect(reading.got).toEqual([]);
+        await fill(log, 2);
+        expect(ids(await reading.until(2))).toEqual(['q0', 'q1']);
+        reading.stop();
+      });
+
+      test('gives every group its own progress', async () => {
+        await fill(log, 2);
+        const one = collect(log.read(topics.questions, { group: 'one', inflightMax: 10 }));
+        const two = collect(log.read(topics.questions, { group: 'two', inflightMax: 10 }));
+        const [first] = await one.until(2);
+        await two.until(2);
+        await log.commit((tx) => tx.settle(first!));
+        expect(await log.lag(topics.questions, 'one')).toBe(1);
+        expect(await log.lag(topics.questions, 'two')).toBe(2);
+        one.stop();
+        two.stop();
+      });
+
+      test('after reopening hands out exactly the unsettled records, in order', async () => {
+        await fill(log, 10);
+        const reading = collect(log.read(topics.questions, { group: 'g', inflightMax: 8 }));
+        await reading.until(8);
+        for (const i of [6, 0, 3, 1]) await log.commit((tx) => tx.settle(reading.got[i]!));
+        reading.stop();
+        log = await under.reopen();
+        const again = collect(log.read(topics.questions, { group: 'g', inflightMax: 10 }));
+        const expected = ['q2', 'q4', 'q5', 'q7', 'q8', 'q9'];
+        expect(ids(await again.until(6))).toEqual(expected);
+        await quiet();
+        expect(again.got).toHaveLength(6);
+        again.stop();
+      });
+
+      test('keeps appends and the settlement that caused them together', async () => {
+        await fill(log, 1);
+        const read$ = log.read(topics.questions, { group: 'g', inflightMax: 1 });
+        const delivery = await firstValueFrom(read$);
+        const failed = log.commit((tx) => {
+          tx.settle(delivery.derive('out'));
+          tx.append(topics.metrics, metric({ value: 'NaN' as unknown as number }));
+        });
+        await expect(failed).rejects.toMatchObject({ code: 'ENCODE' });
+        expect(await log.lag(topics.questions, 'g')).toBe(1);
+      });
+    });
+
+    describe('deliveries', () => {
+      const readThree = async (): Promise<readonly Delivery<{ readonly id: string }>[]> => {
+        await fill(log, 3);
+        const options = { group: 'g', inflightMax: 10 };
+        return firstValueFrom(log.read(topics.questions, options).pipe(take(3), toArray()));
+      };
+
+      test('write their asides in the commit that settles them', async () => {
+        const [first] = await readThree();
+        const laden = first!.also(topics.metrics, metric({ name: 'aside' }));
+        await log.commit((tx) => tx.settle(laden));
+        const asides$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
+        expect((await lastValueFrom(asides$)).value.name).toBe('aside');
+        expect(await log.lag(topics.questions, 'g')).toBe(2);
+      });
+
+      test('settle on their own when dropped', async () => {
+        const [first] = await readThree();
+        first!.also(topics.metrics, metric()).drop();
+        await quiet();
+        expect(await log.lag(topics.questions, 'g')).toBe(2);
+        expect((await log.stats()).find(({ topic }) => topic === 'metrics')?.records).toBe(1);
+      });
+
+      test('settle when all parts of a split are in one commit, and not before', async () => {
+        const [first] = await readThree();
+        const [a, b] = first!.split(['a', 'b']);
+        const half = log.commit((tx) => tx.settle(a!));
+        await expect(half).rejects.toMatchObject({ code: 'HALF_SETTLED' });
+        expect(await log.lag(topics.questions, 'g')).toBe(3);
+        await log.commit((tx) => {
+          tx.settle(a!);
+          tx.settle(b!);
+        });
+        expect(await log.lag(topics.questions, 'g')).toBe(2);
+      });
+
+      test('leave as outputs with everything that they are joined to', async () => {
+        const [first, second] = await readThree();
+        const [a, b] = first!.split([metric({ name: 'a' }), metric({ name: 'b' })]);
+        emit(a!, topics.metrics);
+        emit(second!.derive(metric({ name: 'c' })), topics.metrics);
+        await quiet();
+        expect(await log.lag(topics.questions, 'g')).toBe(2);
+        emit(b!, topics.metrics);
+        await quiet();
+        expect(await log.lag(topics.questions, 'g')).toBe(1);
+        const metrics$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
+        const written = await lastValueFrom(metrics$.pipe(toArray()));
+        expect(written.map(({ value }) => value.name)).toEqual(['c', 'a', 'b']);
+      });
+
+      test('are stale once a newer reader of the group was given them', async () => {
+        const [first] = await readThree();
+        const newer = collect(log.read(topics.questions, { group: 'g', inflightMax: 10 }));
+        await newer.until(3);
+        await expect(log.commit((tx) => tx.settle(first!))).rejects.toMatchObject({ code: 'STALE' });
+        await log.commit((tx) => tx.settle(newer.got[0]!));
+        newer.stop();
+      });
+
+      test('may settle after their reader has stopped', async () => {
+        const [first, second] = await readThree();
+        await log.commit((tx) => tx.settle(second!));
+        await log.commit((tx) => tx.settle(first!));
+        expect(await log.lag(topics.questions, 'g')).toBe(1);
+      });
+    });
+
+    describe('tap', () => {
+      const tapIds = async (from: From): Promise<string[]> =>
+        (await tapAll(from)).map(({ value }) => value.id);
+
+      test('begins where it is told', async () => {
+        for (let i = 0; i < 5; i++) {
+          await fill(log, 1, i);
+          clock.advance(1000);
+        }
+        const secondMs = (await tapAll({ kind: 'earliest' }))[2]!.atMs;
+        expect(await tapIds({ kind: 'earliest' })).toEqual(['q0', 'q1', 'q2', 'q3', 'q4']);
+        expect(await tapIds({ kind: 'latest' })).toEqual([]);
+        expect(await tapIds({ kind: 'offset', offset: 3 })).toEqual(['q3', 'q4']);
+        expect(await tapIds({ kind: 'last', count: 2 })).toEqual(['q3', 'q4']);
+        expect(await tapIds({ kind: 'last', count: 99 })).toHaveLength(5);
+        expect(await tapIds({ kind: 'time', atMs: secondMs })).toEqual(['q2', 'q3', 'q4']);
+        expect(await tapIds({ kind: 'time', atMs: secondMs - 1 })).toEqual(['q2', 'q3', 'q4']);
+        expect(await tapIds({ kind: 'time', atMs: secondMs + 1 })).toEqual(['q3', 'q4']);
+      });
+
+      test('follows, and misses nothing however much comes', async () => {
+        await fill(log, 1);
+        const tapping = collect(
+          log.tap(topics.questions, { from: { kind: 'latest' }, follow: true }),
+        );
+        for (let i = 0; i < 5; i++) await fill(log, 100, i * 100);
+        const got = await tapping.until(500);
+        expect(got.map(({ position }) => position.offset)).toEqual(
+          Array.from({ length: 500 }, (_, i) => i + 1),
+        );
+        tapping.stop();
+      });
+
+      test('ends when nobody listens any more', async () => {
+        await fill(log, 1000);
+        const some$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
+        expect(await lastValueFrom(some$.pipe(take(3), toArray()))).toHaveLength(3);
+      });
+
+      test('settles nothing', async () => {
+        await fill(log, 3);
+        await tapAll({ kind: 'earliest' });
+        expect(await log.lag(topics.questions, 'g')).toBe(3);
+      });
+    });
+
+    describe('fetch', () => {
+      test('gives the records at these positions in their order', async () => {
+        await fill(log, 5);
+        const all = await tapAll({ kind: 'earliest' });
+        const wanted = [all[3]!, all[0]!, all[3]!].map(({ position }) => position);
+        const got = await log.fetch(topics.questions, wanted);
+        expect(got.map(({ value }) => value.id)).toEqual(['q3', 'q0', 'q3']);
+      });
+
+      test('names the first one that is missing', async () => {
+        await fill(log, 1);
+        const positions = [0, 7, 8].map((offset) => ({ partition: 0, offset }));
+        const fetching = log.fetch(topics.questions, positions);
+        await expect(fetching).rejects.toMatchObject({ code: 'NOT_FOUND' });
+        await expect(log.fetch(topics.questions, positions)).rejects.toThrow(/questions.*7/);
+      });
+    });
+
+    test('tells records, bytes and lag of every topic', async () => {
+      await fill(log, 3);
+      const read$ = log.read(topics.questions, { group: 'g', inflightMax: 9 });
+      const delivery = await firstValueFrom(read$);
+      await log.commit((tx) => tx.settle(delivery));
+      const [stat] = await log.stats();
+      expect(stat).toMatchObject({ topic: 'questions', records: 3, lag: { g: 2 } });
+      expect(stat!.bytes).toBeGreaterThan(3 * topics.questions.codec.encode(question()).length);
+    });
+  });
+}
