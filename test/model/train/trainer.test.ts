@@ -1,0 +1,240 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
+import { loadPolicy } from '../../../model/policyFile.ts';
+import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
+import { readVectors, referencePolicy, worstError } from '../vectors.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'trainer-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const open: EmbeddedTrainer[] = [];
+async function start(options: TrainerOptions): Promise<EmbeddedTrainer> {
+  const trainer = await EmbeddedTrainer.create(options);
+  open.push(trainer);
+  return trainer;
+}
+afterEach(async () => {
+  for (const trainer of open.splice(0)) await trainer.close();
+});
+
+interface Args {
+  readonly model: string;
+  readonly kind: 'sft' | 'policy';
+  readonly inputIds: readonly (readonly number[])[];
+  readonly lossMask: readonly (readonly number[])[];
+  readonly lr: number;
+  readonly betas: readonly [number, number];
+  readonly eps: number;
+  readonly weightDecay: number;
+  readonly maxGradNorm: number;
+  readonly steps: number;
+  readonly variant?: string;
+  readonly advantages?: readonly (readonly number[])[];
+  readonly oldLogProbs?: readonly (readonly number[])[];
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  readonly clipC: number;
+  readonly aggregation: Aggregation;
+}
+interface Expect {
+  readonly losses: readonly number[];
+  readonly gradNorms: readonly number[];
+  readonly tensors: Readonly<
+    Record<
+      string,
+      {
+        readonly sum: number;
+        readonly sumSquares: number;
+        readonly samples: readonly (readonly [number, number])[];
+      }
+    >
+  >;
+}
+
+/** Masks and per-token numbers of the vectors cover the last tokens of a sequence. */
+function sequencesOf({ inputIds, lossMask, advantages, oldLogProbs }: Args): TrainSequence[] {
+  return inputIds.map((ids, index) => {
+    const tail = (values: readonly number[] | undefined) => {
+      const missing = new Array<number>(ids.length - (values?.length ?? 0)).fill(0);
+      return [...missing, ...(values ?? [])];
+    };
+    return {
+      tokens: Int32Array.from(ids),
+      mask: Uint8Array.from(tail(lossMask[index])),
+      advantages: Float32Array.from(tail(advantages?.[index])),
+      oldLogProbs: Float32Array.from(tail(oldLogProbs?.[index])),
+    };
+  });
+}
+
+describe('training steps give the reference losses, norms and weights', () => {
+  const { tolerance, cases } = readVectors<Args, Expect>('model-train');
+  const ours = cases.filter(({ args }) => args.variant !== 'entropy-balanced');
+  test.each(ours)('$id', async ({ id, args, expect: want }) => {
+    const [beta1, beta2] = args.betas;
+    const { eps, weightDecay, maxGradNorm: gradNormMax } = args;
+    const settings = { beta1, beta2, eps, weightDecay, gradNormMax };
+    const trainer = await start({ policy: referencePolicy(args.model), settings });
+    const loss: Loss = args.kind === 'sft' ? { kind: 'sft' } : { ...args, kind: 'policy' };
+    for (let step = 0; step < args.steps; step++) {
+      const report = await trainer.step({ sequences: sequencesOf(args), loss, lr: args.lr });
+      expect(worstError([report.loss], [want.losses[step]!])).toBeLessThan(tolerance);
+      expect(worstError([report.gradNorm], [want.gradNorms[step]!])).toBeLessThan(tolerance);
+    }
+    await trainer.save({ weights: at(`${id}.safetensors`) });
+    const { tensors } = await loadPolicy(at(`${id}.safetensors`));
+    for (const [name, { sum, sumSquares, samples }] of Object.entries(want.tensors)) {
+      const { data } = tensors.get(name)!;
+      const got = [
+        data.reduce((total, value) => total + value, 0),
+        data.reduce((total, value) => total + value * value, 0),
+        ...samples.map(([place]) => data[place]!),
+      ];
+      const expected = [sum, sumSquares, ...samples.map(([, value]) => value)];
+      expect(worstError(got, expected)).toBeLessThan(tolerance);
+    }
+  });
+});
+
+const config: DecoderConfig = {
+  architecture: 'qwen2',
+  vocabSize: 50,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  intermediateSize: 48,
+  ropeTheta: 10000,
+  rmsEps: 1e-6,
+  attentionBias: true,
+  tiedEmbeddings: true,
+};
+const policy = () => ({ config, tensors: initialise(config, 5) });
+
+/** Sequences of different lengths with targets here and there. */
+function batch(salt: number): TrainSequence[] {
+  return [30, 7, 18, 25, 2, 40].map((length, row) => ({
+    tokens: Int32Array.from({ length }, (_, i) => (i * i + 3 * row + 7 * i + salt) % 50),
+    mask: Uint8Array.from({ length }, (_, i) => (i > 0 && (i + row) % 3 !== 0 ? 1 : 0)),
+    advantages: new Float32Array(length).fill(row - 2),
+    oldLogProbs: new Float32Array(length).fill(-3.9),
+  }));
+}
+const clipped: Loss = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  clipC: 3,
+  aggregation: 'token-mean',
+};
+
+/** Three steps, SFT and policy; returns the digest of the weights. */
+async function digestOf(options: Partial<TrainerOptions>, name: string): Promise<string> {
+  const trainer = await start({ policy: policy(), ...options });
+  await trainer.step({ sequences: batch(1), loss: { kind: 'sft' }, lr: 0.01 });
+  await trainer.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
+  await trainer.step({ sequences: batch(3), loss: { kind: 'sft' }, lr: 0.01 });
+  return (await trainer.save({ weights: at(name) })).sha256;
+}
+
+test('the same batches give the same weights on one thread and on two', async () => {
+  const digests = [
+    await digestOf({ threads: 1 }, 'a'),
+    await digestOf({ threads: 2 }, 'b'),
+    await digestOf({ threads: 2 }, 'c'),
+  ];
+  expect(new Set(digests).size).toBe(1);
+});
+
+test('micro-batches add up to the whole batch', async () => {
+  const whole = await start({ policy: policy() });
+  const cut = await start({ policy: policy(), settings: { microBatchTokensMax: 40 } });
+  for (const loss of [clipped, { kind: 'sft' }] as const) {
+    const [a, b] = await Promise.all(
+      [whole, cut].map((trainer) => trainer.step({ sequences: batch(1), loss, lr: 0.01 })),
+    );
+    const { ms: _a, ...left } = a!;
+    const { ms: _b, ...right } = b!;
+    expect(
+      worstError(Object.values(left).map(Number), Object.values(right).map(Number)),
+    ).toBeLessThan(1e-5);
+  }
+});
+
+test('restore goes back to the saved weights and optimiser, bit for bit', async () => {
+  const trainer = await start({ policy: policy(), threads: 2 });
+  const step = (salt: number) => trainer.step({ sequences: batch(salt), loss: clipped, lr: 0.01 });
+  await step(1);
+  const files = { weights: at('saved.safetensors'), optimiser: at('saved-optimiser.safetensors') };
+  const { sha256, bytes } = await trainer.save(files);
+  expect(readFileSync(files.weights).length).toBe(bytes);
+  await step(2);
+  const { sha256: onward } = await trainer.save({ weights: at('onward') });
+  const other = await start({ policy: files.weights });
+  for (const resumed of [trainer, other]) {
+    await resumed.restore(files);
+    expect((await resumed.save({ weights: at('again') })).sha256).toBe(sha256);
+    await resumed.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
+    expect((await resumed.save({ weights: at('again') })).sha256).toBe(onward);
+  }
+  await trainer.restore({ weights: files.weights });
+  await step(2);
+  expect((await trainer.save({ weights: at('again') })).sha256).not.toBe(onward);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});
+
+test('a step whose gradient is not finite changes nothing', async () => {
+  const trainer = await start({ policy: policy() });
+  await trainer.step({ sequences: batch(1), loss: clipped, lr: 0.01 });
+  const files = { weights: at('finite'), optimiser: at('finite-optimiser') };
+  const { sha256 } = await trainer.save(files);
+  const optimiser = readFileSync(files.optimiser);
+  const sequences = batch(2);
+  sequences[2]!.advantages.fill(Number.POSITIVE_INFINITY);
+  const report = await trainer.step({ sequences, loss: clipped, lr: 0.01 });
+  expect(report.applied).toBe(false);
+  expect((await trainer.save(files)).sha256).toBe(sha256);
+  expect(readFileSync(files.optimiser).equals(optimiser)).toBe(true);
+});
+
+test('scores are the log-probs that a policy step starts from', async () => {
+  const trainer = await start({ policy: policy(), settings: { microBatchTokensMax: 64 } });
+  const sequences = batch(4);
+  const scores = await trainer.score(sequences.map(({ tokens }) => tokens));
+  const rescored = sequences.map((sequence, i) => ({
+    ...sequence,
+    oldLogProbs: scores[i]!.logProbs,
+  }));
+  const report = await trainer.step({ sequences: rescored, loss: clipped, lr: 0 });
+  expect(report.logProbDiffMax).toBeLessThan(1e-5);
+  expect(report.clipFraction).toBe(0);
+  const entropies = sequences.flatMap(({ mask }, i) =>
+    [...scores[i]!.entropies].filter((_, place) => mask[place] === 1),
+  );
+  const mean = entropies.reduce((sum, value) => sum + value, 0) / entropies.length;
+  expect(report.entropy).toBeCloseTo(mean, 5);
+  expect(mean).toBeCloseTo(Math.log(50), 1);
+});
+
+test('a few steps on one batch lower its loss', async () => {
+  const trainer = await start({ policy: policy() });
+  const losses: number[] = [];
+  for (let step = 0; step < 20; step++)
+    losses.push(
+      (await trainer.step({ sequences: batch(1), loss: { kind: 'sft' }, lr: 0.01 })).loss,
+    );
+  expect(losses[0]).toBeCloseTo(Math.log(50), 1);
+  expect(losses.at(-1)!).toBeLessThan(0.5 * losses[0]!);
+});
+
+test('a policy file that is not there fails the start with its name', async () => {
+  await expect(EmbeddedTrainer.create({ policy: at('missing') })).rejects.toThrow('missing');
+});
