@@ -95,8 +95,13 @@ export class Batcher {
     this.#sampler = new Sampler(forward.vocabSize);
   }
 
-  /** Put a request in line. */
+  /** Put a request in line. Throws when a token is not in the vocabulary: it would fail its whole batch. */
   submit(id: number, request: GenerateRequest): void {
+    const { vocabSize } = this.#forward;
+    const alien = request.tokens.find((token) => !(token >= 0 && token < vocabSize));
+    if (alien !== undefined) {
+      throw new Error(`token ${alien} is not in the policy's vocabulary of ${vocabSize}`);
+    }
     this.#waiting.push(new Row(id, request, this.#options.contextMax));
   }
 

@@ -217,7 +217,7 @@ function attention(net: Net, queries: Value, keys: Value, values: Value, layer: 
     perHeadShape(net, 'S'),
     options,
   );
-  const scores = graph.node('Add', [reshape(raw, [...lead, 'S']), mask], [...lead, 'S']);
+  const scores = graph.node('Add', [unfolded(net, raw, [...lead, 'S']), mask], [...lead, 'S']);
   const all = graph.node('Concat', [own, scores], [...lead, 'S+1'], { attributes: { axis: -1 } });
   const shares = graph.node('Softmax', [all], all.shape, { attributes: { axis: -1 } });
   const sizes = graph.share('sizes:own', () =>
@@ -243,17 +243,36 @@ function attention(net: Net, queries: Value, keys: Value, values: Value, layer: 
     perHeadShape(net, size),
   );
   const fresh = graph.node('Mul', [ownShare, values], queries.shape);
-  return graph.node('Add', [reshape(old, queries.shape), fresh], queries.shape);
+  return graph.node('Add', [unfolded(net, old, queries.shape), fresh], queries.shape);
 }
 
-/** [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]. */
+/**
+ * [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]. A product with a matrix of one row is summed in
+ * another order than with several, so a single query is doubled.
+ */
 function perHead(net: Net, x: Value): Value {
-  return net.width === 1 ? x : reshape(x, perHeadShape(net, x.shape.at(-1) ?? 'S'));
+  const shape = perHeadShape(net, x.shape.at(-1) ?? 'S');
+  if (net.width !== 1) return reshape(x, shape);
+  if (!single(net)) return x;
+  return net.graph.node('Concat', [x, x], shape, { attributes: { axis: -2 } });
+}
+
+/** The inverse of `perHead`. */
+function unfolded(net: Net, x: Value, shape: Shape): Value {
+  if (net.width !== 1) return reshape(x, shape);
+  if (!single(net)) return x;
+  const options = { attributes: { axis: -2, num_outputs: 2 } };
+  return net.graph.nodes('Split', [x], [shape, shape], options)[0] as Value;
+}
+
+function single({ width, config }: Net): boolean {
+  return width === 1 && config.heads === config.kvHeads;
 }
 
 function perHeadShape(net: Net, last: number | string): Shape {
   const { heads, kvHeads } = net.config;
-  return ['B', kvHeads, net.width === 1 ? heads / kvHeads : 'TG', last];
+  const rows = net.width === 1 ? Math.max(2, heads / kvHeads) : 'TG';
+  return ['B', kvHeads, rows, last];
 }
 
 /** The cache with the new rows in their places; in decode the position itself is left out. */

@@ -57,8 +57,8 @@ export class RolloutServer {
 
   generate(id: number, request: GenerateRequest): Promise<Generation> {
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
       this.#batcher.submit(id, request);
+      this.#pending.set(id, { resolve, reject });
       this.#wake();
     });
   }

@@ -1,0 +1,207 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DecoderConfig } from '../../../model/config.ts';
+import { draws } from '../../../model/draws.ts';
+import type { GenerateRequest, Generation } from '../../../model/engine.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import {
+  EmbeddedEngine,
+  type EmbeddedEngineOptions,
+} from '../../../model/rollout/embeddedEngine.ts';
+import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
+import { request } from './fakeForward.ts';
+import { strongWeights, TINY } from './tinyPolicy.ts';
+
+let folder = '';
+let path = '';
+const clock = { now: () => 0 };
+
+async function save(name: string, config: DecoderConfig, seed: number) {
+  const file = join(folder, `${name}.safetensors`);
+  const saved = await savePolicy(file, { config, tensors: strongWeights(config, seed) });
+  return { path: file, sha256: saved.sha256 };
+}
+
+/** Run with an engine, and close it whatever happens. */
+async function withEngine<Result>(
+  options: Partial<EmbeddedEngineOptions>,
+  run: (engine: EmbeddedEngine) => Promise<Result>,
+): Promise<Result> {
+  const all = { weights: path, threads: 1, rowsMax: 8, contextMax: 200, clock, ...options };
+  const engine = await EmbeddedEngine.create(all);
+  return run(engine).finally(() => engine.close());
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-engine-'));
+  path = (await save('tiny', TINY, 1)).path;
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+const random = draws('engine test');
+const tokens = (key: number, length: number) =>
+  Array.from({ length }, (_, i) => random.under(key).integer(i, TINY.vocabSize));
+
+/** Three turns of a conversation in a group of four; prompts of a group are equal. */
+async function conversation(
+  engine: EmbeddedEngine,
+  id: number,
+): Promise<[GenerateRequest, Generation][]> {
+  const turns: [GenerateRequest, Generation][] = [];
+  let context = tokens(id >> 2, 3 + random.integer(id >> 2, 50));
+  for (let turn = 0; turn < 3; turn++) {
+    const asked = request(context, {
+      maxTokens: 5 + random.integer(100 + id, 20),
+      temperature: id % 5 === 0 ? 0 : 1,
+      stopTokens: [7],
+      draws: ['conversation', id],
+    });
+    const made = await engine.generate(asked);
+    turns.push([asked, made]);
+    context = [
+      ...context,
+      ...made.tokens,
+      ...tokens(1000 + 10 * id + turn, 1 + random.integer(200 + id, 12)),
+    ];
+  }
+  return turns;
+}
+
+/** Conversations, each started when the one `together` before it has ended. */
+async function converse(engine: EmbeddedEngine, count: number, together: number) {
+  const turns: [GenerateRequest, Generation][][] = [];
+  const lane = async (start: number) => {
+    for (let id = start; id < count; id += together) turns[id] = await conversation(engine, id);
+  };
+  await Promise.all(Array.from({ length: together }, (_, start) => lane(start)));
+  return turns.flat();
+}
+
+/** Every bit of what was generated. */
+function bits(turns: readonly [GenerateRequest, Generation][]) {
+  return turns.map(([, made]) => ({
+    tokens: [...made.tokens],
+    logProbs: [
+      ...new Int32Array(made.logProbs.buffer, made.logProbs.byteOffset, made.logProbs.length),
+    ],
+  }));
+}
+
+describe('EmbeddedEngine', () => {
+  it.each([
+    ['grouped-query attention', TINY],
+    ['one query head a key head', { ...TINY, kvHeads: 4 }],
+    [
+      'untied head, no biases',
+      { ...TINY, architecture: 'llama', tiedEmbeddings: false, attentionBias: false },
+    ],
+  ] satisfies [string, DecoderConfig][])(
+    'generates the same bits whatever the batch, the order, the threads and the reuse of prefixes (%s)',
+    async (name, config) => {
+      const weights = (await save(name, config, 2)).path;
+      const run = (options: Partial<EmbeddedEngineOptions>, together: number) =>
+        withEngine({ weights, ...options }, (engine) => converse(engine, 16, together));
+      const alone = bits(await run({ rowsMax: 1, prefixSlots: 0 }, 1));
+      expect(bits(await run({ rowsMax: 16 }, 16))).toEqual(alone);
+      expect(bits(await run({ rowsMax: 5, prefixSlots: 3, threads: 2 }, 11))).toEqual(alone);
+      expect(bits(await run({ rowsMax: 16, prefixSlots: 0, contextMax: 500 }, 16))).toEqual(alone);
+    },
+  );
+
+  it('gives the log-probs that the trainer computes for the same tokens', async () => {
+    const turns = await withEngine({}, (engine) => converse(engine, 8, 8));
+    const trainer = await EmbeddedTrainer.create({ policy: path });
+    const scores = await trainer.score(
+      turns.map(([asked, { tokens }]) => Int32Array.from([...asked.tokens, ...tokens])),
+    );
+    await trainer.close();
+    let worst = 0;
+    for (const [i, [asked, made]] of turns.entries()) {
+      made.logProbs.forEach((logProb, t) => {
+        worst = Math.max(worst, Math.abs(logProb - scores[i]!.logProbs[asked.tokens.length + t]!));
+      });
+    }
+    expect(worst).toBeLessThan(1e-4);
+  });
+
+  it('copies what conversations share instead of computing it', async () => {
+    await withEngine({ rowsMax: 16 }, async (engine) => {
+      const turns = await converse(engine, 8, 8);
+      const given = turns.reduce((sum, [asked]) => sum + asked.tokens.length - 1, 0);
+      const { prefillTokens, reusedTokens, generatedTokens } = engine.stats();
+      expect(prefillTokens + reusedTokens).toBe(given);
+      expect(reusedTokens).toBeGreaterThan(2 * prefillTokens);
+      expect(generatedTokens).toBe(turns.reduce((sum, [, made]) => sum + made.tokens.length, 0));
+    });
+  });
+
+  it('serves the new weights after load, and the old ones when the new are refused', async () => {
+    const next = await save('next', TINY, 9);
+    const asked = request([1, 2, 3], { draws: ['load'] });
+    await withEngine({}, async (engine) => {
+      const before = await engine.generate(asked);
+      await expect(engine.load({ version: 4, path: next.path, sha256: '00' })).rejects.toThrow(
+        'digest',
+      );
+      expect((await engine.generate(asked)).version).toBe(0);
+      await engine.load({ version: 5, ...next });
+      const after = await engine.generate(asked);
+      expect([before.version, after.version]).toEqual([0, 5]);
+      expect([...after.tokens]).not.toEqual([...before.tokens]);
+      const fresh = await withEngine({ weights: { version: 5, ...next } }, (other) =>
+        other.generate(asked),
+      );
+      expect(bits([[asked, after]])).toEqual(bits([[asked, fresh]]));
+    });
+  });
+
+  it('ends a request whose signal aborts, with the reason, and goes on with the rest', async () => {
+    await withEngine({}, async (engine) => {
+      const abort = new AbortController();
+      const long = engine.generate(request([1], { maxTokens: 190 }), abort.signal);
+      const failed = expect(long).rejects.toThrow('enough');
+      const other = engine.generate(request([2], { maxTokens: 20 }));
+      abort.abort(new Error('enough'));
+      await failed;
+      expect((await other).tokens.length).toBe(20);
+      await expect(engine.generate(request([1]), abort.signal)).rejects.toThrow('enough');
+    });
+  });
+
+  it('rejects pending and later requests when it is closed', async () => {
+    await withEngine({}, async (engine) => {
+      const pending = [1, 2, 3].map((token) =>
+        engine.generate(request([token], { maxTokens: 190 })),
+      );
+      const failed = Promise.all(pending.map((each) => expect(each).rejects.toThrow('closed')));
+      await engine.close();
+      await failed;
+      await expect(engine.generate(request([1]))).rejects.toThrow('create another one');
+    });
+  });
+
+  it('refuses a context that is too long or empty, and requests beyond its queue', async () => {
+    await withEngine({ rowsMax: 1, waitingMax: 1 }, async (engine) => {
+      await expect(engine.generate(request([]))).rejects.toThrow('empty');
+      await expect(engine.generate(request(Array(200).fill(1)))).rejects.toThrow(
+        'raise contextMax',
+      );
+      await expect(engine.generate(request([1], { maxTokens: 0 }))).rejects.toThrow('at least one');
+      await expect(engine.generate(request([99]))).rejects.toThrow('token 99');
+      const two = [engine.generate(request([1])), engine.generate(request([2]))];
+      await expect(engine.generate(request([3]))).rejects.toThrow('raise waitingMax');
+      await Promise.all(two);
+    });
+  });
+
+  it('is not created from a file that is missing or has another digest', async () => {
+    await expect(withEngine({ weights: join(folder, 'none') }, async () => 0)).rejects.toThrow(
+      'ENOENT',
+    );
+    const weights = { version: 1, path, sha256: '00' };
+    await expect(withEngine({ weights }, async () => 0)).rejects.toThrow('digest');
+  });
+});

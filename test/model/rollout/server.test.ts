@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { WeightsRef } from '../../../model/engine.ts';
+import { RolloutServer } from '../../../model/rollout/server.ts';
+import { expected, FakeForward, request } from './fakeForward.ts';
+
+const OPTIONS = { rowsMax: 2, contextMax: 64, prefixSlots: 4 };
+const weights = (version: number): WeightsRef => ({ version, path: `/${version}`, sha256: '' });
+
+/** A server whose model of version v hashes with salt v; version 13 cannot be opened. */
+async function start() {
+  const models: FakeForward[] = [];
+  const open = async ({ version }: WeightsRef) => {
+    if (version === 13) throw new Error('digest differs');
+    models.push(new FakeForward(version));
+    return models.at(-1)!;
+  };
+  return { models, server: await RolloutServer.start(open, OPTIONS, weights(0)) };
+}
+
+describe('RolloutServer', () => {
+  it('lets active rows end on the old weights and serves waiting requests with the new', async () => {
+    const { models, server } = await start();
+    const asked = [0, 1, 2, 3].map((id) => request([1, 2, 3], { maxTokens: 4 + id, draws: [id] }));
+    const first = server.generate(0, asked[0]!);
+    while (models[0]!.calls.length < 3) await new Promise(setImmediate);
+    const loaded = server.load(weights(7));
+    const later = asked.slice(1).map((what, i) => server.generate(1 + i, what));
+    const made = await Promise.all([first, ...later]);
+    await loaded;
+    expect(made.map(({ version }) => version)).toEqual([0, 7, 7, 7]);
+    made.forEach(({ tokens, version }, i) => {
+      expect([...tokens]).toEqual(expected(asked[i]!, 64, version).tokens);
+    });
+    expect(models.map(({ released }) => released)).toEqual([true, false]);
+    await server.close();
+  });
+
+  it('keeps the policy it has when the new one cannot be opened', async () => {
+    const { server } = await start();
+    await expect(server.load(weights(13))).rejects.toThrow('digest differs');
+    expect((await server.generate(0, request([1]))).version).toBe(0);
+    await server.close();
+  });
+
+  it('forgets a cancelled request and goes on with the others', async () => {
+    const { server } = await start();
+    const all = [0, 1, 2].map((id) => server.generate(id, request([id], { draws: [id] })));
+    const failed = expect(all[1]).rejects.toThrow('cancelled');
+    server.cancel(1);
+    await failed;
+    expect([...(await all[2]!).tokens]).toEqual(expected(request([2], { draws: [2] }), 64).tokens);
+    await all[0];
+    await server.close();
+  });
+
+  it('fails the requests of a step in which the model fails, and serves later ones', async () => {
+    const { models, server } = await start();
+    models[0]!.failure = new Error('out of memory');
+    await expect(server.generate(0, request([1]))).rejects.toThrow(
+      'the model failed: out of memory',
+    );
+    models[0]!.failure = undefined;
+    expect((await server.generate(1, request([1]))).tokens.length).toBe(8);
+    await server.close();
+  });
+
+  it('rejects what is pending when it is closed, and gives the model back', async () => {
+    const { models, server } = await start();
+    const pending = [0, 1, 2].map((id) => server.generate(id, request([1], { maxTokens: 60 })));
+    while (models[0]!.calls.length < 3) await new Promise(setImmediate);
+    const settled = Promise.allSettled([...pending, server.load(weights(1))]);
+    await server.close();
+    for (const { status } of await settled) expect(status).toBe('rejected');
+    expect(models[0]!.released).toBe(true);
+  });
+
+  it('wakes for a request that follows at once on an answer', async () => {
+    const { server } = await start();
+    for (let id = 0; id < 20; id++) await server.generate(id, request([id % 5], { maxTokens: 1 }));
+    expect(server.counts.generatedTokens).toBe(20);
+    await server.close();
+  });
+});
