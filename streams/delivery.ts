@@ -247,28 +247,32 @@ export function gather<T, U>(members: readonly Delivery<T>[], value: U): Deliver
  * when a part of their family is still on its way, and `SPENT` when they were claimed before.
  */
 export function claim(deliveries: readonly Delivery<unknown>[]): Settlement {
-  const bonds = new Set<Bond>();
-  for (const delivery of deliveries) {
-    const member = carried(delivery);
-    if (!member.spent) member.end([]);
-    bonds.add(member.bond);
+  const families = new Map<Bond, Carried<unknown>[]>();
+  for (const member of new Set(deliveries.map(carried))) {
+    const family = families.get(member.bond) ?? [];
+    families.set(member.bond, [...family, member]);
   }
-  for (const bond of bonds) check(bond);
-  for (const bond of bonds) bond.claimed = true;
+  for (const [bond, family] of families) check(bond, family);
+  for (const [bond, family] of families) {
+    bond.claimed = true;
+    for (const member of family) if (!member.spent) member.end([]);
+  }
+  const bonds = [...families.keys()];
   return {
-    roots: [...bonds].flatMap((bond) => bond.roots),
-    writes: [...bonds].flatMap((bond) => bond.writes),
+    roots: bonds.flatMap((bond) => bond.roots),
+    writes: bonds.flatMap((bond) => bond.writes),
   };
 }
 
-function check(bond: Bond): void {
+function check(bond: Bond, family: readonly Carried<unknown>[]): void {
   const { topic, position } = bond.roots[0]!;
   const place = `${topic}@${position.offset}`;
-  if (bond.open > 0) {
+  const missing = bond.open - family.filter((member) => !member.spent).length;
+  if (missing > 0) {
     throw new MillraceError(
       'HALF_SETTLED',
-      `${bond.open} parts derived from ${place} are not in this commit; settle all parts of a split together`,
-      { context: { place, open: bond.open } },
+      `${missing} parts derived from ${place} are not in this commit; settle all parts of a split together`,
+      { context: { place, missing } },
     );
   }
   if (bond.claimed) {

@@ -3,10 +3,11 @@
  *
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what
- * is committed in the topic: at first the last record that lies there, then each new one.
+ * is committed in the topic: at first the last record that lies there (or, with `history: 'all'`, every
+ * one), then each new one.
  */
-import { firstValueFrom, type Observable, ReplaySubject } from 'rxjs';
-import type { Log } from './log.ts';
+import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
+import type { From, Log } from './log.ts';
 import type { Topic } from './topic.ts';
 
 export interface Feedback<T> {
@@ -20,9 +21,17 @@ export interface Feedback<T> {
   connect(log: Log): Promise<() => void>;
 }
 
+export interface FeedbackOptions {
+  /** What `values$` begins with; `all` holds every record of the topic in memory, so only for small topics. */
+  readonly history?: 'last' | 'all';
+}
+
 /** A handle on the records of `topic`, to be bound as the `to` of a sink. */
-export function feedback<T>(topic: Topic<T>): Feedback<T> {
-  const values = new ReplaySubject<T>(1);
+export function feedback<T>(
+  topic: Topic<T>,
+  { history = 'last' }: FeedbackOptions = {},
+): Feedback<T> {
+  const values = history === 'all' ? new ReplaySubject<T>() : new ReplaySubject<T>(1);
   let newest: T | undefined;
   const show = (value: T): void => {
     newest = value;
@@ -34,10 +43,10 @@ export function feedback<T>(topic: Topic<T>): Feedback<T> {
     values$: values.asObservable(),
     latest: () => newest,
     async connect(log) {
-      const last$ = log.tap(topic, { from: { kind: 'last', count: 1 }, follow: false });
-      const last = await firstValueFrom(last$, { defaultValue: undefined });
-      if (last !== undefined) show(last.value);
-      const offset = last === undefined ? 0 : last.position.offset + 1;
+      const from: From = history === 'all' ? { kind: 'earliest' } : { kind: 'last', count: 1 };
+      const known = await firstValueFrom(log.tap(topic, { from, follow: false }).pipe(toArray()));
+      for (const { value } of known) show(value);
+      const offset = (known.at(-1)?.position.offset ?? -1) + 1;
       const following = log
         .tap(topic, { from: { kind: 'offset', offset }, follow: true })
         .subscribe({ next: ({ value }) => show(value), error: (error) => values.error(error) });

@@ -5,7 +5,7 @@
  * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
 import type { Log } from './log.ts';
-import type { Source, SourceItem } from './stage.ts';
+import type { Items, Source, SourceItem } from './stage.ts';
 import { topics } from './topics.ts';
 
 export interface SourceStats {
@@ -47,7 +47,7 @@ export class SourceRunner {
   async run(signal: AbortSignal): Promise<void> {
     this.#items = await this.#log.mark(this.#markName);
     let toSkip = this.#items;
-    const iterator = this.source.items[Symbol.asyncIterator]();
+    const iterator = iterate(this.source.items);
     const aborted = abortOf(signal);
     while (!signal.aborted) {
       const step = await Promise.race([iterator.next(), aborted.promise]);
@@ -61,7 +61,7 @@ export class SourceRunner {
     }
     aborted.forget();
     // A source that is stuck in its own waiting is not waited for.
-    if (!this.#done) void iterator.return?.()?.catch(() => undefined);
+    if (!this.#done) void iterator.return(undefined).catch(() => undefined);
     await this.#committing;
   }
 
@@ -97,6 +97,10 @@ export class SourceRunner {
       this.#committing = null;
     }
   }
+}
+
+async function* iterate(items: Items<unknown>): AsyncGenerator<SourceItem<unknown>> {
+  yield* items;
 }
 
 /** A promise of null once `signal` aborts; `forget` takes the listener away. */

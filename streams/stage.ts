@@ -34,6 +34,9 @@ export interface Stage {
 /** What a source yields: a record, or why one could not be read. */
 export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
+/** The items of a source: a list, a generator, an asynchronous one. */
+export type Items<T> = Iterable<SourceItem<T>> | AsyncIterable<SourceItem<T>>;
+
 export interface SourceOptions {
   /** The source waits while the slowest reader of its topic is this many records behind. */
   readonly leadMax?: number;
@@ -43,7 +46,7 @@ export interface Source {
   readonly kind: 'source';
   readonly name: string;
   readonly to: Topic<unknown>;
-  readonly items: AsyncIterable<SourceItem<unknown>>;
+  readonly items: Items<unknown>;
   readonly leadMax: number;
 }
 
@@ -90,7 +93,7 @@ export function sink<In, Out>(
 export function source<T>(
   name: string,
   to: Topic<T>,
-  items: AsyncIterable<SourceItem<T>>,
+  items: Items<T>,
   options: SourceOptions = {},
 ): Source {
   const leadMax = options.leadMax ?? LEAD_MAX;

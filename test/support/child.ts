@@ -8,7 +8,7 @@ export interface Child {
   readonly lines: Interface;
   /** The next line on its stdout; rejects when it ends without one. */
   line(): Promise<string>;
-  /** SIGKILL, and wait until it is gone. */
+  /** SIGKILL, and wait until it is gone. Nothing when it is gone already. */
   kill(): Promise<void>;
 }
 
@@ -42,6 +42,7 @@ export function startChild(file: string, ...args: readonly string[]): Child {
       return waiting.shift()!;
     },
     async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
       child.kill('SIGKILL');
       await gone;

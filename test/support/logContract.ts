@@ -56,7 +56,8 @@ const ids = (deliveries: readonly Delivery<{ readonly id: string }>[]): string[]
 
 async function fill(log: Log, count: number, first = 0): Promise<void> {
   await log.commit((tx) => {
-    for (let i = first; i < first + count; i++) tx.append(topics.questions, question({ id: `q${i}` }));
+    for (let i = first; i < first + count; i++)
+      tx.append(topics.questions, question({ id: `q${i}` }));
   });
 }
 
@@ -255,7 +256,9 @@ export function keepsLogContract(
         const [first] = await readThree();
         const newer = collect(log.read(topics.questions, { group: 'g', inflightMax: 10 }));
         await newer.until(3);
-        await expect(log.commit((tx) => tx.settle(first!))).rejects.toMatchObject({ code: 'STALE' });
+        await expect(log.commit((tx) => tx.settle(first!))).rejects.toMatchObject({
+          code: 'STALE',
+        });
         await log.commit((tx) => tx.settle(newer.got[0]!));
         newer.stop();
       });

@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { firstValueFrom, skip, take, toArray } from 'rxjs';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import { topics } from '../../../streams/topics.ts';
+import { type Child, startChild } from '../../support/child.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { question } from '../../support/records.ts';
+
+const appender = fileURLToPath(new URL('./children/append.ts', import.meta.url));
+
+let folder = temporaryFolder();
+let children: Child[] = [];
+beforeEach(() => {
+  folder = temporaryFolder();
+  children = [];
+});
+afterEach(async () => {
+  for (const child of children) await child.kill();
+  folder.remove();
+});
+
+async function startAppender(): Promise<Child> {
+  const child = startChild(appender, folder.path);
+  children.push(child);
+  expect(await child.line()).toBe('ready');
+  return child;
+}
+
+describe('the writer of an embedded log', () => {
+  test('is one process: a second is told which one it is', async () => {
+    const child = await startAppender();
+    const second = openLog({ folder: folder.path, mode: 'write' });
+    await expect(second).rejects.toMatchObject({
+      code: 'LOCKED',
+      context: { pid: child.process.pid },
+    });
+  });
+
+  test('is one opening within a process', async () => {
+    const log = await openLog({ folder: folder.path, mode: 'write' });
+    await expect(openLog({ folder: folder.path, mode: 'write' })).rejects.toMatchObject({
+      code: 'LOCKED',
+    });
+    await log.close();
+    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+  });
+
+  test('takes the lock over from a dead process', async () => {
+    await (await startAppender()).kill();
+    const log = await openLog({ folder: folder.path, mode: 'write' });
+    await log.close();
+  });
+
+  test('takes the lock over when the number of a dead process was given away again', async () => {
+    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+    const lock = join(folder.path, 'writer.lock');
+    const log = await openLog({ folder: folder.path, mode: 'write' });
+    const mine = JSON.parse(readFileSync(lock, 'utf8')) as { pid: number };
+    await log.close();
+    writeFileSync(lock, JSON.stringify({ ...mine, pid: process.ppid, started: '1' }));
+    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+    writeFileSync(lock, '{"pid": 12'); // cut short
+    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+  });
+
+  test('does not trust a lock of another host', async () => {
+    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+    const lock = { pid: 1, host: 'elsewhere', started: '1' };
+    writeFileSync(join(folder.path, 'writer.lock'), JSON.stringify(lock));
+    const opening = openLog({ folder: folder.path, mode: 'write' });
+    await expect(opening).rejects.toThrow(/host elsewhere.*delete/);
+  });
+});
+
+describe('a reader in another process', () => {
+  test('sees a live run and its growth', async () => {
+    const child = await startAppender();
+    child.process.stdin!.write('3\n');
+    await child.line();
+    const log = await openLog({ folder: folder.path, mode: 'read', pollMs: 10 });
+    const tapped$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
+    expect(await firstValueFrom(tapped$.pipe(take(3), toArray()))).toHaveLength(3);
+    const later = firstValueFrom(tapped$.pipe(skip(5002)));
+    child.process.stdin!.write('5000\n');
+    expect((await later).value.id).toBe('q5002');
+    expect(await log.lag(topics.questions, 'g')).toBe(5003);
+    expect((await log.stats())[0]).toMatchObject({ topic: 'questions', records: 5003 });
+    await log.close();
+  });
+
+  test('cannot commit or read in a group', async () => {
+    await startAppender();
+    const log = await openLog({ folder: folder.path, mode: 'read' });
+    const commit = log.commit((tx) => tx.append(topics.questions, question()));
+    await expect(commit).rejects.toMatchObject({ code: 'READ_ONLY' });
+    const read = (): unknown => log.read(topics.questions, { group: 'g', inflightMax: 1 });
+    expect(read).toThrow(/mode 'write'/);
+    await log.close();
+  });
+
+  test('is told when there is no log', async () => {
+    const opening = openLog({ folder: join(folder.path, 'typo'), mode: 'read' });
+    await expect(opening).rejects.toMatchObject({ code: 'NO_LOG' });
+  });
+});
