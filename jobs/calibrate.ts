@@ -52,13 +52,13 @@ export async function calibrate(
   context: JobContext<CalibrateSettings>,
   parts: CalibrateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed } = context;
+  const { settings, log, folder, clock, seed, signal } = context;
   const { plan, engine, tools, tokenizer, prompt } = parts;
   const { rounds, batchGroups, lagMax } = settings;
   const store = weightsStore(folder, log);
   const weights = feedback(topics.weights, { history: 'all' });
   const gate = context.own(
-    policyGate({ engine, weights$: weights.values$, resolve: store.resolve, batchGroups, lagMax }),
+    policyGate({ engine, weights$: weights.values$, resolve: store.resolve, batchGroups, lagMax, signal }),
   );
   const policy = { ...settings, samples: samples(settings), engine, tokenizer, prompt, tools, gate, seed, clock };
   const reward = calibratingReward(settings);

@@ -12,6 +12,7 @@
  */
 import { type Observable, Subscription } from 'rxjs';
 import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
+import { MillraceError } from '../streams/errors.ts';
 import type { Question, Weights } from '../streams/records.ts';
 
 export interface PolicyGate {
@@ -31,6 +32,8 @@ export interface GateOptions {
   readonly resolve: (weights: Weights) => WeightsRef;
   readonly batchGroups: number;
   readonly lagMax: number;
+  /** Aborted when the run is to stop: nobody is admitted any more (code `NOT_NOW`). */
+  readonly signal: AbortSignal;
 }
 
 interface Waiter {
@@ -106,6 +109,9 @@ export function policyGate(options: GateOptions): PolicyGate {
   };
 
   const subscription = new Subscription();
+  const stopping = (): void => fail(new MillraceError('NOT_NOW', 'the run is stopping'));
+  options.signal.addEventListener('abort', stopping, { once: true });
+  subscription.add(() => options.signal.removeEventListener('abort', stopping));
   subscription.add(
     options.weights$.subscribe({
       next: (weights) => {

@@ -6,11 +6,13 @@
  * which it writes side records and learns that it is no longer wanted.
  *
  * A record whose function throws is poison: it becomes a dead letter and is dropped, and the stage goes
- * on (`onError: 'deadLetter'`), or the throw is the stage's end (`'fail'`).
+ * on (`onError: 'deadLetter'`), or the throw is the stage's end (`'fail'`). One exception: a function that
+ * is told to stop before it began throws code `NOT_NOW`; its record stays unsettled for the next start.
  */
 import { mergeMap, Observable, type OperatorFunction } from 'rxjs';
 import { deadLetterOf } from './deadLetter.ts';
-import type { Aside, Delivery } from './delivery.ts';
+import { type Aside, type Delivery, park } from './delivery.ts';
+import { hasCode } from './errors.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';
 import { topics } from './topics.ts';
@@ -104,6 +106,11 @@ function attempt<In, Out, To>(
     const fail = (error: unknown): void => {
       running = false;
       if (subscriber.closed) return;
+      if (hasCode(error, 'NOT_NOW')) {
+        park(delivery);
+        subscriber.complete();
+        return;
+      }
       if (options.onError === 'fail') {
         subscriber.error(error);
         return;

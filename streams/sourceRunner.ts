@@ -43,26 +43,37 @@ export class SourceRunner {
     return { name, to: to.name, items: this.#items, done: this.#done };
   }
 
-  /** Until the items end or `signal` aborts. What was taken is committed either way. */
+  /** Until the items end or `signal` aborts. What was taken is committed, also when the items fail. */
   async run(signal: AbortSignal): Promise<void> {
     this.#items = await this.#log.mark(this.#markName);
+    let ended = false;
+    try {
+      ended = await this.#takeAll(signal);
+    } finally {
+      await this.#committing;
+    }
+    this.#done = ended;
+  }
+
+  /** False when `signal` aborted first. */
+  async #takeAll(signal: AbortSignal): Promise<boolean> {
     let toSkip = this.#items;
     const iterator = iterate(this.source.items);
     const aborted = abortOf(signal);
-    while (!signal.aborted) {
-      const step = await Promise.race([iterator.next(), aborted.promise]);
-      if (step === null) break;
-      if (step.done === true) {
-        this.#done = true;
-        break;
+    try {
+      while (!signal.aborted) {
+        const step = await Promise.race([iterator.next(), aborted.promise]);
+        if (step === null) break;
+        if (step.done === true) return true;
+        if (toSkip > 0) toSkip -= 1;
+        else await this.#take(step.value);
       }
-      if (toSkip > 0) toSkip -= 1;
-      else await this.#take(step.value);
+    } finally {
+      aborted.forget();
     }
-    aborted.forget();
     // A source that is stuck in its own waiting is not waited for.
-    if (!this.#done) void iterator.return(undefined).catch(() => undefined);
-    await this.#committing;
+    void iterator.return(undefined).catch(() => undefined);
+    return false;
   }
 
   get #markName(): string {
