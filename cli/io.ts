@@ -1,0 +1,23 @@
+/**
+ * What a command sees of the process it runs in: two outputs, a folder, a clock, and interrupts.
+ *
+ * Results go to `out` (stdout, for machines and pipes), everything that is said on the way to `err`
+ * (stderr, for the person). Only `processIo.ts` touches the process; tests pass their own.
+ */
+import type { Clock } from '../streams/clock.ts';
+
+export interface Io {
+  /** Where relative paths start. */
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Whether a person watches stderr. */
+  readonly terminal: boolean;
+  /** Writes to stdout; resolves when the text has been taken. */
+  out(text: string): Promise<void>;
+  /** A line on stderr. */
+  err(line: string): void;
+  /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */
+  onInterrupt(handler: () => void): () => void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}

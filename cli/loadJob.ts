@@ -1,0 +1,54 @@
+/**
+ * A job from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
+ * and what runs it are the same modules.
+ */
+import { stat } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Job } from '../jobs/defineJob.ts';
+import { MillraceError, messageOf } from '../streams/errors.ts';
+
+const endings = ['.ts', '.mts', '.js', '.mjs'];
+
+/** Fails with code `JOB` when there is no job in the file; the message says what to do. */
+export async function loadJob(file: string, cwd: string): Promise<Job> {
+  const path = resolve(cwd, file);
+  const entry = await stat(path).catch(() => null);
+  if (entry === null || !entry.isFile()) {
+    throw new MillraceError('JOB', `there is no job file ${path}; check the path`);
+  }
+  if (!endings.includes(extname(path))) {
+    throw new MillraceError(
+      'JOB',
+      `${path} is no job file; its name must end in ${endings.join(', ')}`,
+    );
+  }
+  const module = await imported(path);
+  const job = module.default;
+  if (isJob(job)) return job;
+  const advice = 'end the file with `export default defineJob({ name, about, settings, build })`';
+  throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
+}
+
+async function imported(path: string): Promise<{ readonly default?: unknown }> {
+  // From source, a loader runs already; a second one would load every module twice.
+  if (import.meta.url.endsWith('.js')) (await import('tsx/esm/api')).register();
+  try {
+    return (await import(pathToFileURL(path).href)) as { default?: unknown };
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause;
+    const stack = cause instanceof Error ? (cause.stack ?? cause.message) : messageOf(cause);
+    throw new MillraceError('JOB', `${path} cannot be loaded: ${stack}`, {
+      context: { path },
+      cause,
+    });
+  }
+}
+
+function isJob(value: unknown): value is Job {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, about, settings, build } = value as Partial<Job>;
+  const named = typeof name === 'string' && typeof about === 'string';
+  const checks = typeof (settings as { safeParse?: unknown } | undefined)?.safeParse === 'function';
+  return named && checks && typeof build === 'function';
+}

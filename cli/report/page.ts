@@ -1,0 +1,113 @@
+/**
+ * The report as one self-contained page: no script, no other file, no request. What a model wrote is shown
+ * as text; the content policy in the head forbids the rest should anything ever slip through.
+ */
+import type { Sample, Trajectory } from './collect.ts';
+import { curves } from './curves.ts';
+import { duration, type Figure, figures, shown } from './figures.ts';
+import { type Html, html } from './html.ts';
+import { style } from './style.ts';
+import type { Report, ReportInput } from './summary.ts';
+import { highlighted } from './trajectory.ts';
+
+export interface PageParts {
+  readonly report: Report;
+  readonly input: ReportInput;
+  readonly samples: readonly Sample[];
+}
+
+export function reportPage({ report, input, samples }: PageParts): string {
+  const { learning, stability } = curves(input, report);
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${report.run} – millrace report</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>${style}</style></head><body>
+${header(report, input)}
+<h2>Held-out questions, before and after</h2>${tiles(report)}
+<h2>Round by round</h2>${rounds(report)}
+<h2>Learning</h2><div class="charts">${learning}</div>
+<h2>Stability</h2><div class="charts">${stability}</div>
+<h2>Trajectories, before and after</h2>${samples.length === 0 ? html`<p class="muted">none yet</p>` : samples.map(sample)}
+<h2>Settings</h2>${settings(input)}
+</body></html>
+`;
+  return page.markup;
+}
+
+function header(report: Report, { record }: ReportInput): Html {
+  const { run, job, seed, status, seconds, deadLetters } = report;
+  const started = new Date(record.starts[0]!.startedMs)
+    .toISOString()
+    .slice(0, 16)
+    .replace('T', ' ');
+  const resumed = record.starts.length - 1;
+  const facts = [
+    `job ${job}`,
+    `seed ${seed}`,
+    status + (record.reason === '' ? '' : `: ${record.reason}`),
+    `started ${started} UTC`,
+    `running for ${duration(seconds)}`,
+    ...(resumed === 0 ? [] : [`resumed ${resumed} times`]),
+    ...(deadLetters === 0 ? [] : [`${deadLetters} dead letters`]),
+    `millrace ${record.millrace}`,
+  ];
+  return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p></header>`;
+}
+
+function tiles({ before, after }: Report): Html {
+  if (before === null) return html`<p class="muted">The first evaluation is not complete yet.</p>`;
+  const boxes = figures.map((figure) => {
+    const first = before[figure.key];
+    const last = after?.[figure.key];
+    return html`<div class="tile"><span>${figure.label}</span>
+<strong>${shown(last ?? first, figure.show)}</strong>${last === undefined ? html`<span>before training</span>` : change(figure, first, last)}</div>`;
+  });
+  return html`<div class="tiles">${boxes}</div>`;
+}
+
+function change({ show, better }: Figure, before: number, after: number): Html {
+  if (better === 0) return html`<span>each time</span>`;
+  const gain = (after - before) * better;
+  const verdict = gain > 0 ? 'good' : gain < 0 ? 'bad' : '';
+  const arrow = after > before ? '▲' : after < before ? '▼' : '=';
+  const word = gain > 0 ? 'better' : gain < 0 ? 'worse' : 'same';
+  return html`<span class="${verdict}">${arrow} from ${show(before)}, ${word}</span>`;
+}
+
+function rounds(report: Report): Html {
+  const measured = figures.filter(({ key }) => key !== 'questions');
+  const cell = (text: string): Html => html`<td>${text}</td>`;
+  const first = report.before;
+  const rows = report.rounds.map(
+    (round) => html`<tr>${cell(String(round.round))}${cell(String(round.steps))}
+${cell(shown(round.reward, (value) => value.toFixed(3)))}${measured.map(({ key, show }) => cell(shown(round[key], show)))}
+${cell(shown(round.seconds, duration))}</tr>`,
+  );
+  const before = html`<tr>${cell('before')}${cell('')}${cell('')}${measured.map(({ key, show }) => cell(shown(first?.[key], show)))}${cell('')}</tr>`;
+  return html`<div class="scroll"><table><thead><tr><th>round</th><th>steps</th><th>reward</th>
+${measured.map(({ label }) => html`<th>${label}</th>`)}<th>time</th></tr></thead>
+<tbody>${before}${rows}</tbody></table></div>`;
+}
+
+function sample({ why, question, before, after }: Sample): Html {
+  return html`<div class="sample"><p><b>${question.question}</b></p>
+<p class="muted">${why} · answer: ${question.answers.join(' or ')} · ${question.source}, ${question.id}</p>
+<div class="pair">${trajectory('before', before)}${trajectory('after', after)}</div></div>`;
+}
+
+function trajectory(
+  when: string,
+  { correct, toolCalls, score, finish, text, version }: Trajectory,
+): Html {
+  const facts = `${toolCalls} tool calls, reward ${score.toFixed(2)}, ended by ${finish}, policy ${version}`;
+  return html`<div><p class="chip">${when}: <b class="${correct ? 'good' : 'bad'}">${correct ? 'right' : 'wrong'}</b>, ${facts}</p>
+<pre>${highlighted(text)}</pre></div>`;
+}
+
+function settings({ record }: ReportInput): Html {
+  const rows = Object.entries(record.settings).map(
+    ([key, value]) => html`<tr><td>${key}</td><td>${JSON.stringify(value) ?? ''}</td></tr>`,
+  );
+  return html`<table class="settings"><tbody>${rows}</tbody></table>`;
+}

@@ -1,0 +1,98 @@
+/**
+ * The folder of runs: `<runs>/<NAME>/` holds `run.json`, the log (`log/`) and what the job leaves there.
+ * A run is found by its name; without one, the newest is meant.
+ */
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { openLog } from '../streams/embedded/openLog.ts';
+import { MillraceError } from '../streams/errors.ts';
+import type { Log } from '../streams/log.ts';
+import { usageError } from './failure.ts';
+import type { Io } from './io.ts';
+import { nearest } from './nearest.ts';
+import { type RunRecord, readRunRecord } from './runRecord.ts';
+
+export interface Run {
+  readonly name: string;
+  /** Absolute. */
+  readonly folder: string;
+  readonly record: RunRecord;
+}
+
+export const defaultRunsFolder = 'runs';
+
+/** Where the log of a run lies. */
+export function logFolder(runFolder: string): string {
+  return join(runFolder, 'log');
+}
+
+/** A run's name is part of `<run>.<topic>` and a folder: no dots, no separators. */
+export function checkedRunName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name)) return name;
+  throw usageError(
+    `run name "${name}" may hold letters, digits, _ and - only, a letter or digit first`,
+  );
+}
+
+/** All runs, the newest first. */
+export async function listRuns(runsFolder: string): Promise<Run[]> {
+  const entries = await readdir(runsFolder, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory());
+  const runs = await Promise.all(
+    folders.map(async ({ name }) => {
+      const folder = resolve(runsFolder, name);
+      const record = await readRunRecord(folder).catch(() => null);
+      return record === null ? [] : [{ name, folder, record }];
+    }),
+  );
+  const startedMs = ({ record }: Run): number => record.starts[0]!.startedMs;
+  return runs.flat().sort((a, b) => startedMs(b) - startedMs(a) || a.name.localeCompare(b.name));
+}
+
+/** The run of this name, or the newest. Fails with code `NO_RUN`, naming those that there are. */
+export async function findRun(io: Io, runs: string, name: string | undefined): Promise<Run> {
+  const root = resolve(io.cwd, runs);
+  if (name !== undefined) {
+    const folder = join(root, checkedRunName(name));
+    const record = await readRunRecord(folder);
+    if (record !== null) return { name, folder, record };
+  }
+  const known = await listRuns(root);
+  const newest = known[0];
+  if (name === undefined && newest !== undefined) {
+    io.err(`reading run ${newest.name}, the newest`);
+    return newest;
+  }
+  throw noRun(root, name, known);
+}
+
+function noRun(root: string, name: string | undefined, known: readonly Run[]): MillraceError {
+  const names = known.map((run) => run.name);
+  const meant = name === undefined ? null : nearest(name, names);
+  const hint = meant === null ? '' : ` Did you mean ${meant}?`;
+  const listed =
+    names.length === 0
+      ? 'There are none yet: start one with `millrace run <job.ts>`, or say where they are with --runs'
+      : `There are: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+  const what = name === undefined ? `no runs in ${root}.` : `no run "${name}" in ${root}.`;
+  return new MillraceError('NO_RUN', `${what}${hint} ${listed}`, { context: { root, name } });
+}
+
+/** First free name `<job>-1`, `<job>-2`, … */
+export async function freeRunName(runsFolder: string, job: string): Promise<string> {
+  const taken = new Set(await readdir(runsFolder).catch(() => []));
+  const stem = job.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'run';
+  let number = 1;
+  while (taken.has(`${stem}-${number}`)) number++;
+  return `${stem}-${number}`;
+}
+
+/** Opens the log of a run to read, also while the run writes it, for as long as `use` takes. */
+export async function withLog<T>(run: Run, use: (log: Log) => Promise<T>): Promise<T> {
+  const log = await openLog({ folder: logFolder(run.folder), mode: 'read' });
+  try {
+    return await use(log);
+  } finally {
+    await log.close();
+  }
+}

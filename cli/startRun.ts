@@ -1,0 +1,91 @@
+/**
+ * Whether a run begins or goes on, and with what.
+ *
+ * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
+ * from `run.json`; what it says must agree, or the command fails and says what differs. A run without a
+ * single record (it failed before its first) is bound to nothing and begins anew.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Job } from '../jobs/defineJob.ts';
+import { hasCode } from '../streams/errors.ts';
+import { usageError } from './failure.ts';
+import type { RunRecord } from './runRecord.ts';
+import { type Run, withLog } from './runs.ts';
+import { checkSettings, type Setting } from './settings.ts';
+import { version } from './version.ts';
+
+export interface StartRequest {
+  readonly job: Job;
+  /** The job's file as given. */
+  readonly file: string;
+  readonly given: readonly Setting[];
+  /** Undefined = not given. */
+  readonly seed: number | undefined;
+  readonly nowMs: number;
+}
+
+const seedDefault = 1;
+
+/** The record to start with, and whether the run goes on from an earlier start. */
+export async function startRun(
+  request: StartRequest,
+  run: Run | null,
+): Promise<{ readonly record: RunRecord; readonly resumed: boolean }> {
+  if (run !== null && (await hasRecords(run))) {
+    return { record: resumedRecord(request, run), resumed: true };
+  }
+  return { record: freshRecord(request), resumed: false };
+}
+
+async function hasRecords(run: Run): Promise<boolean> {
+  try {
+    const stats = await withLog(run, (log) => log.stats());
+    return stats.some(({ records }) => records > 0);
+  } catch (error) {
+    if (hasCode(error, 'NO_LOG')) return false;
+    throw error;
+  }
+}
+
+function freshRecord({ job, file, given, seed, nowMs }: StartRequest): RunRecord {
+  return {
+    millrace: version,
+    job: { name: job.name, file },
+    seed: seed ?? seedDefault,
+    settings: checkSettings(job.settings, given),
+    status: 'running',
+    starts: [{ startedMs: nowMs, endedMs: null }],
+    reason: '',
+  };
+}
+
+function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {
+  const { job, given, seed, nowMs } = request;
+  const settings = checkSettings(job.settings, given, record.settings);
+  const differences = [
+    ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
+    ...(seed === undefined || seed === record.seed
+      ? []
+      : [`seed: it began with ${record.seed}, not ${seed}`]),
+    ...changed(record.settings, settings),
+  ];
+  if (differences.length > 0) {
+    throw usageError(
+      `run ${name} has begun with something else\n${differences.map((line) => `  ${line}`).join('\n')}\n` +
+        `leave these out to go on with it (what is left out is as it began), or begin another with --run NAME`,
+    );
+  }
+  const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];
+  return { ...record, status: 'running', starts, reason: '' };
+}
+
+function changed(before: Readonly<Record<string, unknown>>, now: typeof before): string[] {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  return keys
+    .filter((key) => !isDeepStrictEqual(before[key], now[key]))
+    .map((key) => `${key}: it began with ${show(before[key])}, not ${show(now[key])}`);
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
+}

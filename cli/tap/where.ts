@@ -1,0 +1,49 @@
+/**
+ * `--where`: a JavaScript expression over a record, for the person at the keyboard and nobody else.
+ *
+ * `node:vm` gives the expression a scope of its own; it is no sandbox. It sees `v` (the record), `k` (its
+ * key) and `o` (its offset). An expression that fails on a record (a field that is not there) does not
+ * match it; how often that happened is counted.
+ */
+import { createContext, runInContext } from 'node:vm';
+import { messageOf } from '../../streams/errors.ts';
+import type { Stored } from '../../streams/log.ts';
+import { usageError } from '../failure.ts';
+
+export interface Where {
+  matches(stored: Stored<unknown>): boolean;
+  /** On how many records it failed, and the first reason. */
+  failures(): { readonly count: number; readonly first: string };
+}
+
+/** Fails with code `USAGE` when the expression does not parse. */
+export function where(expression: string): Where {
+  const test = compile(expression);
+  let count = 0;
+  let first = '';
+  return {
+    matches({ value, key, position }) {
+      try {
+        return Boolean(test(value, key, position.offset));
+      } catch (error) {
+        if (count === 0) first = `offset ${position.offset}: ${messageOf(error)}`;
+        count++;
+        return false;
+      }
+    },
+    failures: () => ({ count, first }),
+  };
+}
+
+type Test = (v: unknown, k: string, o: number) => unknown;
+
+function compile(expression: string): Test {
+  try {
+    return runInContext(`(v, k, o) => (${expression}\n)`, createContext({})) as Test;
+  } catch (error) {
+    const example = '--where \'v.toolCalls > 2 && k.startsWith("train")\'';
+    throw usageError(
+      `--where is no JavaScript expression: ${(error as Error).message}. For example: ${example}`,
+    );
+  }
+}

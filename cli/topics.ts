@@ -1,0 +1,39 @@
+/** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
+import type { TopicStat } from '../streams/log.ts';
+import { exitCodes } from './failure.ts';
+import type { Io } from './io.ts';
+import { findRun, withLog } from './runs.ts';
+import { table } from './table.ts';
+
+export interface TopicsOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+export async function topicsCommand(options: TopicsOptions, io: Io): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  const stats = await withLog(run, (log) => log.stats());
+  const text =
+    options.json === true
+      ? JSON.stringify({ run: run.name, status: run.record.status, topics: stats })
+      : table([['topic', 'records', 'size', 'lag'], ...stats.map(row)], ['left', 'right', 'right']);
+  await io.out(`${text}\n`);
+  return exitCodes.done;
+}
+
+function row({ topic, records, bytes, lag }: TopicStat): string[] {
+  const groups = Object.entries(lag).map(([group, count]) => `${group} ${count}`);
+  return [topic, String(records), size(bytes), groups.join(', ')];
+}
+
+function size(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
