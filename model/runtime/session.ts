@@ -47,7 +47,8 @@ export async function openSession(model: Uint8Array, options: SessionOptions): P
     graphOptimizationLevel: 'all',
     enableCpuMemArena: options.arena ?? true,
     enableMemPattern: false,
-    logSeverityLevel: 3,
+    // errors are thrown; they need not be printed as well
+    logSeverityLevel: 4,
     ...(external.length > 0 ? { externalData: external } : {}),
   });
   return {

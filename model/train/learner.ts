@@ -73,6 +73,9 @@ export class Learner {
   async step({ sequences, loss, lr }: TrainBatch): Promise<Omit<StepReport, 'ms'>> {
     const session = await this.#session(loss.kind);
     const targets = sequences.map(targetsOf);
+    this.#check(targets);
+    if (targets.every(({ places }) => places.length === 0))
+      throw new Error('the batch has no target tokens: mask some, or leave the batch out');
     const extra = lossFeeds(sequences, targets, loss);
     const tally = new StepTally(loss);
     for (const gradient of this.#gradients.values()) gradient.fill(0);
@@ -96,6 +99,7 @@ export class Learner {
       tokens,
       places: Array.from({ length: Math.max(0, tokens.length - 1) }, (_, place) => place + 1),
     }));
+    this.#check(targets);
     const scores = sequences.map(({ length }) => ({
       logProbs: new Float32Array(length),
       entropies: new Float32Array(length),
@@ -117,6 +121,15 @@ export class Learner {
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await (await session).release();
     this.#sessions.clear();
+  }
+
+  /** The graph would take a negative id as one counted from the end. */
+  #check(targets: readonly Targets[]): void {
+    const { vocabSize } = this.config;
+    for (const [row, { tokens }] of targets.entries())
+      for (const token of tokens)
+        if (!(token >= 0 && token < vocabSize))
+          throw new Error(`sequence ${row} has token ${token}: the vocabulary has ${vocabSize}`);
   }
 
   #cut(targets: readonly Targets[]): readonly MicroBatch[] {

@@ -38,7 +38,7 @@ export const trainerDefaults: LearnerSettings = {
   eps: 1e-8,
   weightDecay: 0.01,
   gradNormMax: 1,
-  microBatchTokensMax: 4096,
+  microBatchTokensMax: 2048,
   threads: 1,
 };
 

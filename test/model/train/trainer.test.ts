@@ -235,6 +235,22 @@ test('a few steps on one batch lower its loss', async () => {
   expect(losses.at(-1)!).toBeLessThan(0.5 * losses[0]!);
 });
 
+test('a batch without targets and a token that the vocabulary lacks are refused', async () => {
+  const trainer = await start({ policy: policy() });
+  const step = (sequences: TrainSequence[]) =>
+    trainer.step({ sequences, loss: { kind: 'sft' }, lr: 0.01 });
+  const masked = batch(1).map((sequence) => ({ ...sequence, mask: sequence.mask.fill(0) }));
+  await expect(step(masked)).rejects.toThrow('no target tokens');
+  const strange = batch(1);
+  for (const token of [50, -1]) {
+    strange[0]!.tokens[3] = token;
+    await expect(step(strange)).rejects.toThrow(`sequence 0 has token ${token}`);
+    const scoring = trainer.score(strange.map(({ tokens }) => tokens));
+    await expect(scoring).rejects.toThrow(`sequence 0 has token ${token}`);
+  }
+  expect((await step(batch(1))).applied).toBe(true);
+});
+
 test('a policy file that is not there fails the start with its name', async () => {
   await expect(EmbeddedTrainer.create({ policy: at('missing') })).rejects.toThrow('missing');
 });
