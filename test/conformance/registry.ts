@@ -3,13 +3,17 @@
  */
 import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
+import { evaluationSubjects } from './subjects/evaluation.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
+import { trainingSubjects } from './subjects/training.ts';
 
 export const subjects: Subjects = {
   ...textSubjects,
   ...rewardSubjects,
   ...samplingSubjects,
   ...advantageSubjects,
+  ...trainingSubjects,
+  ...evaluationSubjects,
 };

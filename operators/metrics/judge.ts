@@ -1,0 +1,36 @@
+/**
+ * Reading the replies of judge models (ET-Agent §9.4, §10).
+ */
+import { isSpace } from '../text/characters.ts';
+
+/** Whether a judge called an answer correct: inside its judgment tags when it has both, else anywhere. */
+export function saysCorrect(reply: string): boolean {
+  const lower = reply.toLowerCase();
+  const open = lower.indexOf('<judgment>');
+  const close = lower.indexOf('</judgment>');
+  const tagged = open >= 0 && close >= 0;
+  const verdict = tagged ? lower.slice(open + '<judgment>'.length, close) : lower;
+  const denies = ['incorrect', 'wrong', 'not correct'].some((word) => verdict.includes(word));
+  return verdict.includes('correct') && !denies;
+}
+
+/** A vote on whether a trajectory has redundant tool calls; null when the reply says neither. */
+export function redundancyVote(reply: string): 'yes' | 'no' | null {
+  const lower = reply.toLowerCase();
+  const answer = /<answer>(.*?)<\/answer>/s.exec(lower)?.[1] ?? lower;
+  const start = [...answer].findIndex((character) => !isQuoteOrSpace(character));
+  const bare = start < 0 ? '' : [...answer].slice(start).join('');
+  if (bare.startsWith('yes')) return 'yes';
+  return bare.startsWith('no') ? 'no' : null;
+}
+
+/** What may stand before a vote. Dashes, stars and other quotes may not, as released. */
+function isQuoteOrSpace(character: string): boolean {
+  return isSpace(character) || '.,;:!?"\'()[]{}'.includes(character);
+}
+
+/** A trajectory is concise unless more votes say that calls were redundant than not. */
+export function isConcise(votes: readonly ('yes' | 'no' | null)[]): boolean {
+  const yes = votes.filter((vote) => vote === 'yes').length;
+  return yes <= votes.filter((vote) => vote === 'no').length;
+}

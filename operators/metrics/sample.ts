@@ -1,0 +1,109 @@
+/**
+ * The numbers of one evaluated response (ET-Agent §9.3): is the answer right by several measures, and what did it
+ * cost.
+ */
+import type { Ability } from '../../streams/records.ts';
+import { codePoints, strip, words } from '../text/characters.ts';
+import { isEquivalent } from '../text/latex.ts';
+import { evaluationForm, wordF1 } from '../text/overlap.ts';
+import { countPairs } from '../text/tags.ts';
+
+export interface EvaluatedSample {
+  readonly ability: Ability;
+  /** The whole response, and the answer that was extracted from it (may be empty). */
+  readonly output: string;
+  readonly prediction: string;
+  readonly references: readonly string[];
+}
+
+/** How well the answer agrees with the best reference, each measure by itself. */
+export interface Agreement {
+  /** 1 when the normal forms are the same. */
+  readonly exact: number;
+  /** 1 when the prediction contains the reference. */
+  readonly contains: number;
+  readonly f1: number;
+  /** 1 when both are the same as LaTeX. */
+  readonly mathEqual: number;
+}
+
+export interface SampleMetrics extends Agreement {
+  /** False when there was nothing to compare; all numbers are 0 then. */
+  readonly valid: boolean;
+  readonly pythonCalls: number;
+  readonly searchCalls: number;
+  readonly toolCalls: number;
+  readonly toolsUsed: 'both' | 'python' | 'search' | 'none';
+  /** Code points without result blocks. */
+  readonly outputLength: number;
+}
+
+const NONE: Agreement = { exact: 0, contains: 0, f1: 0, mathEqual: 0 };
+const LINES_KEPT = 5;
+
+export function evaluateSample(sample: EvaluatedSample): SampleMetrics {
+  const prediction = predictionOf(sample);
+  if (prediction === '') {
+    const counts = { pythonCalls: 0, searchCalls: 0, toolCalls: 0, outputLength: 0 };
+    return { valid: false, ...NONE, ...counts, toolsUsed: 'none' };
+  }
+  const { ability, output } = sample;
+  const pythonCalls = countPairs(output, 'python');
+  const searchCalls = countPairs(output, 'search');
+  return {
+    valid: true,
+    ...agreement(prediction, sample.references, ability),
+    pythonCalls,
+    searchCalls,
+    toolCalls: pythonCalls + searchCalls,
+    toolsUsed: toolsUsed(pythonCalls, searchCalls),
+    outputLength: codePoints(ownText(output)),
+  };
+}
+
+/** The extracted answer, or the last five lines of the response where there is none. */
+export function predictionOf({ prediction, output }: EvaluatedSample): string {
+  if (prediction !== '') return prediction;
+  return strip(output.replaceAll('\n\n', '\n')).split('\n').slice(-LINES_KEPT).join('\n');
+}
+
+/** The best of each measure over the references. Articles count for mathematics only. */
+export function agreement(
+  prediction: string,
+  references: readonly string[],
+  ability: Ability,
+): Agreement {
+  const articles = ability === 'math' ? 'kept' : 'removed';
+  const given = evaluationForm(prediction, articles);
+  return references
+    .map((reference) => agreementWith(given, evaluationForm(reference, articles)))
+    .reduce((best, one) => bestOf(best, one), NONE);
+}
+
+function agreementWith(given: string, wanted: string): Agreement {
+  return {
+    exact: given === wanted ? 1 : 0,
+    contains: given.includes(wanted) ? 1 : 0,
+    f1: wordF1(words(given), words(wanted)),
+    mathEqual: isEquivalent(given, wanted, 'rollout') ? 1 : 0,
+  };
+}
+
+function bestOf(a: Agreement, b: Agreement): Agreement {
+  return {
+    exact: Math.max(a.exact, b.exact),
+    contains: Math.max(a.contains, b.contains),
+    f1: Math.max(a.f1, b.f1),
+    mathEqual: Math.max(a.mathEqual, b.mathEqual),
+  };
+}
+
+function toolsUsed(python: number, search: number): SampleMetrics['toolsUsed'] {
+  if (python > 0 && search > 0) return 'both';
+  if (python > 0) return 'python';
+  return search > 0 ? 'search' : 'none';
+}
+
+function ownText(output: string): string {
+  return strip(output.replace(/<r>.*?<\/r>/gs, '').replace(/<result>.*?<\/result>/gs, ''));
+}

@@ -1,0 +1,66 @@
+/**
+ * Optimiser, learning rate and batching.
+ */
+import { adamW, clipFactor, jointNorm } from '../../../model/train/adamw.ts';
+import { balance } from '../../../operators/batching/balance.ts';
+import {
+  type ConstantSchedule,
+  type CosineSchedule,
+  learningRateFactor,
+} from '../../../operators/batching/learningRate.ts';
+import { tokenLimited } from '../../../operators/batching/tokenLimit.ts';
+import { type Subjects, subject } from '../subject.ts';
+
+interface AdamWArgs {
+  readonly params: readonly number[];
+  readonly grads: readonly (readonly number[])[];
+  readonly lr: number;
+  readonly betas: readonly [number, number];
+  readonly eps: number;
+  readonly weightDecay: number;
+  readonly steps: number;
+}
+interface ClipArgs {
+  readonly grads: readonly (readonly (number | string)[])[];
+  readonly maxNorm: number;
+}
+interface BalanceArgs {
+  readonly lengths: readonly number[];
+  readonly k: number;
+  readonly equalSize: boolean;
+}
+interface MicroBatchArgs {
+  readonly lengths: readonly number[];
+  readonly maxTokens: number;
+}
+
+export const trainingSubjects: Subjects = {
+  adamw: subject<AdamWArgs>(({ params, grads, lr, betas, eps, weightDecay, steps }) => {
+    const parameter = Float64Array.from(params);
+    const moments = {
+      mean: new Float64Array(params.length),
+      square: new Float64Array(params.length),
+    };
+    const settings = { beta1: betas[0], beta2: betas[1], eps, weightDecay };
+    for (let step = 1; step <= steps; step++) {
+      const gradient = Float64Array.from(grads[step - 1]!);
+      adamW(parameter, gradient, moments, settings, { lr, step, scale: 1 });
+    }
+    return parameter;
+  }),
+  'grad-clip': subject<ClipArgs>(({ grads, maxNorm }) => {
+    const tensors = grads.map((tensor) => Float64Array.from(tensor, Number));
+    const norm = jointNorm(tensors);
+    const factor = clipFactor(norm, maxNorm);
+    return { norm, clipped: tensors.map((tensor) => tensor.map((value) => value * factor)) };
+  }),
+  'lr-schedule': subject<(ConstantSchedule | CosineSchedule) & { step: number }>((args) =>
+    learningRateFactor(args, args.step),
+  ),
+  'seq-balance': subject<BalanceArgs>(({ lengths, k, equalSize }) =>
+    balance(lengths, k, { equalSize }),
+  ),
+  'micro-batch': subject<MicroBatchArgs>(({ lengths, maxTokens }) =>
+    tokenLimited(lengths, maxTokens),
+  ),
+};
