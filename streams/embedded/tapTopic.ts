@@ -68,13 +68,17 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
       }
     };
     const later = (): void => {
-      if (busy) return;
       busy = true;
       setImmediate(turn);
     };
-    const silence = log.onMore(later);
-    busy = true;
-    turn();
+    /** News is shown at once: what follows a commit may rely on that. */
+    const more = (): void => {
+      if (busy) return;
+      busy = true;
+      turn();
+    };
+    const silence = log.onMore(more);
+    more();
     return silence;
   });
 }
