@@ -2,8 +2,8 @@
  * A job from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
  * and what runs it are the same modules.
  */
-import { stat } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Job } from '../jobs/defineJob.ts';
 import { MillraceError, messageOf } from '../streams/errors.ts';
@@ -23,11 +23,32 @@ export async function loadJob(file: string, cwd: string): Promise<Job> {
       `${path} is no job file; its name must end in ${endings.join(', ')}`,
     );
   }
+  await checkKindOfModule(path);
   const module = await imported(path);
   const job = module.default;
   if (isJob(job)) return job;
   const advice = 'end the file with `export default defineJob({ name, about, settings, build })`';
   throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
+}
+
+/** `.ts` and `.js` are modules only where a package.json says so; Node would read them as CommonJS. */
+async function checkKindOfModule(path: string): Promise<void> {
+  if (path.endsWith('.mts') || path.endsWith('.mjs')) return;
+  const file = await nearestPackage(dirname(path));
+  const text = file === null ? '{}' : await readFile(file, 'utf8');
+  if ((JSON.parse(text) as { type?: string }).type === 'module') return;
+  const name = basename(path).replace(/\.([tj]s)$/, '.m$1');
+  throw new MillraceError(
+    'JOB',
+    `${path} is not read as a module: name it ${name}, or put "type": "module" into ${file ?? 'a package.json beside it'}`,
+  );
+}
+
+async function nearestPackage(folder: string): Promise<string | null> {
+  const file = join(folder, 'package.json');
+  if ((await stat(file).catch(() => null)) !== null) return file;
+  const parent = dirname(folder);
+  return parent === folder ? null : nearestPackage(parent);
 }
 
 async function imported(path: string): Promise<{ readonly default?: unknown }> {

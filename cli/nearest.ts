@@ -1,4 +1,4 @@
-/** The name that was probably meant: the nearest by edits (insert, delete, replace), if it is near at all. */
+/** The name that was probably meant: the nearest by edits (insert, delete, replace, swap), if it is near at all. */
 
 export function nearest(given: string, names: readonly string[]): string | null {
   const editsMax = Math.max(1, Math.floor(given.length / 3));
@@ -12,14 +12,18 @@ export function nearest(given: string, names: readonly string[]): string | null 
 }
 
 function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+          ? before[j - 2]! + 1
+          : Number.POSITIVE_INFINITY;
+      next.push(Math.min(replaced, swapped, row[j]! + 1, next[j - 1]! + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length]!;
 }
