@@ -21,8 +21,15 @@ export function toLittleEndian(
   return host === 'LE' ? bytes : Buffer.from(bytes).swap32();
 }
 
-/** An own, aligned copy of `bytes` in the host's order. Throws RangeError unless a multiple of 4 long. */
-export function fromLittleEndian(bytes: Uint8Array, host: Order = endianness()): ArrayBuffer {
+/**
+ * An own, aligned copy of `bytes` in the host's order. Throws RangeError unless a multiple of 4 long, or
+ * when there are none to read (undefined: how Avro says that its buffer ends here).
+ */
+export function fromLittleEndian(
+  bytes: Uint8Array | undefined,
+  host: Order = endianness(),
+): ArrayBuffer {
+  if (bytes === undefined) throw new RangeError('the bytes end within a packed array');
   if (bytes.byteLength % 4 !== 0) {
     throw new RangeError(`a packed array has ${bytes.byteLength} bytes, not a multiple of 4`);
   }
@@ -33,7 +40,7 @@ export function fromLittleEndian(bytes: Uint8Array, host: Order = endianness()):
 }
 
 class Int32ArrayType extends avro.types.LogicalType {
-  protected override _fromValue(bytes: Buffer): Int32Array {
+  protected override _fromValue(bytes: Buffer | undefined): Int32Array {
     return new Int32Array(fromLittleEndian(bytes));
   }
 
@@ -47,7 +54,7 @@ class Int32ArrayType extends avro.types.LogicalType {
 }
 
 class Float32ArrayType extends avro.types.LogicalType {
-  protected override _fromValue(bytes: Buffer): Float32Array {
+  protected override _fromValue(bytes: Buffer | undefined): Float32Array {
     return new Float32Array(fromLittleEndian(bytes));
   }
 

@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Delivery, emit, gather } from '../../streams/delivery.ts';
+import type { Metric } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { fakeReader } from '../support/deliveries.ts';
+import { metric } from '../support/records.ts';
+
+const reader = () => fakeReader(topics.metrics);
+const named = (name: string) => metric({ name });
+
+type MetricDelivery = Delivery<Metric>;
+
+describe('a delivery', () => {
+  test('says where its original lies, whatever it was derived to', () => {
+    const r = reader();
+    r.deliver(named('a'));
+    const delivery = r.deliver(named('b')).derive('x').also(topics.metrics, named('side'));
+    expect(delivery).toMatchObject({
+      value: 'x',
+      topic: 'metrics',
+      key: 'b',
+      position: { partition: 0, offset: 1 },
+    });
+  });
+
+  test('is used once', () => {
+    const uses = [
+      (d: MetricDelivery) => d.derive(1),
+      (d: MetricDelivery) => d.split([1]),
+      (d: MetricDelivery) => d.also(topics.metrics, named('x')),
+      (d: MetricDelivery) => d.drop(),
+      (d: MetricDelivery) => emit(d, null),
+      (d: MetricDelivery) => gather([d], 1),
+    ];
+    for (const first of uses) {
+      for (const second of uses) {
+        const delivery = reader().deliver(named('a'));
+        first(delivery);
+        expect(() => second(delivery)).toThrow(expect.objectContaining({ code: 'SPENT' }));
+      }
+    }
+  });
+});
+
+describe('a family', () => {
+  test('settles when its last part leaves or is dropped, with all writes in order of leaving', () => {
+    const r = reader();
+    const parts = r.deliver(named('a')).also(topics.metrics, named('side')).split(['x', 'y', 'z']);
+    emit(parts[2]!.derive(named('z')), topics.metrics);
+    emit(parts[0]!.derive(named('x')), topics.metrics);
+    expect(r.commits).toEqual([]);
+    parts[1]!.also(topics.deadLetters, { reason: 'y' } as never).drop();
+    expect(r.commits).toHaveLength(1);
+    expect(r.commits[0]!.settled).toEqual([0]);
+    expect(r.commits[0]!.writes.map(({ value }) => value)).toEqual([
+      named('z'),
+      named('side'),
+      named('x'),
+      { reason: 'y' },
+    ]);
+  });
+
+  test('grows by gathering: all originals settle in one commit', () => {
+    const r = reader();
+    const [a0, a1] = r.deliver(named('a')).split([0, 1]);
+    const [b0, b1] = r.deliver(named('b')).split([0, 1]);
+    const c = r.deliver(named('c'));
+    emit(gather([a0!, b0!, c.derive(0)], named('abc')), topics.metrics);
+    a1!.drop();
+    expect(r.commits).toEqual([]);
+    emit(b1!, null);
+    expect(r.commits.map(({ settled }) => settled)).toEqual([[0, 1, 2]]);
+  });
+
+  test('may be gathered from parts of one original', () => {
+    const r = reader();
+    const parts = r.deliver(named('a')).split([0, 1, 2]);
+    emit(gather(parts, 3), null);
+    expect(r.commits.map(({ settled }) => settled)).toEqual([[0]]);
+  });
+
+  test('of nothing cannot be gathered', () => {
+    expect(() => gather([], 0)).toThrow(/at least one/);
+  });
+});

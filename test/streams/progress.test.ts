@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import { draws } from '../../model/draws.ts';
+import { Progress } from '../../streams/progress.ts';
+
+test('the mark rises when a gap closes, and the set above it empties', () => {
+  const progress = new Progress();
+  for (const offset of [2, 1, 4]) progress.settle(offset);
+  expect(progress.toState()).toEqual({ low: 0, above: [1, 2, 4] });
+  progress.settle(0);
+  expect(progress.toState()).toEqual({ low: 3, above: [4] });
+  expect([0, 2, 3, 4, 5].map((offset) => progress.has(offset))).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+  ]);
+});
+
+test('an offset is settled once', () => {
+  const progress = new Progress({ low: 3, above: [5] });
+  expect([2, 5, 4].map((offset) => progress.settle(offset))).toEqual([false, false, true]);
+  expect(progress.settled).toBe(5);
+});
+
+test('a random order ends in a mark and nothing above it', () => {
+  const random = draws('progress');
+  const order = Array.from({ length: 200 }, (_, i) => i)
+    .map((offset) => ({ offset, place: random.uniform(offset) }))
+    .sort((a, b) => a.place - b.place);
+  let progress = new Progress();
+  for (const [i, { offset }] of order.entries()) {
+    progress.settle(offset);
+    expect(progress.settled).toBe(i + 1);
+    if (i % 7 === 0) progress = new Progress(progress.toState());
+  }
+  expect(progress.toState()).toEqual({ low: 200, above: [] });
+});
+
+test('a copy goes its own way', () => {
+  const progress = new Progress({ low: 1, above: [] });
+  progress.copy().settle(1);
+  expect(progress.settled).toBe(1);
+});
