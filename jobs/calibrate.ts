@@ -52,44 +52,73 @@ export async function calibrate(
   context: JobContext<CalibrateSettings>,
   parts: CalibrateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, signal } = context;
+  const { settings, log, folder, clock, seed, signal, own } = context;
   const { plan, engine, tools, tokenizer, prompt } = parts;
-  const { rounds, batchGroups, lagMax } = settings;
   const store = weightsStore(folder, log);
+  const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'all' });
-  const gate = context.own(
-    policyGate({ engine, weights$: weights.values$, resolve: store.resolve, batchGroups, lagMax, signal }),
-  );
-  const policy = { ...settings, samples: samples(settings), engine, tokenizer, prompt, tools, gate, seed, clock };
-  const reward = calibratingReward(settings);
-  const openMax = settings.concurrency * 2;
-  const held = plan.heldOut;
+  const manifests = { weights$: weights.values$, resolve: store.resolve };
+  const gate = own(policyGate({ ...settings, ...manifests, engine, signal }));
+
+  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
+  const direct = rollout({ ...settings, ...policy, samples: samples(settings) });
+  const afresh = rollout({
+    ...settings,
+    ...policy,
+    samples: samples(settings),
+    branching: arpo(settings),
+  });
+  const judged = score({
+    reward: calibrating(settings),
+    advantage: grpo(),
+    openMax: settings.concurrency * 2,
+  });
+  const chosen = paretoSample({ ...settings, window: plan.explore, seed });
+  const scheduled = batch({ groups: settings.batchGroups, openMax: settings.lagMax + 2 });
+  const trained = trainer({
+    ...settings,
+    engine: parts.trainer,
+    store,
+    log,
+    loss: clipped(settings),
+    clock,
+  });
+  const measured = measure({ questions: plan.heldOut, openMax: settings.rounds + 1, clock });
+  const shown = progress({ ...settings, ...context, pulse: pulse(gate, engine) });
 
   return flow(
-    source('base', topics.weights, [{ value: await store.adopt(parts.base) }]),
+    source('base', topics.weights, [first]),
     source('questions', topics.questions, plan.items),
-    stage('rollout', topics.questions, topics.rollouts, rollout(policy)),
-    stage('score', topics.rollouts, topics.scored, score({ reward, advantage: grpo(), openMax })),
-    stage('pareto', topics.scored, topics.selected, paretoSample({ ...settings, window: plan.explore, seed })),
-    stage('practice', topics.selected, topics.rollouts, pipe(practice(), rollout({ ...policy, branching: arpo(settings) }))),
-    stage('batch', topics.scored, topics.batches, batch({ groups: batchGroups, openMax: lagMax + 2 })),
-    sink('trainer', topics.batches, weights, trainer({ ...settings, engine: parts.trainer, store, log, loss: clipped(settings), clock })),
-    stage('measure', topics.scored, topics.metrics, measure({ questions: held, openMax: rounds + 1, clock })),
+    stage('rollout', topics.questions, topics.rollouts, direct),
+    stage('score', topics.rollouts, topics.scored, judged),
+    stage('pareto', topics.scored, topics.selected, chosen, { inflightMax: 2 * plan.explore + 64 }),
+    stage('practice', topics.selected, topics.rollouts, pipe(practice(), afresh)),
+    stage('batch', topics.scored, topics.batches, scheduled),
+    sink('trainer', topics.batches, weights, trained, { inflightMax: 1 }),
+    stage('measure', topics.scored, topics.metrics, measured, {
+      inflightMax: 2 * plan.heldOut + 64,
+    }),
     sink('files', topics.metrics, null, files({ folder })),
-    sink('progress', topics.metrics, null, progress({ rounds, pulse: pulse(gate, engine), ...context })),
+    sink('progress', topics.metrics, null, shown),
   );
 }
 
 /** How many rollouts a question gets. */
-function samples({ rollouts, evaluationRollouts }: CalibrateSettings): (question: Question) => number {
+function samples({
+  rollouts,
+  evaluationRollouts,
+}: CalibrateSettings): (question: Question) => number {
   return ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts);
 }
 
 /** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */
-function calibratingReward({ sigmas, lengthWeight }: CalibrateSettings): RewardFunction {
+function calibrating({ sigmas, lengthWeight }: CalibrateSettings): RewardFunction {
   const sigma = ({ stage, phase }: Question): number =>
     phase === 'evaluate' ? 0 : (sigmas[stage - 1] ?? sigmas.at(-1) ?? 0);
-  return efficiency({ sigmaTool: sigma, sigmaLength: (question) => sigma(question) * lengthWeight });
+  return efficiency({
+    sigmaTool: sigma,
+    sigmaLength: (question) => sigma(question) * lengthWeight,
+  });
 }
 
 function clipped({ clipLow, clipHigh, clipC }: CalibrateSettings): Loss {

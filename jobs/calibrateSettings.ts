@@ -22,7 +22,11 @@ export const calibrateSettings = z.object({
     .min(1)
     .default([0.6, 0.4, 0.2])
     .describe('strength of the efficiency reward, round by round'),
-  lengthWeight: z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
+  lengthWeight: z
+    .number()
+    .nonnegative()
+    .default(0.2)
+    .describe('sigma of the length, as a share of sigma'),
   lr: z.number().positive().default(3e-4),
   clipLow: z.number().positive().default(0.2),
   clipHigh: z.number().positive().default(0.2),
@@ -30,7 +34,12 @@ export const calibrateSettings = z.object({
   temperature: z.number().nonnegative().default(1),
   responseMax: count.default(320).describe('most response tokens, tool results included'),
   callLimit: count.default(6).describe('most tool calls a rollout'),
-  lagMax: z.number().int().nonnegative().default(0).describe('versions a rollout may be behind; 0 = on-policy'),
+  lagMax: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('versions a rollout may be behind; 0 = on-policy'),
   concurrency: count.default(24).describe('questions rolled out at once'),
 });
 

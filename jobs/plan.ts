@@ -34,7 +34,10 @@ export interface Rows {
   readonly heldOut?: AsyncIterable<QuestionItem>;
 }
 
-async function read(rows: AsyncIterable<QuestionItem>, letters: Item<never>[]): Promise<QuestionRow[]> {
+async function read(
+  rows: AsyncIterable<QuestionItem>,
+  letters: Item<never>[],
+): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);

@@ -69,7 +69,11 @@ export interface TrainSequence {
   readonly oldLogProbs: Float32Array;
 }
 
-export type Aggregation = 'token-mean' | 'seq-mean-token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-sum-norm';
+export type Aggregation =
+  | 'token-mean'
+  | 'seq-mean-token-mean'
+  | 'seq-mean-token-sum'
+  | 'seq-mean-token-sum-norm';
 
 export type Loss =
   /** Mean cross-entropy over the target tokens of the batch. */

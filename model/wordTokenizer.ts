@@ -32,14 +32,14 @@ function spaced(left: Shape, right: Shape): boolean {
   return left !== 'other' && right !== 'other' && !(left === 'digit' && right === 'digit');
 }
 
-function escape(text: string): string {
+function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 function alternatives(texts: readonly string[]): string {
   return [...texts]
     .sort((a, b) => b.length - a.length)
-    .map(escape)
+    .map(literal)
     .join('|');
 }
 

@@ -27,7 +27,9 @@ const NAMES = {
 } as const;
 
 /** scored (phase `evaluate`) → metrics `eval/*`; `step` is the policy version that was measured. */
-export function measure(options: MeasureOptions): OperatorFunction<Delivery<Scored>, Delivery<Metric>> {
+export function measure(
+  options: MeasureOptions,
+): OperatorFunction<Delivery<Scored>, Delivery<Metric>> {
   return pipe(
     keepIf<Scored>((scored) => scored.question.phase === 'evaluate'),
     gatherBy<Scored>({

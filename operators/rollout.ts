@@ -43,7 +43,9 @@ export interface RolloutOptions {
 }
 
 /** questions → rollouts (n each), with their tool calls beside them. */
-export function rollout(options: RolloutOptions): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
+export function rollout(
+  options: RolloutOptions,
+): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
   return expandEach(
     async (question, scope) => {
       const { signal } = scope;

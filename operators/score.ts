@@ -43,7 +43,9 @@ function scoreGroup(members: readonly Located<Rollout>[], options: ScoreOptions)
 }
 
 /** rollouts → scored, one record a group. */
-export function score(options: ScoreOptions): OperatorFunction<Delivery<Rollout>, Delivery<Scored>> {
+export function score(
+  options: ScoreOptions,
+): OperatorFunction<Delivery<Rollout>, Delivery<Scored>> {
   return pipe(
     located<Rollout>(),
     gatherBy({

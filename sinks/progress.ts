@@ -72,7 +72,9 @@ function pulseText({ inflight, generatedTokens, version }: Pulse): string {
 }
 
 /** metrics → the screen. */
-export function progress(options: ProgressOptions): OperatorFunction<Delivery<Metric>, Delivery<never>> {
+export function progress(
+  options: ProgressOptions,
+): OperatorFunction<Delivery<Metric>, Delivery<never>> {
   return (source) =>
     defer(() => {
       const numbers = new Map<string, number>();
@@ -91,12 +93,15 @@ export function progress(options: ProgressOptions): OperatorFunction<Delivery<Me
       }, SPINNER_MS);
       timer.unref();
       return source.pipe(
-        expandEach((metric) => {
-          numbers.set(metric.name, metric.value);
-          if (metric.name === LAST_OF_STEP) say(stepLine(metric, numbers, options));
-          if (metric.name === LAST_OF_EVALUATION) say(evaluationLine(metric, numbers));
-          return [];
-        }, { concurrency: 1 }),
+        expandEach(
+          (metric) => {
+            numbers.set(metric.name, metric.value);
+            if (metric.name === LAST_OF_STEP) say(stepLine(metric, numbers, options));
+            if (metric.name === LAST_OF_EVALUATION) say(evaluationLine(metric, numbers));
+            return [];
+          },
+          { concurrency: 1 },
+        ),
         finalize(() => {
           clearInterval(timer);
           spinner?.stop();

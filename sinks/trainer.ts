@@ -123,7 +123,9 @@ function numbers(
 }
 
 /** batches → weights, with the step's metrics beside the manifest. */
-export function trainer(options: TrainerOptions): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
+export function trainer(
+  options: TrainerOptions,
+): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
   const { engine, store, clock } = options;
   /** The version whose weights and optimiser state the engine holds; -1 = unknown. */
   let held = -1;

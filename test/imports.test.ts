@@ -65,10 +65,13 @@ describe('imports', () => {
 });
 
 describe('logic', () => {
-  test.each(Object.keys(MAY))('of %s draws from the keyed generator, never from chance', (folder) => {
-    const wrong = sources(folder).filter((file) =>
-      /Math\.random\s*\(|randomUUID|randomBytes/.test(readFileSync(join(ROOT, file), 'utf8')),
-    );
-    expect(wrong).toEqual([]);
-  });
+  test.each(Object.keys(MAY))(
+    'of %s draws from the keyed generator, never from chance',
+    (folder) => {
+      const wrong = sources(folder).filter((file) =>
+        /Math\.random\s*\(|randomUUID|randomBytes/.test(readFileSync(join(ROOT, file), 'utf8')),
+      );
+      expect(wrong).toEqual([]);
+    },
+  );
 });

@@ -31,8 +31,16 @@ export default defineJob({
   about: 'Calibrates the tool use of a small policy in an invented world, in three rounds.',
   settings: calibrateSettings.extend({
     base: z.string().default(join(here, 'base')).describe('folder of the first policy'),
-    questions: z.string().default('').describe('questions file (CSV, JSONL, Parquet); empty = the world’s own'),
-    threads: z.number().int().positive().default(2).describe('threads of engine and trainer, which take turns'),
+    questions: z
+      .string()
+      .default('')
+      .describe('questions file (CSV, JSONL, Parquet); empty = the world’s own'),
+    threads: z
+      .number()
+      .int()
+      .positive()
+      .default(2)
+      .describe('threads of engine and trainer, which take turns'),
   }),
 
   async build(context) {
@@ -49,10 +57,13 @@ export default defineJob({
       engine: own(await EmbeddedEngine.create({ weights: base, threads: settings.threads, clock })),
       trainer: own(await EmbeddedTrainer.create({ policy: base, threads: settings.threads })),
       tools: own(
-        callTools([pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })], {
-          tokenizer,
-          clock,
-        }),
+        callTools(
+          [pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })],
+          {
+            tokenizer,
+            clock,
+          },
+        ),
       ),
       tokenizer,
       prompt: prompt(tokenizer),

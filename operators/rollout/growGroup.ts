@@ -142,7 +142,8 @@ async function callTool(
   if (branch.calls >= options.callLimit) return 'callLimit';
   const turn = branch.calls++;
   const open = text.lastIndexOf(`<${tool}>`);
-  const input = open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
+  const input =
+    open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
   if (input === '') return 'stop';
   const called = await options.tools.call(tool, input, growth.signal);
   growth.toolCalls.push({
@@ -168,7 +169,7 @@ function joining(growth: Growth, active: readonly Branch[], uniform: () => numbe
       beamSize: branching?.beamSize ?? 1,
     },
     active.length,
-    (i) => branching !== undefined && branching.decide(entropyChange(active[i]!), uniform()),
+    (i) => branching?.decide(entropyChange(active[i]!), uniform()) ?? false,
   );
   for (const source of plan.clones) branches.push(clone(active[source]!, branches.length));
   if (plan.refill) branches.push(root(branches.length));

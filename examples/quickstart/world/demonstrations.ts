@@ -40,7 +40,11 @@ function wrong(task: Task, world: World, stream: Draws): string {
   if (/^-?\d+$/.test(task.answer)) {
     const length = task.answer.length;
     return [...task.answer]
-      .map((c, i) => (c === '-' ? c : String(i === 0 && length > 1 ? 1 + stream.integer(i, 9) : stream.integer(i, 10))))
+      .map((c, i) =>
+        c === '-'
+          ? c
+          : String(i === 0 && length > 1 ? 1 + stream.integer(i, 9) : stream.integer(i, 10)),
+      )
       .join('');
   }
   const pool = world.firms.some((firm) => firm.name === task.answer)
@@ -89,19 +93,31 @@ export function demonstrate(
   const quits = task.plan.length > 1 && stream.uniform(2) < habit.giveUp;
   const steps = quits ? task.plan.slice(0, 1) : task.plan;
   for (const [index, step] of steps.entries()) {
-    pieces.push({ text: call(step), by: 'policy' }, { text: resultBlock(result(step)), by: 'tool' });
+    pieces.push(
+      { text: call(step), by: 'policy' },
+      { text: resultBlock(result(step)), by: 'tool' },
+    );
     for (let extra = 1; extra < CALLS_MAX; extra++) {
       if (stream.uniform(10 + index * 10 + extra) >= habit.repeat) break;
-      pieces.push({ text: again(step), by: 'policy' }, { text: resultBlock(result(step)), by: 'tool' });
+      pieces.push(
+        { text: again(step), by: 'policy' },
+        { text: resultBlock(result(step)), by: 'tool' },
+      );
     }
   }
-  pieces.push(quits ? final(invented(), 'I think I know it.') : final(task.answer, `So it is ${task.answer}.`));
+  pieces.push(
+    quits
+      ? final(invented(), 'I think I know it.')
+      : final(task.answer, `So it is ${task.answer}.`),
+  );
   return pieces;
 }
 
 /** What the tools answer to the steps of a plan: the article with the title, or the value. */
 export function answers(world: World): (step: Step) => string {
-  const byTitle = new Map<string, Article>(world.articles.map((article) => [article.title, article]));
+  const byTitle = new Map<string, Article>(
+    world.articles.map((article) => [article.title, article]),
+  );
   return (step) => {
     if (step.tool === 'python') return step.value;
     const article = byTitle.get(step.query);

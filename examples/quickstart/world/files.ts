@@ -44,8 +44,16 @@ export async function writeWorld(folder: string, seed: number): Promise<WorldFil
   await mkdir(folder, { recursive: true });
   const world = makeWorld(seed);
   const train = makeTasks(world, 'train', TRAIN);
-  const heldOut = makeTasks(world, 'heldout', HELD_OUT, new Set(train.map((task) => task.question)));
-  await write(paths.corpus, world.articles.map((article) => `${JSON.stringify(article)}\n`).join(''));
+  const heldOut = makeTasks(
+    world,
+    'heldout',
+    HELD_OUT,
+    new Set(train.map((task) => task.question)),
+  );
+  await write(
+    paths.corpus,
+    world.articles.map((article) => `${JSON.stringify(article)}\n`).join(''),
+  );
   await write(paths.train, `${await writeToString([...rows(train)], { headers: true })}\n`);
   await write(paths.heldOut, `${await writeToString([...rows(heldOut)], { headers: true })}\n`);
   return paths;

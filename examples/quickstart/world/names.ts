@@ -4,7 +4,28 @@
  */
 import { draws } from 'millrace';
 
-const ONSETS = ['b', 'br', 'c', 'd', 'dr', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'r', 's', 'st', 't', 'tr', 'v'];
+const ONSETS = [
+  'b',
+  'br',
+  'c',
+  'd',
+  'dr',
+  'f',
+  'g',
+  'h',
+  'j',
+  'k',
+  'l',
+  'm',
+  'n',
+  'p',
+  'r',
+  's',
+  'st',
+  't',
+  'tr',
+  'v',
+];
 const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ai', 'ea', 'ou'];
 const CODAS = ['l', 'n', 'r', 's', 'm', 'th', 'nd', 'rk', 'lm', 'ss'];
 
@@ -13,7 +34,12 @@ function capital(text: string): string {
 }
 
 /** `count` different names of two syllables that end in one of `endings`. */
-function coin(kind: string, count: number, endings: readonly string[], taken: Set<string>): string[] {
+function coin(
+  kind: string,
+  count: number,
+  endings: readonly string[],
+  taken: Set<string>,
+): string[] {
   const stream = draws('quickstart-names', kind);
   const names: string[] = [];
   for (let i = 0; names.length < count; i++) {

@@ -160,7 +160,9 @@ export function makeTasks(
     tasks.push({ ...draft, id: `${name}-${tasks.length}`, kind });
   }
   if (tasks.length < count) {
-    throw new Error(`world ${world.seed} has fewer than ${count} different questions of every kind`);
+    throw new Error(
+      `world ${world.seed} has fewer than ${count} different questions of every kind`,
+    );
   }
   return tasks;
 }

@@ -87,7 +87,12 @@ export function makeWorld(seed: number): World {
   const firms = shuffled(FIRM_NAMES, stream.under('firms')).map((word, i): Firm => {
     const kind = FIRM_KINDS[which.integer(1000 + i, FIRM_KINDS.length)]!;
     const town = towns[which.integer(2000 + i, towns.length)]!;
-    return { kind: 'firm', name: `${word} ${kind}`, founded: 1800 + year.integer(1000 + i, 180), town };
+    return {
+      kind: 'firm',
+      name: `${word} ${kind}`,
+      founded: 1800 + year.integer(1000 + i, 180),
+      town,
+    };
   });
   const pairs = FIRST_NAMES.flatMap((first) => LAST_NAMES.map((last) => `${first} ${last}`));
   const people = shuffled(pairs, stream.under('people'))
@@ -103,9 +108,15 @@ export function makeWorld(seed: number): World {
     );
   const variant = stream.under('article');
   const articles = [
-    ...people.map((person, i) => [person.name, personArticle(person, variant.integer(i, 2))] as const),
-    ...towns.map((town, i) => [town.name, townArticle(town, variant.integer(1000 + i, 2))] as const),
-    ...firms.map((firm, i) => [firm.name, firmArticle(firm, variant.integer(2000 + i, 2))] as const),
+    ...people.map(
+      (person, i) => [person.name, personArticle(person, variant.integer(i, 2))] as const,
+    ),
+    ...towns.map(
+      (town, i) => [town.name, townArticle(town, variant.integer(1000 + i, 2))] as const,
+    ),
+    ...firms.map(
+      (firm, i) => [firm.name, firmArticle(firm, variant.integer(2000 + i, 2))] as const,
+    ),
   ].map(([title, text], i): Article => ({ id: `article-${i}`, title, text }));
   return { seed, people, towns, firms, articles };
 }

@@ -1,0 +1,72 @@
+/**
+ * A normal form of final answers to mathematical questions after Minerva (Lewkowycz et al., 2022, appendix D.1), with
+ * the additions of Tool-Star (§3.5). It deletes units and words, also inside other words: compare with it, never
+ * show it.
+ */
+import { strip } from './characters.ts';
+
+const REPLACED: readonly (readonly [from: string, to: string])[] = [
+  ['an ', ''],
+  ['.$', '$'],
+  ['\\$', ''],
+  ['\\ ', ''],
+  [' ', ''],
+  ['mbox', 'text'],
+  [',\\text{and}', ','],
+  ['\\text{and}', ','],
+  ['\\text{m}', '\\text{}'],
+  ['\\left', ''],
+  ['\\right', ''],
+  ['∶', ':'],
+  ['，', ','],
+  ['$', ''],
+  ['\\approx', '='],
+  ['\\simeq', '='],
+  ['\\sim', '='],
+  ['^\\prime', "'"],
+  ['^{\\prime}', "'"],
+  ['\\dfrac', '\\frac'],
+  ['\\tfrac', '\\frac'],
+  ['^\\circ', ''],
+  ['%', ''],
+  ['√', '\\sqrt'],
+  ['∞', '\\infty'],
+  ['∪', '\\cup'],
+];
+
+const DELETED: readonly string[] = [
+  ...['square', 'ways', 'integers', 'dollars', 'mph', 'inches', 'hours', 'km', 'units', '\\ldots'],
+  ...['sue', 'points', 'feet', 'minutes', 'digits', 'cents', 'degrees', 'cm', 'gm', 'pounds'],
+  ...['meters', 'meals', 'edges', 'students', 'childrentickets', 'multiples', '\\text{s}'],
+  ...['\\text{.}', '\\text{\ns}', '\\text{}^2', '\\text{}^3', '\\text{\n}', '\\text{}'],
+  ...['\\mathrm{th}', '^\\circ', '^{\\circ}', '\\;', ',\\!', '{,}', '"', '\\dots'],
+];
+
+/** The normal form of one answer. */
+export function finalAnswerForm(text: string): string {
+  let form = withoutMathDelimiters(strip(text));
+  for (const [from, to] of REPLACED) form = form.replaceAll(from, () => to);
+  for (const word of DELETED) form = form.replaceAll(word, '');
+  form = withBraces(unwrapCommands(form)).replaceAll('$', '');
+  const digits = form.replaceAll(',', '');
+  if (/^[\p{Nd}²³¹⁰⁴-⁹₀-₉]+$/u.test(digits)) form = digits;
+  return strip(withoutMathDelimiters(form));
+}
+
+/** Takes one opening and one closing `\(` or `\[` off. */
+function withoutMathDelimiters(text: string): string {
+  return text.replace(/^\\[([]/, '').replace(/\\[)\]]$/, '');
+}
+
+function unwrapCommands(text: string): string {
+  return text
+    .replace(/\\text\{(.*?)\}/g, '$1')
+    .replace(/\\textbf\{(.*?)\}/g, '$1')
+    .replace(/\\overline\{(.*?)\}/g, '$1')
+    .replace(/\\boxed\{(.*)\}/g, '$1');
+}
+
+/** `frac12` becomes `frac{1}{2}` and `sqrt3` becomes `sqrt{3}`. */
+function withBraces(text: string): string {
+  return text.replace(/frac([^{])(.)/gu, 'frac{$1}{$2}').replace(/sqrt([^{])/gu, 'sqrt{$1}');
+}
