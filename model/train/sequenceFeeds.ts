@@ -1,5 +1,5 @@
 /**
- * The feeds of a sequence form: padded tokens, positions, and the rows whose next-token logits are wanted.
+ * The feeds of a decoder graph: padded tokens, and the rows whose next-token logits are wanted.
  *
  * A target at place t of its sequence is predicted by row t - 1; what follows the last target never enters the model.
  */
@@ -17,7 +17,7 @@ export function inputLength({ places }: Targets): number {
   return places.at(-1) ?? 0;
 }
 
-/** `tokens`, `positions`, `rows` and `targets` of a micro-batch; targets come row by row in its order. */
+/** `tokens`, `rows` and `targets` of a micro-batch; targets come row by row in its order. */
 export function sequenceFeeds(sequences: readonly Targets[], { rows, length }: MicroBatch): Feeds {
   const tokens = new Int32Array(rows.length * length);
   const places: number[] = [];
@@ -33,7 +33,6 @@ export function sequenceFeeds(sequences: readonly Targets[], { rows, length }: M
   const vector = (data: Int32Array) => ({ shape: [data.length], data });
   return {
     tokens: { shape: [rows.length, length], data: tokens },
-    positions: { shape: [1, length], data: Int32Array.from({ length }, (_, place) => place) },
     rows: vector(Int32Array.from(places)),
     targets: vector(Int32Array.from(targets)),
   };

@@ -5,7 +5,7 @@
  * `gradient:<parameter>`. Parameters are fed under their own names.
  */
 import { type DecoderConfig, parameterShapes } from '../config.ts';
-import { sequenceForm } from '../decoder.ts';
+import { decoderLogits } from '../decoder.ts';
 import type { Loss } from '../engine.ts';
 import { gradients } from '../graph/gradients.ts';
 import { type Float, Graph, type Value } from '../graph/graph.ts';
@@ -24,7 +24,7 @@ export function trainGraph(
   const parameters = new Map<string, Value>();
   for (const [name, shape] of parameterShapes(config))
     parameters.set(name, graph.input(name, float, shape));
-  const { logits } = sequenceForm(graph, config, (name) => parameters.get(name) as Value);
+  const logits = decoderLogits(graph, config, parameters);
   const targets = graph.input('targets', 'int32', ['M']);
   const { logProbs, entropies } = judgeTokens(logits, targets);
   graph.output('logProbs', logProbs);
