@@ -3,7 +3,7 @@ import { type DecoderConfig, initialise, parameterShapes } from '../../model/con
 import { decoderLogits } from '../../model/decoder.ts';
 import { Graph } from '../../model/graph/graph.ts';
 import { type GraphRunner, graphRunner } from '../../model/runtime/graphRunner.ts';
-import type { Feed, Feeds, } from '../../model/runtime/session.ts';
+import type { Feed, Feeds } from '../../model/runtime/session.ts';
 import { trainGraph } from '../../model/train/trainGraph.ts';
 import { compareGradients } from './graph/finiteDifferences.ts';
 import { readVectors, referencePolicy, worstError } from './vectors.ts';
