@@ -35,16 +35,13 @@ function multiply(a: number, b: number): readonly [high: number, low: number] {
   return [high, low];
 }
 
-/** Philox4x32-10: four 32-bit words for a 64-bit key and a 64-bit counter (the upper counter half is 0). */
+/** Philox4x32-10: four 32-bit words for a 64-bit key and a 128-bit counter (lowest word first, missing words are 0). */
 export function philox(
   key: readonly [number, number],
-  counter: readonly [number, number],
+  counter: readonly [number, number, number?, number?],
 ): readonly [number, number, number, number] {
   let [k0, k1] = key;
-  let c0 = counter[0] >>> 0;
-  let c1 = counter[1] >>> 0;
-  let c2 = 0;
-  let c3 = 0;
+  let [c0, c1, c2 = 0, c3 = 0] = counter;
   for (let round = 0; round < 10; round++) {
     const [high0, low0] = multiply(PHILOX_M0, c0);
     const [high1, low1] = multiply(PHILOX_M1, c2);

@@ -124,7 +124,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
         }
         joined = false;
       }
-      return new TextDecoder().decode(Uint8Array.from(bytes));
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes));
     },
   };
 }
