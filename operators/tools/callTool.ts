@@ -1,130 +1,130 @@
 /**
- * One tool call, as data: bounded, cached, retried if asked, never a throw.
+ * A toolbox: the tools of a job behind one `call` that never throws on their account.
  *
- * - At most `concurrencyMax` calls of a tool run at once; the others wait in order (as many as there are rollouts).
- * - The result of a pure tool is kept, keyed by the exact input; the least recently used goes first.
- * - A tool that throws gives a failed call with its message. Only an aborted signal rejects.
- * - `retries` repeats a call whose output is empty, as the published agents do; off by default, because it runs
- *   code again.
+ * It holds what a call needs besides the tool itself: the bound on calls at once (the tool states it), the
+ * attempts, a bounded cache of pure tools' good results, and the milliseconds. Only an aborted signal
+ * rejects, with the signal's reason; everything else comes back as data.
+ *
+ * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
-import { messageOf } from '../../streams/errors.ts';
+import { LruCache } from './lruCache.ts';
+import { Semaphore } from './semaphore.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
-/** How a call went. `ms` is the time from asking to answer, waiting included. */
+/** Time as an argument: `streams/clock.ts` has the system's. */
+interface Clock {
+  now(): number;
+}
+
+/** One call as it went. */
 export interface Called {
   readonly output: string;
   readonly ok: boolean;
+  /** Times the tool ran; 0 for a cached result or a tool that is not there. */
   readonly attempts: number;
   readonly cached: boolean;
+  /** From the request to the result, waiting for a free place included. */
   readonly ms: number;
 }
 
 export interface ToolboxOptions {
-  readonly clock: { now(): number };
-  /** Results kept per pure tool. */
-  readonly cacheMax?: number;
-  /** Further attempts while the output is empty. */
-  readonly retries?: number;
+  readonly clock: Clock;
+  /** Times a tool may run for one call, when it throws (default 1). */
+  readonly attemptsMax?: number;
+  /**
+   * An empty output counts as a failure, as in the ARPO reference: it is tried again, and the policy is
+   * told when it stays empty. Off by default, because it runs the same program again.
+   */
+  readonly retryEmpty?: boolean;
+  /** Results of pure tools that are kept (default 1000; 0 = none). */
+  readonly cacheEntriesMax?: number;
+  /** The cache's key for an input (default: the input itself). */
+  readonly cacheKey?: (tool: string, input: string) => string;
 }
 
 export interface Toolbox {
-  readonly names: readonly string[];
-  call(tool: string, input: string, signal: AbortSignal): Promise<Called>;
+  readonly tools: readonly Tool[];
+  /** Runs the tool named `tag`. Rejects only when `signal` is aborted. */
+  call(tag: string, input: string, signal: AbortSignal): Promise<Called>;
   close(): Promise<void>;
 }
 
-/** Runs at most `max` at once, the others in order of arrival. */
-function limiter(max: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (run) => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
+type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached'>;
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** A tool with its limit and its kept results. */
-class Bench {
-  readonly #tool: Tool;
-  readonly #options: ToolboxOptions;
-  readonly #limited: ReturnType<typeof limiter>;
-  readonly #kept = new Map<string, ToolResult>();
-
-  constructor(tool: Tool, options: ToolboxOptions) {
-    this.#tool = tool;
-    this.#options = options;
-    this.#limited = limiter(tool.concurrencyMax);
-  }
-
-  async call(input: string, signal: AbortSignal): Promise<Called> {
-    const { clock } = this.#options;
-    const startedMs = clock.now();
-    const kept = this.#recall(input);
-    if (kept !== undefined) {
-      return { ...kept, attempts: 0, cached: true, ms: clock.now() - startedMs };
-    }
-    const { attempts, ...result } = await this.#limited(() => this.#attempt(input, signal));
-    if (this.#tool.pure && result.ok) this.#keep(input, result);
-    return { ...result, attempts, cached: false, ms: clock.now() - startedMs };
-  }
-
-  async #attempt(input: string, signal: AbortSignal): Promise<ToolResult & { attempts: number }> {
-    const attemptsMax = 1 + (this.#options.retries ?? 0);
-    let attempts = 0;
-    let result: ToolResult;
-    do {
-      signal.throwIfAborted();
-      attempts++;
-      result = await this.#once(input, signal);
-    } while (result.output === '' && attempts < attemptsMax);
-    return { output: result.output, ok: result.ok, attempts };
-  }
-
-  async #once(input: string, signal: AbortSignal): Promise<ToolResult> {
+/** Runs a tool up to `attemptsMax` times; a throw and, if asked, an empty output are tried again. */
+async function attempt(
+  tool: Tool,
+  input: string,
+  signal: AbortSignal,
+  options: { readonly attemptsMax: number; readonly retryEmpty: boolean },
+): Promise<Outcome> {
+  let failure = '';
+  for (let attempts = 1; ; attempts++) {
     try {
-      return await this.#tool.run(input, signal);
+      const { output, ok } = await tool.run(input, signal);
+      if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached: false };
+      failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {
       signal.throwIfAborted();
-      return { output: `Error: ${messageOf(error)}`, ok: false };
+      failure = `Tool(${tool.name}) failed: ${messageOf(error)}`;
     }
-  }
-
-  #recall(input: string): ToolResult | undefined {
-    const result = this.#kept.get(input);
-    if (result !== undefined) {
-      this.#kept.delete(input);
-      this.#kept.set(input, result);
+    if (attempts >= options.attemptsMax) {
+      return { output: failure, ok: false, attempts, cached: false };
     }
-    return result;
-  }
-
-  #keep(input: string, result: ToolResult): void {
-    this.#kept.set(input, result);
-    if (this.#kept.size <= (this.#options.cacheMax ?? 10_000)) return;
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 
-/** The tools of a run. Throws when two have one name. */
+/** The tools by their tags. Throws on two tools with one tag. */
+function byTag(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const map = new Map(tools.map((tool) => [tool.name, tool]));
+  if (map.size < tools.length) {
+    const names = tools.map((tool) => tool.name).join(', ');
+    throw new Error(`two tools have the same name (${names}): a tag can call only one; rename one`);
+  }
+  return map;
+}
+
+/**
+ * Puts tools into a box.
+ *
+ * @example
+ * const box = toolbox([pythonTool(), searchTool({ documents })], { clock: systemClock });
+ * const { output } = await box.call('python', 'print(6 * 7)', signal); // '42'
+ */
 export function toolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbox {
-  const benches = new Map(tools.map((tool) => [tool.name, new Bench(tool, options)]));
-  if (benches.size < tools.length) throw new Error('two tools have one name');
+  const { clock, attemptsMax = 1, retryEmpty = false, cacheEntriesMax = 1000 } = options;
+  const { cacheKey = (_tool: string, input: string) => input } = options;
+  if (!(attemptsMax >= 1)) throw new RangeError(`attemptsMax is ${attemptsMax}; give 1 or more`);
+  const named = byTag(tools);
+  const places = new Map(tools.map((tool) => [tool.name, new Semaphore(tool.concurrencyMax)]));
+  const cache = new LruCache<ToolResult>(cacheEntriesMax);
+
+  async function outcome(tag: string, input: string, signal: AbortSignal): Promise<Outcome> {
+    const tool = named.get(tag);
+    if (!tool) {
+      const output = `There is no tool named ${tag}; use one of: ${[...named.keys()].join(', ')}.`;
+      return { output, ok: false, attempts: 0, cached: false };
+    }
+    const key = `${tag}\0${cacheKey(tag, input)}`;
+    const known = tool.pure ? cache.get(key) : undefined;
+    if (known) return { ...known, attempts: 0, cached: true };
+    const made = await places
+      .get(tag)!
+      .run(() => attempt(tool, input, signal, { attemptsMax, retryEmpty }), signal);
+    if (tool.pure && made.ok) cache.set(key, { output: made.output, ok: true });
+    return made;
+  }
+
   return {
-    names: [...benches.keys()],
-    async call(tool, input, signal) {
-      const bench = benches.get(tool);
-      if (bench !== undefined) return bench.call(input, signal);
-      const known = [...benches.keys()].join(', ');
-      const output = `Error: there is no tool ${tool}; there are ${known}`;
-      return { output, ok: false, attempts: 0, cached: false, ms: 0 };
+    tools,
+    async call(tag, input, signal) {
+      const from = clock.now();
+      const made = await outcome(tag, input, signal);
+      return { ...made, ms: clock.now() - from };
     },
     async close() {
       await Promise.all(tools.map((tool) => tool.close()));

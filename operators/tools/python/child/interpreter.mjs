@@ -1,0 +1,172 @@
+// One Python interpreter that begins every call from the same state, byte for byte.
+//
+// Python's whole state lies in WebAssembly's linear memory. After start-up that memory is copied; after
+// every call the copy is put back (about 2 ms for 30 MiB), with the stack pointer and the in-memory files.
+// So no call sees another one: not its globals, not a module or a builtin that it patched, not the state
+// of `random`; and a call may be unwound at any point, because nothing it leaves behind survives.
+//
+// The entry points of C are used directly (`PyRun_SimpleString`): no JavaScript object is ever handed to
+// Python and none comes back. Output comes through the two output devices, as bytes.
+
+import { keepFiles } from './files.mjs';
+import { createGate, Expired, Forbidden } from './gate.mjs';
+import { harness } from './harness.mjs';
+import { closeHost, closeNetwork, lendFileConstants } from './host.mjs';
+
+const ENVIRONMENT = { HOME: '/home/pyodide', PYTHONHASHSEED: '0', PYTHONDONTWRITEBYTECODE: '1' };
+const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
+/** UTF-8 takes at most four bytes a code point. */
+const BYTES_PER_CODE_POINT = 4;
+/** Code points kept beyond the limit: leading blanks, and one that shows that there was more. */
+const MARGIN = 256;
+/** Programs that are run once before the state is kept, so that their paths are compiled. */
+const WARM_UP = [
+  'print(47 * 86)',
+  'import math\nmath.sqrt(2)',
+  '1 / 0',
+  'x = [i for i in range(9)]\nx',
+];
+
+/** What a program printed, cut. */
+function createCapture() {
+  let room = 0;
+  let length = 0;
+  let chunks = [];
+  return {
+    write(bytes) {
+      length += bytes.length;
+      if (room > 0) chunks.push(Buffer.from(bytes.subarray(0, room)));
+      room -= Math.min(room, bytes.length);
+      return bytes.length;
+    },
+    begin(bytesMax) {
+      room = bytesMax;
+      length = 0;
+      chunks = [];
+    },
+    text: () => Buffer.concat(chunks).toString('utf8'),
+    length: () => length,
+  };
+}
+
+/** An error is one write that begins with a zero byte (harness.mjs); the rest is not kept. */
+function createErrorCapture(capture) {
+  return {
+    write(bytes) {
+      if (bytes[0] === 0) {
+        capture.begin(bytes.length);
+        capture.write(bytes.subarray(1));
+      }
+      return bytes.length;
+    },
+  };
+}
+
+/** Hooks the one moment at which the imports exist and the module does not. */
+async function loadGated(settings, gate) {
+  const { instantiate } = WebAssembly;
+  let memory;
+  WebAssembly.instantiate = async (binary, imports) => {
+    if (imports?.env?.fd_write) gate.install(imports.env, () => memory.buffer);
+    const result = await instantiate.call(WebAssembly, binary, imports);
+    memory ??= result.instance?.exports.memory;
+    return result;
+  };
+  const { loadPyodide } = await import(`file://${settings.pyodideFolder}/pyodide.mjs`);
+  const pyodide = await loadPyodide({
+    indexURL: settings.pyodideFolder,
+    jsglobals: Object.freeze(Object.create(null)),
+    env: { ...ENVIRONMENT },
+    _sysExecutable: 'python',
+  });
+  WebAssembly.instantiate = instantiate;
+  return { pyodide, memory };
+}
+
+/** Memory grows up to a bound; past it Python gets a MemoryError. */
+function boundMemory(memory, bytesMax) {
+  const { grow } = memory;
+  memory.grow = (pages) => {
+    if (memory.buffer.byteLength + pages * 65536 > bytesMax) throw new RangeError('memory limit');
+    return grow.call(memory, pages);
+  };
+}
+
+/** How a call that did not come back by itself ended. */
+function verdictOf(error, violation) {
+  if (violation !== '') return { kind: 'forbidden', text: violation };
+  if (error instanceof Expired) return { kind: 'expired', text: '' };
+  if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
+  return {
+    kind: 'stopped',
+    text: error instanceof RangeError ? 'stack overflow' : String(error?.name),
+  };
+}
+
+/**
+ * Loads Python and closes every door behind it.
+ * @param {{ pyodideFolder: string, timeoutMs: number, memoryMaxBytes: number, growthKeptBytes: number,
+ *   outputMax: number, printNone: boolean }} settings outputMax in code points
+ */
+export async function startInterpreter(settings) {
+  closeNetwork();
+  lendFileConstants();
+  const gate = createGate();
+  const { pyodide, memory } = await loadGated(settings, gate);
+  const { _module: module, FS } = pyodide;
+  const output = createCapture();
+  const failure = createCapture();
+  pyodide.setStdin({ stdin: () => null });
+  pyodide.setStdout(output);
+  pyodide.setStderr(createErrorCapture(failure));
+  for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name);
+  pyodide.runPython(harness(settings), { globals: pyodide.toPy({ __name__: 'millrace' }) });
+  module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
+  boundMemory(memory, settings.memoryMaxBytes);
+  closeHost();
+  gate.shut();
+
+  const files = keepFiles(FS, FILES_QUOTA);
+  const stack = module.stackSave();
+  let kept = new Uint8Array(memory.buffer).slice();
+
+  function restore() {
+    module.stackRestore(stack);
+    const now = new Uint8Array(memory.buffer);
+    now.set(kept);
+    now.fill(0, kept.length);
+    files.restore();
+  }
+
+  /** Runs a program; the state is not put back yet, so that the answer can go out first. */
+  function run(program) {
+    output.begin((settings.outputMax + MARGIN) * BYTES_PER_CODE_POINT);
+    failure.begin(0);
+    gate.begin(performance.now() + settings.timeoutMs);
+    try {
+      const source = module.stringToNewUTF8(`_millrace(${JSON.stringify(program)})`);
+      const code = module._PyRun_SimpleString(source);
+      gate.end();
+      if (gate.violation() !== '') return verdictOf(undefined, gate.violation());
+      if (failure.length() > 0) return { kind: 'raised', text: failure.text() };
+      if (code !== 0) return { kind: 'raised', text: 'MemoryError' };
+      return { kind: 'done', text: output.text() };
+    } catch (error) {
+      gate.end();
+      return verdictOf(error, gate.violation());
+    }
+  }
+
+  for (const program of WARM_UP) {
+    run(program);
+    restore();
+  }
+  kept = new Uint8Array(memory.buffer).slice();
+
+  return {
+    run,
+    restore,
+    /** Memory beyond the kept state, in bytes: a restore has to clear it every time. */
+    grownBytes: () => memory.buffer.byteLength - kept.length,
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * How the sandbox process is started: Node's own limits always, the kernel's where it grants them.
+ *
+ * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the
+ * `ws` folder that pyodide imports and the sandbox's own scripts (no writes, processes, workers, addons);
+ * no code from strings. Where the kernel allows it, a network namespace with no interface in it, no
+ * capabilities, no new privileges, and death together with the parent.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SCRIPTS = fileURLToPath(new URL('./child/', import.meta.url));
+
+const PRIVILEGES = ['--bounding-set', '-all', '--inh-caps', '-all', '--no-new-privs'];
+/** Strongest first; the first that can start `true` is taken. */
+const WRAPPERS: readonly (readonly string[])[] = [
+  ['unshare', '-rn', 'setpriv', ...PRIVILEGES, '--pdeathsig', 'KILL'],
+  ['unshare', '-rn'],
+  ['setpriv', '--no-new-privs', '--pdeathsig', 'KILL'],
+];
+const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+
+function absolute(command: string): string | undefined {
+  return FOLDERS.map((folder) => join(folder, command)).find((path) => existsSync(path));
+}
+
+function resolved(wrapper: readonly string[]): readonly string[] | undefined {
+  const words = wrapper.map((word) =>
+    word === 'unshare' || word === 'setpriv' ? absolute(word) : word,
+  );
+  return words.every((word) => word !== undefined) ? words : undefined;
+}
+
+function starts(wrapper: readonly string[]): boolean {
+  const program = absolute('true');
+  if (program === undefined) return false;
+  const probe = spawnSync(wrapper[0]!, [...wrapper.slice(1), program], {
+    env: {},
+    stdio: 'ignore',
+    timeout: 5000,
+  });
+  return probe.status === 0;
+}
+
+let wrapperFound: readonly string[] | undefined;
+
+/** The wrapper that this kernel grants, probed once per process; empty when it grants none. */
+export function kernelWrapper(): readonly string[] {
+  wrapperFound ??= WRAPPERS.map(resolved).find((wrapper) => wrapper && starts(wrapper)) ?? [];
+  return wrapperFound;
+}
+
+/** The folder of the installed pyodide package. */
+export function pyodideFolder(): string {
+  return dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+}
+
+/** What the process may read: nothing else on the disk exists for it. */
+function readable(pyodide: string): readonly string[] {
+  const ws = dirname(createRequire(join(pyodide, 'package.json')).resolve('ws/package.json'));
+  const folders = [SCRIPTS, pyodide, ws].flatMap((folder) => [folder, realpathSync(folder)]);
+  return [...new Set(folders.map((folder) => join(folder, '*')))];
+}
+
+/** Node 20 knows the permission model under its first name only. */
+function permissionFlag(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const named = major > 23 || (major === 23 && minor >= 5) || (major === 22 && minor >= 13);
+  return named ? '--permission' : '--experimental-permission';
+}
+
+/** The arguments of Node that make the sandbox. Exported for the test that every one of them holds. */
+export function nodeArguments(script: string): readonly string[] {
+  return [
+    permissionFlag(),
+    ...readable(pyodideFolder()).map((path) => `--allow-fs-read=${path}`),
+    '--disallow-code-generation-from-strings',
+    '--no-addons',
+    '--no-warnings',
+    '--max-old-space-size=256',
+    '--stack-size=3900',
+    script,
+  ];
+}
+
+/** Starts the sandbox process (or another script in the same sandbox, for the tests). */
+export function launch(script: string = join(SCRIPTS, 'main.mjs')): ChildProcess {
+  const command = [...kernelWrapper(), process.execPath, ...nodeArguments(script)];
+  return spawn(command[0]!, command.slice(1), {
+    env: {},
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization: 'json',
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when
+ * one is used up; from the first loss on a spare is kept warm, so that a loss costs nobody a start.
+ *
+ * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them.
+ */
+import { Sandbox, type SandboxSettings, type Verdict } from './sandbox.ts';
+
+const WAITING_MAX = 10_000;
+/** Starts that may fail in a row before the pool says so instead of trying again. */
+const FAILURES_MAX = 3;
+
+interface Waiter {
+  readonly give: (sandbox: Sandbox) => void;
+  readonly refuse: (reason: Error) => void;
+}
+
+export class Pool {
+  readonly #settings: SandboxSettings;
+  readonly #processes: number;
+  readonly #idle: Sandbox[] = [];
+  readonly #all = new Set<Sandbox>();
+  readonly #starts = new Set<Promise<void>>();
+  readonly #waiting: Waiter[] = [];
+  #running = 0;
+  #spares = 0;
+  #failures = 0;
+  #closed = false;
+
+  constructor(settings: SandboxSettings, processes: number) {
+    this.#settings = settings;
+    this.#processes = processes;
+  }
+
+  /** Runs a program in a process of its own for that time. Rejects when no process can be started. */
+  async run(program: string): Promise<Verdict> {
+    const sandbox = await this.#take();
+    try {
+      return await sandbox.run(program);
+    } finally {
+      this.#giveBack(sandbox);
+    }
+  }
+
+  /** Kills every process and waits until they are gone. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#refuseAll(new Error('the Python tool is closed'));
+    await Promise.all([...this.#all].map((sandbox) => sandbox.close()));
+    await Promise.all(this.#starts);
+  }
+
+  #take(): Promise<Sandbox> {
+    if (this.#closed) return Promise.reject(new Error('the Python tool is closed'));
+    if (this.#waiting.length >= WAITING_MAX) {
+      const advice = 'bound the rollouts in flight or raise `processes`';
+      return Promise.reject(new Error(`${WAITING_MAX} programs wait for Python: ${advice}`));
+    }
+    return new Promise((give, refuse) => {
+      this.#waiting.push({ give, refuse });
+      this.#serve();
+    });
+  }
+
+  #giveBack(sandbox: Sandbox): void {
+    this.#running--;
+    if (sandbox.usable) this.#idle.push(sandbox);
+    else {
+      this.#all.delete(sandbox);
+      this.#spares = 1;
+    }
+    this.#serve();
+  }
+
+  /** Hands idle processes to those who wait, and starts what is missing. */
+  #serve(): void {
+    if (this.#closed) return;
+    while (this.#waiting.length > 0 && this.#running < this.#processes && this.#idle.length > 0) {
+      const sandbox = this.#idle.shift()!;
+      if (!sandbox.usable) {
+        this.#all.delete(sandbox);
+        continue;
+      }
+      this.#running++;
+      this.#waiting.shift()!.give(sandbox);
+    }
+    const wanted = Math.min(this.#processes, this.#running + this.#waiting.length);
+    const target = wanted + this.#spares;
+    while (this.#all.size + this.#starts.size < target) this.#start();
+  }
+
+  #start(): void {
+    const start = Sandbox.start(this.#settings)
+      .then((sandbox) => this.#arrived(sandbox))
+      .catch((error: Error) => this.#failed(error))
+      .finally(() => {
+        this.#starts.delete(start);
+        this.#serve();
+      });
+    this.#starts.add(start);
+  }
+
+  async #arrived(sandbox: Sandbox): Promise<void> {
+    this.#failures = 0;
+    if (this.#closed) return sandbox.close();
+    this.#all.add(sandbox);
+    this.#idle.push(sandbox);
+  }
+
+  #failed(error: Error): void {
+    if (++this.#failures < FAILURES_MAX) return;
+    this.#failures = 0;
+    this.#spares = 0;
+    this.#refuseAll(error);
+  }
+
+  #refuseAll(reason: Error): void {
+    for (const waiter of this.#waiting.splice(0)) waiter.refuse(reason);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * `python`: runs a program that a model wrote, in CPython on WebAssembly inside a locked process.
+ *
+ * The result is what the program printed and the value of its last expression, or the last line of its
+ * error. Every call begins from the same state, so the same program gives the same output: hash seed,
+ * `random`, `os.urandom` and the files are the same each time. Only the clock goes on.
+ *
+ * What holds it is told in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly) and
+ * `child/host.mjs` (the host's doors). Only the standard library is there: no numpy, no sympy.
+ */
+
+import { cutCodePoints } from '../cut.ts';
+import type { Tool, ToolResult } from '../tool.ts';
+import { Pool } from './pool.ts';
+import type { Verdict } from './sandbox.ts';
+
+export interface PythonOptions {
+  /** Time of one program (default 2000); reading and compiling it count. */
+  readonly timeoutMs?: number;
+  /** Most memory of the interpreter in MiB, from 64 (default 256). Past it Python raises MemoryError. */
+  readonly memoryMaxMiB?: number;
+  /** Most code points of a result; a longer one is cut and ends in `...` (default 1000). */
+  readonly outputMax?: number;
+  /** Programs that may run at once, each in a process of about 250 MiB (default 1). */
+  readonly processes?: number;
+  /** Print the last expression's value when it is None as well, as the ET-Agent reference does. */
+  readonly printNone?: boolean;
+}
+
+/** Most code points of a program. */
+const PROGRAM_MAX = 100_000;
+
+function bounded(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new RangeError(`python: ${name} is ${value}; give a whole number from ${min} to ${max}`);
+}
+
+function failed(output: string): ToolResult {
+  return { output, ok: false };
+}
+
+/** What the policy reads of a verdict. */
+function resultOf(verdict: Verdict, limits: Required<PythonOptions>): ToolResult {
+  const text = cutCodePoints(verdict.text.trim(), limits.outputMax);
+  switch (verdict.kind) {
+    case 'done':
+      return { output: text, ok: true };
+    case 'raised':
+      return failed(text);
+    case 'expired':
+      return failed(`TimeoutError: the program ran longer than ${limits.timeoutMs} ms`);
+    case 'overgrown':
+      return failed(`MemoryError: the program used more than ${limits.memoryMaxMiB} MiB`);
+    case 'forbidden':
+      return failed(`PermissionError: the sandbox does not allow this (${text})`);
+    case 'stopped':
+      return failed(`SystemError: the interpreter stopped (${text})`);
+    default:
+      return verdict.kind satisfies never;
+  }
+}
+
+/**
+ * The Python tool. Processes start with the first call (about 3 s each) and stay until `close()`.
+ *
+ * A signal gives the caller up at once; the program ends by its own time limit.
+ */
+export function pythonTool(options: PythonOptions = {}): Tool {
+  const limits = {
+    timeoutMs: bounded('timeoutMs', options.timeoutMs ?? 2000, 1, 3_600_000),
+    memoryMaxMiB: bounded('memoryMaxMiB', options.memoryMaxMiB ?? 256, 64, 4096),
+    outputMax: bounded('outputMax', options.outputMax ?? 1000, 1, 1_000_000),
+    processes: bounded('processes', options.processes ?? 1, 1, 64),
+    printNone: options.printNone ?? false,
+  };
+  const pool = new Pool(limits, limits.processes);
+  return {
+    name: 'python',
+    about: 'Runs a Python program and gives what it prints and the value of its last expression.',
+    concurrencyMax: limits.processes,
+    pure: true,
+    async run(program, signal) {
+      signal.throwIfAborted();
+      if (program.length > PROGRAM_MAX) {
+        return failed(`ValueError: the program is longer than ${PROGRAM_MAX} characters`);
+      }
+      const verdict = await raceAbort(pool.run(program), signal);
+      return resultOf(verdict, limits);
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** The promise's outcome, or the signal's reason if that comes first. */
+async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abandon = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abandon = () => reject(signal.reason);
+    signal.addEventListener('abort', abandon, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abandon);
+    work.catch(() => undefined);
+  }
+}
