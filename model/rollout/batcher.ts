@@ -11,7 +11,7 @@ import type { Forward, ForwardInput } from './forward.ts';
 import { KvCache } from './kvCache.ts';
 import { commonPrefix, Prefixes, type Source } from './prefixes.ts';
 import { Row, type RowResult } from './row.ts';
-import { Sampler } from './sampler.ts';
+import { sample } from './sampler.ts';
 
 export interface BatcherOptions {
   /** Rows that are active at once. */
@@ -55,7 +55,6 @@ export class Batcher {
   #forward: Forward;
   #cache: KvCache;
   #prefixes: Prefixes;
-  #sampler: Sampler;
   readonly #rows: Row[] = [];
   #waiting: Row[] = [];
   readonly #cancelled = new Set<number>();
@@ -67,7 +66,6 @@ export class Batcher {
     this.#forward = forward;
     this.#cache = new KvCache(forward.shape, options.rowsMax, capacityMax);
     this.#prefixes = new Prefixes(forward.shape, options.prefixSlots, capacityMax);
-    this.#sampler = new Sampler(forward.vocabSize);
   }
 
   /** Rows that are being generated. */
@@ -92,7 +90,6 @@ export class Batcher {
     this.#forward = forward;
     this.#cache = new KvCache(forward.shape, this.#options.rowsMax, capacityMax);
     this.#prefixes = new Prefixes(forward.shape, this.#options.prefixSlots, capacityMax);
-    this.#sampler = new Sampler(forward.vocabSize);
   }
 
   /** Put a request in line. Throws when a token is not in the vocabulary: it would fail its whole batch. */
@@ -134,7 +131,7 @@ export class Batcher {
       this.#cache.write(index, row.cached++, 1, output, index, 1);
       const outcome = this.#draw(
         row,
-        output.logits.subarray(index * vocabSize, (index + 1) * vocabSize),
+        output.shares.subarray(index * vocabSize, (index + 1) * vocabSize),
       );
       if (outcome) outcomes.push(outcome);
     });
@@ -158,13 +155,11 @@ export class Batcher {
     this.#cancelled.clear();
   }
 
-  #draw(row: Row, logits: Float32Array): Outcome | undefined {
+  #draw(row: Row, shares: Float32Array): Outcome | undefined {
     try {
       const { temperature, wantsTop } = row;
       const uniform = temperature > 0 ? row.uniform : 0;
-      const result = row.append(
-        this.#sampler.sample(logits, { temperature, uniform, top: wantsTop }),
-      );
+      const result = row.append(sample(shares, { temperature, uniform, top: wantsTop }));
       this.#counts.generatedTokens++;
       return result && { id: row.id, result };
     } catch (error) {

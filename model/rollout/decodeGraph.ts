@@ -1,8 +1,8 @@
 /**
  * The policy's network lowered for generation: the same parameters as the training graph, fewer and fatter nodes.
  *
- * Two graphs read the cache: `decode` takes one token a row and gives logits; `prefill` takes several given
- * tokens a row and gives no logits. Both compute a position's attention in the same order, whoever runs it:
+ * Two graphs read the cache: `decode` takes one token a row and says how probable each next one is; `prefill` takes several given
+ * tokens a row and says nothing. Both compute a position's attention in the same order, whoever runs it:
  * the position itself first, then every earlier one at its place in the cache. (Prefill therefore puts its new
  * keys and values into their places before it attends.) With places beyond the context worth exactly 0, and the
  * weights fixed in the session, a position's result does not depend on how the context was cut up.
@@ -18,7 +18,7 @@ export type Pass = 'decode' | 'prefill';
  * The bytes of a graph. Inputs: `tokens` and `positions` int32 [B, T]; `slots` int32 [S] (0, 1, ...); per layer
  * `keys.i` and `values.i` [B, KV, S, headDim]; in prefill `places` int32 [B, KV, T, 3], where in the cache a
  * new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and `newValues.i`
- * [B, KV, T, headDim]; in decode `logits` [B, V].
+ * [B, KV, T, headDim]; in decode `shares` [B, V], the softmax of the logits.
  */
 export function decodeGraph(config: DecoderConfig, weights: PackedWeights, pass: Pass): Uint8Array {
   const graph = new Graph('float32');
@@ -35,7 +35,9 @@ export function decodeGraph(config: DecoderConfig, weights: PackedWeights, pass:
   }
   if (pass === 'decode') {
     const { normed } = norm(net, x, skip, 'norm');
-    graph.output('logits', linear(net, normed, 'head', config.vocabSize));
+    const logits = linear(net, normed, 'head', config.vocabSize);
+    const options = { attributes: { axis: -1 } };
+    graph.output('shares', graph.node('Softmax', [logits], logits.shape, options));
   }
   return graph.model();
 }

@@ -36,16 +36,16 @@ export interface NewRows {
 }
 
 export interface DecodeOutput extends NewRows {
-  /** [rows, vocabSize]. */
-  readonly logits: Float32Array;
+  /** Softmax of the logits at temperature 1, [rows, vocabSize]. */
+  readonly shares: Float32Array;
 }
 
 export interface Forward {
   readonly shape: CacheShape;
   readonly vocabSize: number;
-  /** Cache rows for several given tokens of each row; no logits. */
+  /** Cache rows for several given tokens of each row; no probabilities. */
   prefill(input: ForwardInput): Promise<NewRows>;
-  /** One token of each row: its cache rows and the logits of the token after it. */
+  /** One token of each row: its cache rows and the probabilities of the token after it. */
   decode(input: ForwardInput): Promise<DecodeOutput>;
   release(): Promise<void>;
 }

@@ -53,7 +53,7 @@ class OnnxForward implements Forward {
 
   async decode(input: ForwardInput): Promise<DecodeOutput> {
     const outputs = await this.#decode.run(this.#feeds(input));
-    return { logits: outputs.logits!.data as Float32Array, ...this.#newRows(outputs) };
+    return { shares: outputs.shares!.data as Float32Array, ...this.#newRows(outputs) };
   }
 
   #feeds({

@@ -1,8 +1,8 @@
 /**
- * Choose a token from logits, and say how probable it was.
+ * Choose a token from the probabilities that the model gives at temperature 1, and say how probable it was.
  *
  * The log-prob is at temperature 1, whatever the temperature of the draw: it is what the trainer will compute.
- * Sums run over the vocabulary in order in float64, so equal logits and an equal draw give equal bits.
+ * Sums run over the vocabulary in order in float64, so equal probabilities and an equal draw give equal bits.
  */
 
 export interface Sampled {
@@ -14,6 +14,8 @@ export interface Sampled {
 }
 
 export const TOP_LOG_PROBS = 10;
+/** The least positive float32 with full precision: what is below it counts as this, so that logs are finite. */
+const SHARE_MIN = 2 ** -126;
 
 export interface SampleOptions {
   /** 0 = the most probable token (the lowest id of equals). */
@@ -24,75 +26,63 @@ export interface SampleOptions {
   readonly top: boolean;
 }
 
-/** A sampler for one vocabulary size; it holds the scratch memory. */
-export class Sampler {
-  readonly #weights: Float64Array;
-
-  constructor(vocabSize: number) {
-    this.#weights = new Float64Array(vocabSize);
-  }
-
-  /** `logits` [vocabSize]. Throws when they are not finite. */
-  sample(logits: Float32Array, options: SampleOptions): Sampled {
-    const best = argmax(logits);
-    const max = logits[best]!;
-    let total = this.#weigh(logits, max, 1);
-    if (!Number.isFinite(total)) {
-      throw new Error('the logits are not finite: the weights are broken, load an earlier version');
-    }
-    const logTotal = max + Math.log(total);
-    if (options.temperature !== 1 && options.temperature > 0) {
-      total = this.#weigh(logits, max, options.temperature);
-    }
-    const token = options.temperature > 0 ? this.#invert(options.uniform * total) : best;
-    const logProb = logits[token]! - logTotal;
-    return { token, logProb, top: options.top ? topLogProbs(logits, token, logTotal) : [] };
-  }
-
-  /** Fill the scratch with exp((logit - max) / temperature); its sum. */
-  #weigh(logits: Float32Array, max: number, temperature: number): number {
-    const weights = this.#weights;
-    let total = 0;
-    for (let i = 0; i < weights.length; i++) {
-      const weight = Math.exp((logits[i]! - max) / temperature);
-      weights[i] = weight;
-      total += weight;
-    }
-    return total;
-  }
-
-  /** First token at which the running sum passes `target`; the last possible one if rounding leaves none. */
-  #invert(target: number): number {
-    let sum = 0;
-    let last = 0;
-    for (let i = 0; i < this.#weights.length; i++) {
-      const weight = this.#weights[i]!;
-      if (weight === 0) continue;
-      sum += weight;
-      last = i;
-      if (sum > target) return i;
-    }
-    return last;
-  }
+/** `shares` [vocabSize] sum to 1. Throws when they are not numbers. */
+export function sample(
+  shares: Float32Array,
+  { temperature, uniform, top }: SampleOptions,
+): Sampled {
+  const token = choose(shares, temperature, uniform);
+  return { token, logProb: logShare(shares, token), top: top ? topLogProbs(shares, token) : [] };
 }
 
-function argmax(logits: Float32Array): number {
+function choose(shares: Float32Array, temperature: number, uniform: number): number {
+  if (temperature === 0) return mostProbable(shares);
+  if (temperature === 1) return firstBeyond(shares, uniform) ?? mostProbable(shares);
+  const weights = tempered(shares, temperature);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return firstBeyond(weights, uniform * total) ?? mostProbable(shares);
+}
+
+/** First token at which the running sum passes `target`; none if rounding left the sum a little below it. */
+function firstBeyond(weights: Float32Array | Float64Array, target: number): number | undefined {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) {
+    sum += weights[i]!;
+    if (sum > target) return i;
+  }
+  return undefined;
+}
+
+/** share^(1 / temperature), scaled so that the highest is 1. */
+function tempered(shares: Float32Array, temperature: number): Float64Array {
+  const best = shares[mostProbable(shares)]!;
+  return Float64Array.from(shares, (share) => (share / best) ** (1 / temperature));
+}
+
+function mostProbable(shares: Float32Array): number {
   let best = 0;
-  for (let i = 1; i < logits.length; i++) if (logits[i]! > logits[best]!) best = i;
+  for (let i = 1; i < shares.length; i++) if (shares[i]! > shares[best]!) best = i;
+  if (!(shares[best]! > 0)) {
+    throw new Error('the logits are not finite: the weights are broken, load an earlier version');
+  }
   return best;
 }
 
 /** Insertion into a list of ten; a token equal to one already in comes after it. */
-function topLogProbs(logits: Float32Array, token: number, logTotal: number): number[] {
+function topLogProbs(shares: Float32Array, token: number): number[] {
   const tokens: number[] = [];
-  for (let i = 0; i < logits.length; i++) {
-    const logit = logits[i]!;
-    if (tokens.length === TOP_LOG_PROBS && logit <= logits[tokens[TOP_LOG_PROBS - 1]!]!) continue;
+  for (let i = 0; i < shares.length; i++) {
+    const share = shares[i]!;
+    if (tokens.length === TOP_LOG_PROBS && share <= shares[tokens[TOP_LOG_PROBS - 1]!]!) continue;
     let at = tokens.length;
-    while (at > 0 && logits[tokens[at - 1]!]! < logit) at--;
+    while (at > 0 && shares[tokens[at - 1]!]! < share) at--;
     tokens.splice(at, 0, i);
     if (tokens.length > TOP_LOG_PROBS) tokens.pop();
   }
   if (!tokens.includes(token)) tokens.push(token);
-  return tokens.map((each) => logits[each]! - logTotal);
+  return tokens.map((each) => logShare(shares, each));
+}
+
+function logShare(shares: Float32Array, token: number): number {
+  return Math.log(Math.max(SHARE_MIN, shares[token]!));
 }

@@ -55,7 +55,7 @@ function conversations(seed: number) {
 }
 
 describe('Batcher', () => {
-  it.each([1, 2, 3, 4, 5, 6])(
+  it.each([1, 2, 3, 4])(
     'gives a request what it would get alone, over a random schedule of turns and cancellations (%p)',
     async (seed) => {
       const { first, next, random } = conversations(seed);
@@ -158,12 +158,12 @@ describe('Batcher', () => {
     expect(topLogProbs.map((top) => top.length >= 10)).toEqual([true, true, true]);
   });
 
-  it('fails only the request whose logits are not finite', async () => {
+  it('fails only the request whose probabilities are not numbers', async () => {
     const forward = new FakeForward();
     const decode = forward.decode.bind(forward);
     forward.decode = async (input) => {
       const output = await decode(input);
-      output.logits[VOCAB] = Number.NaN;
+      output.shares.fill(Number.NaN, VOCAB);
       return output;
     };
     const run = batcher(forward, 2);

@@ -1,5 +1,5 @@
 /**
- * A model that is arithmetic on its cache: the logits after a context are a hash of the keys and values it was
+ * A model that is arithmetic on its cache: the probabilities after a context are a hash of the keys and values it was
  * given, so one wrong, stale or misplaced row shows as another token. `expected` computes the same without a cache.
  */
 import { draws } from '../../../model/draws.ts';
@@ -10,7 +10,7 @@ import type {
   ForwardInput,
   NewRows,
 } from '../../../model/rollout/forward.ts';
-import { Sampler } from '../../../model/rollout/sampler.ts';
+import { sample } from '../../../model/rollout/sampler.ts';
 
 export const VOCAB = 16;
 const SHAPE = { layers: 2, kvHeads: 2, headDim: 4 };
@@ -20,8 +20,13 @@ function entry(token: number, position: number, layer: number, head: number, dim
   return Math.fround(Math.sin(1 + token * 3.7 + position * 0.31 + layer * 1.3 + head * 2.1 + dim));
 }
 
-function logitsOf(sum: number, salt: number): Float32Array {
-  return Float32Array.from({ length: VOCAB }, (_, i) => 3 * Math.sin(sum * 17 + i * 5.3 + salt));
+/** Softmax of logits that a number stands for. */
+function sharesOf(sum: number, salt: number): Float32Array {
+  const weights = Array.from({ length: VOCAB }, (_, i) => {
+    return Math.exp(3 * Math.sin(sum * 17 + i * 5.3 + salt));
+  });
+  const total = weights.reduce((before, weight) => before + weight, 0);
+  return Float32Array.from(weights, (weight) => weight / total);
 }
 
 export class FakeForward implements Forward {
@@ -45,11 +50,11 @@ export class FakeForward implements Forward {
   async decode(input: ForwardInput): Promise<DecodeOutput> {
     await this.#called('decode', input);
     const fresh = newRows(input);
-    const logits = new Float32Array(input.rows * VOCAB);
+    const shares = new Float32Array(input.rows * VOCAB);
     for (let row = 0; row < input.rows; row++) {
-      logits.set(logitsOf(this.#sum(input, fresh, row), this.salt), row * VOCAB);
+      shares.set(sharesOf(this.#sum(input, fresh, row), this.salt), row * VOCAB);
     }
-    return { logits, ...fresh };
+    return { shares, ...fresh };
   }
 
   async release(): Promise<void> {
@@ -109,13 +114,12 @@ function newRows({ rows, width, tokens, positions }: ForwardInput): NewRows {
 export function expected(request: GenerateRequest, contextMax: number, salt = 0) {
   const context = [...request.tokens];
   const logProbs: number[] = [];
-  const sampler = new Sampler(VOCAB);
   const uniforms = draws(...request.draws);
   const end = Math.min(contextMax, context.length + request.maxTokens);
   while (context.length < end) {
     const { temperature } = request;
     const uniform = uniforms.uniform(context.length);
-    const sampled = sampler.sample(logitsOf(wholeSum(context), salt), {
+    const sampled = sample(sharesOf(wholeSum(context), salt), {
       temperature,
       uniform,
       top: false,
