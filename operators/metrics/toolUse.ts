@@ -51,7 +51,7 @@ export function toolNecessity(
         return isLeftOut ? sum : sum + evidence(sample, other[question]!);
       }, 0),
     );
-    return points.reduce((sum, point) => sum + point, 0) / samples.length;
+    return toFourDecimals(points.reduce((sum, point) => sum + point, 0) / samples.length);
   });
   const least = Math.min(...scores);
   const most = Math.max(...scores);

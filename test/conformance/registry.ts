@@ -7,6 +7,7 @@ import { evaluationSubjects } from './subjects/evaluation.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
+import { toolUseSubjects } from './subjects/toolUse.ts';
 import { trainingSubjects } from './subjects/training.ts';
 
 export const subjects: Subjects = {
@@ -16,4 +17,5 @@ export const subjects: Subjects = {
   ...advantageSubjects,
   ...trainingSubjects,
   ...evaluationSubjects,
+  ...toolUseSubjects,
 };

@@ -1,0 +1,114 @@
+/**
+ * Tool-Star and Tool-Light.
+ */
+import {
+  type JudgedSample,
+  toolEfficiency,
+  toolNecessity,
+} from '../../../operators/metrics/toolUse.ts';
+import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
+import { assistantTurn, mathVerdict } from '../../../operators/rewards/toolStar.ts';
+import { branchPoints, windowEntropies } from '../../../operators/sampling/entropyGuided.ts';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
+import { rolloutF1 } from '../../../operators/text/overlap.ts';
+import {
+  countCallsWithFences,
+  isPreferenceFormat,
+} from '../../../operators/text/preferenceFormat.ts';
+import { withoutResults } from '../../../operators/text/results.ts';
+import { Skipped, type Subjects, subject } from '../subject.ts';
+
+interface RewardArgs {
+  readonly response: string;
+  readonly groundTruth: string | readonly string[];
+  readonly kind: 'qa' | 'math';
+  readonly eosToken: string;
+}
+interface Text {
+  readonly text: string;
+}
+interface EfficiencyArgs {
+  readonly dataset: string;
+  readonly methods: Readonly<
+    Record<string, readonly { readonly correct: number; readonly toolCalls: number }[]>
+  >;
+}
+interface NecessityArgs {
+  readonly methods: Readonly<Record<string, readonly JudgedSample[]>>;
+}
+interface PositionArgs {
+  readonly steps: readonly {
+    readonly step: number;
+    readonly position: number;
+    readonly maxEntropy: number;
+    readonly window: number;
+  }[];
+  readonly maxSteps: number;
+}
+interface EntropyArgs {
+  readonly text: string;
+  readonly logprobs: readonly (readonly number[])[];
+  readonly windows: readonly number[];
+}
+
+export const toolUseSubjects: Subjects = {
+  'tool-star-normalize': subject<Text>(({ text }) => finalAnswerForm(text)),
+  'tool-star-reward': subject<RewardArgs>(toolStarReward),
+  'tool-light-format': subject<Text>(({ text }) => isPreferenceFormat(text)),
+  'tool-light-tool-count': subject<Text>(({ text }) => countCallsWithFences(text)),
+  'tool-light-strip-results': subject<Text>(({ text }) => withoutResults(text)),
+  'tool-light-f1': subject<{ a: string | null; b: string | null }>(({ a, b }) =>
+    a === null || b === null ? 0 : rolloutF1(a, [b]),
+  ),
+  'tool-light-efficiency': subject<EfficiencyArgs>(efficiencies),
+  'tool-light-necessity': subject<NecessityArgs>(({ methods }) => {
+    const scores = toolNecessity(Object.values(methods), 'reference');
+    return Object.fromEntries(Object.keys(methods).map((name, m) => [name, scores[m]]));
+  }),
+  'tool-light-positions': subject<PositionArgs>(({ steps, maxSteps }) =>
+    branchPoints(
+      steps.map(({ maxEntropy, ...step }) => ({ ...step, entropy: maxEntropy })),
+      maxSteps,
+    ),
+  ),
+  'tool-light-step-entropy': subject<EntropyArgs>(stepEntropies),
+};
+
+function toolStarReward({ response, groundTruth, kind, eosToken }: RewardArgs): unknown {
+  const text = assistantTurn(response);
+  if (kind === 'math') {
+    if (text === null) return { score: -1 };
+    const { score, basis } = mathVerdict(text, groundTruth as string, eosToken);
+    if (basis === 'form' || basis === 'nothing') throw new Skipped('needs a symbolic verifier');
+    return { score };
+  }
+  if (text === null) throw new Error('no turn of the assistant');
+  const references = typeof groundTruth === 'string' ? [groundTruth] : groundTruth;
+  return { score: outcomeVerdict(text, references, eosToken).score };
+}
+
+const multiHopSets = ['hotpotqa', '2wiki', 'musique', 'bamboogle'];
+
+/** On multi-hop sets a sample without a call counts as one call; one method there never calls. */
+function efficiencies({ dataset, methods }: EfficiencyArgs): unknown {
+  const multiHop = multiHopSets.includes(dataset);
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, samples]) => {
+      const isCallFree = multiHop && name === 'DotaMath';
+      const counted = samples.map((sample) => (isCallFree ? { ...sample, toolCalls: 0 } : sample));
+      return [name, toolEfficiency(counted, multiHop ? 'one' : 'skip')];
+    }),
+  );
+}
+
+function stepEntropies({ text, logprobs, windows }: EntropyArgs): unknown {
+  const characters = [...text];
+  const shown = characters.map((_, t) => characters[Math.min(t, logprobs.length - 1)]);
+  const [whole] = windowEntropies(logprobs, characters.length, [0]);
+  return {
+    windows: windowEntropies(logprobs, characters.length, windows).map(
+      ({ window, entropy, tokens }) => ({ window, entropy, text: shown.slice(0, tokens).join('') }),
+    ),
+    step: whole!.entropy,
+  };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import { toolEfficiency, toolNecessity } from '../../../operators/metrics/toolUse.ts';
+
+describe('toolEfficiency', () => {
+  const samples = [
+    { correct: 1, toolCalls: 2 },
+    { correct: 1, toolCalls: 0 },
+  ];
+
+  test('counts a sample without a call as one call, or leaves it out', () => {
+    expect(toolEfficiency(samples, 'one')).toBe(0.75);
+    expect(toolEfficiency(samples, 'skip')).toBe(0.5);
+  });
+
+  test('refuses to average nothing', () => {
+    expect(() => toolEfficiency([{ correct: 1, toolCalls: 0 }], 'skip')).toThrow('no sample');
+  });
+
+  test('rounds a tie to the even digit', () => {
+    const correct = new Array(32)
+      .fill(0)
+      .map((_, i) => ({ correct: i === 0 ? 1 : 0, toolCalls: 1 }));
+    expect(toolEfficiency(correct, 'one')).toBe(0.0312);
+  });
+});
+
+describe('toolNecessity', () => {
+  test('is high where fewer calls failed and low where they sufficed', () => {
+    const right = { verdict: 'Correct', toolCalls: 3 };
+    expect(
+      toolNecessity([
+        [right, right],
+        [
+          { verdict: 'Incorrect', toolCalls: 0 },
+          { verdict: 'Incorrect', toolCalls: 0 },
+        ],
+      ]),
+    ).toEqual([1, 0]);
+    const cheap = { verdict: 'Correct', toolCalls: 0 };
+    expect(toolNecessity([[right], [cheap]])).toEqual([0, 1]);
+  });
+
+  test('gives equal methods a small equal score', () => {
+    const same = [{ verdict: 'Correct', toolCalls: 1 }];
+    expect(toolNecessity([same, same])).toEqual([0.0001, 0.0001]);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { assistantTurn, compareAnswers, mathVerdict } from '../../../operators/rewards/toolStar.ts';
+
+const END = '<|end|>';
+const respond = (box: string) => `<think>a</think><answer>\\boxed{${box}}</answer>${END}`;
+
+describe('mathVerdict', () => {
+  test('pays a right answer in full and good form a little', () => {
+    expect(mathVerdict(respond('12'), '12', END).score).toBe(1);
+    expect(mathVerdict(respond('13'), '12', END).score).toBe(0.1);
+  });
+
+  test('pays nothing for bad form, nor for a response that ran out of room', () => {
+    expect(mathVerdict('12', '12', END).score).toBe(0);
+    expect(mathVerdict(respond('12').replace(END, ''), '12', END).score).toBe(0);
+  });
+});
+
+describe('compareAnswers', () => {
+  test.each([
+    ['11.0', '11', true, 'numbers'],
+    ['6\\%', '6', true, 'numbers'],
+    ['13,102', '13102', true, 'numbers'],
+    ['1.875', '\\frac{15}{8}', true, 'numbers'],
+    ['25 \\text{ cm}', '25', true, 'numbers'],
+    ['CANYON', 'canyon', true, 'text'],
+    ['\\text{falcon}', 'falcon', true, 'form'],
+    ['x(5+x)', 'x^2+5x', false, 'nothing'],
+  ])('%j and %j', (answer, reference, same, basis) => {
+    expect(compareAnswers(answer, reference)).toEqual({ same, basis });
+  });
+});
+
+test('the assistant’s turn is what follows its mark', () => {
+  expect(assistantTurn('User: hi\nAssistant:yes')).toBe('yes');
+  expect(assistantTurn('nothing')).toBeNull();
+});
