@@ -85,7 +85,16 @@ export type Loss =
       readonly clipHigh: number;
       readonly clipC: number;
       readonly aggregation: Aggregation;
+      /** AEPO (arpo §2.3, §2.4); left out = plain clipping and plain advantages. */
+      readonly entropyBalance?: EntropyBalance;
     };
+
+export interface EntropyBalance {
+  /** A token with A > 0 and a ratio above the range keeps a gradient, that of the bound. */
+  readonly clipping: boolean;
+  /** a in A * (1 + a * z), z = standardised entropy of the token; 0 = advantages as they are. */
+  readonly advantageWeight: number;
+}
 
 export interface TrainBatch {
   readonly sequences: readonly TrainSequence[];

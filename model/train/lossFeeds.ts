@@ -27,6 +27,8 @@ export function lossFeeds(
     ratioMin: scalar(1 - loss.clipLow),
     ratioMax: scalar(1 + loss.clipHigh),
     clipC: scalar(loss.clipC),
+    keepClipped: scalar(loss.entropyBalance?.clipping ? 1 : 0),
+    entropyWeight: scalar(loss.entropyBalance?.advantageWeight ?? 0),
   };
   return (part) => ({
     weights: vector(part, (row) => weights[row] as number),

@@ -20,18 +20,26 @@ export interface PolicyInputs {
   readonly ratioMin: Value;
   readonly ratioMax: Value;
   readonly clipC: Value;
+  /** 1 = a token with A > 0 and a ratio above the range keeps the gradient of the bound; 0 = it gets none. */
+  readonly keepClipped: Value;
+  /** a in A * (1 + a * z), z = the token's standardised entropy. */
+  readonly entropyWeight: Value;
 }
 
 /**
  * Clipped policy loss with dual clip (Schulman 2017; Ye 2020): with r = exp(logProb - old),
  * L = max(-A r, -A clamp(r, ratioMin, ratioMax)), and for A < 0 at most -A clipC; the loss is sum(weight * L).
+ * `entropies` [M] bend the advantages when `entropyWeight` is not 0 (AEPO); no gradient goes through them.
  */
-export function clippedPolicyLoss(logProbs: Value, inputs: PolicyInputs): Value {
+export function clippedPolicyLoss(logProbs: Value, entropies: Value, inputs: PolicyInputs): Value {
   const { graph, shape } = logProbs;
-  const { weights, advantages, oldLogProbs, ratioMin, ratioMax, clipC } = inputs;
+  const { weights, oldLogProbs, ratioMin, ratioMax, clipC, keepClipped } = inputs;
   const node = (op: string, ...operands: Value[]) => graph.node(op, operands, shape);
   const compare = (op: string, a: Value, b: Value) =>
     graph.node(op, [a, b], shape, { type: 'bool' });
+  const choose = (condition: Value, yes: Value, no: Value) =>
+    graph.node('Where', [condition, yes, no], shape, { type: graph.float });
+  const advantages = node('Mul', inputs.advantages, entropyFactor(entropies, inputs.entropyWeight));
   const zero = graph.scalar(0);
   const down = node('Neg', advantages);
   const ratio = node('Exp', node('Sub', logProbs, oldLogProbs));
@@ -40,21 +48,43 @@ export function clippedPolicyLoss(logProbs: Value, inputs: PolicyInputs): Value 
   const worse = node('Max', plain, clipped);
   const cap = node('Mul', down, clipC);
   const negative = compare('Less', advantages, zero);
-  const losses = graph.node('Where', [negative, node('Min', worse, cap), worse], shape, {
+  const losses = choose(negative, node('Min', worse, cap), worse);
+  const within = compare('GreaterOrEqual', plain, clipped);
+  const capped = node('And', negative, compare('GreaterOrEqual', worse, cap));
+  return sum(
+    multiply(
+      weights,
+      graph.derive(losses, [logProbs], (g) => {
+        const kept = choose(negative, zero, node('Mul', clipped, keepClipped));
+        const slope = choose(capped, zero, choose(within, plain, kept));
+        return [node('Mul', g, slope)];
+      }),
+    ),
+  );
+}
+
+/**
+ * 1 + weight * (H - mean) / deviation over the tokens of this run, with the unbiased deviation; z is 0 where all
+ * entropies are equal or there is only one. As in the reference, the statistics are those of the micro-batch.
+ */
+function entropyFactor(entropies: Value, weight: Value): Value {
+  const { graph, shape } = entropies;
+  const number = (op: string, ...operands: Value[]) => graph.node(op, operands, []);
+  const total = (value: Value) =>
+    graph.node('ReduceSum', [value, graph.integers([0])], [], { attributes: { keepdims: 0 } });
+  const ones = graph.node('Squeeze', [graph.size('M')], []);
+  const to = graph.float === 'float32' ? 1 : 11;
+  const count = graph.node('Cast', [ones], [], { type: graph.float, attributes: { to } });
+  const centred = graph.node('Sub', [entropies, number('Div', total(entropies), count)], shape);
+  const squares = total(graph.node('Mul', [centred, centred], shape));
+  const others = number('Max', number('Sub', count, graph.scalar(1)), graph.scalar(1));
+  const deviation = number('Sqrt', number('Div', squares, others));
+  const flat = graph.node('Equal', [deviation, graph.scalar(0)], [], { type: 'bool' });
+  const divisor = graph.node('Where', [flat, graph.scalar(1), deviation], [], {
     type: graph.float,
   });
-  const passes = graph.node(
-    'And',
-    [
-      compare('GreaterOrEqual', plain, clipped),
-      graph.node('Or', [graph.node('Not', [negative], shape), compare('Less', worse, cap)], shape),
-    ],
-    shape,
-  );
-  graph.derive(losses, [logProbs], (g) => [
-    graph.node('Where', [passes, multiply(g, plain), zero], shape, { type: graph.float }),
-  ]);
-  return sum(multiply(weights, losses));
+  const bent = graph.node('Mul', [graph.node('Div', [centred, divisor], shape), weight], shape);
+  return graph.node('Add', [bent, graph.scalar(1)], shape);
 }
 
 /** Adds the inputs of `clippedPolicyLoss` to the graph, under their own names. */
@@ -68,5 +98,7 @@ export function policyInputs({ graph }: Value): PolicyInputs {
     ratioMin: scalar('ratioMin'),
     ratioMax: scalar('ratioMax'),
     clipC: scalar('clipC'),
+    keepClipped: scalar('keepClipped'),
+    entropyWeight: scalar('entropyWeight'),
   };
 }

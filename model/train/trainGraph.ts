@@ -31,7 +31,9 @@ export function trainGraph(
   graph.output('entropies', entropies);
   if (kind !== 'score') {
     const loss =
-      kind === 'sft' ? crossEntropy(logProbs) : clippedPolicyLoss(logProbs, policyInputs(logProbs));
+      kind === 'sft'
+        ? crossEntropy(logProbs)
+        : clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
     graph.output('loss', loss);
     const wanted = [...parameters.values()];
     for (const [index, gradient] of gradients(loss, wanted).entries())

@@ -71,6 +71,8 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     ratioMin: real([0.01], []),
     ratioMax: real([100], []),
     clipC: real([500], []),
+    keepClipped: real([0], []),
+    entropyWeight: real([0], []),
   };
   test.each(shapes)('cross-entropy, %s', async (_, config) => {
     const session = await runner.open(trainGraph(config, 'sft', 'float64'), { threads: 1 });

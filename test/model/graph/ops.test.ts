@@ -164,7 +164,7 @@ describe('gradients agree with finite differences', () => {
 test('a clipped token and a capped token pass no gradient, others that of -A * ratio', async () => {
   const graph = new Graph('float64');
   const logProbs = graph.input('logProbs', 'float64', ['M']);
-  const loss = clippedPolicyLoss(logProbs, policyInputs(logProbs));
+  const loss = clippedPolicyLoss(logProbs, logProbs, policyInputs(logProbs));
   graph.output('loss', loss);
   graph.output('gradient:logProbs', gradients(loss, [logProbs])[0]!);
   const session = await runner.open(graph.model(), { threads: 1 });
@@ -178,6 +178,8 @@ test('a clipped token and a capped token pass no gradient, others that of -A * r
     ratioMin: scalar(0.8),
     ratioMax: scalar(1.2),
     clipC: scalar(3),
+    keepClipped: scalar(0),
+    entropyWeight: scalar(0),
   };
   const results = await session.run(feeds);
   const gradient = [...(results['gradient:logProbs']?.data ?? [])];

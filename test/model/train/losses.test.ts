@@ -26,7 +26,8 @@ beforeAll(async () => {
   runner = graphRunner();
   const graph = new Graph('float64');
   const logProbs = graph.input('logProbs', 'float64', ['M']);
-  const loss = clippedPolicyLoss(logProbs, policyInputs(logProbs));
+  const entropies = graph.input('entropies', 'float64', ['M']);
+  const loss = clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
   graph.output('loss', loss);
   graph.output('gradient', gradients(loss, [logProbs])[0]!);
   session = await runner.open(graph.model(), { threads: 1 });
@@ -34,7 +35,10 @@ beforeAll(async () => {
 afterAll(() => runner.close());
 
 /** Loss and gradient of the masked tokens, the gradient put back into the matrix. */
-async function run(args: Args): Promise<{ loss: number; gradient: readonly number[] }> {
+async function run(
+  args: Args,
+  keepClipped = 0,
+): Promise<{ loss: number; gradient: readonly number[] }> {
   const counts = args.mask.map((row) => row.reduce((sum, value) => sum + value, 0));
   const weights = tokenWeights(counts, args.aggregation, args.mask[0]!.length);
   const mask = args.mask.flat();
@@ -49,6 +53,9 @@ async function run(args: Args): Promise<{ loss: number; gradient: readonly numbe
     oldLogProbs: vector(args.oldLogProbs),
     advantages: vector(args.advantages),
     weights: vector(perToken),
+    entropies: vector(args.logProbs),
+    keepClipped: scalar(keepClipped),
+    entropyWeight: scalar(0),
     ratioMin: scalar(1 - args.clipLow),
     ratioMax: scalar(1 + args.clipHigh),
     clipC: scalar(args.clipC),
@@ -88,5 +95,17 @@ test.each(slopes.cases.filter(({ args }) => !hasEmptySequence(args)))(
     const { loss, gradient } = await run(args);
     expect(worstError([loss], [want.loss])).toBeLessThan(slopes.tolerance);
     expect(worstError(gradient, want.gradient.flat())).toBeLessThan(slopes.tolerance);
+  },
+);
+
+const balanced = readVectors<Args, { readonly loss: number; readonly gradient: Matrix }>(
+  'aepo-loss',
+);
+test.each(balanced.cases.filter(({ args }) => !hasEmptySequence(args)))(
+  'entropy-balanced clipping gives the reference gradient: $id',
+  async ({ args, expect: want }) => {
+    const { loss, gradient } = await run(args, 1);
+    expect(worstError([loss], [want.loss])).toBeLessThan(balanced.tolerance);
+    expect(worstError(gradient, want.gradient.flat())).toBeLessThan(balanced.tolerance);
   },
 );
