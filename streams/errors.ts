@@ -3,8 +3,8 @@
  *
  * `code` is what a program compares, `message` is what a person reads (what happened, then what to do),
  * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals,
- * throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
- * happens, and list it in docs/errors.md. A subclass is only worth it when it carries behaviour.
+ * and throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
+ * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries behaviour.
  */
 export interface ErrorDetails {
   /** Plain data: names, numbers, paths. */

@@ -20,6 +20,7 @@ export {
   type Scope,
 } from './primitives.ts';
 export type * from './records.ts';
+export { type RecordsOptions, recordsOf } from './recordsOf.ts';
 export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './runFlow.ts';
 export * as shapes from './shapes.ts';
 export type { SourceStats } from './sourceRunner.ts';

@@ -125,8 +125,7 @@ class FlowRun {
       if (this.#options.forever !== true && (await this.#exhausted())) {
         const waiting = this.#stages.find((stage) => stage.parked > 0);
         if (waiting === undefined) return 'quiescent';
-        await waiting.finish();
-        continue;
+        void waiting.finish();
       }
       await changed;
     }

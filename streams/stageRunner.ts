@@ -35,6 +35,8 @@ export class StageRunner {
   #pipeline = Subscription.EMPTY;
   /** Set while the input has been completed and the operator has not. */
   #finished: (() => void) | null = null;
+  #finishing = false;
+  #abandoned = false;
   /** Commits so far. */
   commits = 0;
 
@@ -61,7 +63,7 @@ export class StageRunner {
   /** Nothing moves: all that is in flight waits in open groups. */
   get still(): boolean {
     const { inflight } = this.#counter;
-    return this.#committing === null && this.#finished === null && inflight === this.parked;
+    return this.#committing === null && !this.#finishing && inflight === this.parked;
   }
 
   stats(): StageStats {
@@ -88,32 +90,33 @@ export class StageRunner {
     this.#reading.unsubscribe();
   }
 
-  /** Complete the input, wait for what the operator still emits, and begin anew. */
+  /** Complete the input, wait for what the operator still emits, and begin anew. Never rejects. */
   async finish(): Promise<void> {
     const ended = new Promise<void>((resolve) => {
       this.#finished = resolve;
     });
+    this.#finishing = true;
     this.stop();
     this.#input?.complete();
     await ended;
     await this.committed();
+    this.#finishing = false;
+    if (this.#abandoned) return;
     const { inflight } = this.#counter;
-    if (inflight > 0) {
-      this.#fail(
-        new MillraceError(
-          'LOST',
-          `${inflight} records neither left the operator nor were dropped; build it from the primitives`,
-        ),
-      );
-      return;
+    if (inflight === 0) this.start();
+    else {
+      const lost = `${inflight} records neither left the operator nor were dropped; build it from the primitives`;
+      this.#fail(new MillraceError('LOST', lost, { context: { inflight } }));
     }
-    this.start();
+    this.#hooks.changed();
   }
 
   /** Drop the operator where it is. Commits that are due still happen. */
   abandon(): void {
+    this.#abandoned = true;
     this.#pipeline.unsubscribe();
     this.stop();
+    this.#finished?.();
   }
 
   async committed(): Promise<void> {
@@ -176,7 +179,5 @@ export class StageRunner {
         cause,
       }),
     );
-    this.#finished?.();
-    this.#finished = null;
   }
 }

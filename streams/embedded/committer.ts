@@ -28,6 +28,8 @@ export interface Commit {
   readonly appends: readonly Append[];
   readonly settles: readonly Settle[];
   readonly marks: ReadonlyMap<string, number>;
+  /** Groups to write down although they have settled nothing yet. */
+  readonly joins?: readonly Omit<Settle, 'offset'>[];
   /** Called once it is on disk, before anyone is told of it. */
   committed(): void;
 }
@@ -104,6 +106,12 @@ export class Committer {
     return this.#running !== null;
   }
 
+  /** Makes the group known, so that its lag is told before it has settled anything. */
+  async join(topic: string, group: string): Promise<void> {
+    if (this.#store.progress(topic, group) !== undefined) return;
+    await this.commit({ ...NOTHING, joins: [{ topic, group }] });
+  }
+
   /** Resolves when everything that waits now has been written or refused. */
   settled(): Promise<void> {
     return this.busy ? this.commit(NOTHING).catch(() => undefined) : Promise.resolve();
@@ -144,11 +152,9 @@ export class Committer {
   #build(commits: readonly Commit[], change: Change, writes: Writes): void {
     for (const commit of commits) {
       for (const append of commit.appends) this.#append(append, change, writes);
+      for (const { topic, group } of commit.joins ?? []) this.#changing(topic, group, change);
       for (const { topic, group, offset } of commit.settles) {
-        const key = groupKey(topic, group);
-        const progress = change.progress.get(key) ?? this.progress(topic, group).copy();
-        progress.settle(offset);
-        change.progress.set(key, progress);
+        this.#changing(topic, group, change).settle(offset);
       }
       for (const [name, value] of commit.marks) writes.putMark(name, value);
     }
@@ -158,6 +164,14 @@ export class Committer {
       const [topic, group] = JSON.parse(key) as [string, string];
       writes.putProgress(topic, group, progress.toState());
     }
+  }
+
+  /** The group's progress as this transaction will leave it. */
+  #changing(topic: string, group: string, change: Change): Progress {
+    const key = groupKey(topic, group);
+    const progress = change.progress.get(key) ?? this.progress(topic, group).copy();
+    change.progress.set(key, progress);
+    return progress;
   }
 
   #append({ topic, body }: Append, change: Change, writes: Writes): void {

@@ -82,6 +82,7 @@ export class GroupReader<T> {
   /** What an older reader has already sent to be settled is awaited first. */
   start(): () => void {
     const { committer } = this.#parts;
+    const fail = (error: unknown): void => this.#subscriber.error(error);
     let unlisten = (): void => undefined;
     const begin = (): void => {
       if (!this.active) return;
@@ -91,6 +92,7 @@ export class GroupReader<T> {
     };
     if (committer.busy) void committer.settled().then(begin);
     else begin();
+    committer.join(this.topic, this.group).catch(fail);
     return () => {
       this.active = false;
       unlisten();

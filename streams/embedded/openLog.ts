@@ -5,7 +5,7 @@
  * process dies. Opened to read it can tap, fetch and tell statistics of a live run; it looks for news
  * every `pollMs`, where the writer's own process is told at once.
  */
-import { defer, type Observable } from 'rxjs';
+import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../clock.ts';
 import { claim, type Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
@@ -51,6 +51,14 @@ class EmbeddedLog implements Log {
   readonly #committer: Committer | null;
   readonly #unlock: () => void;
   readonly #pollMs: number;
+  /** Ends a tap or a reader each. */
+  readonly #enders = new Set<() => void>();
+  /** Emits when the log is closed: taps and readers complete. */
+  readonly #closing$ = new Observable<void>((subscriber) => {
+    const end = (): void => subscriber.next();
+    this.#enders.add(end);
+    return () => this.#enders.delete(end);
+  });
   #closed = false;
 
   constructor(store: Store, options: EmbeddedLogOptions) {
@@ -64,13 +72,14 @@ class EmbeddedLog implements Log {
   }
 
   read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>> {
-    return this.#readers.read({
+    const deliveries$ = this.#readers.read({
       topic,
       options,
       shelf: { get: (of, offset) => this.#at(of, offset) },
       committer: this.#writer(),
       settle: (owed) => this.commit((tx) => tx.settle(owed)),
     });
+    return deliveries$.pipe(takeUntil(this.#closing$));
   }
 
   async commit(write: (tx: Tx) => void): Promise<void> {
@@ -79,6 +88,7 @@ class EmbeddedLog implements Log {
     const owed: Delivery<unknown>[] = [];
     const marks = new Map<string, number>();
     const append = (topic: Topic<unknown>, value: unknown): void => {
+      this.#schemas.numberOf(topic); // fails here, for this commit alone
       appends.push({ topic, body: topic.codec.encode(value) });
     };
     write({
@@ -123,7 +133,7 @@ class EmbeddedLog implements Log {
     return defer(() => {
       this.#fresh();
       return tapTopic(tappable, options);
-    });
+    }).pipe(takeUntil(this.#closing$));
   }
 
   async mark(name: string): Promise<number> {
@@ -148,6 +158,7 @@ class EmbeddedLog implements Log {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    for (const end of [...this.#enders]) end();
     await this.#committer?.settled();
     this.#unlock();
     await this.#store.close();
@@ -197,7 +208,6 @@ class EmbeddedLog implements Log {
   #onMore(wake: () => void): () => void {
     if (this.#committer !== null) return this.#committer.onCommit(wake);
     const timer = setInterval(() => {
-      if (this.#closed) return;
       this.#store.refresh();
       wake();
     }, this.#pollMs);

@@ -5,13 +5,15 @@
  * older ones is refused there, before anything is written.
  */
 import { MillraceError } from '../errors.ts';
-import type { Topic } from '../topic.ts';
+import type { Codec, Topic } from '../topic.ts';
 import type { Store } from './store.ts';
 
 export class Schemas {
   readonly #store: Store;
   /** What is on disk, and what a pending commit will put there. */
   readonly #lists = new Map<string, readonly unknown[]>();
+  /** Numbers already found. */
+  readonly #numbers = new WeakMap<Codec<unknown>, number>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -22,10 +24,15 @@ export class Schemas {
     readonly number: number;
     readonly added?: readonly unknown[];
   } {
+    const known = this.#numbers.get(topic.codec);
+    if (known !== undefined) return { number: known };
     const list = this.#list(topic.name);
     const own = JSON.stringify(topic.codec.schema);
     const number = list.findIndex((schema) => JSON.stringify(schema) === own);
-    if (number >= 0) return { number };
+    if (number >= 0) {
+      this.#numbers.set(topic.codec, number);
+      return { number };
+    }
     for (const older of list) topic.codec.reading(older);
     return { number: list.length, added: [...list, topic.codec.schema] };
   }

@@ -72,6 +72,8 @@ export class Store {
     }
     const readOnly = mode === 'read';
     this.#env = open({ path, noSubdir: true, maxDbs: 2, overlappingSync: false, readOnly });
+    // Places of readers that died would keep their pages from being used again.
+    if (!readOnly) this.#env.readerCheck();
     this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
     this.#state = this.#env.openDB({ name: 'state', encoding: 'json' });
   }
