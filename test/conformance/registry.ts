@@ -5,6 +5,7 @@ import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
 import { evaluationSubjects } from './subjects/evaluation.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
+import { rolloutSubjects } from './subjects/rollouts.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
 import { toolUseSubjects } from './subjects/toolUse.ts';
@@ -18,4 +19,5 @@ export const subjects: Subjects = {
   ...trainingSubjects,
   ...evaluationSubjects,
   ...toolUseSubjects,
+  ...rolloutSubjects,
 };

@@ -1,0 +1,98 @@
+/**
+ * AEPO's monitoring of a batch before its budget is split (AEPO reference §2.1): the entropy of each question, and
+ * those of all segments of one rollout of each. Scripted, in the published order of requests.
+ */
+import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
+import { strip } from '../../../operators/text/characters.ts';
+import {
+  type Attempt,
+  callWithRetry,
+  decode,
+  encode,
+  firstLogProbs,
+  type Generated,
+  lastCall,
+} from './scripted.ts';
+
+export interface MonitorScript {
+  readonly prompts: readonly (readonly number[])[];
+  readonly responseLength: number;
+  readonly callLimit: number;
+  readonly retryCount: number;
+  readonly vocabSize: number;
+  readonly initialEntropyTokens?: number;
+  readonly maxModelLen?: number;
+  readonly tags: readonly string[];
+  readonly generate: (context: readonly number[], maxTokens: number) => Generated;
+  readonly attempt: Attempt;
+}
+
+export interface Monitored {
+  readonly root: number;
+  readonly segments: readonly number[];
+}
+
+/** Tokens left free when a result no longer fits the context. */
+const RESERVE = 100;
+
+export function monitoredEntropies(script: MonitorScript): Monitored[] {
+  const { prompts, initialEntropyTokens = 50 } = script;
+  const entropyOf = (made: Generated) =>
+    stepEntropy(firstLogProbs(made, ENTROPY_TOKENS), script.vocabSize);
+  const roots = prompts.map((prompt) => entropyOf(script.generate(prompt, initialEntropyTokens)));
+  const runs = prompts.map((prompt) => ({
+    context: [...prompt],
+    promptLength: prompt.length,
+    calls: 0,
+    segments: [] as number[],
+  }));
+  let active = runs;
+  while (active.length > 0) active = monitorRound(script, active, entropyOf);
+  return runs.map(({ segments }, i) => ({ root: roots[i]!, segments }));
+}
+
+interface Run {
+  context: number[];
+  readonly promptLength: number;
+  calls: number;
+  readonly segments: number[];
+}
+
+function monitorRound(
+  script: MonitorScript,
+  active: readonly Run[],
+  entropyOf: (made: Generated) => number,
+): Run[] {
+  const { responseLength, maxModelLen = 4096 } = script;
+  const fitting = active.filter((run) => run.context.length < maxModelLen);
+  if (fitting.length === 0) return [];
+  const used = (run: Run) => run.context.length - run.promptLength;
+  const longest = Math.max(...fitting.map((run) => run.context.length));
+  const maxTokens = Math.max(
+    1,
+    Math.min(responseLength - Math.max(...fitting.map(used)), maxModelLen - longest),
+  );
+  const made = fitting.map((run) => script.generate(run.context, maxTokens));
+  const requests: { readonly run: Run; readonly tag: string; readonly input: string }[] = [];
+  const goesOn = fitting.map((run, i) => {
+    const segment = made[i]!;
+    run.segments.push(entropyOf(segment));
+    run.context.push(...segment.tokens);
+    if (segment.finish === 'length') return used(run) < responseLength;
+    const tag = script.tags.find((name) => segment.stop === `</${name}>`);
+    if (tag === undefined || run.calls >= script.callLimit) return false;
+    run.calls++;
+    const input = strip(lastCall(decode(run.context), tag));
+    if (input !== '') requests.push({ run, tag, input });
+    return input !== '';
+  });
+  for (const { run, tag, input } of requests) {
+    const { text } = callWithRetry(script.attempt, tag, input, script.retryCount);
+    const result = encode(` <result>\n${text}\n</result>`);
+    if (run.context.length + result.length > maxModelLen) {
+      run.context = run.context.slice(0, maxModelLen - result.length - RESERVE);
+    }
+    run.context.push(...result);
+  }
+  return fitting.filter((_, i) => goesOn[i]);
+}
