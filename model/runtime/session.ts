@@ -24,8 +24,6 @@ export interface SessionOptions {
    * work wants the same cores. Off unless said.
    */
   readonly spin?: boolean;
-  /** Keep memory between runs for speed (the default), or give it back. */
-  readonly arena?: boolean;
 }
 
 export interface Session {
@@ -50,7 +48,6 @@ export async function openSession(model: Uint8Array, options: SessionOptions): P
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
-    enableCpuMemArena: options.arena ?? true,
     enableMemPattern: false,
     // errors are thrown; they need not be printed as well
     logSeverityLevel: 4,

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/config.ts';
 import { decoderLogits } from '../../model/decoder.ts';
 import { Graph } from '../../model/graph/graph.ts';
-import { type GraphRunner, graphRunner } from '../../model/runtime/graphRunner.ts';
 import type { Feed, Feeds } from '../../model/runtime/session.ts';
 import { trainGraph } from '../../model/train/trainGraph.ts';
 import { compareGradients } from './graph/finiteDifferences.ts';
+import { type GraphRunner, graphRunner } from './runtime/graphRunner.ts';
 import { readVectors, referencePolicy, worstError } from './vectors.ts';
 
 let runner: GraphRunner;

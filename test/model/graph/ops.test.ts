@@ -20,9 +20,9 @@ import {
   sum,
   transpose,
 } from '../../../model/graph/ops.ts';
-import { type GraphRunner, graphRunner } from '../../../model/runtime/graphRunner.ts';
 import type { Feed } from '../../../model/runtime/session.ts';
 import { clippedPolicyLoss, crossEntropy, policyInputs } from '../../../model/train/losses.ts';
+import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { compareGradients, numbers } from './finiteDifferences.ts';
 
 let runner: GraphRunner;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Graph } from '../../../model/graph/graph.ts';
-import { graphRunner } from '../../../model/runtime/graphRunner.ts';
+import { graphRunner } from './graphRunner.ts';
 
 function doubled(): Uint8Array {
   const graph = new Graph();

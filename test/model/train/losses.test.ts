@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Aggregation } from '../../../model/engine.ts';
 import { gradients } from '../../../model/graph/gradients.ts';
 import { Graph } from '../../../model/graph/graph.ts';
-import { type GraphRunner, graphRunner } from '../../../model/runtime/graphRunner.ts';
 import type { Session } from '../../../model/runtime/session.ts';
 import { tokenWeights } from '../../../model/train/aggregation.ts';
 import { clippedPolicyLoss, policyInputs } from '../../../model/train/losses.ts';
+import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { readVectors, worstError } from '../vectors.ts';
 
 type Matrix = readonly (readonly number[])[];

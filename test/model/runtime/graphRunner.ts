@@ -1,11 +1,9 @@
 /**
- * Runs graphs in a worker thread, so that the caller's event loop stays free.
- *
- * For graphs whose feeds are small (tests, scoring of a few sequences): feeds and outputs are copied between the
- * threads. Trainer and decoder keep their weights inside workers of their own instead.
+ * Runs graphs in a worker thread: in jest's realm onnxruntime does not know typed arrays. Feeds and outputs are
+ * copied between the threads.
  */
-import type { Feeds, Session, SessionOptions } from './session.ts';
-import { startWorker, workerEntry } from './worker.ts';
+import type { Feeds, Session, SessionOptions } from '../../../model/runtime/session.ts';
+import { startWorker, workerEntry } from '../../../model/runtime/worker.ts';
 
 export interface GraphRunner {
   open(model: Uint8Array, options: SessionOptions): Promise<Session>;
