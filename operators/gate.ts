@@ -110,6 +110,7 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   const subscription = new Subscription();
   const stopping = (): void => fail(new MillraceError('NOT_NOW', 'the run is stopping'));
+  if (options.signal.aborted) stopping();
   options.signal.addEventListener('abort', stopping, { once: true });
   subscription.add(() => options.signal.removeEventListener('abort', stopping));
   subscription.add(

@@ -6,7 +6,8 @@
  * that branches (ARPO) is grown round by round by `growGroup`. Holds true:
  * - every accepted question gives exactly `n` terminal rollouts, failed ones too, in one commit;
  * - every draw is keyed by (seed, question, phase, stage, rollout), so timing changes nothing;
- * - a question starts only when the policy is of the version that it is due (`gate`).
+ * - a question starts only when the policy is of the version that it is due (`gate`);
+ * - a gate that fails ends the stage: a question is never lost to a dead letter.
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
@@ -59,6 +60,6 @@ export function rollout(
         release();
       }
     },
-    { concurrency: options.concurrency },
+    { concurrency: options.concurrency, onError: 'fail' },
   );
 }

@@ -5,6 +5,7 @@
  * do not touch each other (the reference couples them by one random stream and a barrier).
  */
 import { type DrawKey, draws } from '../../model/draws.ts';
+import type { Tokenizer } from '../../model/engine.ts';
 import type { Finish, Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
@@ -33,7 +34,8 @@ interface Growth {
   readonly question: Question;
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
-  readonly prompt: Int32Array;
+  /** Or why it cannot be made: then every rollout of the group fails with that reason. */
+  readonly prompt: Int32Array | Error;
   readonly key: readonly DrawKey[];
   readonly branches: Branch[];
   readonly toolCalls: ToolCall[];
@@ -51,7 +53,7 @@ export async function growGroup(
     question,
     options,
     signal,
-    prompt: options.prompt(question.question),
+    prompt: promptOf(question, options),
     key: [options.seed, id, phase, stage],
     branches: [],
     toolCalls: [],
@@ -71,6 +73,14 @@ export async function growGroup(
     (a, b) => branchIndex(a.rolloutId) - branchIndex(b.rolloutId) || a.turn - b.turn,
   );
   return { rollouts, toolCalls };
+}
+
+function promptOf({ question }: Question, options: RolloutOptions): Int32Array | Error {
+  try {
+    return options.prompt(question);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 /** One segment for every active branch, and its tool call; gives back those that go on. */
@@ -98,6 +108,7 @@ async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
 async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   const { prompt, options, key } = growth;
   const { engine, tokenizer, tools, branching } = options;
+  if (prompt instanceof Error) throw prompt;
   const room = Math.min(
     options.responseMax - branch.tokens.length,
     engine.contextMax - prompt.length - branch.tokens.length,
@@ -126,9 +137,17 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   branch.entropyLast = entropy ?? 0;
   if (made.finish === 'length') return 'length';
   if (tool === null) {
-    return tokenizer.decode(branch.tokens).includes('</answer>') ? 'answer' : 'stop';
+    return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
   }
   return callTool(growth, branch, tool, tokenizer.decode(made.tokens));
+}
+
+/** Whether the policy itself closed an answer; what a tool wrote does not count. */
+function hasAnswered({ tokens, segments }: Branch, tokenizer: Tokenizer): boolean {
+  return segments.some(
+    ({ kind, start, end }) =>
+      kind === 'policy' && tokenizer.decode(tokens.slice(start, end)).includes('</answer>'),
+  );
 }
 
 /** Runs the call that `text` ends in and appends its result. The limit counts empty calls too. */
@@ -198,7 +217,7 @@ function finished(growth: Growth, branch: Branch, startedMs: number): Rollout {
     index: branch.index,
     groupSize: growth.branches.length,
     seed: options.seed,
-    prompt,
+    prompt: prompt instanceof Error ? new Int32Array(0) : prompt,
     tokens: Int32Array.from(branch.tokens),
     logProbs: Float32Array.from(branch.logProbs),
     segments: branch.segments,

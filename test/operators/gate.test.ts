@@ -1,0 +1,271 @@
+import { describe, expect, test } from '@jest/globals';
+import { concat, from, NEVER, Subject, throwError } from 'rxjs';
+import { draws } from '../../model/draws.ts';
+import { type GateOptions, type PolicyGate, policyGate, versionDue } from '../../operators/gate.ts';
+import type { Question, Weights } from '../../streams/records.ts';
+import { question } from '../support/records.ts';
+import { type ScriptedPolicy, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
+import { tinyWords } from '../support/tinyWords.ts';
+import { weights } from '../support/weights.ts';
+
+const BATCH_GROUPS = 2;
+
+const explore = (stage: number): Question => question({ phase: 'explore', stage });
+const evaluate = (stage: number): Question => question({ phase: 'evaluate', stage });
+const practice = (index: number, version = 0): Question =>
+  question({ phase: 'practice', stage: 1, schedule: { index, of: 100, version } });
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turns = async (count: number): Promise<void> => {
+  for (let i = 0; i < count; i++) await turn();
+};
+
+interface Bench {
+  readonly gate: PolicyGate;
+  readonly engine: ScriptedPolicy;
+  readonly weights$: Subject<Weights>;
+  /** Tells in which order questions were let in, by name. */
+  readonly log: string[];
+  /** Asks to be let in; the release function once that happened. */
+  enter(name: string, asked: Question): { release: () => void; readonly failed: Promise<Error> };
+}
+
+function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Bench {
+  const log: string[] = [];
+  const weights$ = new Subject<Weights>();
+  const engine = scriptedPolicy({
+    tokenizer: tinyWords,
+    script: () => '',
+    onLoad: async ({ version }) => {
+      await delay?.();
+      log.push(`load ${version}`);
+    },
+  });
+  const gate = policyGate({
+    engine,
+    weights$,
+    resolve: ({ version, file, sha256 }) => ({ version, path: `/run/${file}`, sha256 }),
+    batchGroups: BATCH_GROUPS,
+    lagMax: 0,
+    signal: new AbortController().signal,
+    ...over,
+  });
+  const enter: Bench['enter'] = (name, asked) => {
+    let out: (() => void) | undefined;
+    let early = false;
+    const admitted = gate.admit(asked, new AbortController().signal);
+    const failed = admitted.then(
+      (release) => {
+        log.push(`${name} under ${gate.version}`);
+        out = release;
+        if (early) release();
+        return new Error('was let in');
+      },
+      (error: Error) => error,
+    );
+    return {
+      failed,
+      release: () => {
+        early = true;
+        out?.();
+      },
+    };
+  };
+  return { gate, engine, weights$, log, enter };
+}
+
+describe('the version that a question is due', () => {
+  const known = [weights(0, 0), weights(1, 0), weights(2, 1), weights(3, 1), weights(4, 2)];
+  test.each([
+    ['the first evaluation', evaluate(0), 0],
+    ['the first candidates', explore(1), 0],
+    ['the evaluation after round 1', evaluate(1), 2],
+    ['the candidates of round 2', explore(2), 2],
+    ['the evaluation after round 2', evaluate(2), 4],
+    ['the candidates of round 4', explore(4), null],
+    ['group 0 of a round that begins at 2', practice(0, 2), 2],
+    ['group 1 of it', practice(1, 2), 2],
+    ['group 2 of it', practice(2, 2), 3],
+    ['group 7 of it, not made yet', practice(7, 2), 5],
+  ] as const)('is told for %s', (_, asked, due) => {
+    expect(versionDue(asked, known, BATCH_GROUPS)).toBe(due);
+  });
+});
+
+describe('the gate at lag 0', () => {
+  test('waits for the first weights, loads them and lets in what is due them', async () => {
+    const { gate, weights$, log, enter, engine } = bench();
+    enter('a', explore(1));
+    await turns(2);
+    expect([log, gate.version]).toEqual([[], -1]);
+    weights$.next(weights(0, 0));
+    await turns(2);
+    expect(log).toEqual(['load 0', 'a under 0']);
+    expect(engine.loads).toEqual([{ version: 0, path: '/run/w0', sha256: 'digest 0' }]);
+    expect([gate.version, gate.inflight]).toEqual([0, 1]);
+  });
+
+  test('loads the next version only when nothing is in flight', async () => {
+    const { weights$, log, enter } = bench();
+    weights$.next(weights(0, 0));
+    const first = enter('0', practice(0));
+    const second = enter('1', practice(1));
+    enter('2', practice(2));
+    await turns(2);
+    weights$.next(weights(1, 0));
+    await turns(2);
+    expect(log).toEqual(['load 0', '0 under 0', '1 under 0']);
+    first.release();
+    first.release();
+    await turns(2);
+    expect(log).toHaveLength(3);
+    second.release();
+    await turns(2);
+    expect(log.slice(3)).toEqual(['load 1', '2 under 1']);
+  });
+
+  test('loads an older version again for a resumed question that is due it', async () => {
+    const { log, enter, engine } = bench({
+      weights$: concat(from([weights(0, 0), weights(1, 0), weights(2, 1)]), NEVER),
+    });
+    enter('new', practice(0, 2)).release();
+    enter('old', evaluate(0)).release();
+    enter('newer', explore(2)).release();
+    await turns(6);
+    expect(log).toEqual([
+      ...['load 2', 'new under 2'],
+      ...['load 0', 'old under 0'],
+      ...['load 2', 'newer under 2'],
+    ]);
+    expect(engine.loads.map(({ version }) => version)).toEqual([2, 0, 2]);
+  });
+
+  test('lets a question whose version exists pass one whose does not', async () => {
+    const { weights$, log, enter } = bench();
+    weights$.next(weights(0, 0));
+    enter('later', explore(2));
+    enter('now', explore(1));
+    await turns(2);
+    expect(log).toEqual(['load 0', 'now under 0']);
+  });
+
+  test('never has two versions in flight, and each question is under the one that it is due', async () => {
+    for (let seed = 0; seed < 60; seed++) await property(seed, 0);
+  });
+});
+
+describe('the gate at lag K', () => {
+  test('lets in under the newest version that is at most K behind', async () => {
+    const { weights$, log, enter } = bench({ lagMax: 1 });
+    weights$.next(weights(0, 0));
+    enter('0', practice(0));
+    enter('2', practice(2));
+    enter('4', practice(4));
+    await turns(2);
+    expect(log).toEqual(['load 0', '0 under 0', '2 under 0']);
+    weights$.next(weights(1, 0));
+    await turns(2);
+    expect(log.slice(3)).toEqual(['load 1', '4 under 1']);
+  });
+
+  test('never lets in a question more than K behind', async () => {
+    for (let seed = 0; seed < 60; seed++) await property(seed, 1 + (seed % 3));
+  });
+});
+
+/** Practice groups of a round in random order and timing; a version is published when its groups are done. */
+async function property(seed: number, lagMax: number): Promise<void> {
+  const stream = draws('gate', seed);
+  const steps = 5;
+  const delay = shuffledTurns(seed);
+  const { gate, weights$, enter, log } = bench({ lagMax }, delay);
+  weights$.next(weights(0, 0));
+  const done = new Array<number>(steps).fill(0);
+  let published = 0;
+  const under = new Set<number>();
+  let inside = 0;
+  const work = async (index: number): Promise<void> => {
+    const due = Math.floor(index / BATCH_GROUPS);
+    const release = await gate.admit(practice(index), new AbortController().signal);
+    const version = gate.version;
+    if (inside++ === 0) under.clear();
+    under.add(version);
+    if (lagMax === 0) expect([version, under.size]).toEqual([due, 1]);
+    expect(version).toBeGreaterThanOrEqual(due - lagMax);
+    await delay();
+    if (lagMax === 0) expect(gate.version).toBe(version);
+    inside--;
+    release();
+    done[due]! += 1;
+    while (published < steps && done[published] === BATCH_GROUPS) {
+      weights$.next(weights(++published, 0));
+    }
+  };
+  const order = Array.from({ length: steps * BATCH_GROUPS }, (_, i) => i).sort(
+    (a, b) => stream.uniform(a) - stream.uniform(b),
+  );
+  await Promise.all(order.map(work));
+  expect([gate.inflight, published]).toEqual([0, steps]);
+  enter('last', practice(steps * BATCH_GROUPS));
+  await turns(20);
+  expect(log.at(-1)).toBe(`last under ${steps}`);
+}
+
+describe('a gate that is given up', () => {
+  test('lets a question go that no longer wants to enter', async () => {
+    const { gate, weights$ } = bench();
+    const abort = new AbortController();
+    const waiting = gate.admit(explore(1), abort.signal);
+    abort.abort();
+    await expect(waiting).rejects.toThrow('before this question was admitted');
+    await expect(gate.admit(explore(1), abort.signal)).rejects.toThrow('before this question');
+    weights$.next(weights(0, 0));
+    await turns(2);
+    expect(gate.inflight).toBe(0);
+  });
+
+  test('keeps its count when a question aborts after it was let in', async () => {
+    const { gate, weights$ } = bench();
+    weights$.next(weights(0, 0));
+    const abort = new AbortController();
+    const release = await gate.admit(explore(1), abort.signal);
+    abort.abort();
+    expect(gate.inflight).toBe(1);
+    release();
+    expect(gate.inflight).toBe(0);
+  });
+
+  test('refuses everyone once the run is to stop, with a code that keeps their records', async () => {
+    for (const before of [false, true]) {
+      const abort = new AbortController();
+      if (before) abort.abort();
+      const { enter } = bench({ signal: abort.signal });
+      const waiting = enter('a', explore(1));
+      abort.abort();
+      expect(await waiting.failed).toMatchObject({ code: 'NOT_NOW' });
+      expect(await enter('b', explore(1)).failed).toMatchObject({ code: 'NOT_NOW' });
+    }
+  });
+
+  test('fails everyone with the reason when weights cannot be loaded', async () => {
+    const { weights$, enter } = bench({
+      resolve: () => {
+        throw new Error('the digest differs');
+      },
+    });
+    const waiting = enter('a', explore(1));
+    weights$.next(weights(0, 0));
+    expect((await waiting.failed).message).toBe('the digest differs');
+    expect((await enter('b', explore(1)).failed).message).toBe('the digest differs');
+  });
+
+  test('fails everyone when the weights end in an error, or it is closed', async () => {
+    const broken = bench({ weights$: throwError(() => new Error('the log is gone')) });
+    expect((await broken.enter('a', explore(1)).failed).message).toBe('the log is gone');
+    const closed = bench();
+    const waiting = closed.enter('a', explore(1));
+    await closed.gate.close();
+    expect((await waiting.failed).message).toContain('closed');
+    expect(closed.weights$.observed).toBe(false);
+  });
+});

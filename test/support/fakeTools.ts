@@ -1,0 +1,30 @@
+/** Tools as a rollout sees them, without processes: each is a function from input to output. */
+import type { Tokenizer } from '../../model/engine.ts';
+import type { CallTool } from '../../operators/callTools.ts';
+
+export interface FakeTools extends CallTool {
+  readonly calls: readonly { readonly tool: string; readonly input: string }[];
+}
+
+export interface FakeToolsOptions {
+  readonly tokenizer: Tokenizer;
+  readonly answers: Readonly<Record<string, (input: string) => string>>;
+  readonly delay?: () => Promise<void>;
+}
+
+export function fakeTools({ tokenizer, answers, delay }: FakeToolsOptions): FakeTools {
+  const names = Object.keys(answers);
+  const closing = new Map(names.map((name) => [tokenizer.id(`</${name}>`), name]));
+  const calls: { tool: string; input: string }[] = [];
+  return {
+    calls,
+    stopTokens: [...closing.keys()],
+    tagOf: (token) => closing.get(token) ?? null,
+    async call(tool, input) {
+      calls.push({ tool, input });
+      await delay?.();
+      return { output: answers[tool]!(input), ok: true, attempts: 1, cached: false, ms: 0 };
+    },
+    close: async () => undefined,
+  };
+}

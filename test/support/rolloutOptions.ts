@@ -1,0 +1,63 @@
+/** Options of a rollout over fakes, and the invariants that every rollout keeps. */
+import { expect } from '@jest/globals';
+import type { PolicyGate } from '../../operators/gate.ts';
+import type { RolloutOptions } from '../../operators/rollout.ts';
+import type { Rollout } from '../../streams/records.ts';
+import { manualClock } from './clock.ts';
+import { fakeTools } from './fakeTools.ts';
+import { type ScriptedPolicyOptions, scriptedPolicy } from './scriptedPolicy.ts';
+import { tinyWords } from './tinyWords.ts';
+
+/** Lets everyone in at once. */
+export const openGate: PolicyGate = {
+  version: 0,
+  inflight: 0,
+  admit: async () => () => undefined,
+  close: async () => undefined,
+};
+
+export function rolloutOptions(
+  script: ScriptedPolicyOptions['script'],
+  over: Partial<RolloutOptions> & {
+    readonly policy?: Partial<ScriptedPolicyOptions>;
+    readonly answers?: Readonly<Record<string, (input: string) => string>>;
+  } = {},
+): RolloutOptions {
+  const { policy, answers, ...rest } = over;
+  const tokenizer = tinyWords;
+  return {
+    engine: scriptedPolicy({ tokenizer, script, ...policy }),
+    tokenizer,
+    prompt: (question) => tokenizer.encode(question, { tags: false }),
+    tools: fakeTools({
+      tokenizer,
+      answers: answers ?? { search: (q) => `found ${q}`, python: () => '2' },
+    }),
+    gate: openGate,
+    seed: 7,
+    samples: () => 2,
+    temperature: 1,
+    responseMax: 200,
+    callLimit: 3,
+    concurrency: 4,
+    clock: manualClock(),
+    ...rest,
+  };
+}
+
+/** What holds true of every rollout, however it ended. */
+export function expectSound(rollout: Rollout, responseMax: number): void {
+  const { tokens, logProbs, segments } = rollout;
+  expect(tokens.length).toBeLessThanOrEqual(responseMax);
+  expect(logProbs).toHaveLength(tokens.length);
+  let end = 0;
+  for (const segment of segments) {
+    expect(segment.start).toBe(end);
+    expect(segment.end).toBeGreaterThan(segment.start);
+    end = segment.end;
+    const within = [...logProbs.subarray(segment.start, segment.end)];
+    if (segment.kind === 'tool') expect(within.every((logProb) => logProb === 0)).toBe(true);
+    else expect(within.every((logProb) => logProb < 0)).toBe(true);
+  }
+  expect(end).toBe(tokens.length);
+}

@@ -1,0 +1,110 @@
+/**
+ * A policy engine that says what a script tells it to. It keeps the contract of a real one: output is cut at
+ * `maxTokens` and after the first stop token, and carries the version that is loaded.
+ *
+ * The script sees what the policy would: the context as text, and a stream of draws that is tied to the request's
+ * key and to the length of its context, as a real sampler's is. It returns the text of the next segment, or
+ * throws.
+ */
+import { type Draws, draws } from '../../model/draws.ts';
+import type {
+  GenerateRequest,
+  Generation,
+  PolicyEngine,
+  Tokenizer,
+  WeightsRef,
+} from '../../model/engine.ts';
+
+export interface ScriptLine {
+  readonly context: string;
+  readonly draws: Draws;
+  readonly version: number;
+  readonly request: GenerateRequest;
+}
+
+export interface ScriptedPolicyOptions {
+  readonly tokenizer: Tokenizer;
+  readonly script: (line: ScriptLine) => string;
+  readonly contextMax?: number;
+  /** Waits before it answers; at once when absent. */
+  readonly delay?: (request: GenerateRequest) => Promise<void>;
+  /** Log-probs of one token's most likely alternatives. */
+  readonly topLogProbs?: (line: ScriptLine) => readonly number[];
+  /** Called with each load, before it counts. */
+  readonly onLoad?: (weights: WeightsRef) => Promise<void> | void;
+}
+
+export interface ScriptedPolicy extends PolicyEngine {
+  readonly requests: readonly GenerateRequest[];
+  readonly loads: readonly WeightsRef[];
+  /** Requests being answered. */
+  readonly active: number;
+}
+
+export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
+  const { tokenizer, script } = options;
+  const requests: GenerateRequest[] = [];
+  const loads: WeightsRef[] = [];
+  let version = -1;
+  let active = 0;
+  let generatedTokens = 0;
+
+  const answer = (request: GenerateRequest): Generation => {
+    const line = {
+      context: tokenizer.decode(request.tokens),
+      draws: draws(...request.draws, request.tokens.length),
+      version,
+      request,
+    };
+    const whole = [...tokenizer.encode(script(line))];
+    const stop = whole.findIndex((token) => request.stopTokens.includes(token));
+    const said = whole.slice(0, stop < 0 ? undefined : stop + 1);
+    const tokens = Int32Array.from(said.slice(0, request.maxTokens));
+    generatedTokens += tokens.length;
+    const top = options.topLogProbs?.(line) ?? [0];
+    return {
+      tokens,
+      logProbs: Float32Array.from(tokens, (_, i) => -line.draws.uniform(1000 + i)),
+      finish: stop >= 0 && said.length <= request.maxTokens ? 'stop' : 'length',
+      topLogProbs: [...tokens.subarray(0, request.topLogProbs)].map(() => top),
+      version,
+    };
+  };
+
+  return {
+    contextMax: options.contextMax ?? 4096,
+    requests,
+    loads,
+    get active() {
+      return active;
+    },
+    async generate(request, signal) {
+      requests.push(request);
+      active++;
+      try {
+        await options.delay?.(request);
+        signal?.throwIfAborted();
+        return answer(request);
+      } finally {
+        active--;
+      }
+    },
+    async load(weights) {
+      await options.onLoad?.(weights);
+      loads.push(weights);
+      version = weights.version;
+    },
+    stats: () => ({ generatedTokens, prefillTokens: 0, busyMs: 0 }),
+    close: async () => undefined,
+  };
+}
+
+/** A delay of some turns of the event loop, drawn anew for each call: another seed, another order of completion. */
+export function shuffledTurns(seed: number, turnsMax = 6): () => Promise<void> {
+  const stream = draws('turns', seed);
+  let calls = 0;
+  return async () => {
+    const turns = stream.integer(calls++, turnsMax + 1);
+    for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+}
