@@ -61,11 +61,10 @@ export class Batcher {
   readonly #counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
 
   constructor(forward: Forward, options: BatcherOptions) {
-    const capacityMax = roundUp(options.contextMax, CAPACITY_UNIT);
     this.#options = options;
     this.#forward = forward;
-    this.#cache = new KvCache(forward.shape, options.rowsMax, capacityMax);
-    this.#prefixes = new Prefixes(forward.shape, options.prefixSlots, capacityMax);
+    this.#cache = makeCache(forward, options);
+    this.#prefixes = makePrefixes(forward, options);
   }
 
   /** Rows that are being generated. */
@@ -86,10 +85,9 @@ export class Batcher {
   replace(forward: Forward): void {
     if (this.#rows.length > 0)
       throw new Error(`${this.#rows.length} rows are active: let them end first`);
-    const { capacityMax } = this.#cache;
     this.#forward = forward;
-    this.#cache = new KvCache(forward.shape, this.#options.rowsMax, capacityMax);
-    this.#prefixes = new Prefixes(forward.shape, this.#options.prefixSlots, capacityMax);
+    this.#cache = makeCache(forward, this.#options);
+    this.#prefixes = makePrefixes(forward, this.#options);
   }
 
   /** Put a request in line. Throws when a token is not in the vocabulary: it would fail its whole batch. */
@@ -120,6 +118,7 @@ export class Batcher {
 
   /** Draw one token for every active row; returns the requests that ended. */
   async step(): Promise<Outcome[]> {
+    this.#dropCancelled();
     const rows = this.#rows;
     if (rows.length === 0) return [];
     this.#fit(Math.max(...rows.map((row) => row.cached + 1)));
@@ -250,15 +249,16 @@ export class Batcher {
 
   /** The next `width` tokens of `count` rows. */
   #input(first: number, count: number, width: number): ForwardInput {
-    const tokens = new Int32Array(count * width);
-    const positions = new Int32Array(count * width);
+    const rows = Math.max(count, this.#forward.rowsMin);
+    const tokens = new Int32Array(rows * width);
+    const positions = new Int32Array(rows * width);
     for (let i = 0; i < count; i++) {
       const row = this.#rows[first + i]!;
       tokens.set(row.tokens.subarray(row.cached, row.cached + width), i * width);
       for (let t = 0; t < width; t++) positions[i * width + t] = row.cached + t;
     }
     const { capacity } = this.#cache;
-    return { rows: count, width, tokens, positions, capacity, ...this.#cache.view(first, count) };
+    return { rows, width, tokens, positions, capacity, ...this.#cache.view(first, rows) };
   }
 
   /** Give the cache the least capacity for contexts of `length` tokens. */
@@ -276,6 +276,14 @@ export class Batcher {
     this.#cache.copyFrom(this.#cache, last, index, moved.cached);
     this.#rows[index] = moved;
   }
+}
+
+function makeCache({ shape, rowsMin }: Forward, { rowsMax, contextMax }: BatcherOptions): KvCache {
+  return new KvCache(shape, rowsMax + rowsMin - 1, roundUp(contextMax, CAPACITY_UNIT));
+}
+
+function makePrefixes({ shape }: Forward, options: BatcherOptions): Prefixes {
+  return new Prefixes(shape, options.prefixSlots, options.contextMax);
 }
 
 function roundUp(value: number, unit: number): number {

@@ -99,9 +99,11 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   async #ask(id: number, request: GenerateRequest): Promise<Generation> {
+    // a copy of its own: a view would take its whole buffer along
+    const tokens = request.tokens.slice();
     const reply = await this.#worker.call<{ generation: Generation; counts: Counts }>('generate', {
       id,
-      request,
+      request: { ...request, tokens },
     });
     this.#counts = reply.counts;
     return reply.generation;

@@ -27,20 +27,23 @@ export async function openOnnxForward(
     openSession(decodeGraph(config, weights, pass), { threads, external });
   const decode = await open('decode');
   const prefill = await open('prefill');
-  return new OnnxForward(config, decode, prefill);
+  return new OnnxForward(config, threads, decode, prefill);
 }
 
 class OnnxForward implements Forward {
   readonly shape: CacheShape;
   readonly vocabSize: number;
+  /** One matrix product a thread: a product that several threads share may be summed in other parts. */
+  readonly rowsMin: number;
   readonly #decode: Session;
   readonly #prefill: Session;
   /** 0, 1, ..., as many as the largest capacity so far. */
   #slots = new Int32Array(0);
 
-  constructor(config: DecoderConfig, decode: Session, prefill: Session) {
+  constructor(config: DecoderConfig, threads: number, decode: Session, prefill: Session) {
     this.shape = { layers: config.layers, kvHeads: config.kvHeads, headDim: headDim(config) };
     this.vocabSize = config.vocabSize;
+    this.rowsMin = Math.ceil(threads / config.kvHeads);
     this.#decode = decode;
     this.#prefill = prefill;
   }

@@ -59,7 +59,11 @@ describe('Batcher', () => {
     'gives a request what it would get alone, over a random schedule of turns and cancellations (%p)',
     async (seed) => {
       const { first, next, random } = conversations(seed);
-      const run = batcher(new FakeForward(), 1 + random.integer(300, 7), random.integer(301, 10));
+      const run = batcher(
+        new FakeForward(0, seed),
+        1 + random.integer(300, 7),
+        random.integer(301, 10),
+      );
       const asked = new Map<number, GenerateRequest>();
       const submit = (id: number, what: GenerateRequest) => {
         asked.set(id, what);

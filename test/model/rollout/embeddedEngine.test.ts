@@ -111,6 +111,20 @@ describe('EmbeddedEngine', () => {
     },
   );
 
+  it('generates the same bits when there are more threads than key heads and the context is long', async () => {
+    const config = { ...TINY, kvHeads: 1, headDim: 64, layers: 1 };
+    const weights = (await save('oneKeyHead', config, 3)).path;
+    const asked = [300, 280, 310].map((length, id) => request(tokens(id, length), { draws: [id] }));
+    const run = (threads: number, rowsMax: number) =>
+      withEngine({ weights, threads, rowsMax, contextMax: 400 }, async (engine) => {
+        const made = await Promise.all(asked.map((each) => engine.generate(each)));
+        return bits(asked.map((each, id) => [each, made[id]!]));
+      });
+    const alone = await run(1, 1);
+    expect(await run(3, 1)).toEqual(alone);
+    expect(await run(2, 3)).toEqual(alone);
+  });
+
   it('gives the log-probs that the trainer computes for the same tokens', async () => {
     const turns = await withEngine({}, (engine) => converse(engine, 8, 8));
     const trainer = await EmbeddedTrainer.create({ policy: path });

@@ -32,14 +32,16 @@ function sharesOf(sum: number, salt: number): Float32Array {
 export class FakeForward implements Forward {
   readonly shape = SHAPE;
   readonly vocabSize = VOCAB;
+  readonly rowsMin: number;
   readonly salt: number;
   /** Rows and width of each call, in order. */
   readonly calls: { pass: 'prefill' | 'decode'; rows: number; width: number }[] = [];
   released = false;
   failure: Error | undefined;
 
-  constructor(salt = 0) {
+  constructor(salt = 0, rowsMin = 1) {
     this.salt = salt;
+    this.rowsMin = rowsMin;
   }
 
   async prefill(input: ForwardInput): Promise<NewRows> {
@@ -62,6 +64,7 @@ export class FakeForward implements Forward {
   }
 
   async #called(pass: 'prefill' | 'decode', { rows, width }: ForwardInput): Promise<void> {
+    if (rows < this.rowsMin) throw new Error(`${rows} rows are too few`);
     if (this.released) throw new Error('used after release');
     await new Promise(setImmediate);
     if (this.failure) throw this.failure;
