@@ -9,8 +9,9 @@
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { deadLetterOf } from './deadLetter.ts';
-import { type Delivery, gather, park } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import { MillraceError } from './errors.ts';
+import { gather, park } from './settlement.ts';
 import { topics } from './topics.ts';
 
 export interface GatherOptions<In> {

@@ -11,9 +11,10 @@
  */
 import { mergeMap, Observable, type OperatorFunction } from 'rxjs';
 import { deadLetterOf } from './deadLetter.ts';
-import { type Aside, type Delivery, park } from './delivery.ts';
+import type { Aside, Delivery } from './delivery.ts';
 import { hasCode } from './errors.ts';
 import type { Position } from './records.ts';
+import { park } from './settlement.ts';
 import type { Topic } from './topic.ts';
 import { topics } from './topics.ts';
 

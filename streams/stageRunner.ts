@@ -7,9 +7,10 @@
  */
 import { Observable, type Subscriber, Subscription } from 'rxjs';
 import type { Clock } from './clock.ts';
-import { adopt, type Delivery, type Desk, emit } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import { MillraceError, messageOf } from './errors.ts';
 import type { Log } from './log.ts';
+import { adopt, type Desk, emit } from './settlement.ts';
 import type { Stage } from './stage.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
 

@@ -6,9 +6,10 @@
  * one has handed the same records out again.
  */
 import { Observable, type Subscriber } from 'rxjs';
-import { type Delivery, type Desk, deliver } from '../delivery.ts';
+import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
 import type { ReadOptions, Stored } from '../log.ts';
+import { type Desk, deliver } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import type { Committer } from './committer.ts';
 
@@ -118,7 +119,7 @@ export class GroupReader<T> {
 
   #handOut(): void {
     const { topic, options, committer, shelf } = this.#parts;
-    while (this.active && this.#inflight < options.inflightMax) {
+    while (!this.#subscriber.closed && this.#inflight < options.inflightMax) {
       const progress = committer.progress(this.topic, this.group);
       while (this.#next < committer.end(this.topic) && progress.has(this.#next)) this.#next += 1;
       if (this.#next >= committer.end(this.topic)) return;

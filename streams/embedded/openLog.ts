@@ -7,11 +7,12 @@
  */
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../clock.ts';
-import { claim, type Delivery } from '../delivery.ts';
+import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
 import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
+import { claim } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
 import { GroupReader, GroupReaders } from './groupReader.ts';

@@ -1,76 +1,86 @@
-import { expect, test } from '@jest/globals';
-import { pipe } from 'rxjs';
-import { draws } from '../../model/draws.ts';
-import { expandEach, gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { Delivery } from '../../streams/delivery.ts';
 import type { Metric } from '../../streams/records.ts';
+import { emit, gather } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { fakeReader } from '../support/deliveries.ts';
 import { metric } from '../support/records.ts';
 
-const RECORDS = 60;
+const reader = () => fakeReader(topics.metrics);
+const named = (name: string) => metric({ name });
 
-/** A random chain of splits, gathers, drops, throws and delays. */
-function randomChain(seed: number) {
-  const random = draws('settlement', seed);
-  const pick = (of: string, m: Metric, below: number): number =>
-    random.under(of, m.name).integer(0, below);
-  const gather = (of: string) =>
-    gatherBy<Metric>({
-      key: (m) => String(pick(of, m, 6)),
-      size: (first) => 1 + pick(`${of}/size`, first, 4),
-      openMax: 6,
-      atEnd: random.under(of).integer(1, 2) === 0 ? 'emit' : 'deadLetter',
+type MetricDelivery = Delivery<Metric>;
+
+describe('a delivery', () => {
+  test('says where its original lies, whatever it was derived to', () => {
+    const r = reader();
+    r.deliver(named('a'));
+    const delivery = r.deliver(named('b')).derive('x').also(topics.metrics, named('side'));
+    expect(delivery).toMatchObject({
+      value: 'x',
+      topic: 'metrics',
+      key: 'b',
+      position: { partition: 0, offset: 1 },
     });
-  const merged = mapEach(
-    (group: readonly Metric[]) => metric({ name: group.map(({ name }) => name).join('+') }),
-    { concurrency: 1 },
-  );
-  return pipe(
-    keepIf((m: Metric) => pick('keep', m, 5) > 0),
-    expandEach(
-      async (m: Metric, scope) => {
-        for (let turn = pick('turns', m, 4); turn > 0; turn--) await Promise.resolve();
-        scope.also(topics.toolCalls, call(m.name));
-        if (pick('throw', m, 6) === 0) throw new Error('unlucky');
-        return Array.from({ length: pick('parts', m, 4) }, (_, i) =>
-          metric({ name: `${m.name}.${i}` }),
-        );
-      },
-      { concurrency: 1 + random.integer(1, 8) },
-    ),
-    gather('first'),
-    merged,
-    expandEach((m: Metric) => [m, metric({ name: `${m.name}!` })], { concurrency: 2 }),
-    gather('second'),
-    merged,
-  );
-}
+  });
 
-function call(rolloutId: string) {
-  return {
-    rolloutId,
-    questionId: '',
-    turn: 0,
-    tool: '',
-    input: '',
-    output: '',
-    ok: true,
-    attempts: 1,
-    cached: false,
-    ms: 0,
-  };
-}
+  test('is used once', () => {
+    const uses = [
+      (d: MetricDelivery) => d.derive(1),
+      (d: MetricDelivery) => d.split([1]),
+      (d: MetricDelivery) => d.also(topics.metrics, named('x')),
+      (d: MetricDelivery) => d.drop(),
+      (d: MetricDelivery) => emit(d, null),
+      (d: MetricDelivery) => gather([d], 1),
+    ];
+    for (const first of uses) {
+      for (const second of uses) {
+        const delivery = reader().deliver(named('a'));
+        first(delivery);
+        expect(() => second(delivery)).toThrow(expect.objectContaining({ code: 'SPENT' }));
+      }
+    }
+  });
+});
 
-test('every input settles exactly once whatever is dropped, split, gathered and thrown', async () => {
-  for (let seed = 0; seed < 40; seed++) {
-    const values = Array.from({ length: RECORDS }, (_, i) => metric({ name: `r${i}` }));
-    const run = await runOperator(randomChain(seed), topics.metrics, values);
-    const settled = run.commits.flatMap((commit) => commit.settled).sort((a, b) => a - b);
-    expect({ seed, settled }).toEqual({ seed, settled: values.map((_, i) => i) });
-    // Every record that got past the first filter wrote its one call, in whichever commit.
-    const calls = (run.asides['tool-calls'] ?? []).map(
-      (c) => (c as { rolloutId: string }).rolloutId,
-    );
-    expect(new Set(calls).size).toBe(calls.length);
-  }
+describe('a family', () => {
+  test('settles when its last part leaves or is dropped, with all writes in order of leaving', () => {
+    const r = reader();
+    const parts = r.deliver(named('a')).also(topics.metrics, named('side')).split(['x', 'y', 'z']);
+    emit(parts[2]!.derive(named('z')), topics.metrics);
+    emit(parts[0]!.derive(named('x')), topics.metrics);
+    expect(r.commits).toEqual([]);
+    parts[1]!.also(topics.deadLetters, { reason: 'y' } as never).drop();
+    expect(r.commits).toHaveLength(1);
+    expect(r.commits[0]!.settled).toEqual([0]);
+    expect(r.commits[0]!.writes.map(({ value }) => value)).toEqual([
+      named('z'),
+      named('side'),
+      named('x'),
+      { reason: 'y' },
+    ]);
+  });
+
+  test('grows by gathering: all originals settle in one commit', () => {
+    const r = reader();
+    const [a0, a1] = r.deliver(named('a')).split([0, 1]);
+    const [b0, b1] = r.deliver(named('b')).split([0, 1]);
+    const c = r.deliver(named('c'));
+    emit(gather([a0!, b0!, c.derive(0)], named('abc')), topics.metrics);
+    a1!.drop();
+    expect(r.commits).toEqual([]);
+    emit(b1!, null);
+    expect(r.commits.map(({ settled }) => settled)).toEqual([[0, 1, 2]]);
+  });
+
+  test('may be gathered from parts of one original', () => {
+    const r = reader();
+    const parts = r.deliver(named('a')).split([0, 1, 2]);
+    emit(gather(parts, 3), null);
+    expect(r.commits.map(({ settled }) => settled)).toEqual([[0]]);
+  });
+
+  test('of nothing cannot be gathered', () => {
+    expect(() => gather([], 0)).toThrow(/at least one/);
+  });
 });

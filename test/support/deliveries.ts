@@ -5,14 +5,8 @@
  * records ride along, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
-import {
-  type Aside,
-  claim,
-  type Delivery,
-  type Desk,
-  deliver,
-  emit,
-} from '../../streams/delivery.ts';
+import type { Aside, Delivery } from '../../streams/delivery.ts';
+import { claim, type Desk, deliver, emit } from '../../streams/settlement.ts';
 import type { Run } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 

@@ -6,8 +6,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, type Observable, take, toArray } from 'rxjs';
 import type { Delivery } from '../../streams/delivery.ts';
-import { emit } from '../../streams/delivery.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
+import { emit } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
 import type { ManualClock } from './clock.ts';
 import { manualClock } from './clock.ts';

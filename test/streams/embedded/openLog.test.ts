@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { lastValueFrom, toArray } from 'rxjs';
+import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
+import type { Question } from '../../../streams/records.ts';
 import { record, text, whole, withDefault } from '../../../streams/shapes.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { defineTopic, topics } from '../../../streams/topics.ts';
@@ -88,6 +89,22 @@ describe('a group', () => {
     const second = lastValueFrom(log.read(topics.questions, options));
     await expect(second).rejects.toMatchObject({ code: 'GROUP_BUSY' });
     first.unsubscribe();
+  });
+
+  test('is read no further than its subscriber listens', async () => {
+    await log.commit((tx) => {
+      for (let i = 0; i < 10; i++) tx.append(topics.questions, question());
+    });
+    let read = 0;
+    const counted: Topic<Question> = {
+      ...topics.questions,
+      key: (value) => {
+        read += 1;
+        return value.id;
+      },
+    };
+    await firstValueFrom(log.read(counted, { group: 'g', inflightMax: 10 }));
+    expect(read).toBe(1);
   });
 
   test('shows its lag before it has settled anything', async () => {
