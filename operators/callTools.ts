@@ -24,7 +24,7 @@ export interface CallToolsOptions extends ToolboxOptions {
 /** The tools of a run, by their closing tags. */
 export function callTools(tools: readonly Tool[], options: CallToolsOptions): CallTool {
   const box = toolbox(tools, options);
-  const closing = new Map(box.names.map((name) => [options.tokenizer.id(`</${name}>`), name]));
+  const closing = new Map(tools.map(({ name }) => [options.tokenizer.id(`</${name}>`), name]));
   return {
     stopTokens: [...closing.keys()],
     tagOf: (token) => closing.get(token) ?? null,
