@@ -3,7 +3,8 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic.
+ * finds the tokens without carrying them through the topic. A reward that throws ends the stage: without its group a
+ * round would never be complete, and once the reward is mended a resumed run scores the group again.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
@@ -53,6 +54,6 @@ export function score(
       size: ({ value }) => value.groupSize,
       openMax: options.openMax,
     }),
-    mapEach((members) => scoreGroup(members, options), { concurrency: 1 }),
+    mapEach((members) => scoreGroup(members, options), { concurrency: 1, onError: 'fail' }),
   );
 }

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import { batch } from '../../operators/batch.ts';
+import type { Batch } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { runOperator } from '../support/deliveries.ts';
+import { obeysOperatorLaws } from '../support/laws.ts';
+import { question } from '../support/records.ts';
+import { practised, scored, shuffledBy } from '../support/scored.ts';
+
+const OF = 7;
+const round = (version = 0, stage = 1) =>
+  Array.from({ length: OF }, (_, index) =>
+    scored({ question: practised(index, OF, { stage, schedule: { index, of: OF, version } }) }),
+  );
+const make = () => batch({ groups: 3, openMax: 3 });
+const ids = ({ groups }: Batch): string[] => groups.map(({ questionId }) => questionId);
+
+obeysOperatorLaws('batch', make, { topic: topics.scored, values: round() });
+
+describe('batch', () => {
+  test('gives each step its groups in order, whatever order they came in', async () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const shuffled = shuffledBy(round(), seed);
+      const { outputs, unsettled } = await runOperator(make(), topics.scored, shuffled);
+      expect(unsettled).toBe(0);
+      const steps = [...outputs].sort((a, b) => a.step - b.step);
+      expect(steps.map(ids)).toEqual([['p0', 'p1', 'p2'], ['p3', 'p4', 'p5'], ['p6']]);
+      for (const { groups } of steps) {
+        for (const { questionId, scored: position } of groups) {
+          expect(shuffled[position.offset]!.question.id).toBe(questionId);
+        }
+      }
+    }
+  });
+
+  test('numbers steps from 1, each from the version that the one before it made', async () => {
+    const { outputs } = await runOperator(make(), topics.scored, round(4, 2));
+    expect(
+      outputs.map(({ step, version, stage, last }) => ({ step, version, stage, last })),
+    ).toEqual([
+      { step: 5, version: 4, stage: 2, last: false },
+      { step: 6, version: 5, stage: 2, last: false },
+      { step: 7, version: 6, stage: 2, last: true },
+    ]);
+  });
+
+  test('ends a round that fills its steps with a full one', async () => {
+    const values = Array.from({ length: 6 }, (_, i) => scored({ question: practised(i, 6) }));
+    const { outputs } = await runOperator(make(), topics.scored, values);
+    expect(outputs.map(({ last, groups }) => [last, groups.length])).toEqual([
+      [false, 3],
+      [true, 3],
+    ]);
+  });
+
+  test('keeps the rounds apart', async () => {
+    const values = shuffledBy([...round(0, 1), ...round(3, 2)], 1);
+    const { outputs } = await runOperator(batch({ groups: 3, openMax: 9 }), topics.scored, values);
+    expect(outputs.map(({ step }) => step).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('settles groups of other phases without a batch', async () => {
+    const others = (['explore', 'evaluate'] as const).map((phase) =>
+      scored({ question: question({ phase }) }),
+    );
+    const run = await runOperator(make(), topics.scored, [...others, ...round()]);
+    expect(run.outputs).toHaveLength(3);
+    expect(run.commits.slice(0, 2).map(({ settled }) => settled)).toEqual([[0], [1]]);
+  });
+
+  test('fails when more steps are open than it was told', async () => {
+    const values = [0, 3, 6].map((index) => scored({ question: practised(index, 9) }));
+    const run = runOperator(batch({ groups: 3, openMax: 2 }), topics.scored, values);
+    await expect(run).rejects.toMatchObject({ code: 'GATHER_FULL' });
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import { draws } from '../../model/draws.ts';
+import { type ParetoOptions, paretoSample } from '../../operators/paretoSample.ts';
+import type { Ability, Scored, Selected } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { runOperator } from '../support/deliveries.ts';
+import { obeysOperatorLaws } from '../support/laws.ts';
+import { question } from '../support/records.ts';
+import { rewards, scored, shuffledBy } from '../support/scored.ts';
+
+const candidate = (
+  id: string,
+  toolCalls: readonly number[],
+  raw: readonly number[],
+  ability: Ability = 'math',
+  stage = 1,
+): Scored =>
+  scored({
+    question: question({ id, stage, ability }),
+    toolCalls,
+    rewards: rewards(raw),
+    version: 2,
+  });
+
+/** The worked example of ET-Agent reference §7.5. */
+const example = [
+  candidate('a', [0, 0, 0, 0], [0, 1, 0, 1]),
+  candidate('b', [0, 4, 0, 4], [1, 1, 1, 0]),
+  candidate('c', [0, 2, 0, 2], [0, 1, 1, 0]),
+  candidate('d', [0, 4, 0, 4], [1, 1, 1, 0]),
+  candidate('e', [1, 1, 1, 1], [1, 1, 1, 1]),
+  candidate('f', [0, 6, 0, 6], [0, 0, 0, 0]),
+  candidate('g', [0, 2, 0, 2], [0.7, 0.8, 0.1, 0.9], 'qa'),
+];
+const make = (over: Partial<ParetoOptions> = {}) =>
+  paretoSample({ keep: 4, window: 7, mixedOnly: true, seed: 1, ...over });
+
+async function verdicts(
+  over: Partial<ParetoOptions>,
+  values: readonly Scored[] = example,
+): Promise<Map<string, Selected>> {
+  const run = await runOperator(make(over), topics.scored, values);
+  expect(run.unsettled).toBe(0);
+  return new Map(run.outputs.map((selected) => [selected.question.id, selected]));
+}
+
+const keptIds = (all: ReadonlyMap<string, Selected>): string[] =>
+  [...all.values()].filter(({ kept }) => kept).map(({ question: { id } }) => id);
+
+obeysOperatorLaws('paretoSample', make, { topic: topics.scored, values: example });
+
+describe('paretoSample on the worked example', () => {
+  test('finds objectives and fronts', async () => {
+    const all = await verdicts({});
+    expect(Object.fromEntries([...all].map(([id, { front }]) => [id, front]))).toEqual({
+      ...{ a: 1, b: 0, c: 0, d: 0, e: 2, f: 0, g: 1 },
+    });
+    expect(all.get('a')!.objectives).toEqual([0, 0.25]);
+    expect(all.get('b')!.objectives).toEqual([4, 0.1875]);
+    expect(all.get('f')!.objectives).toEqual([9, 0]);
+    expect(all.get('g')!.objectives[1]).toBeCloseTo(0.096875, 12);
+  });
+
+  test.each([
+    [7, ['a', 'b', 'c', 'd', 'g']],
+    [4, ['b', 'c', 'd']],
+    [2, ['c']],
+  ])('keeps what the reference keeps of the best %p', async (keep, expected) => {
+    expect(keptIds(await verdicts({ keep }))).toEqual(expected);
+  });
+
+  test('tells why each was kept or not', async () => {
+    const why = async (keep: number): Promise<Record<string, string>> =>
+      Object.fromEntries([...(await verdicts({ keep }))].map(([id, verdict]) => [id, verdict.why]));
+    expect(await why(4)).toEqual({
+      ...{ a: 'dominated', b: 'selected', c: 'selected', d: 'selected' },
+      ...{ e: 'dominated', f: 'uniform', g: 'dominated' },
+    });
+    expect(await why(2)).toEqual({
+      ...{ a: 'dominated', b: 'crowded', c: 'selected', d: 'crowded' },
+      ...{ e: 'dominated', f: 'uniform', g: 'dominated' },
+    });
+  });
+
+  test('gives crowding distances of the truncated front alone', async () => {
+    const all = await verdicts({ keep: 2 });
+    const distances = Object.fromEntries([...all].map(([id, { distance }]) => [id, distance]));
+    expect(distances).toEqual({
+      ...{ a: null, b: 1.125, c: Infinity, d: 0.875, e: null, f: Infinity, g: null },
+    });
+  });
+
+  test('keeps the best one of a round that has none to practise', async () => {
+    const all = await verdicts({ keep: 1 });
+    expect(keptIds(all)).toEqual(['f']);
+    expect(all.get('f')).toMatchObject({ index: 0, of: 1, why: 'selected' });
+  });
+
+  test('without mixedOnly keeps what disagrees in tool calls alone', async () => {
+    expect(keptIds(await verdicts({ keep: 7, mixedOnly: false }))).toEqual([
+      ...['a', 'b', 'c', 'd', 'f', 'g'],
+    ]);
+  });
+
+  test('says the same whatever order the candidates came in', async () => {
+    const first = await verdicts({ keep: 3 });
+    for (let seed = 0; seed < 20; seed++) {
+      const values = shuffledBy(example, seed);
+      for (const [id, verdict] of await verdicts({ keep: 3 }, values)) {
+        expect(values[verdict.scored.offset]!.question.id).toBe(id);
+        expect({ ...verdict, scored: null }).toEqual({ ...first.get(id), scored: null });
+      }
+    }
+  });
+});
+
+describe('paretoSample', () => {
+  const many = (stage: number, count = 30): Scored[] =>
+    Array.from({ length: count }, (_, i) => {
+      const stream = draws('candidates', stage, i);
+      const numbers = (below: number): number[] =>
+        [0, 1, 2, 3].map((k) => stream.integer(k, below));
+      return candidate(`q${String(i).padStart(2, '0')}`, numbers(6), numbers(2), 'math', stage);
+    });
+
+  test('gives the kept places 0 … n - 1, in an order that follows the seed and the round', async () => {
+    const places = async (seed: number, stage: number): Promise<string[]> => {
+      const all = [...(await verdicts({ keep: 12, window: 30, seed }, many(stage))).values()];
+      const kept = all.filter((verdict) => verdict.kept);
+      expect(kept.map(({ index }) => index).sort((a, b) => a - b)).toEqual(kept.map((_, i) => i));
+      for (const verdict of all) {
+        expect(verdict).toMatchObject({ of: kept.length, version: 2 });
+        if (!verdict.kept) expect(verdict.index).toBe(-1);
+      }
+      return kept.sort((a, b) => a.index - b.index).map(({ question: { id } }) => id);
+    };
+    const first = await places(1, 1);
+    expect(first.length).toBeGreaterThan(6);
+    expect(await places(1, 1)).toEqual(first);
+    const other = await places(2, 1);
+    expect(other).not.toEqual(first);
+    expect([...other].sort()).toEqual([...first].sort());
+    expect(await places(1, 2)).not.toEqual(first);
+  });
+
+  test('waits for the whole round, and gives every candidate one verdict in one commit', async () => {
+    const short = await runOperator(make({ window: 30 }), topics.scored, many(1).slice(1));
+    expect(short.outputs).toEqual([]);
+    const whole = await runOperator(make({ window: 30 }), topics.scored, many(1));
+    expect(new Set(whole.outputs.map(({ question: { id } }) => id)).size).toBe(30);
+    expect(whole.commits).toHaveLength(1);
+  });
+
+  test('settles groups of other phases without a verdict', async () => {
+    const others = (['practice', 'evaluate'] as const).map((phase) =>
+      scored({ question: question({ phase }) }),
+    );
+    const run = await runOperator(make(), topics.scored, [...others, ...example]);
+    expect(run.outputs).toHaveLength(7);
+    expect(run.unsettled).toBe(0);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { grpo } from '../../operators/advantages/grpo.ts';
+import type { GroupForReward } from '../../operators/rewards/reward.ts';
+import { score } from '../../operators/score.ts';
+import { topics } from '../../streams/topics.ts';
+import { runOperator } from '../support/deliveries.ts';
+import { obeysOperatorLaws } from '../support/laws.ts';
+import { question } from '../support/records.ts';
+import { group, shuffledBy } from '../support/scored.ts';
+
+/** A reward that shows what it was given: the number that the text is. */
+const spelled = ({ texts }: GroupForReward) =>
+  texts.map((text) => ({ score: Number(text), parts: { raw: Number(text) } }));
+const advantage = (scores: readonly number[]): number[] => scores.map((value) => value * 10);
+const make = () => score({ reward: spelled, advantage, openMax: 4 });
+
+const one = question({ id: 'one' });
+const two = question({ id: 'two', stage: 1 });
+const twice = question({ id: 'two', stage: 2 });
+const groups = [group(one, ['1', '22', '333']), group(two, ['4', '5'], 3), group(twice, ['6'])];
+const rollouts = groups.flat();
+
+obeysOperatorLaws('score', make, { topic: topics.rollouts, values: rollouts });
+
+describe('score', () => {
+  test('makes one record of each group, its members in the order of their index', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const shuffled = shuffledBy(rollouts, seed);
+      const { outputs, unsettled } = await runOperator(make(), topics.rollouts, shuffled);
+      expect(unsettled).toBe(0);
+      const first = outputs.find((scored) => scored.question.id === 'one')!;
+      expect(first).toEqual({
+        question: one,
+        rewards: [1, 22, 333].map((value) => ({ score: value, parts: { raw: value } })),
+        toolCalls: [0, 0, 0],
+        lengths: [1, 2, 3],
+        advantages: [10, 220, 3330],
+        rollouts: groups[0]!.map((rollout) => ({
+          partition: 0,
+          offset: shuffled.indexOf(rollout),
+        })),
+        version: 0,
+      });
+      expect(outputs.map(({ question: { id, stage } }) => `${id} ${stage}`).sort()).toEqual([
+        'one 0',
+        'two 1',
+        'two 2',
+      ]);
+    }
+  });
+
+  test('settles a group’s rollouts together, when it is complete', async () => {
+    const { commits } = await runOperator(make(), topics.rollouts, rollouts);
+    expect(commits.map(({ settled }) => settled)).toEqual([[0, 1, 2], [3, 4], [5]]);
+  });
+
+  test('tells the oldest version of the group', async () => {
+    const mixed = group(one, ['1', '2', '3']).map((rollout, i) => ({ ...rollout, version: 5 - i }));
+    const { outputs } = await runOperator(make(), topics.rollouts, mixed);
+    expect(outputs[0]!.version).toBe(3);
+  });
+
+  test('counts failed rollouts among the group', async () => {
+    const failed = group(one, ['1', '0', '1', '0']).map((rollout, i) =>
+      i === 3 ? { ...rollout, text: '', status: 'failed' as const } : rollout,
+    );
+    const operator = score({ reward: spelled, advantage: grpo(), openMax: 4 });
+    const { outputs } = await runOperator(operator, topics.rollouts, failed);
+    expect(outputs[0]!.advantages[3]).toBeCloseTo(-0.866024, 6);
+  });
+
+  test('ends with the error of a reward that throws: its group is scored again at the next start', async () => {
+    const reward = (): never => {
+      throw new Error('the judge is away');
+    };
+    const run = runOperator(score({ reward, advantage, openMax: 4 }), topics.rollouts, rollouts);
+    await expect(run).rejects.toThrow('the judge is away');
+  });
+});
