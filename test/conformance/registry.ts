@@ -4,6 +4,7 @@
 import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
 import { evaluationSubjects } from './subjects/evaluation.ts';
+import { flywheelSubjects } from './subjects/flywheel.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { rolloutSubjects } from './subjects/rollouts.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
@@ -20,4 +21,5 @@ export const subjects: Subjects = {
   ...evaluationSubjects,
   ...toolUseSubjects,
   ...rolloutSubjects,
+  ...flywheelSubjects,
 };

@@ -1,0 +1,58 @@
+/**
+ * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an answer
+ * (ET-Agent §4.3). Works on any model that completes text; the rollout operator is its twin on tokens.
+ */
+import { stripEnd } from '../text/characters.ts';
+import { countPairs } from '../text/tags.ts';
+import { calledTool, type RunTool, resultOfCall } from './calls.ts';
+
+export interface ToolLoopOptions {
+  /** The next piece, given all text so far; '' ends the trajectory. */
+  readonly piece: (text: string) => Promise<string>;
+  readonly run: RunTool;
+  /** Most calls of each tool. A piece that calls two tools calls the one named first here. */
+  readonly quotas: Readonly<Record<string, number>>;
+  /** A trajectory to go on with; its finished calls count. */
+  readonly start?: string;
+  /** Most pieces; ends a model that never answers. */
+  readonly piecesMax?: number;
+  /**
+   * `reference`: after a piece that neither calls nor answers, one more is taken and never looked at, so that a
+   * call in it does not run. `clean` (default): every piece is looked at.
+   */
+  readonly mode?: 'clean' | 'reference';
+}
+
+export interface ToolLoopResult {
+  readonly text: string;
+  /** What was appended, in order. */
+  readonly logs: readonly string[];
+  /** Calls that ran, those of `start` included. */
+  readonly calls: Readonly<Record<string, number>>;
+}
+
+const PIECES_MAX = 100;
+
+export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
+  const { quotas, start = '', piecesMax = PIECES_MAX } = options;
+  const tools = Object.keys(quotas);
+  const calls = Object.fromEntries(tools.map((tool) => [tool, countPairs(start, tool)]));
+  const logs: string[] = [];
+  const text = () => start + logs.join('');
+  const next = async () => {
+    const piece = await options.piece(text());
+    logs.push(piece);
+    return piece;
+  };
+  for (let pieces = 0; pieces < piecesMax; pieces++) {
+    const piece = await next();
+    if (piece === '') break;
+    const tool = calledTool(piece, tools);
+    if (tool !== null && calls[tool]! < quotas[tool]!) {
+      logs.push(await resultOfCall(options.run, tool, piece));
+      calls[tool]!++;
+    } else if (stripEnd(piece).endsWith('</answer>')) break;
+    else if (options.mode === 'reference' && (await next()) === '') break;
+  }
+  return { text: text(), logs, calls };
+}
