@@ -59,9 +59,12 @@ export function pyodideFolder(): string {
 }
 
 /** What the process may read: nothing else on the disk exists for it. */
-function readable(pyodide: string): readonly string[] {
+function readable(script: string, pyodide: string): readonly string[] {
   const ws = dirname(createRequire(join(pyodide, 'package.json')).resolve('ws/package.json'));
-  const folders = [SCRIPTS, pyodide, ws].flatMap((folder) => [folder, realpathSync(folder)]);
+  const folders = [SCRIPTS, dirname(script), pyodide, ws].flatMap((folder) => [
+    folder,
+    realpathSync(folder),
+  ]);
   return [...new Set(folders.map((folder) => join(folder, '*')))];
 }
 
@@ -72,11 +75,11 @@ function permissionFlag(): string {
   return named ? '--permission' : '--experimental-permission';
 }
 
-/** The arguments of Node that make the sandbox. Exported for the test that every one of them holds. */
-export function nodeArguments(script: string): readonly string[] {
+/** The arguments of Node that make the sandbox. */
+function nodeArguments(script: string): readonly string[] {
   return [
     permissionFlag(),
-    ...readable(pyodideFolder()).map((path) => `--allow-fs-read=${path}`),
+    ...readable(script, pyodideFolder()).map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     '--no-addons',
     '--no-warnings',

@@ -7,6 +7,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { launch, pyodideFolder } from './launch.ts';
 
 export interface SandboxSettings {
@@ -77,9 +78,9 @@ export class Sandbox {
   #nextId = 0;
   #usable = true;
 
-  private constructor(settings: SandboxSettings) {
+  private constructor(settings: SandboxSettings, child: ChildProcess) {
     this.#settings = settings;
-    this.#child = launch();
+    this.#child = child;
     this.#gone = new Promise((resolve) => {
       this.#child.once('exit', () => resolve());
       this.#child.once('error', () => resolve());
@@ -90,8 +91,8 @@ export class Sandbox {
   }
 
   /** A process that is ready for its first program, in about 3 seconds. Rejects when it cannot start. */
-  static async start(settings: SandboxSettings): Promise<Sandbox> {
-    const sandbox = new Sandbox(settings);
+  static async start(settings: SandboxSettings, child = launch()): Promise<Sandbox> {
+    const sandbox = new Sandbox(settings, child);
     await sandbox.#greet();
     return sandbox;
   }
@@ -156,8 +157,14 @@ export class Sandbox {
     }
     this.#startBytes = residentBytes(this.#child.pid!) ?? 0;
     this.#child.on('message', (message) => this.#hear(message));
+    this.#letGo();
+  }
+
+  /** An idle process does not keep this one alive. */
+  #letGo(): void {
     this.#child.unref();
     this.#child.channel?.unref();
+    (this.#child.stderr as Socket | null)?.unref();
   }
 
   #hear(message: unknown): void {

@@ -87,8 +87,6 @@ const TICKING = [
   'fd_read',
 ];
 const TICKS = '_Py_CheckEmscriptenSignals_Helper';
-/** "May this call wait for a promise?" No: a sleeping program then sleeps by looking at the clock. */
-const MAY_SUSPEND = 'can_run_sync_js';
 
 /** "Function not implemented", as this C library numbers it. */
 const ENOSYS = 52;
@@ -149,7 +147,6 @@ export function createGate() {
         imports[name] = Object.assign(ticking, call);
       }
       imports[TICKS] = Object.assign(tick, { sig: 'i' });
-      imports[MAY_SUSPEND] = Object.assign(() => 0, imports[MAY_SUSPEND]);
       const random = (/** @type {number} */ pointer, /** @type {number} */ size) => {
         const bytes = new Uint8Array(memory(), pointer >>> 0, size >>> 0);
         for (let i = 0; i < bytes.length; i++) bytes[i] = nextByte();

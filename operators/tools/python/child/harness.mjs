@@ -64,13 +64,15 @@ def purge():
             del sys.modules[name]
     for name in withheld:
         sys.modules[name] = None
-    own = lambda finder: type(finder).__module__.startswith('_pyodide')
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not own(finder)]
+    native = lambda finder: finder.__module__.startswith('_frozen_importlib')
+    sys.meta_path[:] = [finder for finder in sys.meta_path if native(finder)]
     sys.path_importer_cache.clear()
     sys.path[:] = [path for path in sys.path if path.endswith('.zip')]
     sys.excepthook = sys.__excepthook__
     sys.displayhook = sys.__displayhook__
     sys.argv = ['-c']
+    asyncio.run = asyncio.run.__wrapped__
+    time.sleep = time.sleep.__wrapped__
     events._set_running_loop(None)
     events._event_loop_policy = Policy()
     kept = ['__name__', '__doc__', '__package__', '__loader__', '__spec__', '__builtins__']

@@ -9,7 +9,7 @@
 import { startInterpreter } from './interpreter.mjs';
 
 /** What a later call still can follow; after anything else the parent starts a fresh process. */
-const REUSABLE = ['done', 'raised', 'expired'];
+const REUSABLE = ['done', 'raised', 'expired', 'forbidden'];
 
 const send = process.send.bind(process);
 process.send = undefined;
