@@ -18,39 +18,49 @@ export interface FilesOptions {
 
 const COLUMNS = ['offset', 'step', 'stage', 'name', 'value', 'atMs'] as const;
 
-/** Cuts a line that a crash left half written and gives the last offset in the file, or -1. */
-async function lastOffset(path: string, read: (line: string) => number): Promise<number> {
+/** What a file holds: its last offset (-1 = none), and whether it is empty. */
+interface Held {
+  readonly offset: number;
+  readonly empty: boolean;
+}
+
+/** Cuts a line that a crash left half written and looks at the last whole one. */
+async function mend(path: string, read: (line: string) => number): Promise<Held> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   if (whole.length < text.length) await truncate(path, Buffer.byteLength(whole));
-  const last = whole.trimEnd().split('\n').at(-1) ?? '';
-  const offset = last === '' ? -1 : read(last);
-  return Number.isInteger(offset) ? offset : -1;
+  if (whole === '') return { offset: -1, empty: true };
+  const offset = read(whole.trimEnd().split('\n').at(-1) ?? '');
+  // The header alone has no offset.
+  return { offset: Number.isInteger(offset) ? offset : -1, empty: false };
 }
 
 /** metrics → `metrics.jsonl`, `metrics.csv`. */
 export function files(options: FilesOptions): OperatorFunction<Delivery<Metric>, Delivery<never>> {
   const jsonl = join(options.folder, 'metrics.jsonl');
   const csv = join(options.folder, 'metrics.csv');
-  let written: { jsonl: number; csv: number } | undefined;
+  let held: { readonly jsonl: Held; readonly csv: Held } | undefined;
   return expandEach(
-    async (metric, { position }) => {
-      written ??= {
-        jsonl: await lastOffset(jsonl, (line) => (JSON.parse(line) as { offset: number }).offset),
-        csv: await lastOffset(csv, (line) => Number(line.split(',')[0])),
+    async (metric, { position: { offset } }) => {
+      held ??= {
+        jsonl: await mend(jsonl, (line) => (JSON.parse(line) as { offset: number }).offset),
+        csv: await mend(csv, (line) => Number(line.split(',')[0])),
       };
-      const { offset } = position;
       const row = { offset, ...metric };
-      if (offset > written.jsonl) await appendFile(jsonl, `${JSON.stringify(row)}\n`);
-      if (offset > written.csv) {
-        const line = await writeToString([COLUMNS.map((column) => row[column])], {
-          headers: written.csv < 0 && offset === 0 ? [...COLUMNS] : false,
-        });
-        await appendFile(csv, `${line}\n`);
-      }
-      written = { jsonl: Math.max(offset, written.jsonl), csv: Math.max(offset, written.csv) };
+      if (offset > held.jsonl.offset) await appendFile(jsonl, `${JSON.stringify(row)}\n`);
+      if (offset > held.csv.offset) await appendFile(csv, await csvLine(row, held.csv.empty));
+      held = { jsonl: after(held.jsonl, offset), csv: after(held.csv, offset) };
       return [];
     },
-    { concurrency: 1 },
+    { concurrency: 1, onError: 'fail' },
   );
+}
+
+function after(held: Held, offset: number): Held {
+  return { offset: Math.max(offset, held.offset), empty: false };
+}
+
+async function csvLine(row: Metric & { readonly offset: number }, first: boolean): Promise<string> {
+  const fields = COLUMNS.map((column) => row[column]);
+  return `${await writeToString([fields], { headers: first ? [...COLUMNS] : false })}\n`;
 }

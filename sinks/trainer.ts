@@ -72,6 +72,7 @@ function split<T>(items: readonly T[], parts: number): T[][] {
   );
 }
 
+/** Rollouts that failed before their first token have nothing to train on. */
 function sequencesOf(groups: readonly TrainGroup[]): TrainSequence[] {
   return groups.flatMap(({ scored, rollouts }) =>
     rollouts.flatMap((rollout, i) =>
@@ -115,7 +116,7 @@ function numbers(
     'entropy/mean': mean(reports.map((report) => report.entropy)),
     'clip/fraction': mean(reports.map((report) => report.clipFraction)),
     'kl/behaviour': mean(reports.map((report) => report.kl)),
-    'logprob/diff_max': Math.max(...reports.slice(0, 1).map((report) => report.logProbDiffMax)),
+    'logprob/diff_max': reports[0]?.logProbDiffMax ?? 0,
     'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,
     'thr/train_tok_s': tokens / Math.max(1, trainMs) / 1e-3,
     'time/train_ms': trainMs,
@@ -138,9 +139,9 @@ export function trainer(
       const groups = await load(options.log, batch);
       const reports: StepReport[] = [];
       for (const part of split(groups, options.miniBatches)) {
-        reports.push(
-          await engine.step({ sequences: sequencesOf(part), loss: options.loss, lr: options.lr }),
-        );
+        const sequences = sequencesOf(part);
+        if (sequences.length === 0) continue;
+        reports.push(await engine.step({ sequences, loss: options.loss, lr: options.lr }));
       }
       const weights = await store.publish(engine, batch, scope.position);
       held = weights.version;

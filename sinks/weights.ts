@@ -7,10 +7,11 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { first, firstValueFrom, map } from 'rxjs';
 import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
+import { MillraceError } from '../streams/errors.ts';
 import type { Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
@@ -22,7 +23,7 @@ export interface WeightsStore {
   resolve(weights: Weights): WeightsRef;
   /** Absolute paths of its files, for a trainer to go back to. */
   files(weights: Weights): { readonly weights: string; readonly optimiser?: string };
-  /** Version 0: a copy of `path` and its manifest. */
+  /** Version 0: a copy of `path` and its manifest. A resumed run keeps the copy that it has. */
   adopt(path: string): Promise<Weights>;
   /** Writes what the trainer holds after `batch` and gives its manifest. */
   publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
@@ -38,6 +39,15 @@ async function digest(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
+/** Copies so that `to` is never half written: temporary name, sync, rename. */
+async function copyWhole(from: string, to: string): Promise<void> {
+  const temporary = `${to}.tmp`;
+  await copyFile(from, temporary);
+  const handle = await open(temporary, 'r+');
+  await handle.sync().finally(() => handle.close());
+  await rename(temporary, to);
+}
+
 function names(version: number): { file: string; optimiser: string } {
   const stem = join(FOLDER, String(version).padStart(6, '0'));
   return { file: `${stem}.safetensors`, optimiser: `${stem}.optimiser.safetensors` };
@@ -45,13 +55,21 @@ function names(version: number): { file: string; optimiser: string } {
 
 /** The store of a run folder; manifests are looked up in its log. */
 export function weightsStore(folder: string, log: Log): WeightsStore {
-  const manifest = (version: number): Promise<Weights> =>
+  const committed = (version: number): Promise<Weights | null> =>
     firstValueFrom(
       log.tap(topics.weights, { from: { kind: 'earliest' }, follow: false }).pipe(
         map((stored) => stored.value),
-        first((weights) => weights.version === version),
+        first((weights) => weights.version === version, null),
       ),
     );
+  const manifest = async (version: number): Promise<Weights> => {
+    const found = await committed(version);
+    if (found !== null) return found;
+    throw new MillraceError(
+      'NO_WEIGHTS',
+      `topic weights has no version ${version}; the run folder and its log do not belong together`,
+    );
+  };
   return {
     manifest,
     resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
@@ -60,11 +78,14 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
       ...(optimiser === '' ? {} : { optimiser: join(folder, optimiser) }),
     }),
     async adopt(path) {
+      const known = await committed(0);
+      if (known !== null) return known;
       const { file } = names(0);
+      const kept = join(folder, file);
       await mkdir(join(folder, FOLDER), { recursive: true });
-      await copyFile(path, join(folder, file));
-      const { size } = await stat(path);
-      const sha256 = await digest(path);
+      await copyWhole(path, kept);
+      const { size } = await stat(kept);
+      const sha256 = await digest(kept);
       return {
         version: 0,
         parent: -1,

@@ -1,0 +1,83 @@
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { files } from '../../sinks/files.ts';
+import type { Metric } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { runOperator } from '../support/deliveries.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { metric } from '../support/records.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+const metrics = Array.from({ length: 5 }, (_, i) =>
+  metric({ name: `loss, "part" ${i}`, step: i, stage: 1, value: i / 8, atMs: 100 + i }),
+);
+const path = (ending: string): string => join(folder.path, `metrics.${ending}`);
+const read = (ending: string): Promise<string> => readFile(path(ending), 'utf8');
+
+/** A start of the run that hands out `values` from offset 0 on. */
+async function start(values: readonly Metric[] = metrics): Promise<void> {
+  const run = await runOperator(files({ folder: folder.path }), topics.metrics, values);
+  expect(run).toMatchObject({ outputs: [], unsettled: 0, asides: {} });
+}
+
+describe('files', () => {
+  test('writes a line a metric, as JSON and as CSV with a header', async () => {
+    await start();
+    const lines = (await read('jsonl')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      metrics.map((one, offset) => ({ offset, ...one })),
+    );
+    const csv = (await read('csv')).trimEnd().split('\n');
+    expect(csv).toHaveLength(6);
+    expect(csv[0]).toBe('offset,step,stage,name,value,atMs');
+    expect(csv[3]).toBe('2,2,1,"loss, ""part"" 2",0.25,102');
+  });
+
+  test('writes nothing twice when records are handed out again', async () => {
+    await start(metrics.slice(0, 3));
+    await start();
+    await start();
+    const [jsonl, csv] = [await read('jsonl'), await read('csv')];
+    folder.remove();
+    folder = temporaryFolder();
+    await start();
+    expect([jsonl, csv]).toEqual([await read('jsonl'), await read('csv')]);
+  });
+
+  test('has the same lines after a crash at any byte of either file', async () => {
+    await start();
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    for (const ending of ['jsonl', 'csv'] as const) {
+      const bytes = Buffer.byteLength(whole[ending]);
+      for (let cut = 0; cut < bytes; cut += 3) {
+        await truncate(path(ending), cut);
+        await start();
+        expect(await read(ending)).toBe(whole[ending]);
+      }
+    }
+    expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual(whole);
+  });
+
+  test('cuts a half-written line of more bytes than characters', async () => {
+    await start(metrics.slice(0, 2));
+    const two = await read('jsonl');
+    await writeFile(path('jsonl'), `${two}{"offset":2,"name":"größe 🌊`);
+    await start();
+    expect((await read('jsonl')).startsWith(`${two}{"offset":2,"name":"loss`)).toBe(true);
+  });
+
+  test('ends with an error when it cannot write: no metric is lost to a dead letter', async () => {
+    const run = runOperator(
+      files({ folder: join(folder.path, 'missing') }),
+      topics.metrics,
+      metrics,
+    );
+    await expect(run).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,297 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import type { Loss } from '../../model/engine.ts';
+import { sequenceOf, trainer } from '../../sinks/trainer.ts';
+import { weightsStore } from '../../sinks/weights.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { flow } from '../../streams/flow.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Batch, Metric, Rollout, Weights } from '../../streams/records.ts';
+import { runFlow } from '../../streams/runFlow.ts';
+import { sink } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import { manualClock } from '../support/clock.ts';
+import { type FakeTrainer, fakeTrainer } from '../support/fakeTrainer.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { type Fate, mortalLog } from '../support/mortalLog.ts';
+import { rollout } from '../support/records.ts';
+import { group, practised, rewards, scored } from '../support/scored.ts';
+
+const GROUPS = 4;
+const STEPS = 3;
+const loss: Loss = {
+  ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
+};
+
+let folder: ReturnType<typeof temporaryFolder>;
+let log: Log;
+
+const open = (): Promise<Log> => openLog({ folder: join(folder.path, 'log'), mode: 'write' });
+
+async function all<T>(topic: Topic<T>): Promise<T[]> {
+  const stored$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false });
+  return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
+}
+
+/** Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each. */
+async function fill(): Promise<void> {
+  const base = join(folder.path, 'base.safetensors');
+  await writeFile(base, 'base weights');
+  const first = await weightsStore(folder.path, log).adopt(base);
+  await log.commit((tx) => {
+    tx.append(topics.weights, first);
+    for (let index = 0; index < STEPS * GROUPS; index++) {
+      const question = practised(index, STEPS * GROUPS);
+      const members = group(
+        question,
+        ['right', 'wrong'.repeat(index + 1)],
+        Math.floor(index / GROUPS),
+      );
+      for (const member of members)
+        tx.append(topics.rollouts, { ...member, startedMs: 1000, endedMs: 3000 });
+      const positions = [0, 1].map((i) => ({ partition: 0, offset: index * 2 + i }));
+      tx.append(
+        topics.scored,
+        scored({
+          question,
+          rewards: rewards([1, 0]),
+          advantages: [0.5, -0.5],
+          toolCalls: [1, 3],
+          lengths: members.map(({ tokens }) => tokens.length),
+          rollouts: positions,
+        }),
+      );
+    }
+    for (let step = 1; step <= STEPS; step++) tx.append(topics.batches, batchOf(step));
+  });
+}
+
+const batchOf = (step: number): Batch => ({
+  step,
+  stage: 1,
+  version: step - 1,
+  // Not the order of the log: the batch has its own.
+  groups: Array.from({ length: GROUPS }, (_, i) => step * GROUPS - 1 - i).map((index) => ({
+    questionId: `p${index}`,
+    scored: { partition: 0, offset: index },
+  })),
+  last: step === STEPS,
+});
+
+/** Runs a trainer until everything is trained on, or until the log dies and the trainer with it. */
+async function train(fate?: Fate, engine?: FakeTrainer): Promise<FakeTrainer> {
+  const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
+  const trained = engine ?? fakeTrainer({ before: mortal.life });
+  const operator = trainer({
+    engine: trained,
+    store: weightsStore(folder.path, mortal.log),
+    log: mortal.log,
+    loss,
+    lr: 0.01,
+    miniBatches: 2,
+    clock: manualClock(50),
+  });
+  const part = sink('trainer', topics.batches, topics.weights, operator, { inflightMax: 1 });
+  const running = runFlow(flow(part), { log: mortal.log });
+  if (fate === undefined) expect(await running).toBe('quiescent');
+  else await expect(running).rejects.toThrow('killed');
+  return trained;
+}
+
+async function reopen(): Promise<void> {
+  await log.close();
+  log = await open();
+}
+
+const file = (weights: Weights): string => join(folder.path, weights.file);
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  log = await open();
+});
+afterEach(async () => {
+  await log.close();
+  folder.remove();
+});
+
+describe('the training sequence of a rollout', () => {
+  test('masks the prompt and what tools wrote, and shifts log-probs behind the prompt', () => {
+    const made = rollout({
+      prompt: Int32Array.of(7, 8),
+      tokens: Int32Array.of(1, 2, 3, 4, 5),
+      logProbs: Float32Array.of(-1, -2, 0, 0, -5),
+      segments: [
+        { kind: 'policy', start: 0, end: 2, version: 0, entropy: null, tool: 'search' },
+        { kind: 'tool', start: 2, end: 4, version: 0, entropy: null, tool: 'search' },
+        { kind: 'policy', start: 4, end: 5, version: 0, entropy: null, tool: null },
+      ],
+    });
+    const sequence = sequenceOf(made, -0.25);
+    expect([...sequence.tokens]).toEqual([7, 8, 1, 2, 3, 4, 5]);
+    expect([...sequence.mask]).toEqual([0, 0, 1, 1, 0, 0, 1]);
+    expect([...sequence.oldLogProbs]).toEqual([0, 0, -1, -2, 0, 0, -5]);
+    expect([...sequence.advantages]).toEqual(Array(7).fill(-0.25));
+  });
+});
+
+describe('trainer', () => {
+  test('makes each batch’s steps in order and publishes a version a batch', async () => {
+    await fill();
+    const engine = await train();
+    const weights = await all(topics.weights);
+    expect(
+      weights.map(({ version, parent, step, roundsDone }) => [version, parent, step, roundsDone]),
+    ).toEqual([
+      [0, -1, 0, 0],
+      [1, 0, 1, 0],
+      [2, 1, 2, 0],
+      [3, 2, 3, 1],
+    ]);
+    expect(weights.map(({ consumed }) => consumed?.offset)).toEqual([undefined, 0, 1, 2]);
+    // Two mini-batches a batch: groups 3 and 2, then 1 and 0.
+    expect(engine.steps).toHaveLength(2 * STEPS);
+    expect(
+      engine.steps.slice(0, 2).map(({ sequences }) => sequences.map(({ tokens }) => tokens.length)),
+    ).toEqual([
+      [5, 20, 5, 15],
+      [5, 10, 5, 5],
+    ]);
+    expect(engine.steps[0]!.sequences.map(({ advantages }) => advantages[0])).toEqual([
+      0.5, -0.5, 0.5, -0.5,
+    ]);
+    expect(engine.steps[0]).toMatchObject({ loss, lr: 0.01 });
+    expect(engine.restores).toEqual([{ weights: file(weights[0]!) }]);
+  });
+
+  test('writes the numbers of the step beside its manifest', async () => {
+    await fill();
+    await train();
+    const first = (await all(topics.metrics)).filter(({ step }) => step === 1);
+    expect(Object.fromEntries(first.map(({ name, value }) => [name, value]))).toMatchObject({
+      'reward/mean': 0.5,
+      'accuracy/mean': 0.5,
+      'format/valid': 1,
+      'tools/mean': 2,
+      'tools/mean_correct': 1,
+      'len/response': (4 * 5 + 5 + 10 + 15 + 20) / 8,
+      'policy/lag': 0,
+      loss: 0.5,
+      'step/skipped': 0,
+      'entropy/mean': 0.25,
+      'logprob/diff_max': 1,
+      'thr/gen_tok_s': 70 / 2,
+      'thr/train_tok_s': 70 / 0.02,
+      'time/train_ms': 20,
+    });
+    expect(first.every(({ stage, atMs }: Metric) => stage === 1 && atMs === 50)).toBe(true);
+    // The screen shows a step when this one has come.
+    expect(first.at(-1)!.name).toBe('time/train_ms');
+  });
+
+  test('keeps the first version, the last two and those that ended a round, and one optimiser state', async () => {
+    await fill();
+    const next = batchOf(STEPS);
+    await log.commit((tx) => {
+      for (let step = STEPS + 1; step <= STEPS + 3; step++) {
+        tx.append(topics.batches, {
+          ...next,
+          step,
+          version: step - 1,
+          stage: 2,
+          last: step === STEPS + 3,
+        });
+      }
+    });
+    await train();
+    const weights = await all(topics.weights);
+    const kept = weights.filter((one) => existsSync(file(one))).map(({ version }) => version);
+    expect(kept).toEqual([0, 3, 5, 6]);
+    const optimisers = weights.filter(
+      ({ optimiser }) => optimiser !== '' && existsSync(join(folder.path, optimiser)),
+    );
+    expect(optimisers.map(({ version }) => version)).toEqual([5, 6]);
+  });
+
+  test('makes the same step again after a crash before its commit, and the same weights', async () => {
+    await fill();
+    await train();
+    const undisturbed = await all(topics.weights);
+    for (let commitsLeft = 0; commitsLeft < STEPS; commitsLeft++) {
+      for (const lastIsWritten of [false, true]) {
+        await log.close();
+        folder.remove();
+        folder = temporaryFolder();
+        log = await open();
+        await fill();
+        const before = await train({ commitsLeft, lastIsWritten });
+        await reopen();
+        const survived = await all(topics.weights);
+        expect(survived).toHaveLength(1 + commitsLeft + (lastIsWritten ? 1 : 0));
+        const after = await train();
+        expect(await all(topics.weights)).toEqual(undisturbed);
+        const remade = lastIsWritten ? 0 : 2;
+        expect(before.steps.length + after.steps.length).toBe(2 * STEPS + remade);
+        if (remade > 0) expect(after.steps[0]).toEqual(before.steps.at(-2));
+        for (const one of undisturbed.slice(-2)) {
+          if (one.version > 0) expect(await readFile(file(one), 'utf8')).toHaveLength(64);
+        }
+        expect((await all(topics.metrics)).filter(({ name }) => name === 'loss')).toHaveLength(
+          STEPS,
+        );
+      }
+    }
+  });
+
+  test('goes on with the optimiser state of the version that it goes back to', async () => {
+    await fill();
+    await train({ commitsLeft: 1, lastIsWritten: false });
+    await reopen();
+    const engine = await train();
+    const [, first] = await all(topics.weights);
+    expect(engine.restores).toEqual([
+      { weights: file(first!), optimiser: join(folder.path, first!.optimiser) },
+    ]);
+  });
+
+  test('ends with the error of a step that fails, and its batch stays', async () => {
+    await fill();
+    const engine = fakeTrainer({
+      before: async (call) => {
+        if (call === 'step') throw new Error('out of memory');
+      },
+    });
+    await expect(train(undefined, engine)).rejects.toThrow('out of memory');
+    expect(await log.lag(topics.batches, 'trainer')).toBe(STEPS);
+    expect(await all(topics.weights)).toHaveLength(1);
+  });
+
+  test('leaves rollouts without a token out, and makes no step of nothing', async () => {
+    await fill();
+    const dead = practised(0, GROUPS);
+    const none: Rollout[] = group(dead, ['', '']).map((one) => ({
+      ...one,
+      segments: [],
+      status: 'failed',
+    }));
+    await log.commit((tx) => {
+      for (const one of none) tx.append(topics.rollouts, one);
+      const at = STEPS * GROUPS * 2;
+      const rollouts = [at, at + 1].map((offset) => ({ partition: 0, offset }));
+      tx.append(topics.scored, scored({ question: dead, rewards: rewards([0, 0]), rollouts }));
+      const empty = { questionId: 'p0', scored: { partition: 0, offset: STEPS * GROUPS } };
+      const full = { questionId: 'p1', scored: { partition: 0, offset: 1 } };
+      const batch = { ...batchOf(STEPS), last: false };
+      tx.append(topics.batches, { ...batch, step: 4, version: 3, groups: [empty, full] });
+      tx.append(topics.batches, { ...batch, step: 5, version: 4, groups: [empty] });
+    });
+    const engine = await train();
+    expect(engine.steps).toHaveLength(2 * STEPS + 1);
+    expect((await all(topics.weights)).at(-1)).toMatchObject({ version: 5, parent: 4 });
+    const values = (await all(topics.metrics)).filter(({ step }) => step === 5);
+    expect(values.filter(({ value }) => !Number.isFinite(value))).toEqual([]);
+  });
+});

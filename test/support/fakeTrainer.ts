@@ -1,0 +1,69 @@
+/**
+ * A trainer whose weights are a digest of everything that it was ever trained on, in order: two runs that end
+ * with the same digest have made the same steps from the same sequences with the same optimiser state.
+ */
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { TrainBatch, TrainerEngine } from '../../model/engine.ts';
+
+export interface FakeTrainer extends TrainerEngine {
+  /** Batches of every step made, in order. */
+  readonly steps: readonly TrainBatch[];
+  /** Files of every `restore`, in order. */
+  readonly restores: readonly { readonly weights: string; readonly optimiser?: string }[];
+}
+
+export interface FakeTrainerOptions {
+  /** Awaited at the beginning of every call. */
+  readonly before?: (call: 'step' | 'save' | 'restore') => Promise<void>;
+}
+
+export function sha256(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part).update('\0');
+  return hash.digest('hex');
+}
+
+function digestOf({ sequences, loss, lr }: TrainBatch): string {
+  const bytes = sequences
+    .flatMap(({ tokens, mask, advantages, oldLogProbs }) => [tokens, mask, advantages, oldLogProbs])
+    .map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
+  return sha256(JSON.stringify({ loss, lr }), ...bytes);
+}
+
+export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
+  const steps: TrainBatch[] = [];
+  const restores: { weights: string; optimiser?: string }[] = [];
+  let weights = '';
+  let optimiser = '';
+  return {
+    steps,
+    restores,
+    async step(batch) {
+      await before?.('step');
+      if (batch.sequences.length === 0) throw new Error('a batch without sequences');
+      const digest = digestOf(batch);
+      steps.push(batch);
+      weights = sha256(weights, optimiser, digest);
+      optimiser = sha256(optimiser, digest);
+      const tokens = batch.sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
+      return {
+        ...{ loss: 0.5, gradNorm: 1, applied: true, entropy: 0.25 },
+        ...{ clipFraction: 0.125, kl: 0.01, logProbDiffMax: steps.length, tokens, ms: 10 },
+      };
+    },
+    async save(files) {
+      await before?.('save');
+      await writeFile(files.weights, weights);
+      if (files.optimiser !== undefined) await writeFile(files.optimiser, optimiser);
+      return { sha256: createHash('sha256').update(weights).digest('hex'), bytes: weights.length };
+    },
+    async restore(files) {
+      await before?.('restore');
+      restores.push(files);
+      weights = await readFile(files.weights, 'utf8');
+      optimiser = files.optimiser === undefined ? '' : await readFile(files.optimiser, 'utf8');
+    },
+    close: async () => undefined,
+  };
+}
