@@ -54,15 +54,20 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     io.err(`run ${name} is done already; see it with: millrace report ${name}${at(options)}`);
     return exitCodes.done;
   }
-  io.err(
-    `${resumed ? 'going on with' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
-  );
-  const end = await runIn({ name, folder, record }, job, io);
-  io.err(
-    end === 'stopped'
-      ? `stopped; go on with: millrace run ${options.file} --run ${name}${at(options)}`
-      : `done; see it with: millrace report ${name}${at(options)}`,
-  );
+  const interrupted = interruption(io);
+  try {
+    io.err(
+      `${resumed ? 'going on with' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
+    );
+    const end = await runIn({ name, folder, record }, job, interrupted.signal, io);
+    io.err(
+      end === 'stopped'
+        ? `stopped; go on with: millrace run ${options.file} --run ${name}${at(options)}`
+        : `done; see it with: millrace report ${name}${at(options)}`,
+    );
+  } finally {
+    interrupted.release();
+  }
   return exitCodes.done;
 }
 
@@ -70,7 +75,7 @@ function at({ runs }: RunOptions): string {
   return runs === 'runs' ? '' : ` --runs ${runs}`;
 }
 
-async function runIn(run: Run, job: Job, io: Io): Promise<FlowEnd> {
+async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<FlowEnd> {
   const { folder, record } = run;
   await mkdir(folder, { recursive: true });
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
@@ -78,7 +83,7 @@ async function runIn(run: Run, job: Job, io: Io): Promise<FlowEnd> {
     writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
   try {
     await writeRunRecord(folder, record);
-    const end = await runJob(run, job, log, io);
+    const end = await runJob(run, job, { log, signal }, io);
     await finish(end === 'stopped' ? 'stopped' : 'done');
     return end;
   } catch (error) {
@@ -89,8 +94,12 @@ async function runIn(run: Run, job: Job, io: Io): Promise<FlowEnd> {
   }
 }
 
-async function runJob({ name, folder, record }: Run, job: Job, log: Log, io: Io): Promise<FlowEnd> {
-  const { signal, release } = interruption(io);
+async function runJob(
+  { name, folder, record }: Run,
+  job: Job,
+  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+  io: Io,
+): Promise<FlowEnd> {
   const owned: { close(): Promise<void> }[] = [];
   try {
     const flow = await job.build({
@@ -109,7 +118,6 @@ async function runJob({ name, folder, record }: Run, job: Job, log: Log, io: Io)
     });
     return await runFlow(flow, { log, signal, clock: io.clock, graceMs });
   } finally {
-    release();
     for (const resource of owned.reverse()) await closed(resource, io);
   }
 }

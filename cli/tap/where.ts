@@ -6,7 +6,6 @@
  * match it; how often that happened is counted.
  */
 import { createContext, runInContext } from 'node:vm';
-import { messageOf } from '../../streams/errors.ts';
 import type { Stored } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 
@@ -26,7 +25,8 @@ export function where(expression: string): Where {
       try {
         return Boolean(test(value, key, position.offset));
       } catch (error) {
-        if (count === 0) first = `offset ${position.offset}: ${messageOf(error)}`;
+        // An error of the expression's own realm is no `Error` of ours.
+        if (count === 0) first = `offset ${position.offset}: ${(error as Error)?.message ?? error}`;
         count++;
         return false;
       }

@@ -1,0 +1,210 @@
+/** `millrace run`: in this process where it can be, as one of its own where signals and kills are tested. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import type { RunRecord } from '../../cli/runRecord.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const job = 'test/cli/fixtures/numbers.job.ts';
+
+let runs: string;
+beforeAll(async () => {
+  runs = await mkdtemp(join(tmpdir(), 'millrace-run-'));
+});
+afterAll(() => rm(runs, { recursive: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function millrace(...args: string[]): Promise<Ended> {
+  const io = fakeIo(root);
+  const code = await main([...args, '--runs', runs], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+function start(...args: string[]): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', 'cli/main.ts', ...args, '--runs', runs], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  let [out, err] = ['', ''];
+  child.stdout!.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr!.on('data', (chunk) => {
+    err += chunk;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, err };
+}
+
+const recordOf = async (name: string): Promise<RunRecord> =>
+  JSON.parse(await readFile(join(runs, name, 'run.json'), 'utf8'));
+
+/** Ids in `rollouts`, in order. */
+async function idsOf(name: string): Promise<string[]> {
+  const { out } = await millrace(
+    'tap',
+    `${name}.rollouts`,
+    '-o',
+    'ndjson',
+    '--fields',
+    'question.id',
+  );
+  const lines = out.split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line)['question.id']);
+}
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => `n-${n}`);
+
+/** Waits until the run has so many trajectories, by following them from here. */
+async function produced(name: string, count: number): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    const follow = ['tap', `${name}.rollouts`, '-f', '--from', 'earliest', '-n', String(count)];
+    if ((await millrace(...follow)).code === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the run is not there yet
+  }
+  throw new Error(`run ${name} has not begun`);
+}
+
+describe('millrace run', () => {
+  it('runs a job, leaves a record of it, and says that it is done when asked again', async () => {
+    const sets = ['--set', 'count=3', '--set', 'text=hi'];
+    const first = await millrace('run', job, '--run', 'plain', '--seed', '4', ...sets);
+    expect(first).toMatchObject({ code: 0, out: '' });
+    expect(first.err).toMatch(/starting run plain of numbers, seed 4/);
+    expect(first.err).toMatch(
+      /closed hi of seed 4 in plain\ndone; see it with: millrace report plain/,
+    );
+    expect(await recordOf('plain')).toMatchObject({
+      job: { name: 'numbers', file: job },
+      seed: 4,
+      settings: { count: 3, text: 'hi', inner: { depth: 1 } },
+      status: 'done',
+      starts: [{ startedMs: expect.any(Number), endedMs: expect.any(Number) }],
+    });
+    expect(await idsOf('plain')).toEqual(numbers(3));
+    const again = await millrace('run', job, '--run', 'plain');
+    expect(again.err).toContain('run plain is done already');
+    expect(again.code).toBe(0);
+  });
+
+  it('numbers runs without a name', async () => {
+    await millrace('run', job, '--set', 'count=1');
+    await millrace('run', job, '--set', 'count=1');
+    expect((await recordOf('numbers-1')).status).toBe('done');
+    expect((await recordOf('numbers-2')).status).toBe('done');
+  });
+
+  it('refuses to go on with other settings or another seed', async () => {
+    await millrace('run', job, '--run', 'bound', '--set', 'count=2', '--set', 'fail=stage');
+    const other = await millrace('run', job, '--run', 'bound', '--seed', '9', '--set', 'count=3');
+    expect(other.code).toBe(2);
+    expect(other.err).toMatch(/seed: it began with 1, not 9\n {2}count: it began with 2, not 3/);
+  });
+
+  it('may be started with other settings when it failed before its first record', async () => {
+    const failed = await millrace('run', job, '--run', 'anew', '--set', 'fail=build');
+    expect(failed.err).toContain('the build fails on purpose');
+    expect(failed.code).toBe(1);
+    const record = await recordOf('anew');
+    expect([record.status, record.reason]).toEqual(['failed', 'the build fails on purpose']);
+    expect((await millrace('run', job, '--run', 'anew')).code).toBe(0);
+    expect((await recordOf('anew')).status).toBe('done');
+  });
+
+  it('fails with the name of the stage that failed', async () => {
+    const failed = await millrace('run', job, '--run', 'broken', '--set', 'fail=stage');
+    expect(failed.code).toBe(1);
+    expect(failed.err).toMatch(/work.*the stage fails on purpose/);
+  });
+
+  it.each<[string[], number, RegExp]>([
+    [[job, '--set', 'cuont=3'], 2, /cuont: there is no such setting; did you mean count\?/],
+    [[job, '--set', 'count=-3'], 2, /count: .*\(given: -3\)/],
+    [[job, '--run', 'a.b'], 2, /run name "a\.b"/],
+    [['none.ts'], 1, /there is no job file/],
+    [['package.json'], 1, /its name must end in \.ts/],
+    [['cli/nearest.ts'], 1, /exports no job; end the file with `export default defineJob/],
+  ])('says what is wrong with %j', async (args, code, message) => {
+    const wrong = await millrace('run', ...args);
+    expect(wrong.err).toMatch(message);
+    expect(wrong.code).toBe(code);
+  });
+
+  it('lists the settings of a job', async () => {
+    const { code, out } = await millrace('run', job, '--settings');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Makes numbered.*\n\ncount=5 +how many\n/);
+    expect(out).toContain('inner.depth=1');
+  });
+});
+
+describe('the process of a run', () => {
+  it('stops in order at the first interrupt, exits 0, and goes on when it is run again', async () => {
+    const child = start('run', job, '--run', 'stopped', '--set', 'count=40', '--set', 'workMs=50');
+    const end = ended(child);
+    await produced('stopped', 2);
+    const busy = await millrace('run', job, '--run', 'stopped');
+    expect(busy.err).toMatch(/LOCKED.*stop it first/);
+    expect(busy.code).toBe(1);
+    child.kill('SIGINT');
+    const first = await end;
+    expect(first.err).toMatch(
+      /closed hello .*\nstopped; go on with: millrace run .*numbers\.job\.ts --run stopped/,
+    );
+    expect(first.code).toBe(0);
+    expect(await recordOf('stopped')).toMatchObject({ status: 'stopped', starts: [{}] });
+    expect((await idsOf('stopped')).length).toBeLessThan(40);
+    const second = await millrace('run', job, '--run', 'stopped', '--set', 'count=40');
+    expect(second.err).toMatch(/going on with run stopped/);
+    expect(await idsOf('stopped')).toEqual(numbers(40));
+    expect((await recordOf('stopped')).starts).toHaveLength(2);
+  });
+
+  it('stops at once at the second interrupt, with 130', async () => {
+    const child = start('run', job, '--run', 'twice', '--set', 'workMs=30000');
+    const end = ended(child);
+    child.stderr!.on('data', (chunk) => {
+      if (/starting|Ctrl-C again/.test(String(chunk))) child.kill('SIGINT');
+    });
+    expect((await end).code).toBe(130);
+  });
+
+  it('may be killed: every trajectory is there once when it has been run again', async () => {
+    const child = start('run', job, '--run', 'killed', '--set', 'count=60', '--set', 'workMs=10');
+    const end = ended(child);
+    await produced('killed', 5);
+    child.kill('SIGKILL');
+    await end;
+    expect((await millrace('run', job, '--run', 'killed')).code).toBe(0);
+    expect(await idsOf('killed')).toEqual(numbers(60));
+  });
+
+  it('of a tap exits 0 when its reader goes away', async () => {
+    await millrace(
+      'run',
+      job,
+      '--run',
+      'long',
+      '--set',
+      'count=200',
+      '--set',
+      `text=${'x'.repeat(5000)}`,
+    );
+    const child = start('tap', 'long.rollouts', '-o', 'ndjson');
+    child.stdout!.once('data', () => child.stdout!.destroy());
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});

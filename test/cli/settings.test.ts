@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { nearest } from '../../cli/nearest.ts';
+import { checkSettings, knownSettings, parseSetting } from '../../cli/settings.ts';
+
+const schema = z.object({
+  lr: z.number().positive().default(0.1).describe('learning rate'),
+  name: z.string().default('none'),
+  sigmas: z.array(z.number()).default([1, 2]),
+  loss: z
+    .object({ clip: z.number().default(0.2), kind: z.enum(['grpo', 'ppo']).default('grpo') })
+    .prefault({}),
+});
+const check = (...sets: string[]) => checkSettings(schema, sets.map(parseSetting));
+
+describe('settings', () => {
+  it('are the defaults where nothing is set', () => {
+    expect(check()).toEqual({
+      lr: 0.1,
+      name: 'none',
+      sigmas: [1, 2],
+      loss: { clip: 0.2, kind: 'grpo' },
+    });
+  });
+
+  it('read values as JSON, dotted keys as groups, and the rest as text', () => {
+    expect(check('lr=3e-4', 'sigmas=[0.5]', 'loss.kind=ppo', 'name=a=b')).toEqual({
+      lr: 3e-4,
+      name: 'a=b',
+      sigmas: [0.5],
+      loss: { clip: 0.2, kind: 'ppo' },
+    });
+  });
+
+  it.each(['7', 'true', 'null', '[1]', ''])('keep %j as text where text is wanted', (text) => {
+    expect(check(`name=${text}`)).toMatchObject({ name: text });
+  });
+
+  it('lie over those that a run began with', () => {
+    const began = { ...check('lr=2', 'loss.clip=0.5') };
+    const now = checkSettings(schema, [parseSetting('loss.kind=ppo')], began);
+    expect(now).toMatchObject({ lr: 2, loss: { clip: 0.5, kind: 'ppo' } });
+    expect(began).toMatchObject({ loss: { kind: 'grpo' } });
+  });
+
+  it('name the path of what is wrong, what was given, and what is allowed', () => {
+    expect(() => check('lr=-1', 'loss.kind=dpo')).toThrow(
+      /lr: .*\(given: -1\)\n {2}loss\.kind: .*\(given: dpo\)\nsettings of this job: lr, name, sigmas, loss\.clip, loss\.kind/,
+    );
+  });
+
+  it('tell an unknown key and the one that was probably meant', () => {
+    expect(() => check('loss.cilp=1')).toThrow(
+      /loss\.cilp: there is no such setting; did you mean loss\.clip\?/,
+    );
+    expect(() => check('zzzzzz=1')).toThrow(/zzzzzz: there is no such setting\n/);
+  });
+
+  it.each(['lr', '=3', 'a..b=1', '__proto__.x=1'])('refuse %j, which is no key=value', (given) => {
+    expect(() => parseSetting(given)).toThrow(/--set takes key=value/);
+  });
+
+  it('are listed by dotted key with what they are about', () => {
+    expect(knownSettings(schema)).toEqual([
+      { key: 'lr', about: 'learning rate' },
+      { key: 'name', about: '' },
+      { key: 'sigmas', about: '' },
+      { key: 'loss.clip', about: '' },
+      { key: 'loss.kind', about: '' },
+    ]);
+  });
+});
+
+describe('the nearest name', () => {
+  it.each([
+    ['rolouts', 'rollouts'],
+    ['rollotus', 'rollouts'],
+    ['Metrics', 'metrics'],
+    ['weather', null],
+    ['x', null],
+  ])('to %s is %s', (given, expected) => {
+    expect(nearest(given, ['questions', 'rollouts', 'metrics', 'weights'])).toBe(expected);
+  });
+});

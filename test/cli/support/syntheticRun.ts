@@ -1,0 +1,118 @@
+/** A run on disk as a job would have left it: three evaluations, two rounds of three steps. */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type RunRecord, writeRunRecord } from '../../../cli/runRecord.ts';
+import { logFolder } from '../../../cli/runs.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import type { Log } from '../../../streams/log.ts';
+import { topics } from '../../../streams/topics.ts';
+import { metric, question, reward, rollout, scored } from './records.ts';
+
+export const record: RunRecord = {
+  millrace: '0.1.0',
+  job: { name: 'synthetic', file: 'job.ts' },
+  seed: 7,
+  settings: { lr: 0.1 },
+  status: 'done',
+  starts: [{ startedMs: 1000, endedMs: 61_000 }],
+  reason: '',
+};
+
+/** What each of three questions got, by stage: correct, tool calls, and the text. */
+export interface Outcome {
+  readonly correct: boolean;
+  readonly calls: number;
+  readonly text?: string;
+  readonly format?: number;
+}
+
+export const outcomes: readonly (readonly Outcome[])[] = [
+  [
+    { correct: false, calls: 3, format: -1 },
+    { correct: true, calls: 4 },
+    { correct: true, calls: 2 },
+  ],
+  [
+    { correct: true, calls: 2 },
+    { correct: true, calls: 2 },
+    { correct: false, calls: 1 },
+  ],
+  [
+    { correct: true, calls: 1 },
+    { correct: true, calls: 0 },
+    { correct: false, calls: 1, text: '<think></b><script>alert(1)</script>\u001b[31m <answer>no' },
+  ],
+];
+
+export interface RunAt {
+  readonly runs: string;
+  readonly name: string;
+}
+
+/** Writes the run folder. `stages` = how many evaluations are scored; all are asked. */
+export async function writeSyntheticRun(
+  { runs, name }: RunAt,
+  over: Partial<RunRecord> = {},
+  stages = outcomes.length,
+): Promise<void> {
+  const folder = join(runs, name);
+  await mkdir(folder, { recursive: true });
+  await writeRunRecord(folder, { ...record, ...over });
+  let nowMs = 1000;
+  const clock = { now: () => nowMs };
+  const log = await openLog({ folder: logFolder(folder), mode: 'write', clock });
+  for (const [stage, group] of outcomes.entries()) {
+    nowMs = 1000 + stage * 20_000;
+    if (stage > 0 && stage < stages) await writeSteps(log, stage, nowMs);
+    for (const [index, outcome] of group.entries()) {
+      await writeOutcome(log, { stage, index, outcome, measured: stage < stages });
+    }
+  }
+  await log.close();
+}
+
+async function writeSteps(log: Log, stage: number, atMs: number): Promise<void> {
+  await log.commit((tx) => {
+    for (const step of [1, 2, 3].map((n) => n + 3 * (stage - 1))) {
+      tx.append(topics.metrics, metric('reward/mean', step, stage, step, atMs));
+      tx.append(topics.metrics, metric('accuracy/mean', step, stage, step / 6, atMs));
+      tx.append(topics.metrics, metric('tools/mean', step, stage, 4 - step / 3, atMs));
+      tx.append(topics.metrics, metric('entropy/mean', step, stage, 1 / step, atMs));
+      tx.append(topics.metrics, metric('policy/lag', step, stage, 0, atMs));
+    }
+    tx.append(topics.metrics, metric('eval/accuracy', stage, stage, 0.5, atMs));
+  });
+}
+
+interface Written {
+  readonly stage: number;
+  readonly index: number;
+  readonly outcome: Outcome;
+  readonly measured: boolean;
+}
+
+async function writeOutcome(log: Log, { stage, index, outcome, measured }: Written): Promise<void> {
+  const asked = question(`q-${index}`, 'evaluate', stage);
+  const { correct, calls, text = `<think>stage ${stage}</think>`, format = 0 } = outcome;
+  const stats = await log.stats();
+  const offset = stats.find(({ topic }) => topic === 'rollouts')?.records ?? 0;
+  await log.commit((tx) => {
+    tx.append(topics.questions, asked);
+    if (!measured) return;
+    tx.append(
+      topics.rollouts,
+      rollout({ question: asked, text, toolCalls: calls, version: stage }),
+    );
+    tx.append(
+      topics.scored,
+      scored({
+        question: asked,
+        rewards: [reward(correct ? 1 : 0, format)],
+        toolCalls: [calls],
+        lengths: [10 * (stage + 1)],
+        rollouts: [{ partition: 0, offset }],
+      }),
+    );
+  });
+}
