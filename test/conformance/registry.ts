@@ -5,10 +5,12 @@ import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
 import { evaluationSubjects } from './subjects/evaluation.ts';
 import { flywheelSubjects } from './subjects/flywheel.ts';
+import { modelSubjects } from './subjects/model.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { rolloutSubjects } from './subjects/rollouts.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
+import { toolSubjects } from './subjects/tools.ts';
 import { toolUseSubjects } from './subjects/toolUse.ts';
 import { trainingSubjects } from './subjects/training.ts';
 
@@ -22,4 +24,6 @@ export const subjects: Subjects = {
   ...toolUseSubjects,
   ...rolloutSubjects,
   ...flywheelSubjects,
+  ...toolSubjects,
+  ...modelSubjects,
 };

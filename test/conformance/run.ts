@@ -2,7 +2,7 @@
  * Runs the cases of one vector file against its subject.
  */
 import { type Comparison, compare } from './compare.ts';
-import { Skipped, type Subjects } from './subject.ts';
+import { Part, Skipped, type Subject, type Subjects } from './subject.ts';
 import type { VectorCase, VectorFile } from './vectors.ts';
 
 export interface SubjectReport {
@@ -25,36 +25,42 @@ export async function runVectorFile(file: VectorFile, subjects: Subjects): Promi
     const mismatches = ['unknown subject: add it to a file of test/conformance/subjects/'];
     return { ...report, subject: file.subject, failed: file.cases.length, mismatches };
   }
-  for (const vector of file.cases) {
-    const verdict = await judge(vector, file, () => run(vector.args, file));
-    if (verdict === 'skipped') report.skipped++;
-    else {
-      report.worstError = Math.max(report.worstError, verdict.worstError);
-      if (verdict.difference === null) report.passed++;
-      else if (++report.failed <= MISMATCHES_MAX) {
-        report.mismatches.push(`${vector.id} ${verdict.difference}`);
+  try {
+    for (const vector of file.cases) {
+      const verdict = await judge(vector, file, run);
+      if (verdict === 'skipped') report.skipped++;
+      else {
+        report.worstError = Math.max(report.worstError, verdict.worstError);
+        if (verdict.difference === null) report.passed++;
+        else if (++report.failed <= MISMATCHES_MAX) {
+          report.mismatches.push(`${vector.id} ${verdict.difference}`);
+        }
       }
     }
+  } finally {
+    await run.close?.();
   }
   return { ...report, subject: file.subject };
 }
 
 async function judge(
-  vector: VectorCase,
+  { id: _, args, expect }: VectorCase,
   file: VectorFile,
-  run: () => unknown,
+  run: Subject,
 ): Promise<Comparison | 'skipped'> {
+  const throws = typeof expect === 'object' && expect !== null && 'throws' in expect;
   let got: unknown;
   try {
-    got = await run();
+    got = await run(args, { file, expect });
   } catch (error) {
     if (error instanceof Skipped) return 'skipped';
-    got = { throws: true, ...(expectsThrow(vector.expect) ? {} : { message: String(error) }) };
+    got = { throws: true, ...(throws ? {} : { message: String(error) }) };
   }
-  const want = expectsThrow(vector.expect) ? { throws: true } : vector.expect;
-  return compare(got, want, file.tolerance);
+  if (got instanceof Part) return compare(got.value, pick(expect, got.value), file.tolerance);
+  return compare(got, throws ? { throws: true } : expect, file.tolerance);
 }
 
-function expectsThrow(expect: unknown): boolean {
-  return typeof expect === 'object' && expect !== null && 'throws' in expect;
+function pick(expect: unknown, keys: object): Readonly<Record<string, unknown>> {
+  const all = expect as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.keys(keys).map((key) => [key, all[key]]));
 }

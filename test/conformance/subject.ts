@@ -4,17 +4,59 @@
  */
 import type { VectorFile } from './vectors.ts';
 
-/** Computes the value of one case; may be asynchronous, may throw, may `skip`. */
-export type Subject = (args: unknown, file: VectorFile) => unknown;
+/** What a case is computed from besides its arguments. */
+export interface CaseContext {
+  readonly file: VectorFile;
+  /** The expected value, for subjects where it says which numbers are asked for (places in a tensor, say). */
+  readonly expect: unknown;
+}
+
+/** Computes the value of one case; may be asynchronous, may throw, may throw `Skipped`. */
+export interface Subject {
+  (args: unknown, context: CaseContext): unknown;
+  /** Called after the last case of a file. */
+  readonly close?: () => Promise<void>;
+}
 
 export type Subjects = Readonly<Record<string, Subject>>;
 
 /** Gives the arguments of a case their type. Nothing is checked: a vector file says what it holds. */
-export function subject<Args>(run: (args: Args, file: VectorFile) => unknown): Subject {
-  return (args, file) => run(args as Args, file);
+export function subject<Args>(run: (args: Args, context: CaseContext) => unknown): Subject {
+  return (args, context) => run(args as Args, context);
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** A subject that needs something opened (a process, a model's session): at its first case, closed after the last. */
+export function subjectWith<Args, Resource extends Closable>(
+  open: () => Resource,
+  run: (args: Args, resource: Resource, context: CaseContext) => unknown,
+): Subject {
+  let resource: Resource | null = null;
+  const compute: Subject = (args, context) => {
+    resource ??= open();
+    return run(args as Args, resource, context);
+  };
+  return Object.assign(compute, {
+    async close() {
+      await resource?.close();
+      resource = null;
+    },
+  });
 }
 
 /** Thrown by a subject that cannot decide a case, with the reason. */
 export class Skipped extends Error {
   override readonly name = 'Skipped';
+}
+
+/** A value of which only its own keys are compared, for subjects that do not give all that a vector holds. */
+export class Part {
+  readonly value: Readonly<Record<string, unknown>>;
+
+  constructor(value: Readonly<Record<string, unknown>>) {
+    this.value = value;
+  }
 }
