@@ -75,7 +75,7 @@ function thinned(points: readonly Point[]): readonly Point[] {
 
 /** Three to six round values that enclose the range. */
 function ticks(low: number, high: number): number[] {
-  const span = high - low || Math.abs(high) || 1;
+  const span = high - low || Math.abs(high) || 4;
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999)!;

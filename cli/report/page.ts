@@ -24,7 +24,7 @@ export function reportPage({ report, input, samples }: PageParts): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>${style}</style></head><body>
 ${header(report, input)}
-<h2>Held-out questions, before and after</h2>${tiles(report)}
+<h2>${report.before?.questions ?? ''} held-out questions, before and after</h2>${tiles(report)}
 <h2>Round by round</h2>${rounds(report)}
 <h2>Learning</h2><div class="charts">${learning}</div>
 <h2>Stability</h2><div class="charts">${stability}</div>
@@ -55,9 +55,12 @@ function header(report: Report, { record }: ReportInput): Html {
   return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p></header>`;
 }
 
+/** Figures that training may change. */
+const measured = figures.filter(({ better }) => better !== 0);
+
 function tiles({ before, after }: Report): Html {
   if (before === null) return html`<p class="muted">The first evaluation is not complete yet.</p>`;
-  const boxes = figures.map((figure) => {
+  const boxes = measured.map((figure) => {
     const first = before[figure.key];
     const last = after?.[figure.key];
     return html`<div class="tile"><span>${figure.label}</span>
@@ -67,7 +70,6 @@ function tiles({ before, after }: Report): Html {
 }
 
 function change({ show, better }: Figure, before: number, after: number): Html {
-  if (better === 0) return html`<span>each time</span>`;
   const gain = (after - before) * better;
   const verdict = gain > 0 ? 'good' : gain < 0 ? 'bad' : '';
   const arrow = after > before ? '▲' : after < before ? '▼' : '=';
@@ -76,7 +78,6 @@ function change({ show, better }: Figure, before: number, after: number): Html {
 }
 
 function rounds(report: Report): Html {
-  const measured = figures.filter(({ key }) => key !== 'questions');
   const cell = (text: string): Html => html`<td>${text}</td>`;
   const first = report.before;
   const rows = report.rounds.map(

@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts';
 
 const tags = /<\/?(think|search|python|result|answer)>/g;
 
-/** The text in pieces, flat: a tag opens a colour, any closing tag ends it. */
+/** The text in pieces, flat: a tag opens a colour, any closing tag ends it. The style puts open tags on new lines. */
 export function highlighted(text: string): Html {
   const pieces: Html[] = [];
   let open: string | null = null;
@@ -17,7 +17,8 @@ export function highlighted(text: string): Html {
     put(match.index);
     from = match.index + match[0].length;
     const closing = match[0].startsWith('</');
-    pieces.push(html`<b class="t-${match[1]!}">${match[0]}</b>`);
+    const classes = closing || match.index === 0 ? `t-${match[1]!}` : `t-${match[1]!} open`;
+    pieces.push(html`<b class="${classes}">${match[0]}</b>`);
     open = closing ? null : match[1]!;
   }
   put(text.length);
