@@ -54,7 +54,8 @@ async function judge(
     got = await run(args, { file, expect });
   } catch (error) {
     if (error instanceof Skipped) return 'skipped';
-    got = { throws: true, ...(throws ? {} : { message: String(error) }) };
+    if (!throws) return { difference: `threw ${String(error)}`, worstError: 0 };
+    got = { throws: true };
   }
   if (got instanceof Part) return compare(got.value, pick(expect, got.value), file.tolerance);
   return compare(got, throws ? { throws: true } : expect, file.tolerance);

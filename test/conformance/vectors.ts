@@ -5,7 +5,7 @@
  * "Infinity", "-Infinity" and "NaN"; `{"throws": true}` = an error was raised; null = nothing came back.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export interface VectorCase {
   readonly id: string;
@@ -35,11 +35,13 @@ export async function listVectorFiles(paths: readonly string[]): Promise<string[
   return files;
 }
 
-/** One vector file; throws with its name when it is not one. */
+/** One vector file; throws with its name when it is not one. Model weights may lie in `model-forward.json` beside it. */
 export async function readVectorFile(path: string): Promise<VectorFile> {
   const file = JSON.parse(await readFile(path, 'utf8')) as VectorFile;
   if (typeof file.subject !== 'string' || !Array.isArray(file.cases)) {
     throw new Error(`${path} is no vector file: it needs "subject" and "cases"`);
   }
-  return file;
+  if (file.subject !== 'model-train' || file.models !== undefined) return file;
+  const { models } = await readVectorFile(join(dirname(path), 'model-forward.json'));
+  return { ...file, models };
 }
