@@ -2,12 +2,11 @@
  * A number of places. Work that finds none free waits in order; work whose signal aborts while it waits
  * leaves the queue.
  */
-interface Waiter {
-  enter(): void;
-}
+import { raceAbort } from './raceAbort.ts';
 
 export class Semaphore {
-  readonly #waiting: Waiter[] = [];
+  /** Those who wait, first come first served. */
+  readonly #waiting = new Set<() => void>();
   #free: number;
 
   constructor(places: number) {
@@ -25,31 +24,33 @@ export class Semaphore {
     }
   }
 
-  #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free--;
-      return Promise.resolve();
+      return;
     }
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(signal.reason);
-      };
-      const waiter: Waiter = {
-        enter: () => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        },
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(waiter);
+    let enter = (): void => undefined;
+    const place = new Promise<void>((resolve) => {
+      enter = resolve;
     });
+    this.#waiting.add(enter);
+    try {
+      await raceAbort(place, signal);
+    } catch (reason) {
+      // The place may have been given in the same moment: then it goes to the next.
+      if (!this.#waiting.delete(enter)) this.#leave();
+      throw reason;
+    }
   }
 
   #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) next.enter();
-    else this.#free++;
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free++;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
   }
 }

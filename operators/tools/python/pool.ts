@@ -10,6 +10,8 @@ const WAITING_MAX = 10_000;
 /** Starts that may fail in a row before the pool says so instead of trying again. */
 const FAILURES_MAX = 3;
 
+type StartSandbox = (settings: SandboxSettings) => Promise<Sandbox>;
+
 interface Waiter {
   readonly give: (sandbox: Sandbox) => void;
   readonly refuse: (reason: Error) => void;
@@ -18,6 +20,7 @@ interface Waiter {
 export class Pool {
   readonly #settings: SandboxSettings;
   readonly #processes: number;
+  readonly #startSandbox: StartSandbox;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #starts = new Set<Promise<void>>();
@@ -27,9 +30,10 @@ export class Pool {
   #failures = 0;
   #closed = false;
 
-  constructor(settings: SandboxSettings, processes: number) {
+  constructor(settings: SandboxSettings, processes: number, start: StartSandbox = Sandbox.start) {
     this.#settings = settings;
     this.#processes = processes;
+    this.#startSandbox = start;
   }
 
   /** Runs a program in a process of its own for that time. Rejects when no process can be started. */
@@ -90,7 +94,7 @@ export class Pool {
   }
 
   #start(): void {
-    const start = Sandbox.start(this.#settings)
+    const start = this.#startSandbox(this.#settings)
       .then((sandbox) => this.#arrived(sandbox))
       .catch((error: Error) => this.#failed(error))
       .finally(() => {

@@ -10,6 +10,7 @@
  */
 
 import { cutCodePoints } from '../cut.ts';
+import { raceAbort } from '../raceAbort.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { Pool } from './pool.ts';
 import type { Verdict } from './sandbox.ts';
@@ -89,19 +90,4 @@ export function pythonTool(options: PythonOptions = {}): Tool {
     },
     close: () => pool.close(),
   };
-}
-
-/** The promise's outcome, or the signal's reason if that comes first. */
-async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abandon = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    abandon = () => reject(signal.reason);
-    signal.addEventListener('abort', abandon, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abandon);
-    work.catch(() => undefined);
-  }
 }

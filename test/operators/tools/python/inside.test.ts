@@ -1,0 +1,43 @@
+/**
+ * The layers behind the gate hold by themselves: JavaScript in the sandbox's process finds the host's doors
+ * shut, and the same doors open without the layers.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from '@jest/globals';
+import { kernelWrapper, launch } from '../../../../operators/tools/python/launch.ts';
+
+const INSIDE = fileURLToPath(new URL('./inside.mjs', import.meta.url));
+/** Doors that need something of the machine to open: names are answered by it, the interface is its own. */
+const OPTIONAL = [
+  'sees a network interface',
+  'loads native code',
+  'takes a module from the process',
+];
+
+interface Report {
+  readonly opened: readonly string[];
+  readonly all: readonly string[];
+}
+
+async function report(child: ChildProcess): Promise<Report> {
+  const [message] = (await once(child, 'message')) as [Report];
+  return message;
+}
+
+it('opens no door to JavaScript that is inside', async () => {
+  const { opened, all } = await report(launch(INSIDE));
+  const isolated = kernelWrapper().includes('-rn');
+  expect(opened.filter((door) => isolated || door !== 'sees a network interface')).toEqual([]);
+  expect(all.length).toBeGreaterThan(15);
+});
+
+it('would open them without its layers', async () => {
+  const control = fork(INSIDE, ['control'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: [],
+  });
+  const { opened, all } = await report(control);
+  expect(all.filter((door) => !opened.includes(door) && !OPTIONAL.includes(door))).toEqual([]);
+});

@@ -1,0 +1,92 @@
+/**
+ * The process from outside: it cannot answer what was not asked, it does not outlive its parent, and no
+ * process is left after `close()`.
+ */
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { kernelWrapper } from '../../../../operators/tools/python/launch.ts';
+import { Pool } from '../../../../operators/tools/python/pool.ts';
+import { Sandbox } from '../../../../operators/tools/python/sandbox.ts';
+import { startChild } from '../../../support/child.ts';
+
+const LIMITS = { timeoutMs: 2000, memoryMaxMiB: 64, outputMax: 100, printNone: false };
+const FORGER = fileURLToPath(new URL('./forger.mjs', import.meta.url));
+const ORPHAN = fileURLToPath(new URL('./orphan.ts', import.meta.url));
+
+function forger(mode: string) {
+  return fork(FORGER, [mode], { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  for (let i = 0; i < 200 && isAlive(pid); i++) await new Promise((wait) => setTimeout(wait, 50));
+  return !isAlive(pid);
+}
+
+describe('a sandbox process', () => {
+  it.each(['other-id', 'other-kind', 'not-text', 'nonsense', 'exits'])(
+    'that answers with %s is killed and its answer is not taken',
+    async (mode) => {
+      const sandbox = await Sandbox.start(LIMITS, forger(mode));
+      const verdict = await sandbox.run('print(1)');
+      expect(verdict.kind).toBe('stopped');
+      expect(verdict.text).not.toContain('forged');
+      expect(sandbox.usable).toBe(false);
+      expect(await isGone(sandbox.pid!)).toBe(true);
+    },
+  );
+
+  it('that answers before it was asked is killed', async () => {
+    const sandbox = await Sandbox.start(LIMITS, forger('twice'));
+    expect(await sandbox.run('print(1)')).toEqual({ kind: 'done', text: 'first' });
+    expect(await isGone(sandbox.pid!)).toBe(true);
+    expect((await sandbox.run('print(2)')).kind).toBe('stopped');
+  });
+
+  it('that does not say that it is ready fails the start', async () => {
+    await expect(Sandbox.start(LIMITS, forger('never-ready'))).rejects.toThrow('did not start');
+  });
+
+  it.each(['idle', 'busy'])('ends with its parent when it is %s', async (state) => {
+    const diesWithParent = kernelWrapper().includes('--pdeathsig');
+    if (state === 'busy' && !diesWithParent) return;
+    const parent = startChild(ORPHAN, state);
+    const pid = Number(await parent.line());
+    expect(isAlive(pid)).toBe(true);
+    await parent.kill();
+    expect(await isGone(pid)).toBe(true);
+  });
+});
+
+describe('a pool', () => {
+  it('leaves no process when it is closed, whatever they are doing', async () => {
+    const started: number[] = [];
+    const pool = new Pool(LIMITS, 2, async (settings) => {
+      const sandbox = await Sandbox.start(settings);
+      started.push(sandbox.pid!);
+      return sandbox;
+    });
+    await pool.run('print(1)');
+    const programs = ['while True: pass', 'print(2)', 'print(3)', 'print(4)'];
+    const settled = Promise.allSettled(programs.map((program) => pool.run(program)));
+    await pool.close();
+    expect((await settled).some(({ status }) => status === 'rejected')).toBe(true);
+    expect(started.length).toBeGreaterThan(0);
+    expect(started.filter(isAlive)).toEqual([]);
+  });
+
+  it('says so when no process can be started', async () => {
+    const pool = new Pool(LIMITS, 1, () => Promise.reject(new Error('no pyodide here')));
+    await expect(pool.run('1')).rejects.toThrow('no pyodide here');
+    await pool.close();
+  });
+});
