@@ -37,14 +37,17 @@ const steps = Number(values.steps);
 const words = vocabulary();
 const tokenizer = wordTokenizer(words);
 
-/** A demonstration as a training sequence: what the policy wrote is a target, the rest is not. */
+/**
+ * A demonstration as a training sequence. All of the response is a target, results too (as in ET-Agent's
+ * fine-tuning): a search made twice shows the same text twice, and that is where copying is learnt.
+ */
 function sequence(task: Task, world: World, index: number): TrainSequence {
   const tokens: number[] = [...tokenizer.encode(`<|question|>${task.question}<|end|>`)];
   const mask: number[] = tokens.map(() => 0);
   for (const piece of demonstrate(task, world, habitDraws(world, index), answers(world))) {
     const encoded = tokenizer.encode(piece.text);
     tokens.push(...encoded);
-    for (let i = 0; i < encoded.length; i++) mask.push(piece.by === 'policy' ? 1 : 0);
+    for (let i = 0; i < encoded.length; i++) mask.push(1);
   }
   return {
     tokens: Int32Array.from(tokens),

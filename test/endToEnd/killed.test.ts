@@ -1,0 +1,154 @@
+/**
+ * The quickstart, in small, as a user runs it: the built command line in processes of its own, killed with SIGKILL
+ * at several moments and started again, tapped while it runs; then every topic is checked.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { firstValueFrom, map, toArray } from 'rxjs';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const CLI = join(ROOT, 'dist', 'cli', 'main.js');
+const SMALL = {
+  rounds: 2,
+  explore: 6,
+  keep: 4,
+  heldOut: 4,
+  batchGroups: 2,
+  rollouts: 4,
+  initialRollouts: 2,
+  evaluationRollouts: 1,
+  responseMax: 200,
+};
+const runs = mkdtempSync(join(tmpdir(), 'millrace-'));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function millrace(...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [CLI, ...args, '--runs', runs], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, err }));
+  });
+  return { child, ended };
+}
+
+function run(name: string) {
+  const settings = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
+  return millrace('run', 'examples/quickstart/job.ts', '--run', name, '--seed', '5', ...settings);
+}
+
+/** Kills the run with SIGKILL as soon as it says `line`, or gives what it said when it ended before. */
+async function killedAt(name: string, line: RegExp): Promise<void> {
+  const { child, ended } = run(name);
+  child.stderr?.on('data', (chunk) => {
+    if (line.test(String(chunk))) child.kill('SIGKILL');
+  });
+  const { code, err } = await ended;
+  if (code !== null) throw new Error(`ended with ${code} before it said ${line}: ${err}`);
+}
+
+async function records<T>(name: string, topic: Topic<T>): Promise<readonly T[]> {
+  const log = await openLog({ folder: join(runs, name, 'log'), mode: 'read' });
+  try {
+    return await firstValueFrom(
+      log.tap(topic, { from: { kind: 'earliest' }, follow: false }).pipe(
+        map((stored) => stored.value),
+        toArray(),
+      ),
+    );
+  } finally {
+    await log.close();
+  }
+}
+
+describe('a run that is killed and started again', () => {
+  let tapped: Ended;
+
+  beforeAll(async () => {
+    expect(existsSync(CLI)).toBe(true);
+    const undisturbed = run('undisturbed');
+    const { code, err } = await undisturbed.ended;
+    if (code !== 0) throw new Error(err);
+
+    await killedAt('killed', /starting run/);
+    await killedAt('killed', /before training/);
+    await killedAt('killed', /step 1 /);
+    await killedAt('killed', /step 3 /);
+    const last = run('killed');
+    tapped = await millrace('tap', 'killed.rollouts', '-n', '2', '-o', 'ndjson').ended;
+    const end = await last.ended;
+    if (end.code !== 0) throw new Error(end.err);
+  }, 300_000);
+
+  afterAll(() => rmSync(runs, { recursive: true, force: true }));
+
+  test('has exactly one terminal rollout for each question, phase, stage and index', async () => {
+    const rollouts = await records('killed', topics.rollouts);
+    const ids = rollouts.map((rollout) => rollout.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const questions = await records('killed', topics.questions);
+    const kept = (await records('killed', topics.selected)).filter((selected) => selected.kept);
+    const asked = [
+      ...questions.map(({ id, phase, stage }) => `${id}/${phase}-${stage}`),
+      ...kept.map(({ question }) => `${question.id}/practice-${question.stage}`),
+    ];
+    const groups = new Map<string, number>();
+    for (const { id, groupSize } of rollouts) {
+      groups.set(id.slice(0, id.lastIndexOf('/')), groupSize);
+    }
+    expect([...groups.keys()].sort()).toEqual(asked.sort());
+    expect(ids.length).toBe([...groups.values()].reduce((sum, size) => sum + size, 0));
+  });
+
+  test('has each step once in batches and each version once in weights', async () => {
+    const steps = (await records('killed', topics.batches)).map((batch) => batch.step);
+    const versions = (await records('killed', topics.weights)).map((weights) => weights.version);
+    expect(steps).toEqual(steps.map((_, i) => i + 1));
+    expect(versions).toEqual([0, ...steps]);
+  });
+
+  test('scores each group once and refers to rollouts that are there', async () => {
+    const scored = await records('killed', topics.scored);
+    const rollouts = await records('killed', topics.rollouts);
+    const referred = scored.flatMap((group) => group.rollouts.map(({ offset }) => offset));
+    expect(referred.sort((a, b) => a - b)).toEqual(rollouts.map((_, i) => i));
+  });
+
+  test('ends with the very weights of an undisturbed run', async () => {
+    const digests = async (name: string): Promise<string[]> =>
+      (await records(name, topics.weights)).map((weights) => weights.sha256);
+    expect(await digests('killed')).toEqual(await digests('undisturbed'));
+  });
+
+  test('buries nothing', async () => {
+    expect(await records('killed', topics.deadLetters)).toEqual([]);
+  });
+
+  test('can be tapped from another process while it goes on', () => {
+    expect(tapped.code).toBe(0);
+    const lines = tapped.out.trim().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(JSON.parse(lines[0]!)).toHaveProperty('question.id');
+  });
+});
