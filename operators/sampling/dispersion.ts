@@ -56,15 +56,15 @@ function sumInLanes(values: readonly number[], start: number, end: number): numb
   for (; i + LANES <= end; i += LANES) {
     for (let lane = 0; lane < LANES; lane++) lanes[lane]! += values[i + lane]!;
   }
-  const [a, b, c, d, e, f, g, h] = lanes as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  return sumInOrder(values, i, end, a + b + (c + d) + (e + f + (g + h)));
+  return sumInOrder(values, i, end, sumInPairs(lanes));
+}
+
+/** ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)) */
+function sumInPairs(lanes: readonly number[]): number {
+  let tree = lanes;
+  while (tree.length > 1) {
+    const level = tree;
+    tree = level.flatMap((left, i) => (i % 2 === 0 ? [left + level[i + 1]!] : []));
+  }
+  return tree[0]!;
 }

@@ -4,6 +4,7 @@
  * Each step of a main chain is judged by the mean entropy of its first tokens, over several window lengths; the chain
  * is branched at the steps with the largest one, right behind the tokens of that window.
  */
+import { entropyTerm } from './stepEntropy.ts';
 
 /** Window lengths in tokens; 0 = the whole step. */
 export const ENTROPY_WINDOWS = [10, 20, 30, 40, 50] as const;
@@ -35,7 +36,7 @@ export function windowEntropies(
 }
 
 function tokenEntropy(logProbs: readonly number[]): number {
-  return logProbs.reduce((sum, logProb) => sum - logProb * Math.exp(logProb), 0);
+  return logProbs.reduce((sum, logProb) => sum + entropyTerm(logProb), 0);
 }
 
 /** The window with the largest entropy; the first one of equals. */

@@ -17,7 +17,12 @@ export function stepEntropy(
 ): number {
   let sum = 0;
   for (const returned of topLogProbs.slice(0, ENTROPY_TOKENS)) {
-    for (const logProb of returned) sum -= Math.exp(logProb) * logProb;
+    for (const logProb of returned) sum += entropyTerm(logProb);
   }
   return sum / Math.log(vocabSize);
+}
+
+/** -p·log p of one returned log-prob; an impossible token (-Infinity) adds nothing. */
+export function entropyTerm(logProb: number): number {
+  return logProb === Number.NEGATIVE_INFINITY ? 0 : -Math.exp(logProb) * logProb;
 }

@@ -9,6 +9,7 @@ import {
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { assistantTurn, mathVerdict } from '../../../operators/rewards/toolStar.ts';
 import { branchPoints, windowEntropies } from '../../../operators/sampling/entropyGuided.ts';
+import { extractAnswer } from '../../../operators/text/answer.ts';
 import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { rolloutF1 } from '../../../operators/text/overlap.ts';
 import {
@@ -16,6 +17,14 @@ import {
   isPreferenceFormat,
 } from '../../../operators/text/preferenceFormat.ts';
 import { withoutResults } from '../../../operators/text/results.ts';
+import {
+  branchesOf,
+  type Chain,
+  type EntropyScript,
+  mainChain,
+  runChains,
+  type Step,
+} from '../rollouts/entropySampling.ts';
 import { Skipped, type Subjects, subject } from '../subject.ts';
 
 interface RewardArgs {
@@ -50,6 +59,16 @@ interface EntropyArgs {
   readonly logprobs: readonly (readonly number[])[];
   readonly windows: readonly number[];
 }
+interface SamplingArgs {
+  readonly config: Pick<
+    EntropyScript,
+    'maxPython' | 'maxSearch' | 'branchPoints' | 'branchesPerPoint' | 'batchSize'
+  >;
+  readonly prompts: readonly string[];
+  readonly python: Readonly<Record<string, { readonly result: string; readonly report: string }>>;
+  readonly search: Readonly<Record<string, string>>;
+  readonly engine: readonly { readonly context: string; readonly replies: readonly Step[] }[];
+}
 
 export const toolUseSubjects: Subjects = {
   'tool-star-normalize': subject<Text>(({ text }) => finalAnswerForm(text)),
@@ -72,6 +91,7 @@ export const toolUseSubjects: Subjects = {
     ),
   ),
   'tool-light-step-entropy': subject<EntropyArgs>(stepEntropies),
+  'tool-light-sampling': subject<SamplingArgs>(entropySampling),
 };
 
 function toolStarReward({ response, groundTruth, kind, eosToken }: RewardArgs): unknown {
@@ -111,4 +131,55 @@ function stepEntropies({ text, logprobs, windows }: EntropyArgs): unknown {
     ),
     step: whole!.entropy,
   };
+}
+
+/** Requests ask for this many documents. */
+const DOCUMENTS = 3;
+
+function entropySampling(args: SamplingArgs): unknown {
+  const served = new Map<string, number>();
+  const searchRequests: unknown[] = [];
+  const script: EntropyScript = {
+    ...args.config,
+    generate: (context) => {
+      const at = served.get(context) ?? 0;
+      served.set(context, at + 1);
+      const reply = args.engine.find((entry) => entry.context === context)?.replies[at];
+      if (reply === undefined) throw new Error(`no reply ${at} for ${JSON.stringify(context)}`);
+      return reply;
+    },
+    python: (code) => {
+      const { result, report } = (args.python[code] ?? args.python['*'])!;
+      return report === 'Done' ? result : report;
+    },
+    search: (queries) => {
+      searchRequests.push({ queries, topN: DOCUMENTS });
+      const found = queries.map((query) => args.search[query] ?? args.search['*'] ?? '');
+      return found.map((text) => (text === 'error' ? '' : text));
+    },
+  };
+  const mains = args.prompts.map(mainChain);
+  runChains(mains, script);
+  const branches = mains.map((main) => branchesOf(main, script));
+  runChains(branches.flat(), script);
+  return {
+    questions: mains.map((main, i) => {
+      const chains = [main, ...branches[i]!];
+      return {
+        main: { output: main.output, ...callsOf(main) },
+        branches: branches[i]!.map((one) => ({
+          output: one.output,
+          step: one.step,
+          ...callsOf(one),
+        })),
+        answers: chains.map(({ output }) => extractAnswer(output, 'selection')),
+        entropies: chains.map(({ entropies }) => entropies),
+      };
+    }),
+    searchRequests,
+  };
+}
+
+function callsOf({ pythonCalls, searchCalls }: Chain): object {
+  return { pythonCalls, searchCalls };
 }

@@ -26,6 +26,10 @@ describe('stepEntropy', () => {
   });
 });
 
+test('a token that cannot come adds no entropy', () => {
+  expect(stepEntropy([[0, Number.NEGATIVE_INFINITY]], 10)).toBe(0);
+});
+
 describe('ARPO', () => {
   const { decide } = arpo(options);
 

@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
+import {
+  countCallsWithFences,
+  isPreferenceFormat,
+} from '../../../operators/text/preferenceFormat.ts';
+import { searchKey } from '../../../operators/text/searchKey.ts';
+
+describe('isPreferenceFormat', () => {
+  const good =
+    '<think>a</think> <search>b</search><result>c</result>\n<think>d</think><answer>\\boxed{1}</answer>';
+
+  test('asks for thinking before a call and after its result', () => {
+    expect(isPreferenceFormat(good)).toBe(true);
+    expect(isPreferenceFormat(good.replace('</think> <s', '</think> so <s'))).toBe(false);
+    expect(isPreferenceFormat(good.replace('\n<think>', '\nso <think>'))).toBe(false);
+  });
+
+  test('allows no other tag in the answer', () => {
+    expect(isPreferenceFormat(good.replace('\\boxed', '</think><think>\\boxed'))).toBe(false);
+  });
+});
+
+test('calls are counted in tags and in fences', () => {
+  expect(countCallsWithFences('<python>a</python>```python\nb\n```<search>')).toBe(2);
+});
+
+test('a final answer loses units, spaces and thousands separators', () => {
+  expect(finalAnswerForm('$1,234$ meters')).toBe('1234');
+  expect(finalAnswerForm('\\frac12 \\text{ cm}')).toBe('\\frac{1}{2}');
+});
+
+test('a search key ignores case and punctuation, and keeps letters of every script', () => {
+  expect(searchKey('  Who\'s "A-B"? ')).toBe('whos ab');
+  expect(searchKey('Où est Łódź?')).toBe('où est łódź');
+});
