@@ -3,7 +3,8 @@
  *
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
  * correctness. The window is a round: the sort runs over all its candidates, so nothing leaves before the last
- * one is scored. The kept get their place in the round's schedule by a keyed shuffle.
+ * one is scored. The kept get their place in the round's schedule by a keyed shuffle, and leave in that order: a
+ * practice stage with fewer places than a round has questions would otherwise fill up with those that are not due yet.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { draws } from '../model/draws.ts';
@@ -57,8 +58,9 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     if (selected.includes(i)) return 'uniform';
     return ranks[i] === lastFront ? 'crowded' : 'dominated';
   };
-  return candidates.map(({ value, position }, i) => ({
-    question: value.question,
+  const others = candidates.map((_, i) => i).filter((i) => !place.has(i));
+  return [...place.keys(), ...others].map((i) => ({
+    question: candidates[i]!.value.question,
     objectives: points[i]!,
     front: ranks[i]!,
     distance: distances[i]!,
@@ -67,7 +69,7 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     index: place.get(i) ?? -1,
     of: kept.length,
     version,
-    scored: position,
+    scored: candidates[i]!.position,
   }));
 }
 

@@ -45,7 +45,10 @@ async function verdicts(
 }
 
 const keptIds = (all: ReadonlyMap<string, Selected>): string[] =>
-  [...all.values()].filter(({ kept }) => kept).map(({ question: { id } }) => id);
+  [...all.values()]
+    .filter(({ kept }) => kept)
+    .map(({ question: { id } }) => id)
+    .sort();
 
 obeysOperatorLaws('paretoSample', make, { topic: topics.scored, values: example });
 
@@ -149,6 +152,13 @@ describe('paretoSample', () => {
     const whole = await runOperator(make({ window: 30 }), topics.scored, many(1));
     expect(new Set(whole.outputs.map(({ question: { id } }) => id)).size).toBe(30);
     expect(whole.commits).toHaveLength(1);
+  });
+
+  test('lets the kept ones leave first, in the order of their places', async () => {
+    const { outputs } = await runOperator(make({ window: 30, keep: 12 }), topics.scored, many(1));
+    const kept = outputs.filter((verdict) => verdict.kept);
+    expect(outputs.slice(0, kept.length)).toEqual(kept);
+    expect(kept.map(({ index }) => index)).toEqual(kept.map((_, i) => i));
   });
 
   test('settles groups of other phases without a verdict', async () => {
