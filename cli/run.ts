@@ -11,6 +11,7 @@ import { openLog } from '../streams/embedded/openLog.ts';
 import { messageOf } from '../streams/errors.ts';
 import type { Log } from '../streams/log.ts';
 import { type FlowEnd, runFlow } from '../streams/runFlow.ts';
+import { topics } from '../streams/topics.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { loadJob } from './loadJob.ts';
@@ -85,6 +86,7 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
     await writeRunRecord(folder, record);
     const end = await runJob(run, job, { log, signal }, io);
     await finish(end === 'stopped' ? 'stopped' : 'done');
+    await tellDeadLetters(run.name, log, io);
     return end;
   } catch (error) {
     await finish('failed', messageOf(error));
@@ -92,6 +94,13 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
   } finally {
     await log.close();
   }
+}
+
+/** Bad rows do not stop a run; nobody should have to look for them either. */
+async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
+  const stats = await log.stats();
+  const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
+  if (count > 0) io.err(`${count} dead letters; see them with: millrace tap ${name}.dead-letters`);
 }
 
 async function runJob(

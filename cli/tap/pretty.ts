@@ -55,7 +55,7 @@ function scalar(value: unknown): string {
   if (ArrayBuffer.isView(value)) {
     const items = [...(value as unknown as Iterable<number>)];
     const kind = value.constructor.name.replace('Array', '');
-    return `${kind}[${items.length}] ${shortened(items, rounded, ' ')}`;
+    return `${kind}[${items.length}] ${shortened(items, rounded, ' ')}`.trimEnd();
   }
   return visible(typeof value === 'number' ? rounded(value) : String(value));
 }

@@ -100,6 +100,12 @@ describe('millrace run', () => {
     expect(again.code).toBe(0);
   });
 
+  it('tells how many rows were bad, and where to see them', async () => {
+    const { err } = await millrace('run', job, '--run', 'rows', '--set', 'bad=2');
+    expect(err).toContain('\n2 dead letters; see them with: millrace tap rows.dead-letters\n');
+    expect(await idsOf('rows')).toEqual(numbers(5));
+  });
+
   it('numbers runs without a name', async () => {
     await millrace('run', job, '--set', 'count=1');
     await millrace('run', job, '--set', 'count=1');
