@@ -93,8 +93,10 @@ export async function calibrate(
     stage('score', topics.rollouts, topics.scored, judged),
     stage('pareto', topics.scored, topics.selected, chosen, { inflightMax: 2 * plan.explore + 64 }),
     stage('practice', topics.selected, topics.rollouts, pipe(practice(), afresh)),
-    stage('batch', topics.scored, topics.batches, scheduled),
-    sink('trainer', topics.batches, weights, trained, { inflightMax: 1 }),
+    stage('batch', topics.scored, topics.batches, scheduled, {
+      inflightMax: settings.batchGroups * (settings.lagMax + 2) + 64,
+    }),
+    sink('trainer', topics.batches, weights, trained, { inflightMax: settings.lagMax + 1 }),
     stage('measure', topics.scored, topics.metrics, measured, {
       inflightMax: 2 * plan.heldOut + 64,
     }),

@@ -3,7 +3,10 @@
  *
  * The step itself is not transactional. It becomes real with its manifest, which is committed together with the
  * consumed batch; after a crash before that, the step is made again from the version it began with, whose files
- * are still there, and gives the same bits. Its stage therefore takes one batch at a time (`inflightMax: 1`).
+ * are still there, and gives the same bits.
+ *
+ * A batch waits until the version that it starts from is committed. So steps are made one at a time and in order,
+ * also where a later batch comes first, as it may when rollouts are allowed to lag.
  */
 import type { OperatorFunction } from 'rxjs';
 import type { Loss, StepReport, TrainerEngine, TrainSequence } from '../model/engine.ts';
@@ -23,6 +26,8 @@ export interface TrainerOptions {
   readonly lr: number;
   /** Optimiser steps a batch: its groups are split, in order, into this many parts. */
   readonly miniBatches: number;
+  /** Versions that rollouts may be behind: so many batches may come before their turn. */
+  readonly lagMax: number;
   readonly clock: Clock;
 }
 
@@ -132,9 +137,8 @@ export function trainer(
   let held = -1;
   return mapEach(
     async (batch, scope) => {
-      if (held !== batch.version) {
-        await engine.restore(store.files(await store.manifest(batch.version)));
-      }
+      const begun = await store.awaited(batch.version, scope.signal);
+      if (held !== batch.version) await engine.restore(store.files(begun));
       held = -1;
       const groups = await load(options.log, batch);
       const reports: StepReport[] = [];
@@ -153,6 +157,6 @@ export function trainer(
       }
       return weights;
     },
-    { concurrency: 1, onError: 'fail' },
+    { concurrency: options.lagMax + 1, onError: 'fail' },
   );
 }

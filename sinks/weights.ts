@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { first, firstValueFrom, map } from 'rxjs';
+import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
 import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
 import { MillraceError } from '../streams/errors.ts';
 import type { Log } from '../streams/log.ts';
@@ -29,6 +29,8 @@ export interface WeightsStore {
   publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
   /** The committed manifest of a version; fails when there is none. */
   manifest(version: number): Promise<Weights>;
+  /** The same, waiting until it is committed; rejects when `signal` aborts. */
+  awaited(version: number, signal: AbortSignal): Promise<Weights>;
   /** Removes what an old version left: its optimiser state, and its weights unless they ended a round. */
   forget(version: number): Promise<void>;
 }
@@ -55,13 +57,13 @@ function names(version: number): { file: string; optimiser: string } {
 
 /** The store of a run folder; manifests are looked up in its log. */
 export function weightsStore(folder: string, log: Log): WeightsStore {
-  const committed = (version: number): Promise<Weights | null> =>
-    firstValueFrom(
-      log.tap(topics.weights, { from: { kind: 'earliest' }, follow: false }).pipe(
-        map((stored) => stored.value),
-        first((weights) => weights.version === version, null),
-      ),
+  const manifests = (version: number, follow: boolean): Observable<Weights> =>
+    log.tap(topics.weights, { from: { kind: 'earliest' }, follow }).pipe(
+      map((stored) => stored.value),
+      filter((weights) => weights.version === version),
     );
+  const committed = (version: number): Promise<Weights | null> =>
+    firstValueFrom(manifests(version, false), { defaultValue: null });
   const manifest = async (version: number): Promise<Weights> => {
     const found = await committed(version);
     if (found !== null) return found;
@@ -72,6 +74,8 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
   };
   return {
     manifest,
+    awaited: (version, signal) =>
+      firstValueFrom(manifests(version, true).pipe(takeUntil(fromEvent(signal, 'abort')))),
     resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
     files: ({ file, optimiser }) => ({
       weights: join(folder, file),

@@ -30,7 +30,10 @@ export default defineJob({
   name: 'quickstart',
   about: 'Calibrates the tool use of a small policy in an invented world, in three rounds.',
   settings: calibrateSettings.extend({
-    base: z.string().default(join(here, 'base')).describe('folder of the first policy'),
+    base: z
+      .string()
+      .default('')
+      .describe('folder of the first policy; empty = the quickstart’s own'),
     questions: z
       .string()
       .default('')
@@ -46,11 +49,18 @@ export default defineJob({
   async build(context) {
     const { settings, folder, seed, clock, own } = context;
     const world = await writeWorld(folder, seed);
-    const tokenizer = await loadWordTokenizer(join(settings.base, 'tokenizer.json'));
-    const base = join(settings.base, 'policy.safetensors');
+    const first = settings.base || join(here, 'base');
+    const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
+    const base = join(first, 'policy.safetensors');
     const rows = settings.questions
       ? { train: readQuestions(settings.questions) }
       : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) };
+
+    if (settings.questions) {
+      context.print(
+        `training on ${settings.questions}; this policy knows its invented world alone, expect scores near zero`,
+      );
+    }
 
     return calibrate(context, {
       plan: await planQuestions(rows, { ...settings, seed }),

@@ -38,7 +38,7 @@ async function all<T>(topic: Topic<T>): Promise<T[]> {
 }
 
 /** Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each. */
-async function fill(): Promise<void> {
+async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
   const base = join(folder.path, 'base.safetensors');
   await writeFile(base, 'base weights');
   const first = await weightsStore(folder.path, log).adopt(base);
@@ -66,7 +66,7 @@ async function fill(): Promise<void> {
         }),
       );
     }
-    for (let step = 1; step <= STEPS; step++) tx.append(topics.batches, batchOf(step));
+    for (const step of order) tx.append(topics.batches, batchOf(step));
   });
 }
 
@@ -83,7 +83,7 @@ const batchOf = (step: number): Batch => ({
 });
 
 /** Runs a trainer until everything is trained on, or until the log dies and the trainer with it. */
-async function train(fate?: Fate, engine?: FakeTrainer): Promise<FakeTrainer> {
+async function train(fate?: Fate, engine?: FakeTrainer, lagMax = 0): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const trained = engine ?? fakeTrainer({ before: mortal.life });
   const operator = trainer({
@@ -93,9 +93,12 @@ async function train(fate?: Fate, engine?: FakeTrainer): Promise<FakeTrainer> {
     loss,
     lr: 0.01,
     miniBatches: 2,
+    lagMax,
     clock: manualClock(50),
   });
-  const part = sink('trainer', topics.batches, topics.weights, operator, { inflightMax: 1 });
+  const part = sink('trainer', topics.batches, topics.weights, operator, {
+    inflightMax: lagMax + 1,
+  });
   const running = runFlow(flow(part), { log: mortal.log });
   if (fate === undefined) expect(await running).toBe('quiescent');
   else await expect(running).rejects.toThrow('killed');
@@ -182,7 +185,7 @@ describe('trainer', () => {
       loss: 0.5,
       'step/skipped': 0,
       'entropy/mean': 0.25,
-      'logprob/diff_max': 1,
+      'logprob/diff_max': 4,
       'thr/gen_tok_s': 70 / 2,
       'thr/train_tok_s': 70 / 0.02,
       'time/train_ms': 20,
@@ -244,6 +247,20 @@ describe('trainer', () => {
         );
       }
     }
+  });
+
+  test('makes the steps in their order when the batches came in another', async () => {
+    await fill();
+    await train();
+    const inOrder = await all(topics.weights);
+    await log.close();
+    folder.remove();
+    folder = temporaryFolder();
+    log = await open();
+    await fill([3, 2, 1]);
+    await train(undefined, undefined, 2);
+    const digests = (weights: readonly Weights[]): string[] => weights.map(({ sha256 }) => sha256);
+    expect(digests(await all(topics.weights))).toEqual(digests(inOrder));
   });
 
   test('goes on with the optimiser state of the version that it goes back to', async () => {
