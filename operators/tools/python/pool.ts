@@ -9,8 +9,9 @@ import { Sandbox, type SandboxSettings, type Verdict } from './sandbox.ts';
 const WAITING_MAX = 10_000;
 /** Starts that may fail in a row before the pool says so instead of trying again. */
 const FAILURES_MAX = 3;
+const CLOSED = new Error('the Python tool is closed');
 
-type StartSandbox = (settings: SandboxSettings) => Promise<Sandbox>;
+type StartSandbox = (settings: SandboxSettings, signal: AbortSignal) => Promise<Sandbox>;
 
 interface Waiter {
   readonly give: (sandbox: Sandbox) => void;
@@ -25,15 +26,19 @@ export class Pool {
   readonly #all = new Set<Sandbox>();
   readonly #starts = new Set<Promise<void>>();
   readonly #waiting: Waiter[] = [];
+  readonly #closing = new AbortController();
   #running = 0;
   #spares = 0;
   #failures = 0;
-  #closed = false;
 
   constructor(settings: SandboxSettings, processes: number, start: StartSandbox = Sandbox.start) {
     this.#settings = settings;
     this.#processes = processes;
     this.#startSandbox = start;
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** Runs a program in a process of its own for that time. Rejects when no process can be started. */
@@ -48,14 +53,14 @@ export class Pool {
 
   /** Kills every process and waits until they are gone. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#refuseAll(new Error('the Python tool is closed'));
+    this.#closing.abort(CLOSED);
+    this.#refuseAll(CLOSED);
     await Promise.all([...this.#all].map((sandbox) => sandbox.close()));
     await Promise.all(this.#starts);
   }
 
   #take(): Promise<Sandbox> {
-    if (this.#closed) return Promise.reject(new Error('the Python tool is closed'));
+    if (this.#closed) return Promise.reject(CLOSED);
     if (this.#waiting.length >= WAITING_MAX) {
       const advice = 'bound the rollouts in flight or raise `processes`';
       return Promise.reject(new Error(`${WAITING_MAX} programs wait for Python: ${advice}`));
@@ -94,7 +99,7 @@ export class Pool {
   }
 
   #start(): void {
-    const start = this.#startSandbox(this.#settings)
+    const start = this.#startSandbox(this.#settings, this.#closing.signal)
       .then((sandbox) => this.#arrived(sandbox))
       .catch((error: Error) => this.#failed(error))
       .finally(() => {

@@ -90,11 +90,25 @@ export class Sandbox {
     this.#child.stderr?.on('data', (bytes: Buffer) => this.#complain(String(bytes)));
   }
 
-  /** A process that is ready for its first program, in about 3 seconds. Rejects when it cannot start. */
-  static async start(settings: SandboxSettings, child = launch()): Promise<Sandbox> {
+  /**
+   * A process that is ready for its first program, in about 3 seconds. Rejects when it cannot start, or when
+   * `signal` is aborted; the process is gone then.
+   */
+  static async start(
+    settings: SandboxSettings,
+    signal: AbortSignal = new AbortController().signal,
+    child: ChildProcess = launch(),
+  ): Promise<Sandbox> {
     const sandbox = new Sandbox(settings, child);
-    await sandbox.#greet();
-    return sandbox;
+    const abandon = () => sandbox.#kill({ kind: 'stopped', text: 'closed' });
+    signal.addEventListener('abort', abandon);
+    try {
+      if (signal.aborted) abandon();
+      await sandbox.#greet();
+      return sandbox;
+    } finally {
+      signal.removeEventListener('abort', abandon);
+    }
   }
 
   /** It can take another program. */
@@ -127,6 +141,7 @@ export class Sandbox {
 
   /** Kills the process and waits until it is gone. */
   async close(): Promise<void> {
+    this.#child.ref();
     this.#kill({ kind: 'stopped', text: 'closed' });
     await this.#gone;
   }

@@ -1,7 +1,7 @@
 // One Python interpreter that begins every call from the same state, byte for byte.
 //
 // Python's whole state lies in WebAssembly's linear memory. After start-up that memory is copied; after
-// every call the copy is put back (about 2 ms for 30 MiB), with the stack pointer and the in-memory files.
+// every call the copy is put back (about 2 ms), with the stack pointer and the in-memory files.
 // So no call sees another one: not its globals, not a module or a builtin that it patched, not the state
 // of `random`; and a call may be unwound at any point, because nothing it leaves behind survives.
 //
@@ -12,6 +12,7 @@ import { keepFiles } from './files.mjs';
 import { createGate, Expired, Forbidden } from './gate.mjs';
 import { harness } from './harness.mjs';
 import { closeHost, closeNetwork, lendFileConstants } from './host.mjs';
+import { keepMemory } from './memory.mjs';
 
 const ENVIRONMENT = { HOME: '/home/pyodide', PYTHONHASHSEED: '0', PYTHONDONTWRITEBYTECODE: '1' };
 const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
@@ -19,7 +20,7 @@ const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
 const BYTES_PER_CODE_POINT = 4;
 /** Code points kept beyond the limit: leading blanks, and one that shows that there was more. */
 const MARGIN = 256;
-/** Programs that are run once before the state is kept, so that their paths are compiled. */
+/** Programs that are run once at the start, so that their paths are compiled. */
 const WARM_UP = [
   'print(47 * 86)',
   'import math\nmath.sqrt(2)',
@@ -128,13 +129,11 @@ export async function startInterpreter(settings) {
 
   const files = keepFiles(FS, FILES_QUOTA);
   const stack = module.stackSave();
-  let kept = new Uint8Array(memory.buffer).slice();
+  const kept = keepMemory(memory);
 
   function restore() {
     module.stackRestore(stack);
-    const now = new Uint8Array(memory.buffer);
-    now.set(kept);
-    now.fill(0, kept.length);
+    kept.restore();
     files.restore();
   }
 
@@ -161,12 +160,11 @@ export async function startInterpreter(settings) {
     run(program);
     restore();
   }
-  kept = new Uint8Array(memory.buffer).slice();
 
   return {
     run,
     restore,
     /** Memory beyond the kept state, in bytes: a restore has to clear it every time. */
-    grownBytes: () => memory.buffer.byteLength - kept.length,
+    grownBytes: kept.grownBytes,
   };
 }

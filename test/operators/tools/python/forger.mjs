@@ -4,7 +4,7 @@ const mode = process.argv[2];
 process.on('disconnect', () => process.exit(0));
 process.on('message', (message) => {
   if (message.settings) {
-    process.send({ ready: mode !== 'never-ready' });
+    if (mode !== 'silent') process.send({ ready: mode !== 'never-ready' });
     return;
   }
   const { id } = message;
@@ -13,6 +13,7 @@ process.on('message', (message) => {
   if (mode === 'other-kind') process.send({ id, kind: 'won', text: 'forged', reusable: true });
   if (mode === 'not-text') process.send({ id, kind: 'done', text: { forged: 1 }, reusable: true });
   if (mode === 'nonsense') process.send(null);
+  if (mode === 'grows') process.held = Buffer.alloc(500 * 2 ** 20, 1);
   if (mode === 'exits') process.exit(0);
   if (mode === 'twice') {
     process.send({ id, kind: 'done', text: 'first', reusable: true });

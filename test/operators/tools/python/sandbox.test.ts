@@ -3,6 +3,7 @@
  * process is left after `close()`.
  */
 import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { kernelWrapper } from '../../../../operators/tools/python/launch.ts';
@@ -11,6 +12,7 @@ import { Sandbox } from '../../../../operators/tools/python/sandbox.ts';
 import { startChild } from '../../../support/child.ts';
 
 const LIMITS = { timeoutMs: 2000, memoryMaxMiB: 64, outputMax: 100, printNone: false };
+const signal = new AbortController().signal;
 const FORGER = fileURLToPath(new URL('./forger.mjs', import.meta.url));
 const ORPHAN = fileURLToPath(new URL('./orphan.ts', import.meta.url));
 
@@ -36,7 +38,7 @@ describe('a sandbox process', () => {
   it.each(['other-id', 'other-kind', 'not-text', 'nonsense', 'exits'])(
     'that answers with %s is killed and its answer is not taken',
     async (mode) => {
-      const sandbox = await Sandbox.start(LIMITS, forger(mode));
+      const sandbox = await Sandbox.start(LIMITS, signal, forger(mode));
       const verdict = await sandbox.run('print(1)');
       expect(verdict.kind).toBe('stopped');
       expect(verdict.text).not.toContain('forged');
@@ -46,14 +48,32 @@ describe('a sandbox process', () => {
   );
 
   it('that answers before it was asked is killed', async () => {
-    const sandbox = await Sandbox.start(LIMITS, forger('twice'));
+    const sandbox = await Sandbox.start(LIMITS, signal, forger('twice'));
     expect(await sandbox.run('print(1)')).toEqual({ kind: 'done', text: 'first' });
     expect(await isGone(sandbox.pid!)).toBe(true);
     expect((await sandbox.run('print(2)')).kind).toBe('stopped');
   });
 
   it('that does not say that it is ready fails the start', async () => {
-    await expect(Sandbox.start(LIMITS, forger('never-ready'))).rejects.toThrow('did not start');
+    await expect(Sandbox.start(LIMITS, signal, forger('never-ready'))).rejects.toThrow(
+      'did not start',
+    );
+  });
+
+  it('that grows past its limit is killed, where the system tells sizes', async () => {
+    if (!existsSync('/proc/self/statm')) return;
+    const sandbox = await Sandbox.start(LIMITS, signal, forger('grows'));
+    expect((await sandbox.run('print(1)')).kind).toBe('overgrown');
+    expect(await isGone(sandbox.pid!)).toBe(true);
+  });
+
+  it('that is not wanted any more while it starts is gone', async () => {
+    const controller = new AbortController();
+    const child = forger('silent');
+    const start = Sandbox.start(LIMITS, controller.signal, child);
+    controller.abort();
+    await expect(start).rejects.toThrow('did not start');
+    expect(await isGone(child.pid!)).toBe(true);
   });
 
   it.each(['idle', 'busy'])('ends with its parent when it is %s', async (state) => {
@@ -70,8 +90,8 @@ describe('a sandbox process', () => {
 describe('a pool', () => {
   it('leaves no process when it is closed, whatever they are doing', async () => {
     const started: number[] = [];
-    const pool = new Pool(LIMITS, 2, async (settings) => {
-      const sandbox = await Sandbox.start(settings);
+    const pool = new Pool(LIMITS, 2, async (...given) => {
+      const sandbox = await Sandbox.start(...given);
       started.push(sandbox.pid!);
       return sandbox;
     });
