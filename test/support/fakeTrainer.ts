@@ -49,7 +49,13 @@ export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
       const tokens = batch.sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
       return {
         ...{ loss: 0.5, gradNorm: 1, applied: true, entropy: 0.25 },
-        ...{ clipFraction: 0.125, kl: 0.01, logProbDiffMax: steps.length, tokens, ms: 10 },
+        ...{
+          clipFraction: 0.125,
+          kl: 0.01,
+          logProbDiffMax: batch.sequences.length,
+          tokens,
+          ms: 10,
+        },
       };
     },
     async save(files) {

@@ -9,6 +9,8 @@ import type { Log } from '../../streams/log.ts';
 export interface MortalLog {
   readonly log: Log;
   readonly dead: boolean;
+  /** Commits that were made, or failed at the end. */
+  readonly commits: number;
   /** Resolves at once while alive, never when dead. */
   life(): Promise<void>;
 }
@@ -25,6 +27,9 @@ export function mortalLog(log: Log, { commitsLeft, lastIsWritten }: Fate): Morta
   return {
     get dead() {
       return left < 0;
+    },
+    get commits() {
+      return commitsLeft - left;
     },
     life: () => (left < 0 ? new Promise(() => undefined) : Promise.resolve()),
     log: {

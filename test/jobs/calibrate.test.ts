@@ -1,0 +1,259 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { draws } from '../../model/draws.ts';
+import { versionDue } from '../../operators/gate.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import type { Question } from '../../streams/records.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { expectSound } from '../support/rolloutOptions.ts';
+import {
+  type RunRecords,
+  readRun,
+  type TinyOptions,
+  tinyCalibration,
+  tinyFlow,
+  tinySettings,
+} from '../support/tinyCalibration.ts';
+
+const { rounds, explore, heldOut, evaluationRollouts, rollouts, batchGroups } = tinySettings;
+
+let folders: ReturnType<typeof temporaryFolder>[] = [];
+const fresh = (): string => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return folder.path;
+};
+beforeEach(() => {
+  folders = [];
+});
+afterEach(() => {
+  for (const folder of folders) folder.remove();
+});
+
+const twice = (keys: readonly string[]): string[] =>
+  keys.filter((key, i) => keys.indexOf(key) !== i);
+const asked = ({ id, phase, stage }: Question): string => `${id}/${phase}-${stage}`;
+
+/** What holds true of every finished run, however often it was disturbed. */
+function expectWhole(run: RunRecords, folder: string): void {
+  const kept = run.selected.filter((selected) => selected.kept);
+  expect(run.deadLetters).toEqual([]);
+  expect(run.lags).toEqual([]);
+  expect(run.questions).toHaveLength(heldOut * (rounds + 1) + explore * rounds);
+  expect(run.selected).toHaveLength(explore * rounds);
+
+  expect(twice(run.rollouts.map(({ id }) => id))).toEqual([]);
+  expect(run.rollouts).toHaveLength(
+    heldOut * (rounds + 1) * evaluationRollouts + (explore * rounds + kept.length) * rollouts,
+  );
+  for (const rollout of run.rollouts) expectSound(rollout, tinySettings.responseMax);
+
+  expect(twice(run.scored.map(({ question }) => asked(question)))).toEqual([]);
+  expect(run.scored).toHaveLength(run.questions.length + kept.length);
+
+  // At a lag the topic may hold a later step before an earlier one; they are made in order all the same.
+  const steps = run.batches.map(({ step }) => step).sort((a, b) => a - b);
+  expect(steps).toEqual(steps.map((_, i) => i + 1));
+  expect(run.weights.map(({ version }) => version)).toEqual([0, ...steps]);
+  expect(run.weights.map(({ parent }) => parent)).toEqual([-1, 0, ...steps.slice(0, -1)]);
+  expect(run.weights.at(-1)!.roundsDone).toBe(rounds);
+
+  const calls = run.toolCalls.map(({ rolloutId, turn }) => `${rolloutId}#${turn}`);
+  expect(twice(calls)).toEqual([]);
+  expect(twice(run.metrics.map(({ name, step, stage }) => `${name} ${step} ${stage}`))).toEqual([]);
+  const lines = readFileSync(join(folder, 'metrics.jsonl'), 'utf8').trimEnd().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { offset: number }).offset)).toEqual(
+    run.metrics.map((_, offset) => offset),
+  );
+}
+
+/** Each rollout was sampled under exactly the version that its question was due. */
+function expectOnPolicy(run: RunRecords): void {
+  for (const { question, segments, version } of run.rollouts) {
+    const due = versionDue(question, run.weights, batchGroups);
+    expect(new Set([version, ...segments.map((segment) => segment.version)])).toEqual(
+      new Set([due]),
+    );
+  }
+}
+
+/** What must not depend on timing or on crashes: everything but where records happen to lie. */
+function essence({ rollouts, toolCalls, batches, weights, metrics, selected }: RunRecords) {
+  const byText = <T>(items: readonly T[]): string[] =>
+    items.map((item) => JSON.stringify(item)).sort();
+  return {
+    rollouts: byText(
+      rollouts.map((one) => ({ ...one, tokens: [...one.tokens], logProbs: [...one.logProbs] })),
+    ),
+    toolCalls: byText(toolCalls),
+    selected: byText(selected.map((one) => ({ ...one, scored: null }))),
+    batches: batches.map((one) => ({
+      ...one,
+      groups: one.groups.map(({ questionId }) => questionId),
+    })),
+    weights,
+    metrics: byText(metrics),
+  };
+}
+
+async function whole(options: Omit<TinyOptions, 'folder'> = {}): Promise<RunRecords> {
+  const folder = fresh();
+  expect((await tinyCalibration({ folder, ...options })).end).toBe('quiescent');
+  const run = await readRun(folder);
+  return run;
+}
+
+describe('calibrate', () => {
+  test('runs its rounds to the end, on-policy', async () => {
+    const folder = fresh();
+    const { end, loads } = await tinyCalibration({ folder });
+    expect(end).toBe('quiescent');
+    const run = await readRun(folder);
+    expectWhole(run, folder);
+    expectOnPolicy(run);
+    // Every version is loaded once, in turn: each is waited for.
+    expect(loads).toEqual(run.weights.map(({ version }) => version));
+    expect(run.rollouts.some(({ parent }) => parent !== null)).toBe(true);
+    const evaluations = run.metrics.filter(({ name }) => name === 'eval/questions');
+    expect(evaluations.map(({ stage, value }) => [stage, value])).toEqual([
+      [0, heldOut],
+      [1, heldOut],
+      [2, heldOut],
+    ]);
+  });
+
+  test('trains the kept questions of each round in the order of their places', async () => {
+    const run = await whole();
+    for (let stage = 1; stage <= rounds; stage++) {
+      const places = run.selected
+        .filter((selected) => selected.kept && selected.question.stage === stage)
+        .sort((a, b) => a.index - b.index)
+        .map(({ question }) => question.id);
+      const trained = run.batches
+        .filter((batch) => batch.stage === stage)
+        .flatMap(({ groups }) => groups.map(({ questionId }) => questionId));
+      expect(trained).toEqual(places);
+      expect(trained.length).toBeGreaterThan(batchGroups);
+    }
+  });
+
+  test('never trains on a held-out question', async () => {
+    const run = await whole();
+    const held = new Set(
+      run.questions.filter(({ phase }) => phase === 'evaluate').map(({ id }) => id),
+    );
+    expect(held.size).toBe(heldOut);
+    for (const { groups } of run.batches) {
+      expect(groups.filter(({ questionId }) => held.has(questionId))).toEqual([]);
+    }
+  });
+
+  test('makes the same batches and weights whatever the timing', async () => {
+    const first = essence(await whole({ timing: 1 }));
+    for (const [timing, concurrency] of [
+      [2, 1],
+      [3, 5],
+      [4, 50],
+    ] as const) {
+      expect(essence(await whole({ timing, settings: { concurrency } }))).toEqual(first);
+    }
+  });
+
+  test('killed at any commit and resumed, comes to the same end', async () => {
+    const undisturbed = essence(await whole());
+    for (let seed = 0; seed < 10; seed++) {
+      const stream = draws('kill', seed);
+      const folder = fresh();
+      let starts = 0;
+      for (; ; starts++) {
+        const fate = {
+          commitsLeft: stream.integer(2 * starts, 60),
+          lastIsWritten: stream.uniform(2 * starts + 1) < 0.5,
+        };
+        const { end } = await tinyCalibration({ folder, timing: 100 * seed + starts, fate });
+        if (end === 'quiescent') break;
+      }
+      expect(starts).toBeGreaterThan(0);
+      const run = await readRun(folder);
+      expectWhole(run, folder);
+      expectOnPolicy(run);
+      expect(essence(run)).toEqual(undisturbed);
+    }
+  });
+
+  test('stopped in order and resumed, comes to the same end', async () => {
+    const undisturbed = essence(await whole());
+    const folder = fresh();
+    const ends: string[] = [];
+    for (let turns = 40; ends.at(-1) !== 'quiescent'; turns += 40) {
+      const abort = new AbortController();
+      const running = tinyCalibration({ folder, timing: turns, signal: abort.signal });
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+      abort.abort();
+      ends.push((await running).end);
+    }
+    expect(ends.length).toBeGreaterThan(2);
+    const run = await readRun(folder);
+    expectWhole(run, folder);
+    expect(essence(run)).toEqual(undisturbed);
+  });
+
+  test('at lag K trains on rollouts that are at most K versions old', async () => {
+    for (const lagMax of [1, 3]) {
+      const folder = fresh();
+      const { end } = await tinyCalibration({ folder, settings: { lagMax, concurrency: 6 } });
+      expect(end).toBe('quiescent');
+      const run = await readRun(folder);
+      expectWhole(run, folder);
+      const versionOf = new Map(
+        run.batches.flatMap(({ groups, version }) =>
+          groups.map(({ scored }) => [scored.offset, version] as const),
+        ),
+      );
+      for (const [offset, version] of versionOf) {
+        expect(version - run.scored[offset]!.version).toBeLessThanOrEqual(lagMax);
+      }
+    }
+  });
+
+  test('killed and resumed at lag K writes everything once', async () => {
+    for (let seed = 0; seed < 4; seed++) {
+      const stream = draws('kill lag', seed);
+      const folder = fresh();
+      for (let start = 0; ; start++) {
+        const fate = { commitsLeft: stream.integer(start, 60), lastIsWritten: start % 2 === 0 };
+        const settings = { lagMax: 2, concurrency: 6 };
+        const { end } = await tinyCalibration({ folder, settings, timing: seed + start, fate });
+        if (end === 'quiescent') break;
+      }
+      expectWhole(await readRun(folder), folder);
+    }
+  });
+
+  test('ends also when no rollout ever succeeds', async () => {
+    const run = await whole({
+      script: () => {
+        throw new Error('the engine is ill');
+      },
+    });
+    expect(run.rollouts.every(({ status }) => status === 'failed')).toBe(true);
+    expect(run.weights.at(-1)!.roundsDone).toBe(rounds);
+    expect(run.selected.filter(({ kept }) => kept)).toHaveLength(rounds);
+  });
+
+  test('gives each stage that gathers room for its open groups', async () => {
+    const folder = fresh();
+    const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+    const settings = { explore: 900, heldOut: 800, batchGroups: 700, lagMax: 2 };
+    const { flow, close } = await tinyFlow({ folder, settings }, log);
+    const room = new Map(flow.stages.map(({ name, inflightMax }) => [name, inflightMax]));
+    // The world has 40 questions: 12 of them are held out, 28 are candidates.
+    expect(room.get('pareto')).toBeGreaterThan(28);
+    expect(room.get('measure')).toBeGreaterThan(12);
+    expect(room.get('batch')).toBeGreaterThan(3 * 700);
+    expect(room.get('trainer')).toBe(3);
+    await close();
+    await log.close();
+  });
+});
