@@ -12,7 +12,7 @@ import { keepFiles } from './files.mjs';
 import { createGate, Expired, Forbidden } from './gate.mjs';
 import { harness } from './harness.mjs';
 import { closeHost, closeNetwork, lendFileConstants } from './host.mjs';
-import { keepMemory } from './memory.mjs';
+import { boundGrowth, boundRequests, keepMemory } from './memory.mjs';
 
 const ENVIRONMENT = { HOME: '/home/pyodide', PYTHONHASHSEED: '0', PYTHONDONTWRITEBYTECODE: '1' };
 const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
@@ -68,9 +68,13 @@ async function loadGated(settings, gate) {
   const { instantiate } = WebAssembly;
   let memory;
   WebAssembly.instantiate = async (binary, imports) => {
-    if (imports?.env?.fd_write) gate.install(imports.env, () => memory.buffer);
+    const isPython = imports?.env?.fd_write !== undefined;
+    if (isPython) {
+      boundRequests(imports.env, settings.memoryMaxBytes);
+      gate.install(imports.env, () => memory.buffer);
+    }
     const result = await instantiate.call(WebAssembly, binary, imports);
-    memory ??= result.instance?.exports.memory;
+    if (isPython) memory = boundGrowth(result.instance.exports.memory, settings.memoryMaxBytes);
     return result;
   };
   const { loadPyodide } = await import(`file://${settings.pyodideFolder}/pyodide.mjs`);
@@ -82,15 +86,6 @@ async function loadGated(settings, gate) {
   });
   WebAssembly.instantiate = instantiate;
   return { pyodide, memory };
-}
-
-/** Memory grows up to a bound; past it Python gets a MemoryError. */
-function boundMemory(memory, bytesMax) {
-  const { grow } = memory;
-  memory.grow = (pages) => {
-    if (memory.buffer.byteLength + pages * 65536 > bytesMax) throw new RangeError('memory limit');
-    return grow.call(memory, pages);
-  };
 }
 
 /** How a call that did not come back by itself ended. */
@@ -123,7 +118,6 @@ export async function startInterpreter(settings) {
   for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name);
   pyodide.runPython(harness(settings), { globals: pyodide.toPy({ __name__: 'millrace' }) });
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
-  boundMemory(memory, settings.memoryMaxBytes);
   closeHost();
   gate.shut();
 

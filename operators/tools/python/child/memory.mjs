@@ -1,6 +1,27 @@
-// Linear memory, kept and put back. Half of it is zeros, which need not be copied, only cleared.
+// Linear memory: bounded, kept and put back.
+//
+// The bound is on what a program asks for, so that it does not depend on how far an earlier program had
+// made the memory grow. Half of the kept memory is zeros, which need not be copied, only cleared.
 
 const BLOCK_BYTES = 64 * 1024;
+const PAGE_BYTES = 65536;
+
+/** A request past the bound is refused: Python raises MemoryError. */
+export function boundRequests(imports, bytesMax) {
+  const resize = imports.emscripten_resize_heap;
+  const bounded = (bytes) => (bytes >>> 0 <= bytesMax ? resize(bytes) : 0);
+  imports.emscripten_resize_heap = Object.assign(bounded, resize);
+}
+
+/** The allocator asks for more than it was asked for; it is given what there is up to the bound. */
+export function boundGrowth(memory, bytesMax) {
+  const { grow } = memory;
+  memory.grow = (pages) => {
+    const free = Math.floor((bytesMax - memory.buffer.byteLength) / PAGE_BYTES);
+    return grow.call(memory, Math.min(pages, Math.max(0, free)));
+  };
+  return memory;
+}
 
 /** Runs of blocks that are all zero, or not. */
 function runsOf(bytes) {

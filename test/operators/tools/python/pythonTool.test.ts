@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { pythonTool } from '../../../../operators/tools/python/pythonTool.ts';
 
 const tool = pythonTool({ timeoutMs: 5000 });
-const other = pythonTool({ timeoutMs: 5000, outputMax: 10, printNone: true });
+const other = pythonTool({ timeoutMs: 5000, outputMax: 10, printNone: true, memoryMaxMiB: 90 });
 const signal = new AbortController().signal;
 
 afterAll(async () => {
@@ -191,6 +191,23 @@ describe('a call', () => {
     } finally {
       await wide.close();
     }
+  });
+
+  it('has the same memory whatever ran before', async () => {
+    const fill = [
+      'blocks = []',
+      'try:',
+      '    while True: blocks.append(bytearray(2**18))',
+      'except MemoryError: count = len(blocks)',
+      'count',
+    ].join('\n');
+    const first = await other.run(fill, signal);
+    expect(Number(first.output)).toBeGreaterThan(200);
+    expect(await other.run('len(bytearray(2**24))', signal)).toEqual({
+      output: '16777216',
+      ok: true,
+    });
+    expect(await other.run(fill, signal)).toEqual(first);
   });
 
   it('rejects with the reason of its signal, and the tool goes on', async () => {
