@@ -18,6 +18,9 @@ import {
 
 const { rounds, explore, heldOut, evaluationRollouts, rollouts, batchGroups } = tinySettings;
 
+/** With `select: 'groups'`: 10 candidates in 3 steps. */
+const WINDOW = 4;
+
 let folders: ReturnType<typeof temporaryFolder>[] = [];
 const fresh = (): string => {
   const folder = temporaryFolder();
@@ -71,7 +74,7 @@ function expectWhole(run: RunRecords, folder: string): void {
 /** Each rollout was sampled under exactly the version that its question was due. */
 function expectOnPolicy(run: RunRecords): void {
   for (const { question, segments, version } of run.rollouts) {
-    const due = versionDue(question, run.weights, batchGroups);
+    const due = versionDue(question, run.weights, { batchGroups, window: WINDOW });
     expect(new Set([version, ...segments.map((segment) => segment.version)])).toEqual(
       new Set([due]),
     );
@@ -228,6 +231,38 @@ describe('calibrate', () => {
         if (end === 'quiescent') break;
       }
       expectWhole(await readRun(folder), folder);
+    }
+  });
+
+  test('trains on the chosen groups as they are, a window a step, on-policy, also when killed', async () => {
+    const settings = { select: 'groups' } as const;
+    const undisturbed = await whole({ settings });
+    expectOnPolicy(undisturbed);
+    expect(undisturbed.rollouts.filter(({ question }) => question.phase === 'practice')).toEqual(
+      [],
+    );
+    expect(undisturbed.batches.map(({ stage, last }) => [stage, last])).toEqual([
+      [1, false],
+      [1, false],
+      [1, true],
+      [2, false],
+      [2, false],
+      [2, true],
+    ]);
+    const kept = undisturbed.selected.filter((selected) => selected.kept);
+    const trained = undisturbed.batches.flatMap(({ groups }) =>
+      groups.map(({ scored }) => scored.offset),
+    );
+    expect(trained.sort()).toEqual(kept.map(({ scored }) => scored.offset).sort());
+    for (let seed = 0; seed < 3; seed++) {
+      const stream = draws('kill groups', seed);
+      const folder = fresh();
+      for (let start = 0; ; start++) {
+        const fate = { commitsLeft: stream.integer(start, 60), lastIsWritten: start % 2 === 0 };
+        const { end } = await tinyCalibration({ folder, settings, timing: seed + start, fate });
+        if (end === 'quiescent') break;
+      }
+      expect(essence(await readRun(folder))).toEqual(essence(undisturbed));
     }
   });
 

@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  type PlanOptions,
+  planQuestions,
+  type QuestionPlan,
+  type Rows,
+  shuffled,
+} from '../../jobs/plan.ts';
+import type { QuestionItem } from '../../sources/questions.ts';
+import type { Question } from '../../streams/records.ts';
+import { samples } from '../support/records.ts';
+
+async function* rows(count: number, name = 'q'): AsyncGenerator<QuestionItem> {
+  for (let i = 0; i < count; i++) {
+    const fields = { question: `${name}?`, answers: ['1'], source: 'test', ability: 'qa' } as const;
+    yield { value: { id: `${name}${i}`, ...fields } };
+  }
+}
+
+async function* withLetters(): AsyncGenerator<QuestionItem> {
+  yield { deadLetter: { ...samples.deadLetters.full, place: 1 } };
+  yield* rows(10);
+  yield { deadLetter: { ...samples.deadLetters.full, place: 12 } };
+}
+
+const options: PlanOptions = {
+  rounds: 2,
+  explore: 4,
+  heldOut: 3,
+  seed: 7,
+  select: 'questions',
+  keep: 2,
+  batchGroups: 1,
+};
+const plan = (train: Rows['train'], over: Partial<PlanOptions> = {}): Promise<QuestionPlan> =>
+  planQuestions({ train }, { ...options, ...over });
+
+const questions = ({ items }: QuestionPlan): Question[] =>
+  items.flatMap((item) => ('value' in item ? [item.value] : []));
+const ids = (made: QuestionPlan, phase: string, stage: number): string[] =>
+  questions(made)
+    .filter((question) => question.phase === phase && question.stage === stage)
+    .map(({ id }) => id);
+
+describe('the plan', () => {
+  test('asks the held-out questions first, then each round’s candidates and the held-out ones', async () => {
+    const made = await plan(rows(20));
+    expect(made).toMatchObject({ explore: 4, heldOut: 3 });
+    expect(questions(made).map(({ phase, stage }) => `${phase} ${stage}`)).toEqual([
+      ...Array(3).fill('evaluate 0'),
+      ...Array(4).fill('explore 1'),
+      ...Array(3).fill('evaluate 1'),
+      ...Array(4).fill('explore 2'),
+      ...Array(3).fill('evaluate 2'),
+    ]);
+    expect(questions(made).every(({ schedule }) => schedule === null)).toBe(true);
+    expect(ids(made, 'evaluate', 2)).toEqual(ids(made, 'evaluate', 0));
+  });
+
+  test('takes other candidates each round, and none that is held out', async () => {
+    const made = await plan(rows(20), { rounds: 3 });
+    const seen = [1, 2, 3].flatMap((stage) => ids(made, 'explore', stage));
+    expect(new Set([...seen, ...ids(made, 'evaluate', 0)]).size).toBe(12 + 3);
+  });
+
+  test('begins again when the rows run out, with no question twice in a round', async () => {
+    const made = await plan(rows(10), { rounds: 5 });
+    const seen = [1, 2, 3, 4, 5].map((stage) => ids(made, 'explore', stage));
+    for (const round of seen) expect(new Set(round).size).toBe(4);
+    expect(new Set(seen.flat()).size).toBe(7);
+    expect(seen.flat().slice(7)).toEqual([...seen.flat(), ...seen.flat()].slice(0, 13));
+  });
+
+  test('is the same for the same rows and seed, and another for another seed', async () => {
+    const made = await plan(rows(20));
+    expect(await plan(rows(20))).toEqual(made);
+    const other = await plan(rows(20), { seed: 8 });
+    expect(ids(other, 'explore', 1)).not.toEqual(ids(made, 'explore', 1));
+  });
+
+  test('holds out at most three in ten, and explores no more than is left', async () => {
+    const made = await plan(rows(10), { heldOut: 100, explore: 100 });
+    expect(made).toMatchObject({ heldOut: 3, explore: 7 });
+    expect(ids(made, 'explore', 1)).toHaveLength(7);
+  });
+
+  test('takes held-out questions from a file of their own, in its order', async () => {
+    const made = await planQuestions({ train: rows(8), heldOut: rows(9, 'held') }, options);
+    expect(made).toMatchObject({ heldOut: 3, explore: 4 });
+    expect(ids(made, 'evaluate', 1)).toEqual(['held0', 'held1', 'held2']);
+    expect(new Set([...ids(made, 'explore', 1), ...ids(made, 'explore', 2)]).size).toBe(8);
+  });
+
+  test('puts what could not be read first, and counts it for nothing', async () => {
+    const made = await plan(withLetters());
+    expect(
+      made.items.slice(0, 2).map((item) => 'deadLetter' in item && item.deadLetter.place),
+    ).toEqual([1, 12]);
+    expect(made).toMatchObject({ heldOut: 3, explore: 4 });
+  });
+
+  test.each([[0], [1], [3]])('refuses %p rows with a reason', async (count) => {
+    await expect(plan(rows(count))).rejects.toThrow(
+      `has ${count} usable rows (0 bad ones); at least 4`,
+    );
+  });
+
+  test('makes do with 4 rows', async () => {
+    expect(await plan(rows(4))).toMatchObject({ heldOut: 1, explore: 3 });
+  });
+
+  test('refuses a held-out file without a usable row', async () => {
+    const made = planQuestions({ train: rows(8), heldOut: rows(0) }, options);
+    await expect(made).rejects.toThrow('held-out questions has no usable row');
+  });
+});
+
+describe('shuffled', () => {
+  test('keeps every item and follows its key', () => {
+    const items = Array.from({ length: 50 }, (_, i) => i);
+    const once = shuffled(items, 7, 'a');
+    expect(once).not.toEqual(items);
+    expect([...once].sort((a, b) => a - b)).toEqual(items);
+    expect(shuffled(items, 7, 'a')).toEqual(once);
+    expect(shuffled(items, 7, 'b')).not.toEqual(once);
+    expect(items[0]).toBe(0);
+  });
+
+  test('puts each item in each place about as often', () => {
+    const seen = new Map<string, number>();
+    for (let seed = 0; seed < 3000; seed++) {
+      for (const [place, item] of shuffled(['a', 'b', 'c'], seed).entries()) {
+        seen.set(`${item}${place}`, (seen.get(`${item}${place}`) ?? 0) + 1);
+      }
+    }
+    // 1000 expected, deviation 26.
+    for (const count of seen.values()) expect(Math.abs(count - 1000)).toBeLessThan(110);
+    expect(seen.size).toBe(9);
+  });
+});
