@@ -7,12 +7,13 @@
  *
  * A round: direct rollouts of its candidates under the newest policy, Pareto sampling chooses among them, the
  * chosen are rolled out afresh with branching and trained on, step by step, on-policy. Held-out questions are
- * measured before the first round and after each.
+ * measured before the first round and after each. With `select: 'groups'` the practice is left out: the chosen
+ * groups are trained on as they are, a window of candidates a step.
  */
 import { pipe } from 'rxjs';
 import type { Loss, PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
 import { grpo } from '../operators/advantages/grpo.ts';
-import { batch } from '../operators/batch.ts';
+import { batch, batchSelected } from '../operators/batch.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
@@ -20,7 +21,7 @@ import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
 import { efficiency } from '../operators/rewards/efficiency.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
-import { rollout } from '../operators/rollout.ts';
+import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
 import { score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
@@ -54,63 +55,70 @@ export async function calibrate(
 ): Promise<Flow> {
   const { settings, log, folder, clock, seed, signal, own } = context;
   const { plan, engine, tools, tokenizer, prompt } = parts;
+  const { lagMax, concurrency, batchGroups: groups } = settings;
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'all' });
-  const manifests = { weights$: weights.values$, resolve: store.resolve };
-  const gate = own(policyGate({ ...settings, ...manifests, engine, signal }));
+  const known = { weights$: weights.values$, resolve: store.resolve };
+  const gate = own(policyGate({ ...settings, ...plan, ...known, engine, signal }));
 
-  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
-  const direct = rollout({ ...settings, ...policy, samples: samples(settings) });
-  const afresh = rollout({
-    ...settings,
-    ...policy,
-    samples: samples(settings),
-    branching: arpo(settings),
-  });
+  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock, ...sampling(settings) };
+  const rolled = rollout({ ...settings, ...policy });
   const judged = score({
     reward: calibrating(settings),
     advantage: grpo(),
-    openMax: settings.concurrency * 2,
+    openMax: concurrency * 2,
   });
-  const chosen = paretoSample({ ...settings, window: plan.explore, seed });
-  const scheduled = batch({ groups: settings.batchGroups, openMax: settings.lagMax + 2 });
-  const trained = trainer({
-    ...settings,
-    engine: parts.trainer,
-    store,
-    log,
-    loss: clipped(settings),
-    clock,
-  });
+  const chosen = paretoSample({ ...settings, ...plan, seed, openMax: lagMax + 1 });
+  const afresh = pipe(practice(), rollout({ ...settings, ...policy }));
+  const means = { engine: parts.trainer, store, log, clock, loss: clipped(settings) };
+  const trained = trainer({ ...settings, ...means });
   const measured = measure({ questions: plan.heldOut, openMax: settings.rounds + 1, clock });
   const shown = progress({ ...settings, ...context, pulse: pulse(gate, engine) });
+
+  const openMax = lagMax + 2;
+  const room = (records: number) => ({ inflightMax: records + 64 });
+  const practised = [
+    stage('practice', topics.selected, topics.rollouts, afresh),
+    stage(
+      'batch',
+      topics.scored,
+      topics.batches,
+      batch({ groups, openMax }),
+      room(groups * openMax),
+    ),
+  ];
+  const asTheyAre = [
+    stage(
+      'batch',
+      topics.selected,
+      topics.batches,
+      batchSelected({ window: plan.window, openMax }),
+    ),
+  ];
 
   return flow(
     source('base', topics.weights, [first]),
     source('questions', topics.questions, plan.items),
-    stage('rollout', topics.questions, topics.rollouts, direct),
+    stage('rollout', topics.questions, topics.rollouts, rolled),
     stage('score', topics.rollouts, topics.scored, judged),
-    stage('pareto', topics.scored, topics.selected, chosen, { inflightMax: 2 * plan.explore + 64 }),
-    stage('practice', topics.selected, topics.rollouts, pipe(practice(), afresh)),
-    stage('batch', topics.scored, topics.batches, scheduled, {
-      inflightMax: settings.batchGroups * (settings.lagMax + 2) + 64,
-    }),
-    sink('trainer', topics.batches, weights, trained, { inflightMax: settings.lagMax + 1 }),
-    stage('measure', topics.scored, topics.metrics, measured, {
-      inflightMax: 2 * plan.heldOut + 64,
-    }),
+    stage('pareto', topics.scored, topics.selected, chosen, room(2 * plan.explore)),
+    ...(settings.select === 'questions' ? practised : asTheyAre),
+    sink('trainer', topics.batches, weights, trained, { inflightMax: lagMax + 1 }),
+    stage('measure', topics.scored, topics.metrics, measured, room(2 * plan.heldOut)),
     sink('files', topics.metrics, null, files({ folder })),
     sink('progress', topics.metrics, null, shown),
   );
 }
 
-/** How many rollouts a question gets. */
-function samples({
-  rollouts,
-  evaluationRollouts,
-}: CalibrateSettings): (question: Question) => number {
-  return ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts);
+/** How many rollouts a question gets, and whether they branch: those that are trained on do. */
+function sampling(settings: CalibrateSettings): Pick<RolloutOptions, 'samples' | 'branching'> {
+  const { rollouts, evaluationRollouts } = settings;
+  const branching = arpo(settings);
+  return {
+    samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts),
+    branching: ({ schedule }) => (schedule === null ? null : branching),
+  };
 }
 
 /** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */

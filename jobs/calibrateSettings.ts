@@ -5,6 +5,10 @@ const count = z.number().int().positive();
 
 export const calibrateSettings = z.object({
   rounds: count.default(3).describe('rounds of explore, select, practise'),
+  select: z
+    .enum(['questions', 'groups'])
+    .default('questions')
+    .describe('roll the chosen questions out afresh, or train on the chosen groups as they are'),
   explore: count.default(96).describe('candidate questions a round'),
   keep: count.default(64).describe('questions that Pareto sampling keeps a round'),
   mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),

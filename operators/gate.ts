@@ -3,8 +3,8 @@
  * staleness is a number and not an accident.
  *
  * What is due follows from the question: `evaluate` of stage s = the version that finished round s; `explore` of
- * stage s = the one that finished round s - 1; `practice` group i = the round's first version plus
- * floor(i / groups a batch). Holds true:
+ * stage s = the one that finished round s - 1; a group with place i in a schedule = the round's first version
+ * plus floor(i / groups a step). Holds true:
  * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
@@ -30,7 +30,10 @@ export interface GateOptions {
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
   readonly resolve: (weights: Weights) => WeightsRef;
+  /** Practice groups a step. */
   readonly batchGroups: number;
+  /** Scheduled candidates a step, where groups are trained on as they are explored. */
+  readonly window: number;
   readonly lagMax: number;
   /** Aborted when the run is to stop: nobody is admitted any more (code `NOT_NOW`). */
   readonly signal: AbortSignal;
@@ -46,17 +49,18 @@ interface Waiter {
 export function versionDue(
   question: Question,
   known: readonly Weights[],
-  batchGroups: number,
+  { batchGroups, window }: Pick<GateOptions, 'batchGroups' | 'window'>,
 ): number | null {
   if (question.schedule !== null) {
-    return question.schedule.version + Math.floor(question.schedule.index / batchGroups);
+    const { index, version } = question.schedule;
+    return version + Math.floor(index / (question.phase === 'practice' ? batchGroups : window));
   }
   const rounds = question.phase === 'evaluate' ? question.stage : question.stage - 1;
   return known.find((weights) => weights.roundsDone >= rounds)?.version ?? null;
 }
 
 export function policyGate(options: GateOptions): PolicyGate {
-  const { engine, batchGroups, lagMax } = options;
+  const { engine, lagMax } = options;
   /** Manifests by arrival; versions rise. One small record a step. */
   const known: Weights[] = [];
   /** Bounded by the concurrency of the rollout stages. */
@@ -70,7 +74,7 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   /** The version to hold for this question now, or null when it has to wait for one. */
   const wanted = (question: Question): number | null => {
-    const due = versionDue(question, known, batchGroups);
+    const due = versionDue(question, known, options);
     if (due === null || newest() < due - lagMax) return null;
     return lagMax === 0 ? due : newest();
   };

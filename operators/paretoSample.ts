@@ -2,8 +2,9 @@
  * `paretoSample`: the scored candidates of a round in, a verdict on each out (ET-Agent §7).
  *
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
- * correctness. The window is a round: the sort runs over all its candidates, so nothing leaves before the last
- * one is scored. The kept get their place in the round's schedule by a keyed shuffle, and leave in that order: a
+ * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is scored. A
+ * window is a round, or, where the candidates have places in a schedule, so many places of it. The kept get their
+ * own places by a keyed shuffle, and leave in that order: a
  * practice stage with fewer places than a round has questions would otherwise fill up with those that are not due yet.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
@@ -16,12 +17,14 @@ import { dispersion, isMixed } from './sampling/dispersion.ts';
 import { paretoSelect } from './sampling/pareto.ts';
 
 export interface ParetoOptions {
-  /** Most groups to keep a round (N). */
+  /** Most groups to keep of a window (N). */
   readonly keep: number;
-  /** Candidates of a round. */
+  /** Candidates of a window: a round, or with scheduled candidates a part of one. */
   readonly window: number;
   /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
   readonly mixedOnly: boolean;
+  /** Windows that may be incomplete at once: lagMax + 1 is enough. */
+  readonly openMax: number;
   readonly seed: number;
 }
 
@@ -47,9 +50,9 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   // A round without anything to practise would never end: its best candidate stays.
   const worthy = selected.filter(fits);
   const kept = worthy.length > 0 ? worthy : selected.slice(0, 1);
-  const { stage } = candidates[0]!.value.question;
+  const { stage, id } = candidates[0]!.value.question;
   const place = new Map(
-    shuffle(kept, options.seed, stage).map((candidate, index) => [candidate, index]),
+    shuffle(kept, options.seed, stage, id).map((candidate, index) => [candidate, index]),
   );
   const version = Math.max(...candidates.map(({ value }) => value.version));
   const lastFront = Math.max(...selected.map((i) => ranks[i]!));
@@ -73,8 +76,17 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   }));
 }
 
-function shuffle(items: readonly number[], seed: number, stage: number): number[] {
-  const stream = draws(seed, 'pareto', stage);
+/** The window of a candidate and how many there are in it. */
+function windowOf({ question }: Scored, window: number): { number: number; size: number } {
+  if (question.schedule === null) return { number: 0, size: window };
+  const { index, of } = question.schedule;
+  const number = Math.floor(index / window);
+  return { number, size: Math.min(window, of - number * window) };
+}
+
+/** `first` tells the windows of a stage apart. */
+function shuffle(items: readonly number[], seed: number, stage: number, first: string): number[] {
+  const stream = draws(seed, 'pareto', stage, first);
   return items
     .map((item) => [stream.uniform(item), item] as const)
     .sort(([a], [b]) => a - b)
@@ -89,9 +101,9 @@ export function paretoSample(
     keepIf<Scored>((scored) => scored.question.phase === 'explore'),
     located<Scored>(),
     gatherBy({
-      key: ({ value }) => String(value.question.stage),
-      size: options.window,
-      openMax: 1,
+      key: ({ value }) => `${value.question.stage}/${windowOf(value, options.window).number}`,
+      size: ({ value }) => windowOf(value, options.window).size,
+      openMax: options.openMax,
     }),
     expandEach((members) => verdicts(members, options), { concurrency: 1 }),
   );

@@ -36,8 +36,8 @@ export interface RolloutOptions {
   readonly responseMax: number;
   /** Most tool calls of one rollout (K). */
   readonly callLimit: number;
-  /** Absent: n independent rollouts. */
-  readonly branching?: Branching;
+  /** How a question's group branches; null = n independent rollouts. */
+  readonly branching: (question: Question) => Branching | null;
   /** Questions rolled out at once. */
   readonly concurrency: number;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export type Ability = 'math' | 'qa';
  */
 export type Phase = 'explore' | 'practice' | 'evaluate';
 
-/** A practice group's place in its round: group `index` of `of`; the round began at policy `version`. */
+/** A group's place in its round: group `index` of `of`; the round begins at policy `version`. */
 export interface Schedule {
   readonly index: number;
   readonly of: number;
@@ -37,7 +37,7 @@ export interface Question {
   readonly phase: Phase;
   /** Curriculum round, from 1; 0 = before any training. */
   readonly stage: number;
-  /** Set in phase `practice`, null elsewhere. */
+  /** Set for groups that are trained on: all of phase `practice`, and candidates that are not rolled out again. */
   readonly schedule: Schedule | null;
 }
 

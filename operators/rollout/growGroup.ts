@@ -34,6 +34,7 @@ interface Growth {
   readonly question: Question;
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
+  readonly branching: Branching | null;
   /** Or why it cannot be made: then every rollout of the group fails with that reason. */
   readonly prompt: Int32Array | Error;
   readonly key: readonly DrawKey[];
@@ -49,9 +50,11 @@ export async function growGroup(
 ): Promise<Group> {
   const startedMs = options.clock.now();
   const { id, phase, stage } = question;
+  const branching = options.branching(question);
   const growth: Growth = {
     question,
     options,
+    branching,
     signal,
     prompt: promptOf(question, options),
     key: [options.seed, id, phase, stage],
@@ -59,7 +62,7 @@ export async function growGroup(
     toolCalls: [],
   };
   const n = options.samples(question);
-  const initial = Math.min(options.branching?.initialRollouts ?? n, n);
+  const initial = Math.min(branching?.initialRollouts ?? n, n);
   for (let i = 0; i < initial; i++) growth.branches.push(root(i));
   const coin = draws(...growth.key, 'branch');
   let drawn = 0;
@@ -107,7 +110,8 @@ async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
 /** Generates one segment and runs the call it ends in. Null = the branch goes on. */
 async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   const { prompt, options, key } = growth;
-  const { engine, tokenizer, tools, branching } = options;
+  const { engine, tokenizer, tools } = options;
+  const { branching } = growth;
   if (prompt instanceof Error) throw prompt;
   const room = Math.min(
     options.responseMax - branch.tokens.length,
@@ -180,7 +184,7 @@ async function callTool(
 /** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
 function joining(growth: Growth, active: readonly Branch[], uniform: () => number): Branch[] {
   const { branches, options, question } = growth;
-  const { branching } = options;
+  const { branching } = growth;
   const plan = planRound(
     {
       rollouts: options.samples(question),

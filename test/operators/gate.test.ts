@@ -46,6 +46,7 @@ function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Be
     weights$,
     resolve: ({ version, file, sha256 }) => ({ version, path: `/run/${file}`, sha256 }),
     batchGroups: BATCH_GROUPS,
+    window: 3,
     lagMax: 0,
     signal: new AbortController().signal,
     ...over,
@@ -87,8 +88,9 @@ describe('the version that a question is due', () => {
     ['group 1 of it', practice(1, 2), 2],
     ['group 2 of it', practice(2, 2), 3],
     ['group 7 of it, not made yet', practice(7, 2), 5],
+    ['a candidate of the third window', { ...practice(7, 2), phase: 'explore' }, 4],
   ] as const)('is told for %s', (_, asked, due) => {
-    expect(versionDue(asked, known, BATCH_GROUPS)).toBe(due);
+    expect(versionDue(asked, known, { batchGroups: BATCH_GROUPS, window: 3 })).toBe(due);
   });
 });
 

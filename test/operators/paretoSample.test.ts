@@ -33,7 +33,7 @@ const example = [
   candidate('g', [0, 2, 0, 2], [0.7, 0.8, 0.1, 0.9], 'qa'),
 ];
 const make = (over: Partial<ParetoOptions> = {}) =>
-  paretoSample({ keep: 4, window: 7, mixedOnly: true, seed: 1, ...over });
+  paretoSample({ keep: 4, window: 7, mixedOnly: true, seed: 1, openMax: 2, ...over });
 
 async function verdicts(
   over: Partial<ParetoOptions>,

@@ -1,6 +1,7 @@
 /** Options of a rollout over fakes, and the invariants that every rollout keeps. */
 import { expect } from '@jest/globals';
 import type { PolicyGate } from '../../operators/gate.ts';
+import type { Branching } from '../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../operators/rollout.ts';
 import type { Rollout } from '../../streams/records.ts';
 import { manualClock } from './clock.ts';
@@ -18,12 +19,13 @@ export const openGate: PolicyGate = {
 
 export function rolloutOptions(
   script: ScriptedPolicyOptions['script'],
-  over: Partial<RolloutOptions> & {
+  over: Omit<Partial<RolloutOptions>, 'branching'> & {
+    readonly branching?: Branching;
     readonly policy?: Partial<ScriptedPolicyOptions>;
     readonly answers?: Readonly<Record<string, (input: string) => string>>;
   } = {},
 ): RolloutOptions {
-  const { policy, answers, ...rest } = over;
+  const { policy, answers, branching = null, ...rest } = over;
   const tokenizer = tinyWords;
   return {
     engine: scriptedPolicy({ tokenizer, script, ...policy }),
@@ -36,6 +38,7 @@ export function rolloutOptions(
     gate: openGate,
     seed: 7,
     samples: () => 2,
+    branching: () => branching,
     temperature: 1,
     responseMax: 200,
     callLimit: 3,
