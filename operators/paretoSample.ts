@@ -4,8 +4,8 @@
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
  * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is scored. A
  * window is a round, or, where the candidates have places in a schedule, so many places of it. The kept get their
- * own places by a keyed shuffle, and leave in that order: a
- * practice stage with fewer places than a round has questions would otherwise fill up with those that are not due yet.
+ * own places by a keyed shuffle, and leave in that order: a practice stage with fewer places than a round has
+ * questions would otherwise fill up with those that are not due yet.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { draws } from '../model/draws.ts';
@@ -54,7 +54,10 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   const place = new Map(
     shuffle(kept, options.seed, stage, id).map((candidate, index) => [candidate, index]),
   );
-  const version = Math.max(...candidates.map(({ value }) => value.version));
+  const version = beginOf(
+    candidates.map(({ value }) => value),
+    options.window,
+  );
   const lastFront = Math.max(...selected.map((i) => ranks[i]!));
   const why = (i: number): string => {
     if (place.has(i)) return 'selected';
@@ -82,6 +85,16 @@ function windowOf({ question }: Scored, window: number): { number: number; size:
   const { index, of } = question.schedule;
   const number = Math.floor(index / window);
   return { number, size: Math.min(window, of - number * window) };
+}
+
+/**
+ * The version that the window's steps start from: the one that it is due by its schedule (its rollouts may be older), or
+ * else the newest that it was explored under.
+ */
+function beginOf(candidates: readonly Scored[], window: number): number {
+  const { schedule } = candidates[0]!.question;
+  if (schedule !== null) return schedule.version + windowOf(candidates[0]!, window).number;
+  return Math.max(...candidates.map(({ version }) => version));
 }
 
 /** `first` tells the windows of a stage apart. */

@@ -41,6 +41,11 @@ const asked = ({ id, phase, stage }: Question): string => `${id}/${phase}-${stag
 /** What holds true of every finished run, however often it was disturbed. */
 function expectWhole(run: RunRecords, folder: string): void {
   const kept = run.selected.filter((selected) => selected.kept);
+  const again = run.batches.some(
+    ({ groups }) => run.scored[groups[0]!.scored.offset]!.question.phase === 'practice',
+  )
+    ? kept.length
+    : 0;
   expect(run.deadLetters).toEqual([]);
   expect(run.lags).toEqual([]);
   expect(run.questions).toHaveLength(heldOut * (rounds + 1) + explore * rounds);
@@ -48,12 +53,12 @@ function expectWhole(run: RunRecords, folder: string): void {
 
   expect(twice(run.rollouts.map(({ id }) => id))).toEqual([]);
   expect(run.rollouts).toHaveLength(
-    heldOut * (rounds + 1) * evaluationRollouts + (explore * rounds + kept.length) * rollouts,
+    heldOut * (rounds + 1) * evaluationRollouts + (explore * rounds + again) * rollouts,
   );
   for (const rollout of run.rollouts) expectSound(rollout, tinySettings.responseMax);
 
   expect(twice(run.scored.map(({ question }) => asked(question)))).toEqual([]);
-  expect(run.scored).toHaveLength(run.questions.length + kept.length);
+  expect(run.scored).toHaveLength(run.questions.length + again);
 
   // At a lag the topic may hold a later step before an earlier one; they are made in order all the same.
   const steps = run.batches.map(({ step }) => step).sort((a, b) => a - b);
@@ -61,6 +66,12 @@ function expectWhole(run: RunRecords, folder: string): void {
   expect(run.weights.map(({ version }) => version)).toEqual([0, ...steps]);
   expect(run.weights.map(({ parent }) => parent)).toEqual([-1, 0, ...steps.slice(0, -1)]);
   expect(run.weights.at(-1)!.roundsDone).toBe(rounds);
+  // Every kept group is trained on, once.
+  const trained = run.batches.flatMap(({ groups, stage }) =>
+    groups.map(({ questionId }) => `${stage}/${questionId}`),
+  );
+  const selected = kept.map(({ question: { id, stage } }) => `${stage}/${id}`);
+  expect(trained.sort()).toEqual(selected.sort());
 
   const calls = run.toolCalls.map(({ rolloutId, turn }) => `${rolloutId}#${turn}`);
   expect(twice(calls)).toEqual([]);
@@ -107,10 +118,27 @@ async function whole(options: Omit<TinyOptions, 'folder'> = {}): Promise<RunReco
   return run;
 }
 
-describe('calibrate', () => {
+/** Starts the run again and again, each time to be killed at some commit, until it ends. */
+async function killedUntilDone(
+  folder: string,
+  seed: number,
+  settings: TinyOptions['settings'] = {},
+) {
+  const stream = draws('kill', seed);
+  for (let start = 0; ; start++) {
+    const fate = {
+      commitsLeft: stream.integer(2 * start, 60),
+      lastIsWritten: stream.uniform(2 * start + 1) < 0.5,
+    };
+    const { end } = await tinyCalibration({ folder, settings, timing: 100 * seed + start, fate });
+    if (end === 'quiescent') return start;
+  }
+}
+
+describe.each(['questions', 'groups'] as const)('calibrate, selecting %s,', (select) => {
   test('runs its rounds to the end, on-policy', async () => {
     const folder = fresh();
-    const { end, loads } = await tinyCalibration({ folder });
+    const { end, loads } = await tinyCalibration({ folder, settings: { select } });
     expect(end).toBe('quiescent');
     const run = await readRun(folder);
     expectWhole(run, folder);
@@ -126,6 +154,56 @@ describe('calibrate', () => {
     ]);
   });
 
+  test('makes the same batches and weights whatever the timing', async () => {
+    const first = essence(await whole({ timing: 1, settings: { select } }));
+    for (const [timing, concurrency] of [
+      [2, 1],
+      [3, 5],
+      [4, 50],
+    ] as const) {
+      expect(essence(await whole({ timing, settings: { select, concurrency } }))).toEqual(first);
+    }
+  });
+
+  test('killed at any commit and resumed, comes to the same end', async () => {
+    const undisturbed = essence(await whole({ settings: { select } }));
+    for (let seed = 0; seed < 5; seed++) {
+      const folder = fresh();
+      expect(await killedUntilDone(folder, seed, { select })).toBeGreaterThan(0);
+      const run = await readRun(folder);
+      expectWhole(run, folder);
+      expectOnPolicy(run);
+      expect(essence(run)).toEqual(undisturbed);
+    }
+  });
+
+  test('at lag K trains on rollouts that are at most K versions old', async () => {
+    for (const lagMax of [1, 3]) {
+      const folder = fresh();
+      const settings = { select, lagMax, concurrency: 6 };
+      expect((await tinyCalibration({ folder, settings })).end).toBe('quiescent');
+      const run = await readRun(folder);
+      expectWhole(run, folder);
+      for (const { groups, version } of run.batches) {
+        for (const { scored } of groups) {
+          const lag = version - run.scored[scored.offset]!.version;
+          expect(lag).toBeGreaterThanOrEqual(0);
+          expect(lag).toBeLessThanOrEqual(lagMax);
+        }
+      }
+    }
+  });
+
+  test('killed and resumed at lag K writes everything once', async () => {
+    for (let seed = 0; seed < 3; seed++) {
+      const folder = fresh();
+      await killedUntilDone(folder, 50 + seed, { select, lagMax: 2, concurrency: 6 });
+      expectWhole(await readRun(folder), folder);
+    }
+  });
+});
+
+describe('calibrate', () => {
   test('trains the kept questions of each round in the order of their places', async () => {
     const run = await whole();
     for (let stage = 1; stage <= rounds; stage++) {
@@ -141,6 +219,22 @@ describe('calibrate', () => {
     }
   });
 
+  test('trains on the chosen groups as they are, a window a step', async () => {
+    const run = await whole({ settings: { select: 'groups' } });
+    expect(run.rollouts.filter(({ question }) => question.phase === 'practice')).toEqual([]);
+    expect(run.batches.map(({ stage, last }) => [stage, last])).toEqual([
+      [1, false],
+      [1, false],
+      [1, true],
+      [2, false],
+      [2, false],
+      [2, true],
+    ]);
+    const kept = run.selected.filter((selected) => selected.kept);
+    const trained = run.batches.flatMap(({ groups }) => groups.map(({ scored }) => scored.offset));
+    expect(trained.sort()).toEqual(kept.map(({ scored }) => scored.offset).sort());
+  });
+
   test('never trains on a held-out question', async () => {
     const run = await whole();
     const held = new Set(
@@ -149,39 +243,6 @@ describe('calibrate', () => {
     expect(held.size).toBe(heldOut);
     for (const { groups } of run.batches) {
       expect(groups.filter(({ questionId }) => held.has(questionId))).toEqual([]);
-    }
-  });
-
-  test('makes the same batches and weights whatever the timing', async () => {
-    const first = essence(await whole({ timing: 1 }));
-    for (const [timing, concurrency] of [
-      [2, 1],
-      [3, 5],
-      [4, 50],
-    ] as const) {
-      expect(essence(await whole({ timing, settings: { concurrency } }))).toEqual(first);
-    }
-  });
-
-  test('killed at any commit and resumed, comes to the same end', async () => {
-    const undisturbed = essence(await whole());
-    for (let seed = 0; seed < 10; seed++) {
-      const stream = draws('kill', seed);
-      const folder = fresh();
-      let starts = 0;
-      for (; ; starts++) {
-        const fate = {
-          commitsLeft: stream.integer(2 * starts, 60),
-          lastIsWritten: stream.uniform(2 * starts + 1) < 0.5,
-        };
-        const { end } = await tinyCalibration({ folder, timing: 100 * seed + starts, fate });
-        if (end === 'quiescent') break;
-      }
-      expect(starts).toBeGreaterThan(0);
-      const run = await readRun(folder);
-      expectWhole(run, folder);
-      expectOnPolicy(run);
-      expect(essence(run)).toEqual(undisturbed);
     }
   });
 
@@ -200,70 +261,6 @@ describe('calibrate', () => {
     const run = await readRun(folder);
     expectWhole(run, folder);
     expect(essence(run)).toEqual(undisturbed);
-  });
-
-  test('at lag K trains on rollouts that are at most K versions old', async () => {
-    for (const lagMax of [1, 3]) {
-      const folder = fresh();
-      const { end } = await tinyCalibration({ folder, settings: { lagMax, concurrency: 6 } });
-      expect(end).toBe('quiescent');
-      const run = await readRun(folder);
-      expectWhole(run, folder);
-      const versionOf = new Map(
-        run.batches.flatMap(({ groups, version }) =>
-          groups.map(({ scored }) => [scored.offset, version] as const),
-        ),
-      );
-      for (const [offset, version] of versionOf) {
-        expect(version - run.scored[offset]!.version).toBeLessThanOrEqual(lagMax);
-      }
-    }
-  });
-
-  test('killed and resumed at lag K writes everything once', async () => {
-    for (let seed = 0; seed < 4; seed++) {
-      const stream = draws('kill lag', seed);
-      const folder = fresh();
-      for (let start = 0; ; start++) {
-        const fate = { commitsLeft: stream.integer(start, 60), lastIsWritten: start % 2 === 0 };
-        const settings = { lagMax: 2, concurrency: 6 };
-        const { end } = await tinyCalibration({ folder, settings, timing: seed + start, fate });
-        if (end === 'quiescent') break;
-      }
-      expectWhole(await readRun(folder), folder);
-    }
-  });
-
-  test('trains on the chosen groups as they are, a window a step, on-policy, also when killed', async () => {
-    const settings = { select: 'groups' } as const;
-    const undisturbed = await whole({ settings });
-    expectOnPolicy(undisturbed);
-    expect(undisturbed.rollouts.filter(({ question }) => question.phase === 'practice')).toEqual(
-      [],
-    );
-    expect(undisturbed.batches.map(({ stage, last }) => [stage, last])).toEqual([
-      [1, false],
-      [1, false],
-      [1, true],
-      [2, false],
-      [2, false],
-      [2, true],
-    ]);
-    const kept = undisturbed.selected.filter((selected) => selected.kept);
-    const trained = undisturbed.batches.flatMap(({ groups }) =>
-      groups.map(({ scored }) => scored.offset),
-    );
-    expect(trained.sort()).toEqual(kept.map(({ scored }) => scored.offset).sort());
-    for (let seed = 0; seed < 3; seed++) {
-      const stream = draws('kill groups', seed);
-      const folder = fresh();
-      for (let start = 0; ; start++) {
-        const fate = { commitsLeft: stream.integer(start, 60), lastIsWritten: start % 2 === 0 };
-        const { end } = await tinyCalibration({ folder, settings, timing: seed + start, fate });
-        if (end === 'quiescent') break;
-      }
-      expect(essence(await readRun(folder))).toEqual(essence(undisturbed));
-    }
   });
 
   test('ends also when no rollout ever succeeds', async () => {

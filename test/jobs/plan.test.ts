@@ -84,6 +84,32 @@ describe('the plan', () => {
     expect(ids(made, 'explore', 1)).toHaveLength(7);
   });
 
+  test('for whole groups gives each round’s candidates places, a window a step', async () => {
+    // 4 groups in steps of 2 are 2 steps, so 10 candidates make windows of 5.
+    const groups = { select: 'groups', keep: 4, batchGroups: 2, explore: 10, rounds: 3 } as const;
+    const made = await plan(rows(20), groups);
+    expect(made).toMatchObject({ explore: 10, window: 5, keep: 2 });
+    for (const round of [1, 2, 3]) {
+      const asked = questions(made).filter(
+        ({ phase, stage }) => phase === 'explore' && stage === round,
+      );
+      expect(asked.map(({ schedule }) => schedule)).toEqual(
+        asked.map((_, index) => ({ index, of: 10, version: (round - 1) * 2 })),
+      );
+    }
+    const held = questions(made).filter(({ phase }) => phase === 'evaluate');
+    expect(held.every(({ schedule }) => schedule === null)).toBe(true);
+  });
+
+  test('for whole groups counts the steps that a round really has', async () => {
+    // 5 steps are asked for; 11 candidates in windows of 3 make 4.
+    const groups = { select: 'groups', keep: 9, batchGroups: 2, explore: 11 } as const;
+    const made = await plan(rows(40), groups);
+    expect(made.window).toBe(3);
+    const second = questions(made).find(({ phase, stage }) => phase === 'explore' && stage === 2);
+    expect(second!.schedule!.version).toBe(4);
+  });
+
   test('takes held-out questions from a file of their own, in its order', async () => {
     const made = await planQuestions({ train: rows(8), heldOut: rows(9, 'held') }, options);
     expect(made).toMatchObject({ heldOut: 3, explore: 4 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { batch } from '../../operators/batch.ts';
-import type { Batch } from '../../streams/records.ts';
+import { batch, batchSelected } from '../../operators/batch.ts';
+import type { Batch, Selected } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../support/deliveries.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
-import { question } from '../support/records.ts';
+import { question, samples } from '../support/records.ts';
 import { practised, scored, shuffledBy } from '../support/scored.ts';
 
 const OF = 7;
@@ -72,5 +72,51 @@ describe('batch', () => {
     const values = [0, 3, 6].map((index) => scored({ question: practised(index, 9) }));
     const run = runOperator(batch({ groups: 3, openMax: 2 }), topics.scored, values);
     await expect(run).rejects.toMatchObject({ code: 'GATHER_FULL' });
+  });
+});
+
+describe('batchSelected', () => {
+  /** Rounds of 10 candidates in windows of 4; two are kept of each, and the round begins at version 6. */
+  const verdict = (window: number, index: number, kept = true): Selected => ({
+    ...samples.selected.full,
+    question: question({
+      id: `w${window}i${index}`,
+      stage: 2,
+      schedule: { index: window * 4 + (kept ? index : 3 - index), of: 10, version: 6 },
+    }),
+    kept,
+    index: kept ? index : -1,
+    of: 2,
+    version: 6 + window,
+    scored: { partition: 0, offset: window * 100 + index },
+  });
+  const values = [0, 1, 2].flatMap((window) => [
+    ...[verdict(window, 1), verdict(window, 0), verdict(window, 0, false)],
+  ]);
+  const makeSelected = () => batchSelected({ window: 4, openMax: 3 });
+
+  obeysOperatorLaws('batchSelected', makeSelected, { topic: topics.selected, values });
+
+  test('makes a step of the kept groups of each window, in the order of their places', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const { outputs, unsettled } = await runOperator(
+        makeSelected(),
+        topics.selected,
+        shuffledBy(values, seed),
+      );
+      expect(unsettled).toBe(0);
+      expect([...outputs].sort((a, b) => a.step - b.step)).toEqual(
+        [0, 1, 2].map((window) => ({
+          step: 7 + window,
+          stage: 2,
+          version: 6 + window,
+          groups: [0, 1].map((index) => ({
+            questionId: `w${window}i${index}`,
+            scored: { partition: 0, offset: window * 100 + index },
+          })),
+          last: window === 2,
+        })),
+      );
+    }
   });
 });

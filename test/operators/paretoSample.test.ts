@@ -161,6 +161,52 @@ describe('paretoSample', () => {
     expect(kept.map(({ index }) => index)).toEqual(kept.map((_, i) => i));
   });
 
+  describe('over scheduled candidates', () => {
+    const scheduled = many(2, 10).map((one, index) => ({
+      ...one,
+      question: { ...one.question, schedule: { index, of: 10, version: 6 } },
+    }));
+    const windows = (values: readonly Scored[], over: Partial<ParetoOptions> = {}) =>
+      runOperator(make({ window: 4, keep: 2, openMax: 3, ...over }), topics.scored, values);
+    const number = ({ question }: Selected): number => Math.floor(question.schedule!.index / 4);
+
+    test('sorts each window by itself, the last one as it is', async () => {
+      const { outputs, commits, unsettled } = await windows(scheduled);
+      expect(unsettled).toBe(0);
+      expect(commits.map(({ settled }) => settled.length)).toEqual([4, 4, 2]);
+      for (const window of [0, 1, 2]) {
+        const kept = outputs.filter((verdict) => number(verdict) === window && verdict.kept);
+        expect(kept.map(({ index, of }) => [index, of])).toEqual(
+          kept.map((_, i) => [i, kept.length]),
+        );
+        expect(kept.length).toBeGreaterThan(0);
+        expect(kept.length).toBeLessThanOrEqual(2);
+      }
+    });
+
+    test('tells the version that each window is due, however old its rollouts are', async () => {
+      const { outputs } = await windows(scheduled);
+      for (const verdict of outputs) expect(verdict.version).toBe(6 + number(verdict));
+    });
+
+    test('says the same whatever order the candidates came in', async () => {
+      const verdict = ({ scored: _, ...rest }: Selected): string => JSON.stringify(rest);
+      const first = (await windows(scheduled)).outputs.map(verdict).sort();
+      for (let seed = 0; seed < 10; seed++) {
+        const { outputs } = await windows(shuffledBy(scheduled, seed));
+        expect(outputs.map(verdict).sort()).toEqual(first);
+      }
+    });
+
+    test('fails when more windows are open than it was told', async () => {
+      const run = windows(
+        scheduled.filter((_, i) => i % 4 === 0),
+        { openMax: 2 },
+      );
+      await expect(run).rejects.toMatchObject({ code: 'GATHER_FULL' });
+    });
+  });
+
   test('settles groups of other phases without a verdict', async () => {
     const others = (['practice', 'evaluate'] as const).map((phase) =>
       scored({ question: question({ phase }) }),
