@@ -26,7 +26,10 @@ export class SourceRunner {
   #items = 0;
   #done = false;
   #waiting: SourceItem<unknown>[] = [];
+  /** Never rejects: what fails is told by `#broken`. */
   #committing: Promise<void> | null = null;
+  /** Aborted by a commit that failed, with its error: nothing is taken or committed after it. */
+  readonly #broken = new AbortController();
 
   constructor(source: Source, log: Log, room: () => Promise<void>) {
     this.source = source;
@@ -48,10 +51,11 @@ export class SourceRunner {
     this.#items = await this.#log.mark(this.#markName);
     let ended = false;
     try {
-      ended = await this.#takeAll(signal);
+      ended = await this.#takeAll(AbortSignal.any([signal, this.#broken.signal]));
     } finally {
       await this.#committing;
     }
+    this.#broken.signal.throwIfAborted();
     this.#done = ended;
   }
 
@@ -81,6 +85,7 @@ export class SourceRunner {
   }
 
   async #take(item: SourceItem<unknown>): Promise<void> {
+    if (this.#broken.signal.aborted) return;
     this.#waiting.push(item);
     this.#committing ??= this.#commitWaiting();
     if (this.#waiting.length < CHUNK) return;
@@ -104,6 +109,8 @@ export class SourceRunner {
         });
         this.#items = items;
       }
+    } catch (error) {
+      this.#broken.abort(error);
     } finally {
       this.#committing = null;
     }

@@ -150,9 +150,18 @@ export async function tinyCalibration(options: TinyOptions): Promise<TinyEnd> {
       throw error;
     });
     await close();
+    if (end === 'killed') await stillness();
     return { end, commits: mortal.commits, loads: engine.loads.map(({ version }) => version) };
   } finally {
     await real.close();
+  }
+}
+
+/** Lets the file operations end that were under way at the kill: a process that is really killed has none left. */
+async function stillness(): Promise<void> {
+  for (let quiet = 0; quiet < 20; quiet++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) quiet = 0;
   }
 }
 
