@@ -161,7 +161,7 @@ export async function tinyCalibration(options: TinyOptions): Promise<TinyEnd> {
 async function stillness(): Promise<void> {
   for (let quiet = 0; quiet < 20; quiet++) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) quiet = 0;
+    if (process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name))) quiet = 0;
   }
 }
 
