@@ -9,8 +9,8 @@ export const calibrateSettings = z.object({
     .enum(['questions', 'groups'])
     .default('questions')
     .describe('roll the chosen questions out afresh, or train on the chosen groups as they are'),
-  explore: count.default(96).describe('candidate questions a round'),
-  keep: count.default(64).describe('questions that Pareto sampling keeps a round'),
+  explore: count.default(256).describe('candidate questions a round'),
+  keep: count.default(192).describe('questions that Pareto sampling keeps a round'),
   mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
   heldOut: count.default(150).describe('questions to evaluate on'),
   evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
@@ -19,7 +19,7 @@ export const calibrateSettings = z.object({
   beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
   branchProbability: z.number().min(0).max(1).default(0.5),
   entropyWeight: z.number().default(0.2),
-  batchGroups: count.default(8).describe('groups an optimiser step (B)'),
+  batchGroups: count.default(12).describe('groups an optimiser step (B)'),
   miniBatches: count.default(2).describe('optimiser steps a batch'),
   sigmas: z
     .array(z.number().nonnegative())
@@ -31,7 +31,7 @@ export const calibrateSettings = z.object({
     .nonnegative()
     .default(0.2)
     .describe('sigma of the length, as a share of sigma'),
-  lr: z.number().positive().default(3e-4),
+  lr: z.number().positive().default(6e-5),
   clipLow: z.number().positive().default(0.2),
   clipHigh: z.number().positive().default(0.2),
   clipC: z.number().gt(1).default(3),

@@ -30,6 +30,10 @@ export default defineJob({
   name: 'quickstart',
   about: 'Calibrates the tool use of a small policy in an invented world, in three rounds.',
   settings: calibrateSettings.extend({
+    mixedOnly: z
+      .boolean()
+      .default(false)
+      .describe(calibrateSettings.shape.mixedOnly.description ?? ''),
     base: z
       .string()
       .default('')

@@ -5,7 +5,7 @@
  * 1,000,000 on, a new one every 200 demonstrations. It learns the form of a trajectory, single-digit sums, and to
  * copy from a result; it cannot learn a run's facts. Writes base/policy.safetensors and base/tokenizer.json.
  *
- * Options: --steps N (3000), --threads N (2), --out FOLDER, --report N (100).
+ * Options: --steps N (2000), --threads N (2), --out FOLDER, --report N (100).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ const WARMUP = 100;
 
 const { values } = parseArgs({
   options: {
-    steps: { type: 'string', default: '3000' },
+    steps: { type: 'string', default: '2000' },
     threads: { type: 'string', default: '2' },
     report: { type: 'string', default: '100' },
     out: { type: 'string', default: join(dirname(fileURLToPath(import.meta.url)), 'base') },

@@ -12,7 +12,7 @@ export interface WorldFiles {
   readonly heldOut: string;
 }
 
-const TRAIN = 300;
+const TRAIN = 450;
 const HELD_OUT = 150;
 
 function rows(tasks: readonly Task[]): readonly Record<string, string>[] {
