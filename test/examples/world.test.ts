@@ -8,7 +8,7 @@ import {
   habitDraws,
   type Piece,
 } from '../../examples/quickstart/world/demonstrations.ts';
-import { writeWorld } from '../../examples/quickstart/world/files.ts';
+import { HELD_OUT, TRAIN, writeWorld } from '../../examples/quickstart/world/files.ts';
 import {
   FIRM_NAMES,
   FIRST_NAMES,
@@ -31,8 +31,13 @@ import { readQuestions } from '../../sources/questions.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 const world = makeWorld(1);
-const tasks = makeTasks(world, 'train', 300);
-const heldOut = makeTasks(world, 'heldout', 150, new Set(tasks.map(({ question }) => question)));
+const tasks = makeTasks(world, 'train', TRAIN);
+const heldOut = makeTasks(
+  world,
+  'heldout',
+  HELD_OUT,
+  new Set(tasks.map(({ question }) => question)),
+);
 const tokenizer = wordTokenizer(vocabulary());
 /** Whether `text` holds `part` as whole words. */
 const holds = (text: string, part: string): boolean =>
@@ -41,7 +46,7 @@ const holds = (text: string, part: string): boolean =>
 describe('the world', () => {
   test('follows from its seed', () => {
     expect(makeWorld(1)).toEqual(world);
-    expect(makeTasks(world, 'train', 300)).toEqual(tasks);
+    expect(makeTasks(world, 'train', TRAIN)).toEqual(tasks);
     const other = makeWorld(2);
     const towns = new Map(other.towns.map(({ name, river }) => [name, river]));
     const same = world.towns.filter(({ name, river }) => towns.get(name) === river);

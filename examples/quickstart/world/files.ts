@@ -12,8 +12,9 @@ export interface WorldFiles {
   readonly heldOut: string;
 }
 
-const TRAIN = 450;
-const HELD_OUT = 150;
+/** Training questions of a world; a round wraps around when it wants more. */
+export const TRAIN = 450;
+export const HELD_OUT = 150;
 
 function rows(tasks: readonly Task[]): readonly Record<string, string>[] {
   return tasks.map(({ id, kind, question, answer }) => ({
