@@ -5,7 +5,7 @@
  * questions again. An evaluation precedes the next round's candidates, so it is in flight before any of them.
  * Deterministic in rows and seed: a resumed run plans the same.
  */
-import { draws } from '../model/draws.ts';
+import { shuffled } from '../model/draws.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
 
@@ -56,17 +56,6 @@ async function read(
     else letters.push(item);
   }
   return good;
-}
-
-/** A keyed Fisher–Yates shuffle. */
-export function shuffled<T>(items: readonly T[], ...key: readonly (string | number)[]): T[] {
-  const stream = draws(...key);
-  const out = [...items];
-  for (let i = out.length - 1; i > 0; i--) {
-    const j = stream.integer(i, i + 1);
-    [out[i], out[j]] = [out[j]!, out[i]!];
-  }
-  return out;
 }
 
 /** Throws when there are too few questions to train on and to hold out. */

@@ -91,3 +91,14 @@ export function draws(...key: readonly DrawKey[]): Draws {
     },
   };
 }
+
+/** The items in another order, a keyed Fisher–Yates shuffle; the same key gives the same order. */
+export function shuffled<T>(items: readonly T[], ...key: readonly DrawKey[]): T[] {
+  const stream = draws(...key);
+  const out = [...items];
+  for (let i = out.length - 1; i > 0; i--) {
+    const j = stream.integer(i, i + 1);
+    [out[i], out[j]] = [out[j]!, out[i]!];
+  }
+  return out;
+}

@@ -8,7 +8,7 @@
  * questions would otherwise fill up with those that are not due yet.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { draws } from '../model/draws.ts';
+import { shuffled } from '../model/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
 import type { Scored, Selected } from '../streams/records.ts';
@@ -52,7 +52,7 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   const kept = worthy.length > 0 ? worthy : selected.slice(0, 1);
   const { stage, id } = candidates[0]!.value.question;
   const place = new Map(
-    shuffle(kept, options.seed, stage, id).map((candidate, index) => [candidate, index]),
+    shuffled(kept, options.seed, 'pareto', stage, id).map((candidate, index) => [candidate, index]),
   );
   const version = beginOf(
     candidates.map(({ value }) => value),
@@ -95,15 +95,6 @@ function beginOf(candidates: readonly Scored[], window: number): number {
   const { schedule } = candidates[0]!.question;
   if (schedule !== null) return schedule.version + windowOf(candidates[0]!, window).number;
   return Math.max(...candidates.map(({ version }) => version));
-}
-
-/** `first` tells the windows of a stage apart. */
-function shuffle(items: readonly number[], seed: number, stage: number, first: string): number[] {
-  const stream = draws(seed, 'pareto', stage, first);
-  return items
-    .map((item) => [stream.uniform(item), item] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, item]) => item);
 }
 
 /** scored (phase `explore`) → selected, one verdict a candidate. */

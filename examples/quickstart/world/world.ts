@@ -4,7 +4,7 @@
  * Everything follows from the seed. Facts are drawn anew for every seed, so nothing that a policy learnt in
  * one world answers a question about another: it has to look things up.
  */
-import { type Draws, draws } from 'millrace';
+import { draws, shuffled } from 'millrace';
 import { FIRM_KINDS, FIRM_NAMES, FIRST_NAMES, LAST_NAMES, RIVERS, TOWNS } from './names.ts';
 
 export interface Person {
@@ -43,15 +43,6 @@ export interface World {
 
 const PEOPLE = 160;
 
-function shuffled<T>(items: readonly T[], stream: Draws): T[] {
-  const out = [...items];
-  for (let i = out.length - 1; i > 0; i--) {
-    const j = stream.integer(i, i + 1);
-    [out[i], out[j]] = [out[j]!, out[i]!];
-  }
-  return out;
-}
-
 function personArticle(person: Person, variant: number): string {
   const { name, born, town, firm } = person;
   return variant === 0
@@ -73,10 +64,11 @@ function firmArticle(firm: Firm, variant: number): string {
 
 /** The world of a seed: 160 people, 60 towns, 60 firms, 280 articles. */
 export function makeWorld(seed: number): World {
-  const stream = draws('quickstart-world', seed);
+  const key = ['quickstart-world', seed] as const;
+  const stream = draws(...key);
   const year = stream.under('year');
   const which = stream.under('which');
-  const towns = shuffled(TOWNS, stream.under('towns')).map(
+  const towns = shuffled(TOWNS, ...key, 'towns').map(
     (name, i): Town => ({
       kind: 'town',
       name,
@@ -84,7 +76,7 @@ export function makeWorld(seed: number): World {
       river: RIVERS[which.integer(i, RIVERS.length)]!,
     }),
   );
-  const firms = shuffled(FIRM_NAMES, stream.under('firms')).map((word, i): Firm => {
+  const firms = shuffled(FIRM_NAMES, ...key, 'firms').map((word, i): Firm => {
     const kind = FIRM_KINDS[which.integer(1000 + i, FIRM_KINDS.length)]!;
     const town = towns[which.integer(2000 + i, towns.length)]!;
     return {
@@ -95,7 +87,7 @@ export function makeWorld(seed: number): World {
     };
   });
   const pairs = FIRST_NAMES.flatMap((first) => LAST_NAMES.map((last) => `${first} ${last}`));
-  const people = shuffled(pairs, stream.under('people'))
+  const people = shuffled(pairs, ...key, 'people')
     .slice(0, PEOPLE)
     .map(
       (name, i): Person => ({
