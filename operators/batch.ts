@@ -86,7 +86,7 @@ function schedules(openMax: number): OperatorFunction<Delivery<Slot>, Delivery<B
       size: ({ size }) => size,
       openMax,
     }),
-    mapEach((slots) => schedule(slots), { concurrency: 1 }),
+    mapEach((slots) => schedule(slots), { concurrency: 1, onError: 'fail' }),
   );
 }
 

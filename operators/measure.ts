@@ -52,7 +52,7 @@ export function measure(
           }),
         );
       },
-      { concurrency: 1 },
+      { concurrency: 1, onError: 'fail' },
     ),
   );
 }

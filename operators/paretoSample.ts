@@ -109,6 +109,6 @@ export function paretoSample(
       size: ({ value }) => windowOf(value, options.window).size,
       openMax: options.openMax,
     }),
-    expandEach((members) => verdicts(members, options), { concurrency: 1 }),
+    expandEach((members) => verdicts(members, options), { concurrency: 1, onError: 'fail' }),
   );
 }
