@@ -5,6 +5,7 @@
  * that nothing dominates, front 1 those that only front 0 dominates, and so on. The result, order inside
  * the fronts included, is that of the pairwise double loop of NSGA-II; this takes O(n log n).
  */
+import { inOrder, stableOrder } from './stableOrder.ts';
 
 /** Two objectives; more is better. */
 export type Point = readonly [first: number, second: number];
@@ -14,54 +15,70 @@ export type Point = readonly [first: number, second: number];
  * walk over the front before it meets each point's last dominator, then of index.
  */
 export function nondominatedFronts(points: readonly Point[]): number[][] {
-  const descending = points.map((_, index) => index).sort((a, b) => compare(points, a, b));
-  const swept = sweep(points, descending);
+  const columns = columnsOf(points);
+  const swept = sweep(columns);
+  const place = new Int32Array(points.length);
   const fronts: number[][] = [];
-  swept.forEach((members, rank) => {
-    fronts.push(
+  for (const [rank, members] of swept.entries()) {
+    const front =
       rank === 0
-        ? members.toSorted((a, b) => a - b)
-        : inWalkOrder(points, members, swept[rank - 1]!, fronts[rank - 1]!),
-    );
-  });
-  return fronts;
-}
-
-/** First objective descending, then the second descending, then index. */
-function compare(points: readonly Point[], a: number, b: number): number {
-  const [p, q] = [points[a]!, points[b]!];
-  return q[0] - p[0] || q[1] - p[1] || a - b;
-}
-
-/**
- * The members of each front, in sweep order. A point that comes later in the sweep is dominated by a front
- * exactly when the front's best second objective so far reaches its own; those bests fall from front to
- * front, so the first front that does not dominate is found by halving. Equal points share a front.
- */
-function sweep(points: readonly Point[], descending: readonly number[]): number[][] {
-  const fronts: number[][] = [];
-  const best: number[] = [];
-  let previous: Point | null = null;
-  let rank = 0;
-  for (const index of descending) {
-    const point = points[index]!;
-    const same = previous !== null && previous[0] === point[0] && previous[1] === point[1];
-    if (!same) rank = countWhile(best, (value) => value >= point[1]);
-    if (rank === fronts.length) fronts.push([]);
-    fronts[rank]!.push(index);
-    best[rank] = Math.max(best[rank] ?? Number.NEGATIVE_INFINITY, point[1]);
-    previous = point;
+        ? sorted(Float64Array.from(members))
+        : inWalkOrder(columns, members, swept[rank - 1]!, place);
+    for (let at = 0; at < front.length; at++) place[front[at]!] = at;
+    fronts.push(front);
   }
   return fronts;
 }
 
-/** How many leading values hold, for values that hold up to some place and not after it. */
-function countWhile(values: readonly number[], holds: (value: number) => boolean): number {
+/** The points by column, negated: less is better, and there is one zero. */
+interface Columns {
+  readonly first: Float64Array;
+  readonly second: Float64Array;
+}
+
+function columnsOf(points: readonly Point[]): Columns {
+  const first = new Float64Array(points.length);
+  const second = new Float64Array(points.length);
+  for (let i = 0; i < points.length; i++) {
+    first[i] = 0 - points[i]![0];
+    second[i] = 0 - points[i]![1];
+  }
+  return { first, second };
+}
+
+/**
+ * The members of each front, in sweep order: by the first objective, then the second, then index. A point that
+ * comes later in the sweep is dominated by a front exactly when the front's best second objective so far is as
+ * good as its own; those bests get worse from front to front, so the first front that does not dominate is found
+ * by halving. Equal points share a front.
+ */
+function sweep({ first, second }: Columns): number[][] {
+  const fronts: number[][] = [];
+  const best: number[] = [];
+  let previous = -1;
+  let rank = 0;
+  for (const index of stableOrder(first, stableOrder(second, inOrder(first.length)))) {
+    const same =
+      previous >= 0 && first[previous] === first[index] && second[previous] === second[index];
+    if (!same) rank = countUpTo(best, second[index]!);
+    if (rank === fronts.length) {
+      fronts.push([]);
+      best.push(Number.POSITIVE_INFINITY);
+    }
+    fronts[rank]!.push(index);
+    best[rank] = Math.min(best[rank]!, second[index]!);
+    previous = index;
+  }
+  return fronts;
+}
+
+/** How many of the ascending values are at most `limit`. */
+function countUpTo(ascending: readonly number[], limit: number): number {
   let low = 0;
-  let high = values.length;
+  let high = ascending.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (holds(values[middle]!)) low = middle + 1;
+    if (ascending[middle]! <= limit) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -73,26 +90,29 @@ function countWhile(values: readonly number[], holds: (value: number) => boolean
  * both ends of the window only move forward, so a queue of falling places gives each window's maximum.
  */
 function inWalkOrder(
-  points: readonly Point[],
+  { first, second }: Columns,
   members: readonly number[],
   before: readonly number[],
-  beforeOrdered: readonly number[],
+  place: Int32Array,
 ): number[] {
-  const place = new Map(beforeOrdered.map((index, at) => [index, at]));
-  const last = new Map<number, number>();
+  const keys = new Float64Array(members.length);
   const window: number[] = [];
   let head = 0;
   let next = 0;
-  for (const index of members) {
-    const [first, second] = points[index]!;
-    while (next < before.length && points[before[next]!]![0] >= first) {
+  for (const [i, index] of members.entries()) {
+    while (next < before.length && first[before[next]!]! <= first[index]!) {
       const entering = before[next++]!;
-      while (window.length > head && place.get(window.at(-1)!)! < place.get(entering)!)
-        window.pop();
+      while (window.length > head && place[window.at(-1)!]! < place[entering]!) window.pop();
       window.push(entering);
     }
-    while (points[window[head]!]![1] < second) head++;
-    last.set(index, place.get(window[head]!)!);
+    while (second[window[head]!]! > second[index]!) head++;
+    // Two whole numbers below the number of points in one double: exact up to 94 million points.
+    keys[i] = place[window[head]!]! * first.length + index;
   }
-  return members.toSorted((a, b) => last.get(a)! - last.get(b)! || a - b);
+  return sorted(keys).map((key) => key % first.length);
+}
+
+/** Ascending. A typed array sorts numbers without a comparison of ours. */
+function sorted(values: Float64Array): number[] {
+  return Array.from(values.sort());
 }

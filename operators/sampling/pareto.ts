@@ -3,6 +3,7 @@
  * (ET-Agent §7.3).
  */
 import { nondominatedFronts, type Point } from './fronts.ts';
+import { inOrder, stableOrder } from './stableOrder.ts';
 
 export interface ParetoVerdict {
   /** Front number of each point. */
@@ -22,14 +23,24 @@ export function paretoSelect(points: readonly Point[], keep: number): ParetoVerd
     for (const index of front) ranks[index] = rank;
     const missing = keep - selected.length;
     if (missing <= 0) continue;
-    if (front.length <= missing) selected.push(...front);
-    else {
-      const crowded = crowding(points, front);
-      for (const { index, distance } of crowded) distances[index] = distance;
-      selected.push(...crowded.slice(0, missing).map(({ index }) => index));
-    }
+    const whole = front.length <= missing;
+    const fitting = whole ? front : leastCrowded(points, front, missing, distances);
+    // Not push(...fitting): a front may have more members than a call may have arguments.
+    for (const index of fitting) selected.push(index);
   }
   return { ranks, distances, selected };
+}
+
+/** `count` members of a front, least crowded first. Notes the distance of every member in `distances`. */
+function leastCrowded(
+  points: readonly Point[],
+  front: readonly number[],
+  count: number,
+  distances: (number | null)[],
+): number[] {
+  const crowded = crowding(points, front);
+  for (const { index, distance } of crowded) distances[index] = distance;
+  return crowded.slice(0, count).map(({ index }) => index);
 }
 
 /** A member of a front and how far its neighbours are. */
@@ -44,23 +55,28 @@ export interface Crowded {
  * are all equal counts for nothing. Equal distances stay in the order of the second objective.
  */
 export function crowding(points: readonly Point[], front: readonly number[]): Crowded[] {
-  const distance = new Map(front.map((index) => [index, 0]));
-  let order = [...front];
+  const distance = new Float64Array(front.length);
+  let order = inOrder(front.length);
   for (const objective of [0, 1] as const) {
-    const value = (index: number) => points[index]![objective];
-    order = order.toSorted((a, b) => value(a) - value(b));
-    const first = order[0]!;
-    const last = order.at(-1)!;
-    const range = value(last) - value(first);
-    if (range === 0) continue;
-    distance.set(first, Number.POSITIVE_INFINITY);
-    distance.set(last, Number.POSITIVE_INFINITY);
-    for (let i = 1; i < order.length - 1; i++) {
-      const gap = (value(order[i + 1]!) - value(order[i - 1]!)) / range;
-      distance.set(order[i]!, distance.get(order[i]!)! + gap);
-    }
+    const value = Float64Array.from(front, (index) => points[index]![objective] + 0); // -0 + 0 is 0
+    order = stableOrder(value, order);
+    addGaps(distance, value, order);
   }
-  return order
-    .map((index) => ({ index, distance: distance.get(index)! }))
-    .sort((a, b) => (a.distance === b.distance ? 0 : a.distance > b.distance ? -1 : 1));
+  const falling = distance.map((d) => 0 - d);
+  return Array.from(stableOrder(falling, order), (member) => ({
+    index: front[member]!,
+    distance: distance[member]!,
+  }));
+}
+
+/** Adds to each distance the gap between a member's neighbours in one objective; `order` is ascending in it. */
+function addGaps(distance: Float64Array, value: Float64Array, order: Int32Array): void {
+  const first = order[0]!;
+  const last = order.at(-1)!;
+  const range = value[last]! - value[first]!;
+  if (range === 0) return;
+  distance[first] = Number.POSITIVE_INFINITY;
+  distance[last] = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < order.length - 1; i++)
+    distance[order[i]!]! += (value[order[i + 1]!]! - value[order[i - 1]!]!) / range;
 }

@@ -3,23 +3,7 @@ import { draws } from '../../../model/draws.ts';
 import { dispersion, isMixed, pairwiseSum } from '../../../operators/sampling/dispersion.ts';
 import { nondominatedFronts, type Point } from '../../../operators/sampling/fronts.ts';
 import { paretoSelect } from '../../../operators/sampling/pareto.ts';
-
-function dominates(p: Point, q: Point): boolean {
-  return p[0] >= q[0] && p[1] >= q[1] && (p[0] > q[0] || p[1] > q[1]);
-}
-
-/** The pairwise double loop of NSGA-II: slow, and the order that the fast writing must keep. */
-function pairwiseFronts(points: readonly Point[]): number[][] {
-  const dominated = points.map((p) => [...points.keys()].filter((q) => dominates(p, points[q]!)));
-  const counters = points.map((q) => points.filter((p) => dominates(p, q)).length);
-  let front = [...points.keys()].filter((i) => counters[i] === 0);
-  const fronts: number[][] = [];
-  while (front.length > 0) {
-    fronts.push(front);
-    front = front.flatMap((p) => dominated[p]!.filter((q) => --counters[q]! === 0));
-  }
-  return fronts;
-}
+import { pairwiseFronts, pairwiseSelect } from '../../support/pairwisePareto.ts';
 
 function randomPoints(seed: number, count: number, levels: number): Point[] {
   const coin = draws('pareto', seed);
@@ -99,6 +83,30 @@ describe('paretoSelect', () => {
     const two = paretoSelect(points, 2);
     expect(names(two.selected)).toBe('fc');
     expect(two.distances).toEqual([null, 1.125, Infinity, 0.875, null, Infinity, null]);
+  });
+
+  test('gives what the pairwise writing gives, whatever is kept', () => {
+    for (let seed = 0; seed < 200; seed++) {
+      const points = randomPoints(seed, 1 + (seed % 50), 2 + (seed % 13));
+      const keep = seed % 31;
+      expect(paretoSelect(points, keep)).toEqual(pairwiseSelect(points, keep));
+    }
+  });
+
+  test('takes objectives below zero, with both zeros and infinities', () => {
+    const values = [-1.5, -0, 0, 2, -2e-300, 1e300, Number.POSITIVE_INFINITY, -1];
+    const points = values.flatMap((first, i) =>
+      values.map((second): Point => [first, -second * (i + 1)]),
+    );
+    expect(nondominatedFronts(points)).toEqual(pairwiseFronts(points));
+    const finite = points.filter((point) => point.every(Number.isFinite));
+    expect(paretoSelect(finite, 9)).toEqual(pairwiseSelect(finite, 9));
+  });
+
+  test('selects a front of three hundred thousand equal points', () => {
+    const equal = Array.from({ length: 300_000 }, (): Point => [1, 1]);
+    expect(paretoSelect(equal, 400_000).selected).toHaveLength(300_000);
+    expect(paretoSelect(equal, 200_000).selected.at(-1)).toBe(199_999);
   });
 
   test('selects all when there are fewer than asked for, and none when none is asked for', () => {
