@@ -67,6 +67,13 @@ export interface TrainSequence {
   readonly advantages: Float32Array;
   /** Log-prob of token t when it was sampled; read only where mask is 1. */
   readonly oldLogProbs: Float32Array;
+  /** Log-prob of token t under the reference policy: for `kl` and `dpo`; read only where mask is 1. */
+  readonly refLogProbs?: Float32Array;
+  /**
+   * Factor of token t's clipped term, 1 unless given: the importance weight of data that lags, which goes with
+   * proximal log-probs in `oldLogProbs` (operators/advantages/lagCorrection.ts); read only where mask is 1.
+   */
+  readonly importance?: Float32Array;
 }
 
 export type Aggregation =
@@ -87,7 +94,17 @@ export type Loss =
       readonly aggregation: Aggregation;
       /** AEPO (arpo §2.3, §2.4); left out = plain clipping and plain advantages. */
       readonly entropyBalance?: EntropyBalance;
+      /** Adds coefficient * agg(KL to the reference policy); every sequence then needs `refLogProbs`. */
+      readonly kl?: KlPenalty;
+      /** Subtracts this many times agg(entropy); left out = 0. */
+      readonly entropyCoefficient?: number;
     };
+
+/** Estimate per token, d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = e^-d + d - 1 (at most 10). */
+export interface KlPenalty {
+  readonly kind: 'k1' | 'abs' | 'k2' | 'k3';
+  readonly coefficient: number;
+}
 
 export interface EntropyBalance {
   /** A token with A > 0 and a ratio above the range keeps a gradient, that of the bound. */

@@ -140,7 +140,7 @@ function zeros(x: Value): Value {
 
 /**
  * What the model says of the tokens that came: log-prob [M] of `targets` (whole numbers [M]) under
- * softmax(logits [M, V]), and the entropy [M] of that softmax in nats. Only the log-prob is differentiable.
+ * softmax(logits [M, V]), and the entropy [M] of that softmax in nats.
  */
 export function judgeTokens(
   logits: Value,
@@ -163,5 +163,12 @@ export function judgeTokens(
       graph.node('ScatterElements', [spread, column(targets), column(g)], shape, { attributes }),
     ];
   });
-  return { logProbs, entropies: graph.node('Neg', [surprise], [rows]) };
+  const entropies = graph.node('Neg', [surprise], [rows]);
+  graph.derive(entropies, [logits], (g) => {
+    // dH / dz = -share * (log share + H)
+    const above = graph.node('Add', [all, column(entropies)], shape);
+    const down = graph.node('Neg', [column(g)], [rows, 1]);
+    return [graph.node('Mul', [graph.node('Mul', [shares, above], shape), down], shape)];
+  });
+  return { logProbs, entropies };
 }

@@ -5,14 +5,15 @@
  * joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is reproducible.
  */
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
-import type { Loss, StepReport, TrainBatch, TrainSequence } from '../engine.ts';
+import type { StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import { type Feeds, openSession, type Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
-import { lossFeeds } from './lossFeeds.ts';
+import { lossFeeds, termsOf } from './lossFeeds.ts';
 import { type MicroBatch, microBatches } from './microBatches.ts';
+import type { PolicyTerms } from './policyTerms.ts';
 import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
 import { StepTally } from './stepTally.ts';
-import { GRADIENT, trainGraph } from './trainGraph.ts';
+import { GRADIENT, type Purpose, trainGraph } from './trainGraph.ts';
 
 export interface LearnerSettings extends AdamWSettings {
   /** Joint gradient norm above which gradients are scaled down. */
@@ -37,7 +38,7 @@ export interface OptimiserState {
 export class Learner {
   readonly config: DecoderConfig;
   readonly #settings: LearnerSettings;
-  readonly #sessions = new Map<Loss['kind'] | 'score', Promise<Session>>();
+  readonly #sessions = new Map<string, Promise<Session>>();
   #parameters: Tensors = new Map();
   #gradients: ReadonlyMap<string, Float32Array> = new Map();
   #optimiser: OptimiserState = { step: 0, moments: new Map() };
@@ -71,7 +72,7 @@ export class Learner {
 
   /** One optimiser step over the whole batch. */
   async step({ sequences, loss, lr }: TrainBatch): Promise<Omit<StepReport, 'ms'>> {
-    const session = await this.#session(loss.kind);
+    const session = await this.#session(loss.kind, termsOf(loss));
     const targets = sequences.map(targetsOf);
     this.#check(targets);
     if (targets.every(({ places }) => places.length === 0))
@@ -140,12 +141,14 @@ export class Learner {
     return Object.fromEntries(this.#parameters);
   }
 
-  #session(kind: Loss['kind'] | 'score'): Promise<Session> {
-    const known = this.#sessions.get(kind);
+  #session(kind: Purpose, terms?: PolicyTerms): Promise<Session> {
+    const key = `${kind} ${terms?.kl} ${terms?.entropy}`;
+    const known = this.#sessions.get(key);
     if (known !== undefined) return known;
     const { threads } = this.#settings;
-    const session = openSession(trainGraph(this.config, kind), { threads });
-    this.#sessions.set(kind, session);
+    const model = trainGraph(this.config, kind, 'float32', terms);
+    const session = openSession(model, { threads });
+    this.#sessions.set(key, session);
     return session;
   }
 

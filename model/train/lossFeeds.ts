@@ -1,11 +1,15 @@
 /**
- * The feeds that a loss needs beside the sequences: per-token weights, advantages, old log-probs, bounds.
+ * The feeds that a loss needs beside the sequences: per-token weights, advantages, log-probs to compare
+ * with, bounds and coefficients.
  */
 import type { Loss, TrainSequence } from '../engine.ts';
 import type { Feed, Feeds } from '../runtime/session.ts';
 import { tokenWeights } from './aggregation.ts';
 import type { MicroBatch } from './microBatches.ts';
+import type { PolicyTerms } from './policyTerms.ts';
 import type { Targets } from './sequenceFeeds.ts';
+
+type PolicyLoss = Extract<Loss, { readonly kind: 'policy' }>;
 
 /** For a batch, the feeds of each micro-batch. Weights are those of the whole batch. */
 export function lossFeeds(
@@ -20,22 +24,59 @@ export function lossFeeds(
     );
     return { shape: [values.length], data: Float32Array.from(values) };
   };
+  const weight = (row: number) => weights[row] as number;
+  if (loss.kind === 'sft') return (part) => ({ weights: vector(part, weight) });
   const at = (values: Float32Array | undefined, place: number) => values?.[place] ?? Number.NaN;
-  if (loss.kind === 'sft')
-    return (part) => ({ weights: vector(part, (row) => weights[row] as number) });
-  const bounds = {
+  const { kl, entropy } = termsOf(loss);
+  if (kl !== null) checkReferences(sequences);
+  const scalars = { ...bounds(loss), ...coefficients(loss) };
+  return (part) => ({
+    weights: vector(part, (row, place) => {
+      const importance = sequences[row]?.importance;
+      return importance === undefined ? weight(row) : weight(row) * at(importance, place);
+    }),
+    advantages: vector(part, (row, place) => at(sequences[row]?.advantages, place)),
+    oldLogProbs: vector(part, (row, place) => at(sequences[row]?.oldLogProbs, place)),
+    ...(kl === null
+      ? {}
+      : { refLogProbs: vector(part, (row, place) => at(sequences[row]?.refLogProbs, place)) }),
+    ...(kl === null && !entropy ? {} : { termWeights: vector(part, weight) }),
+    ...scalars,
+  });
+}
+
+/** The terms that this loss has: which graph it needs. */
+export function termsOf(loss: Loss): PolicyTerms {
+  if (loss.kind !== 'policy') return { kl: null, entropy: false };
+  return { kl: loss.kl?.kind ?? null, entropy: (loss.entropyCoefficient ?? 0) !== 0 };
+}
+
+function bounds(loss: PolicyLoss): Feeds {
+  return {
     ratioMin: scalar(1 - loss.clipLow),
     ratioMax: scalar(1 + loss.clipHigh),
     clipC: scalar(loss.clipC),
     keepClipped: scalar(loss.entropyBalance?.clipping ? 1 : 0),
     entropyWeight: scalar(loss.entropyBalance?.advantageWeight ?? 0),
   };
-  return (part) => ({
-    weights: vector(part, (row) => weights[row] as number),
-    advantages: vector(part, (row, place) => at(sequences[row]?.advantages, place)),
-    oldLogProbs: vector(part, (row, place) => at(sequences[row]?.oldLogProbs, place)),
-    ...bounds,
-  });
+}
+
+function coefficients(loss: PolicyLoss): Feeds {
+  const { kl, entropy } = termsOf(loss);
+  return {
+    ...(kl === null ? {} : { klCoefficient: scalar(loss.kl?.coefficient ?? 0) }),
+    ...(entropy ? { entropyCoefficient: scalar(loss.entropyCoefficient ?? 0) } : {}),
+  };
+}
+
+function checkReferences(sequences: readonly TrainSequence[]): void {
+  const row = sequences.findIndex(
+    ({ tokens, refLogProbs }) => refLogProbs?.length !== tokens.length,
+  );
+  if (row >= 0)
+    throw new Error(
+      `sequence ${row} has no reference log-prob for every token: score it with the reference policy`,
+    );
 }
 
 function batchWeights(targets: readonly Targets[], loss: Loss): readonly number[] {

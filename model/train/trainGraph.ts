@@ -11,14 +11,21 @@ import { gradients } from '../graph/gradients.ts';
 import { type Float, Graph, type Value } from '../graph/graph.ts';
 import { judgeTokens } from '../graph/layers.ts';
 import { clippedPolicyLoss, crossEntropy, policyInputs } from './losses.ts';
+import { type PolicyTerms, withTerms } from './policyTerms.ts';
 
 export const GRADIENT = 'gradient:';
 
-/** The ONNX model that trains with this loss, or only scores. */
+/** What a graph is for. */
+export type Purpose = Loss['kind'] | 'score';
+
+const noTerms: PolicyTerms = { kl: null, entropy: false };
+
+/** The ONNX model that trains with this loss, or only scores. A policy loss may have further terms. */
 export function trainGraph(
   config: DecoderConfig,
-  kind: Loss['kind'] | 'score',
+  kind: Purpose,
   float: Float = 'float32',
+  terms: PolicyTerms = noTerms,
 ): Uint8Array {
   const graph = new Graph(float);
   const parameters = new Map<string, Value>();
@@ -26,18 +33,26 @@ export function trainGraph(
     parameters.set(name, graph.input(name, float, shape));
   const logits = decoderLogits(graph, config, parameters);
   const targets = graph.input('targets', 'int32', ['M']);
-  const { logProbs, entropies } = judgeTokens(logits, targets);
-  graph.output('logProbs', logProbs);
-  graph.output('entropies', entropies);
+  const judged = judgeTokens(logits, targets);
+  graph.output('logProbs', judged.logProbs);
+  graph.output('entropies', judged.entropies);
   if (kind !== 'score') {
-    const loss =
-      kind === 'sft'
-        ? crossEntropy(logProbs)
-        : clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
+    const loss = lossOf(kind, judged, terms);
     graph.output('loss', loss);
     const wanted = [...parameters.values()];
     for (const [index, gradient] of gradients(loss, wanted).entries())
       graph.output(`${GRADIENT}${wanted[index]?.name}`, gradient);
   }
   return graph.model();
+}
+
+function lossOf(
+  kind: Loss['kind'],
+  judged: { readonly logProbs: Value; readonly entropies: Value },
+  terms: PolicyTerms,
+): Value {
+  const { logProbs, entropies } = judged;
+  if (kind === 'sft') return crossEntropy(logProbs);
+  const clipped = clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
+  return withTerms(clipped, judged, terms);
 }

@@ -123,6 +123,12 @@ const cases: readonly Case[] = [
     ids: { targets: [4, 0, 0] },
     loss: ({ logits, targets }) => spread(judgeTokens(logits!, targets!).logProbs),
   },
+  {
+    name: 'the entropies of judgeTokens',
+    reals: { logits: [3, 5] },
+    ids: { targets: [4, 0, 0] },
+    loss: ({ logits, targets }) => spread(judgeTokens(logits!, targets!).entropies),
+  },
 ];
 
 function realFeeds(shapes: Inputs): Record<string, Feed> {

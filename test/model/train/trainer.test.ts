@@ -138,6 +138,18 @@ const clipped: Loss = {
   aggregation: 'token-mean',
 };
 
+const penalised: Loss = {
+  ...clipped,
+  kl: { kind: 'k3', coefficient: 0.3 },
+  entropyCoefficient: 0.1,
+};
+function withReferences(sequences: TrainSequence[], logProb: number): TrainSequence[] {
+  return sequences.map((sequence) => ({
+    ...sequence,
+    refLogProbs: new Float32Array(sequence.tokens.length).fill(logProb),
+  }));
+}
+
 /** Three steps, SFT and policy; returns the digest of the weights. */
 async function digestOf(options: Partial<TrainerOptions>, name: string): Promise<string> {
   const trainer = await start({ policy: policy(), ...options });
@@ -159,9 +171,10 @@ test('the same batches give the same weights on one thread and on two', async ()
 test('micro-batches add up to the whole batch', async () => {
   const whole = await start({ policy: policy() });
   const cut = await start({ policy: policy(), settings: { microBatchTokensMax: 40 } });
-  for (const loss of [clipped, { kind: 'sft' }] as const) {
+  for (const loss of [clipped, penalised, { kind: 'sft' }] as const) {
+    const sequences = withReferences(batch(1), -4.2);
     const [a, b] = await Promise.all(
-      [whole, cut].map((trainer) => trainer.step({ sequences: batch(1), loss, lr: 0.01 })),
+      [whole, cut].map((trainer) => trainer.step({ sequences, loss, lr: 0.01 })),
     );
     const { ms: _a, ...left } = a!;
     const { ms: _b, ...right } = b!;
@@ -169,6 +182,49 @@ test('micro-batches add up to the whole batch', async () => {
       worstError(Object.values(left).map(Number), Object.values(right).map(Number)),
     ).toBeLessThan(1e-5);
   }
+});
+
+test('the policy loss adds the divergence from the reference and takes off the entropy', async () => {
+  const trainer = await start({ policy: policy() });
+  const sequences = batch(1);
+  const scores = await trainer.score(sequences.map(({ tokens }) => tokens));
+  const referred = sequences.map((sequence, i) => ({
+    ...sequence,
+    refLogProbs: scores[i]!.logProbs.map((value) => value - 0.5),
+  }));
+  const step = (loss: Loss) => trainer.step({ sequences: referred, loss, lr: 0 });
+  const plain = await step(clipped);
+  const { loss } = await step(penalised);
+  // every token has d = 0.5, and token-mean makes the entropy term the mean entropy
+  const k3 = Math.exp(-0.5) + 0.5 - 1;
+  expect(loss - plain.loss).toBeCloseTo(0.3 * k3 - 0.1 * plain.entropy, 5);
+});
+
+test('importance weights scale the clipped term of their tokens and nothing else', async () => {
+  const trainer = await start({ policy: policy() });
+  const step = (importance: number | null, loss: Loss) => {
+    const sequences = withReferences(batch(1), -4.2).map((sequence) => ({
+      ...sequence,
+      ...(importance === null
+        ? {}
+        : { importance: new Float32Array(sequence.tokens.length).fill(importance) }),
+    }));
+    return trainer.step({ sequences, loss, lr: 0 });
+  };
+  const [plain, tripled] = [await step(null, clipped), await step(3, clipped)];
+  expect(tripled.loss / plain.loss).toBeCloseTo(3, 5);
+  expect(tripled.gradNorm / plain.gradNorm).toBeCloseTo(3, 5);
+  const [ignored, terms] = [await step(0, clipped), await step(0, penalised)];
+  expect(ignored.gradNorm).toBe(0);
+  expect(terms.loss).toBeCloseTo((await step(1, penalised)).loss - plain.loss, 5);
+});
+
+test('a reference that is missing is asked for', async () => {
+  const trainer = await start({ policy: policy() });
+  const sequences = batch(1);
+  sequences[0] = withReferences(sequences, -4)[0]!;
+  const step = trainer.step({ sequences, loss: penalised, lr: 0.01 });
+  await expect(step).rejects.toThrow('sequence 1 has no reference log-prob');
 });
 
 test('restore goes back to the saved weights and optimiser, bit for bit', async () => {
