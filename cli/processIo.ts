@@ -2,7 +2,17 @@
  * The process as `Io`. A reader that goes away (`| head`) ends the process quietly with 0.
  */
 import { systemClock } from '../streams/clock.ts';
+import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
+
+/**
+ * Ends the process as the signal itself would (a shell sees 130). A plain exit would first take down native code
+ * whose worker threads still compute, and abort.
+ */
+function dieOfInterrupt(): void {
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
+}
 
 export function processIo(): Io {
   for (const stream of [process.stdout, process.stderr]) {
@@ -25,6 +35,6 @@ export function processIo(): Io {
         process.off('SIGTERM', handler);
       };
     },
-    exit: (code) => process.exit(code),
+    exit: (code) => (code === exitCodes.interrupted ? dieOfInterrupt() : process.exit(code)),
   };
 }

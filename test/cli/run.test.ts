@@ -46,7 +46,8 @@ async function ended(child: ChildProcess): Promise<Ended> {
   child.stderr!.on('data', (chunk) => {
     err += chunk;
   });
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [exited, signal] = (await once(child, 'close')) as [number | null, string | null];
+  const code = signal === 'SIGINT' ? 130 : exited; // as a shell tells it
   return { code, out, err };
 }
 
