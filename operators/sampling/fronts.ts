@@ -22,7 +22,7 @@ export function nondominatedFronts(points: readonly Point[]): number[][] {
   for (const [rank, members] of swept.entries()) {
     const front =
       rank === 0
-        ? sorted(Float64Array.from(members))
+        ? members.toSorted((a, b) => a - b)
         : inWalkOrder(columns, members, swept[rank - 1]!, place);
     for (let at = 0; at < front.length; at++) place[front[at]!] = at;
     fronts.push(front);
@@ -99,20 +99,25 @@ function inWalkOrder(
   const window: number[] = [];
   let head = 0;
   let next = 0;
-  for (const [i, index] of members.entries()) {
+  for (let i = 0; i < members.length; i++) {
+    const index = members[i]!;
     while (next < before.length && first[before[next]!]! <= first[index]!) {
       const entering = before[next++]!;
-      while (window.length > head && place[window.at(-1)!]! < place[entering]!) window.pop();
+      while (window.length > head && place[window[window.length - 1]!]! < place[entering]!)
+        window.pop();
       window.push(entering);
     }
     while (second[window[head]!]! > second[index]!) head++;
     // Two whole numbers below the number of points in one double: exact up to 94 million points.
     keys[i] = place[window[head]!]! * first.length + index;
   }
-  return sorted(keys).map((key) => key % first.length);
+  return remaindersInOrder(keys, first.length);
 }
 
-/** Ascending. A typed array sorts numbers without a comparison of ours. */
-function sorted(values: Float64Array): number[] {
-  return Array.from(values.sort());
+/** The keys ascending, each modulo `count`. A typed array sorts numbers without a comparison of ours. */
+function remaindersInOrder(keys: Float64Array, count: number): number[] {
+  keys.sort();
+  const remainders: number[] = [];
+  for (let i = 0; i < keys.length; i++) remainders.push(keys[i]! % count);
+  return remainders;
 }

@@ -1,0 +1,68 @@
+/**
+ * What every benchmark prints: a table for people, or with `--json` one JSON object as the last line.
+ *
+ * A row compares two things measured in the same process on the same machine, so its ratio can be read where its
+ * numbers cannot. A goal that is missed is printed as missed and is no error: how busy the machine is, is not ours.
+ */
+
+export interface Row {
+  /** What was measured. */
+  readonly what: string;
+  /** What it is compared with. */
+  readonly against: string;
+  /** How many times better ours is than theirs; with `atMost`, ours as a part of the limit. */
+  readonly ratio: number;
+  /** The ratio to reach, null where none is set. */
+  readonly goal: number | null;
+  /** The ratio has to stay at or below the goal. */
+  readonly atMost?: boolean;
+  /** Unit of `ours` and `theirs`. */
+  readonly unit: string;
+  readonly ours: number;
+  readonly theirs: number;
+}
+
+export function print(name: string, rows: readonly Row[]): void {
+  if (process.argv.includes('--json')) console.log(JSON.stringify({ name, rows }));
+  else console.log(`\n${name}\n\n${table(rows)}\n`);
+}
+
+/** The middle one of an odd number of values. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Milliseconds that `work` takes. */
+export async function timeMs(work: () => unknown): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+const HEAD = ['what', 'against', 'ours', 'theirs', 'ratio', 'goal', ''];
+
+function table(rows: readonly Row[]): string {
+  const lines = [HEAD, ...rows.map(cells)];
+  const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  return lines
+    .map((line) => line.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+function cells(row: Row): string[] {
+  const { what, against, unit, ours, theirs, ratio, goal } = row;
+  const bound = goal === null ? '-' : `${row.atMost ? '<=' : '>='} ${short(goal)}`;
+  const values = [`${short(ours)} ${unit}`, `${short(theirs)} ${unit}`, short(ratio)];
+  return [what, against, ...values, bound, outcome(row)];
+}
+
+function outcome({ ratio, goal, atMost }: Row): string {
+  if (goal === null) return '';
+  return (atMost ? ratio <= goal : ratio >= goal) ? 'met' : 'MISSED';
+}
+
+/** Three digits that count; thousands in full. */
+function short(value: number): string {
+  return value >= 1000 ? Math.round(value).toLocaleString('en') : String(+value.toPrecision(3));
+}
