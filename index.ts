@@ -25,6 +25,7 @@ export * from './operators/rewards/reward.ts';
 export * from './operators/rollout/resultBlock.ts';
 export * from './operators/rollout.ts';
 export * from './operators/sampling/arpo.ts';
+export * from './operators/sampling/branching.ts';
 export * from './operators/score.ts';
 export * from './operators/tools/callTool.ts';
 export * from './operators/tools/python/pythonTool.ts';

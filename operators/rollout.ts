@@ -19,7 +19,8 @@ import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
 import type { PolicyGate } from './gate.ts';
-import { type Branching, growGroup } from './rollout/growGroup.ts';
+import { growGroup } from './rollout/growGroup.ts';
+import type { Branching } from './sampling/branching.ts';
 
 export interface RolloutOptions {
   readonly engine: PolicyEngine;

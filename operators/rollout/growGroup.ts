@@ -4,42 +4,20 @@
  * question: its own draws and entropy baselines instead of the reference's batch-wide ones, so that questions
  * do not touch each other (the reference couples them by one random stream and a barrier).
  */
-import { type DrawKey, draws } from '../../model/draws.ts';
-import type { Tokenizer } from '../../model/engine.ts';
-import type { Finish, Question, Rollout, ToolCall } from '../../streams/records.ts';
+import { draws } from '../../model/draws.ts';
+import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
-import { appendGeneration, appendResult, type Branch, clone, root } from './branch.ts';
-import { resultTokens } from './resultBlock.ts';
-
-/** What a branching policy is asked; `uniform` gives the group's next draw. */
-export interface Branching {
-  /** Roots to start with (N ≤ n). */
-  readonly initialRollouts: number;
-  /** Clones tried per branch and round, plus one (Z). */
-  readonly beamSize: number;
-  /** Step entropy of a segment from the top log-probs of its first tokens. */
-  readonly stepEntropy: (topLogProbs: readonly (readonly number[])[], vocabSize: number) => number;
-  /** First tokens of a segment whose top log-probs are asked for. */
-  readonly entropyTokens: number;
-  readonly decide: (entropyChange: number, uniform: number) => boolean;
-}
+import { advanceBranch, type Growth, rolloutId } from './advanceBranch.ts';
+import { type Branch, clone, root } from './branch.ts';
 
 export interface Group {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];
 }
 
-interface Growth {
-  readonly question: Question;
-  readonly options: RolloutOptions;
-  readonly signal: AbortSignal;
-  readonly branching: Branching | null;
-  /** Or why it cannot be made: then every rollout of the group fails with that reason. */
-  readonly prompt: Int32Array | Error;
-  readonly key: readonly DrawKey[];
+interface GroupGrowth extends Growth {
   readonly branches: Branch[];
-  readonly toolCalls: ToolCall[];
 }
 
 /** Rejects only when `signal` aborts; a rollout that fails is a failed rollout. */
@@ -51,7 +29,7 @@ export async function growGroup(
   const startedMs = options.clock.now();
   const { id, phase, stage } = question;
   const branching = options.branching(question);
-  const growth: Growth = {
+  const growth: GroupGrowth = {
     question,
     options,
     branching,
@@ -92,97 +70,8 @@ async function advance(growth: Growth, active: readonly Branch[]): Promise<Branc
   return active.filter((_, i) => goesOn[i]);
 }
 
-async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
-  const { clock } = growth.options;
-  try {
-    const finish = await segment(growth, branch);
-    if (finish === null) return true;
-    branch.finish = finish;
-  } catch (error) {
-    if (growth.signal.aborted) throw error;
-    branch.finish = 'failed';
-    branch.reason = error instanceof Error ? error.message : String(error);
-  }
-  branch.endedMs = clock.now();
-  return false;
-}
-
-/** Generates one segment and runs the call it ends in. Null = the branch goes on. */
-async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
-  const { prompt, options, key } = growth;
-  const { engine, tokenizer, tools } = options;
-  const { branching } = growth;
-  if (prompt instanceof Error) throw prompt;
-  const room = Math.min(
-    options.responseMax - branch.tokens.length,
-    engine.contextMax - prompt.length - branch.tokens.length,
-  );
-  if (room < 1 && branch.tokens.length === 0) {
-    throw new Error(
-      `a prompt of ${prompt.length} tokens leaves no room in a context of ${engine.contextMax}`,
-    );
-  }
-  if (room < 1) return 'length';
-  const made = await engine.generate(
-    {
-      tokens: Int32Array.from([...prompt, ...branch.tokens]),
-      maxTokens: room,
-      temperature: options.temperature,
-      stopTokens: [tokenizer.endToken, ...tools.stopTokens],
-      draws: [...key, branch.index],
-      topLogProbs: branching?.entropyTokens ?? 0,
-    },
-    growth.signal,
-  );
-  const entropy = branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ?? null;
-  const tool = made.finish === 'stop' ? tools.tagOf(made.tokens.at(-1)!) : null;
-  appendGeneration(branch, made, entropy, tool);
-  branch.entropyFirst ??= entropy;
-  branch.entropyLast = entropy ?? 0;
-  if (made.finish === 'length') return 'length';
-  if (tool === null) {
-    return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
-  }
-  return callTool(growth, branch, tool, tokenizer.decode(made.tokens));
-}
-
-/** Whether the policy itself closed an answer; what a tool wrote does not count. */
-function hasAnswered({ tokens, segments }: Branch, tokenizer: Tokenizer): boolean {
-  return segments.some(
-    ({ kind, start, end }) =>
-      kind === 'policy' && tokenizer.decode(tokens.slice(start, end)).includes('</answer>'),
-  );
-}
-
-/** Runs the call that `text` ends in and appends its result. The limit counts empty calls too. */
-async function callTool(
-  growth: Growth,
-  branch: Branch,
-  tool: string,
-  text: string,
-): Promise<Finish | null> {
-  const { options, question } = growth;
-  if (branch.calls >= options.callLimit) return 'callLimit';
-  const turn = branch.calls++;
-  const open = text.lastIndexOf(`<${tool}>`);
-  const input =
-    open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
-  if (input === '') return 'stop';
-  const called = await options.tools.call(tool, input, growth.signal);
-  growth.toolCalls.push({
-    rolloutId: rolloutId(question, branch.index),
-    questionId: question.id,
-    turn,
-    tool,
-    input,
-    ...called,
-  });
-  appendResult(branch, resultTokens(options.tokenizer, called.output), tool, options.responseMax);
-  return branch.tokens.length >= options.responseMax ? 'length' : null;
-}
-
 /** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
-function joining(growth: Growth, active: readonly Branch[], uniform: () => number): Branch[] {
+function joining(growth: GroupGrowth, active: readonly Branch[], uniform: () => number): Branch[] {
   const { branches, options, question } = growth;
   const { branching } = growth;
   const plan = planRound(
@@ -203,16 +92,12 @@ function entropyChange(branch: Branch): number {
   return branch.entropyLast - (branch.entropyFirst ?? branch.entropyLast);
 }
 
-export function rolloutId(question: Question, index: number): string {
-  return `${question.id}/${question.phase}-${question.stage}/${index}`;
-}
-
 /** The calls of a group finish in any order; its records are written in that of branches and turns. */
 function branchIndex(id: string): number {
   return Number(id.slice(id.lastIndexOf('/') + 1));
 }
 
-function finished(growth: Growth, branch: Branch, startedMs: number): Rollout {
+function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollout {
   const { question, options, prompt } = growth;
   const finish = branch.finish ?? 'failed';
   return {

@@ -5,7 +5,7 @@
  * With ΔH = entropy of the newest segment - entropy of the branch's first one, a clone is made with probability
  * b + w·ΔH (held within 0 and 1).
  */
-import type { Branching } from '../rollout/growGroup.ts';
+import type { Branching } from './branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';
 
 export interface ArpoOptions {

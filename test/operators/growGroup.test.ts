@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Branching, type Group, growGroup } from '../../operators/rollout/growGroup.ts';
+import { type Group, growGroup } from '../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../operators/rollout.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
+import type { Branching } from '../../operators/sampling/branching.ts';
 import type { Rollout } from '../../streams/records.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';

@@ -1,8 +1,8 @@
 /** Options of a rollout over fakes, and the invariants that every rollout keeps. */
 import { expect } from '@jest/globals';
 import type { PolicyGate } from '../../operators/gate.ts';
-import type { Branching } from '../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../operators/rollout.ts';
+import type { Branching } from '../../operators/sampling/branching.ts';
 import type { Rollout } from '../../streams/records.ts';
 import { manualClock } from './clock.ts';
 import { fakeTools } from './fakeTools.ts';

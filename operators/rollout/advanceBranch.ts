@@ -1,0 +1,121 @@
+/**
+ * One step of one branch: a segment is generated, and the tool call that it ends in is run and its result
+ * appended (ARPO reference §1.5, steps 1 to 5, per question).
+ *
+ * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
+ */
+import type { DrawKey } from '../../model/draws.ts';
+import type { Tokenizer } from '../../model/engine.ts';
+import type { Finish, Question, ToolCall } from '../../streams/records.ts';
+import type { RolloutOptions } from '../rollout.ts';
+import type { Branching } from '../sampling/branching.ts';
+import { appendGeneration, appendResult, type Branch } from './branch.ts';
+import { resultTokens } from './resultBlock.ts';
+
+/** What the branches of one question share. */
+export interface Growth {
+  readonly question: Question;
+  readonly options: RolloutOptions;
+  readonly signal: AbortSignal;
+  readonly branching: Branching | null;
+  /** Or why it cannot be made: then every rollout of the group fails with that reason. */
+  readonly prompt: Int32Array | Error;
+  /** Names the draws of the question; each branch adds its index. */
+  readonly key: readonly DrawKey[];
+  /** Every call that is made, in the order in which calls finish. */
+  readonly toolCalls: ToolCall[];
+}
+
+/** False = the branch has ended, and says how. */
+export async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
+  const { clock } = growth.options;
+  try {
+    const finish = await segment(growth, branch);
+    if (finish === null) return true;
+    branch.finish = finish;
+  } catch (error) {
+    if (growth.signal.aborted) throw error;
+    branch.finish = 'failed';
+    branch.reason = error instanceof Error ? error.message : String(error);
+  }
+  branch.endedMs = clock.now();
+  return false;
+}
+
+/** Generates one segment and runs the call it ends in. Null = the branch goes on. */
+async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
+  const { prompt, options, key } = growth;
+  const { engine, tokenizer, tools } = options;
+  const { branching } = growth;
+  if (prompt instanceof Error) throw prompt;
+  const room = Math.min(
+    options.responseMax - branch.tokens.length,
+    engine.contextMax - prompt.length - branch.tokens.length,
+  );
+  if (room < 1 && branch.tokens.length === 0) {
+    throw new Error(
+      `a prompt of ${prompt.length} tokens leaves no room in a context of ${engine.contextMax}`,
+    );
+  }
+  if (room < 1) return 'length';
+  const made = await engine.generate(
+    {
+      tokens: Int32Array.from([...prompt, ...branch.tokens]),
+      maxTokens: room,
+      temperature: options.temperature,
+      stopTokens: [tokenizer.endToken, ...tools.stopTokens],
+      draws: [...key, branch.index],
+      topLogProbs: branching?.entropyTokens ?? 0,
+    },
+    growth.signal,
+  );
+  const entropy = branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ?? null;
+  const tool = made.finish === 'stop' ? tools.tagOf(made.tokens.at(-1)!) : null;
+  appendGeneration(branch, made, entropy, tool);
+  branch.entropyFirst ??= entropy;
+  branch.entropyLast = entropy ?? 0;
+  if (made.finish === 'length') return 'length';
+  if (tool === null) {
+    return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
+  }
+  return callTool(growth, branch, tool, tokenizer.decode(made.tokens));
+}
+
+/** Whether the policy itself closed an answer; what a tool wrote does not count. */
+function hasAnswered({ tokens, segments }: Branch, tokenizer: Tokenizer): boolean {
+  return segments.some(
+    ({ kind, start, end }) =>
+      kind === 'policy' && tokenizer.decode(tokens.slice(start, end)).includes('</answer>'),
+  );
+}
+
+/** Runs the call that `text` ends in and appends its result. The limit counts empty calls too. */
+async function callTool(
+  growth: Growth,
+  branch: Branch,
+  tool: string,
+  text: string,
+): Promise<Finish | null> {
+  const { options, question } = growth;
+  if (branch.calls >= options.callLimit) return 'callLimit';
+  const turn = branch.calls++;
+  const open = text.lastIndexOf(`<${tool}>`);
+  const input =
+    open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
+  if (input === '') return 'stop';
+  const called = await options.tools.call(tool, input, growth.signal);
+  growth.toolCalls.push({
+    rolloutId: rolloutId(question, branch.index),
+    questionId: question.id,
+    turn,
+    tool,
+    input,
+    ...called,
+  });
+  appendResult(branch, resultTokens(options.tokenizer, called.output), tool, options.responseMax);
+  return branch.tokens.length >= options.responseMax ? 'length' : null;
+}
+
+export function rolloutId(question: Question, index: number): string {
+  return `${question.id}/${question.phase}-${question.stage}/${index}`;
+}
