@@ -23,8 +23,12 @@ export interface Row {
 }
 
 export function print(name: string, rows: readonly Row[]): void {
-  if (process.argv.includes('--json')) console.log(JSON.stringify({ name, rows }));
-  else console.log(`\n${name}\n\n${table(rows)}\n`);
+  console.log(report(name, rows, process.argv.includes('--json')));
+}
+
+/** What `print` prints: one line of JSON, or the table. */
+export function report(name: string, rows: readonly Row[], json: boolean): string {
+  return json ? JSON.stringify({ name, rows }) : `\n${name}\n\n${table(rows)}\n`;
 }
 
 /** The middle one of an odd number of values. */

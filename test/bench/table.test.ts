@@ -1,0 +1,46 @@
+import { describe, expect, test } from '@jest/globals';
+import { median, type Row, report } from '../../bench/table.ts';
+
+function row(over: Partial<Row>): Row {
+  const plain: Row = {
+    what: 'ours',
+    against: 'theirs',
+    ratio: 3,
+    goal: null,
+    unit: 'ms',
+    ours: 2,
+    theirs: 6,
+  };
+  return { ...plain, ...over };
+}
+
+const lastLine = (over: Partial<Row>): string | undefined =>
+  report('x', [row(over)], false)
+    .trimEnd()
+    .split('\n')
+    .at(-1);
+
+describe('report', () => {
+  test('says whether a goal is met, from below and from above, and nothing without a goal', () => {
+    expect(lastLine({ goal: 3 })).toMatch(/3 {2,}>= 3 {2,}met$/);
+    expect(lastLine({ goal: 4 })).toMatch(/>= 4 {2,}MISSED$/);
+    expect(lastLine({ goal: 4, atMost: true })).toMatch(/<= 4 {2,}met$/);
+    expect(lastLine({ goal: 2, atMost: true })).toMatch(/<= 2 {2,}MISSED$/);
+    expect(lastLine({})).toMatch(/-$/);
+  });
+
+  test('keeps three digits of small numbers and thousands in full', () => {
+    expect(lastLine({ ours: 0.0123456, theirs: 12_345.6 })).toMatch(/0\.0123 ms {2,}12,346 ms/);
+  });
+
+  test('gives one line of JSON with every row as it is', () => {
+    const rows = [row({ goal: 2 }), row({ atMost: true, goal: 1 })];
+    const json = report('x', rows, true);
+    expect(json).not.toContain('\n');
+    expect(JSON.parse(json)).toEqual({ name: 'x', rows });
+  });
+});
+
+test('the median is the middle value, not the middle place', () => {
+  expect(median([9, 1, 5])).toBe(5);
+});
