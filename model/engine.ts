@@ -98,7 +98,12 @@ export type Loss =
       readonly kl?: KlPenalty;
       /** Subtracts this many times agg(entropy); left out = 0. */
       readonly entropyCoefficient?: number;
-    };
+    }
+  /**
+   * DPO, mean over the pairs (ARPO reference §4.4): sequences 2i and 2i + 1 are the chosen and the rejected one of
+   * pair i, and every sequence needs `refLogProbs`.
+   */
+  | { readonly kind: 'dpo'; readonly beta: number };
 
 /** Estimate per token, d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = e^-d + d - 1 (at most 10). */
 export interface KlPenalty {

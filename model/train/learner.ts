@@ -9,7 +9,7 @@ import type { StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import { type Feeds, openSession, type Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
 import { lossFeeds, termsOf } from './lossFeeds.ts';
-import { type MicroBatch, microBatches } from './microBatches.ts';
+import { type MicroBatch, microBatches, pairedMicroBatches } from './microBatches.ts';
 import type { PolicyTerms } from './policyTerms.ts';
 import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
 import { StepTally } from './stepTally.ts';
@@ -80,7 +80,7 @@ export class Learner {
     const extra = lossFeeds(sequences, targets, loss);
     const tally = new StepTally(loss);
     for (const gradient of this.#gradients.values()) gradient.fill(0);
-    for (const part of this.#cut(targets)) {
+    for (const part of this.#cut(targets, loss.kind === 'dpo')) {
       const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
       const results = await session.run({ ...feeds, ...this.#feeds() });
       this.#accumulate(results);
@@ -133,8 +133,9 @@ export class Learner {
           throw new Error(`sequence ${row} has token ${token}: the vocabulary has ${vocabSize}`);
   }
 
-  #cut(targets: readonly Targets[]): readonly MicroBatch[] {
-    return microBatches(targets.map(inputLength), this.#settings.microBatchTokensMax);
+  #cut(targets: readonly Targets[], paired = false): readonly MicroBatch[] {
+    const cut = paired ? pairedMicroBatches : microBatches;
+    return cut(targets.map(inputLength), this.#settings.microBatchTokensMax);
   }
 
   #feeds(): Feeds {

@@ -17,16 +17,24 @@ export function lossFeeds(
   targets: readonly Targets[],
   loss: Loss,
 ): (part: MicroBatch) => Feeds {
-  const weights = batchWeights(targets, loss);
   const vector = (part: MicroBatch, value: (row: number, place: number) => number): Feed => {
     const values = part.rows.flatMap((row) =>
       (targets[row] as Targets).places.map((place) => value(row, place)),
     );
     return { shape: [values.length], data: Float32Array.from(values) };
   };
+  const at = (values: Float32Array | undefined, place: number) => values?.[place] ?? Number.NaN;
+  const refLogProbs = (part: MicroBatch) =>
+    vector(part, (row, place) => at(sequences[row]?.refLogProbs, place));
+  if (loss.kind === 'dpo') {
+    checkPairs(targets);
+    checkReferences(sequences);
+    const beta = scalar(loss.beta);
+    return (part) => ({ refLogProbs: refLogProbs(part), beta, ...pairFeeds(targets, part) });
+  }
+  const weights = batchWeights(targets, loss);
   const weight = (row: number) => weights[row] as number;
   if (loss.kind === 'sft') return (part) => ({ weights: vector(part, weight) });
-  const at = (values: Float32Array | undefined, place: number) => values?.[place] ?? Number.NaN;
   const { kl, entropy } = termsOf(loss);
   if (kl !== null) checkReferences(sequences);
   const scalars = { ...bounds(loss), ...coefficients(loss) };
@@ -37,9 +45,7 @@ export function lossFeeds(
     }),
     advantages: vector(part, (row, place) => at(sequences[row]?.advantages, place)),
     oldLogProbs: vector(part, (row, place) => at(sequences[row]?.oldLogProbs, place)),
-    ...(kl === null
-      ? {}
-      : { refLogProbs: vector(part, (row, place) => at(sequences[row]?.refLogProbs, place)) }),
+    ...(kl === null ? {} : { refLogProbs: refLogProbs(part) }),
     ...(kl === null && !entropy ? {} : { termWeights: vector(part, weight) }),
     ...scalars,
   });
@@ -79,7 +85,39 @@ function checkReferences(sequences: readonly TrainSequence[]): void {
     );
 }
 
-function batchWeights(targets: readonly Targets[], loss: Loss): readonly number[] {
+function checkPairs(targets: readonly Targets[]): void {
+  if (targets.length % 2 === 1)
+    throw new Error(
+      `${targets.length} sequences are not pairs: give a rejected one to each chosen`,
+    );
+  const row = targets.findIndex(({ places }) => places.length === 0);
+  if (row >= 0) throw new Error(`sequence ${row} has no target tokens: leave its pair out`);
+}
+
+/** `pairs` [P, M] and `weights` [P] of a micro-batch whose rows come pair by pair. */
+function pairFeeds(targets: readonly Targets[], { rows }: MicroBatch): Feeds {
+  const counts = rows.map((row) => (targets[row] as Targets).places.length);
+  const tokens = counts.reduce((sum, count) => sum + count, 0);
+  const count = rows.length / 2;
+  const signs = new Float32Array(count * tokens);
+  let at = 0;
+  for (const [index, length] of counts.entries()) {
+    const start = Math.floor(index / 2) * tokens + at;
+    signs.fill(index % 2 === 0 ? 1 : -1, start, start + length);
+    at += length;
+  }
+  const weights = new Float32Array(count).fill(2 / targets.length);
+  return {
+    pairs: { shape: [count, tokens], data: signs },
+    weights: { shape: [count], data: weights },
+  };
+}
+
+/** The weight of a target token, per sequence. */
+function batchWeights(
+  targets: readonly Targets[],
+  loss: Exclude<Loss, { readonly kind: 'dpo' }>,
+): readonly number[] {
   const counts = targets.map(({ places }) => places.length);
   if (loss.kind === 'sft') {
     const total = counts.reduce((sum, count) => sum + count, 0);

@@ -33,3 +33,17 @@ export function microBatches(lengths: readonly number[], tokensMax: number): rea
   }
   return batches;
 }
+
+/** The same for a batch of pairs (rows 2i and 2i + 1): both rows of a pair go into one micro-batch. */
+export function pairedMicroBatches(
+  lengths: readonly number[],
+  tokensMax: number,
+): readonly MicroBatch[] {
+  const longest = Array.from({ length: lengths.length / 2 }, (_, pair) =>
+    Math.max(lengths[2 * pair] as number, lengths[2 * pair + 1] as number),
+  );
+  return microBatches(longest, tokensMax / 2).map(({ rows, length }) => ({
+    rows: rows.flatMap((pair) => [2 * pair, 2 * pair + 1]),
+    length,
+  }));
+}

@@ -12,6 +12,7 @@ import { type Float, Graph, type Value } from '../graph/graph.ts';
 import { judgeTokens } from '../graph/layers.ts';
 import { clippedPolicyLoss, crossEntropy, policyInputs } from './losses.ts';
 import { type PolicyTerms, withTerms } from './policyTerms.ts';
+import { preferenceLoss } from './preference.ts';
 
 export const GRADIENT = 'gradient:';
 
@@ -53,6 +54,7 @@ function lossOf(
 ): Value {
   const { logProbs, entropies } = judged;
   if (kind === 'sft') return crossEntropy(logProbs);
+  if (kind === 'dpo') return preferenceLoss(logProbs);
   const clipped = clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
   return withTerms(clipped, judged, terms);
 }

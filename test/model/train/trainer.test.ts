@@ -6,6 +6,7 @@ import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
 import { loadPolicy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
+import { dpoLoss } from '../../../operators/advantages/dpo.ts';
 import { readVectors, referencePolicy, worstError } from '../vectors.ts';
 
 let folder: string;
@@ -143,6 +144,7 @@ const penalised: Loss = {
   kl: { kind: 'k3', coefficient: 0.3 },
   entropyCoefficient: 0.1,
 };
+const preferred: Loss = { kind: 'dpo', beta: 0.3 };
 function withReferences(sequences: TrainSequence[], logProb: number): TrainSequence[] {
   return sequences.map((sequence) => ({
     ...sequence,
@@ -150,12 +152,15 @@ function withReferences(sequences: TrainSequence[], logProb: number): TrainSeque
   }));
 }
 
-/** Three steps, SFT and policy; returns the digest of the weights. */
+/** A step with each loss; returns the digest of the weights. */
 async function digestOf(options: Partial<TrainerOptions>, name: string): Promise<string> {
   const trainer = await start({ policy: policy(), ...options });
   await trainer.step({ sequences: batch(1), loss: { kind: 'sft' }, lr: 0.01 });
   await trainer.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
   await trainer.step({ sequences: batch(3), loss: { kind: 'sft' }, lr: 0.01 });
+  const sequences = withReferences(batch(4), -4);
+  await trainer.step({ sequences, loss: penalised, lr: 0.01 });
+  await trainer.step({ sequences, loss: preferred, lr: 0.01 });
   return (await trainer.save({ weights: at(name) })).sha256;
 }
 
@@ -171,7 +176,7 @@ test('the same batches give the same weights on one thread and on two', async ()
 test('micro-batches add up to the whole batch', async () => {
   const whole = await start({ policy: policy() });
   const cut = await start({ policy: policy(), settings: { microBatchTokensMax: 40 } });
-  for (const loss of [clipped, penalised, { kind: 'sft' }] as const) {
+  for (const loss of [clipped, penalised, preferred, { kind: 'sft' }] as const) {
     const sequences = withReferences(batch(1), -4.2);
     const [a, b] = await Promise.all(
       [whole, cut].map((trainer) => trainer.step({ sequences, loss, lr: 0.01 })),
@@ -217,6 +222,42 @@ test('importance weights scale the clipped term of their tokens and nothing else
   const [ignored, terms] = [await step(0, clipped), await step(0, penalised)];
   expect(ignored.gradNorm).toBe(0);
   expect(terms.loss).toBeCloseTo((await step(1, penalised)).loss - plain.loss, 5);
+});
+
+test('the preference loss is the plain one of the scored pairs, and steps widen the margin', async () => {
+  const trainer = await start({ policy: policy() });
+  const sequences = withReferences(batch(1), -4.2);
+  const summed = (values: (row: number) => Float32Array) =>
+    sequences.map(({ mask }, row) =>
+      values(row).reduce((sum, value, place) => sum + (mask[place] === 1 ? value : 0), 0),
+    );
+  const scores = await trainer.score(sequences.map(({ tokens }) => tokens));
+  const policySums = summed((row) => scores[row]!.logProbs);
+  const refSums = summed((row) => sequences[row]!.refLogProbs!);
+  const half = (values: number[], odd: number) => values.filter((_, row) => row % 2 === odd);
+  const want = dpoLoss({
+    policyChosen: half(policySums, 0),
+    policyRejected: half(policySums, 1),
+    refChosen: half(refSums, 0),
+    refRejected: half(refSums, 1),
+    beta: 0.3,
+  });
+  const losses: number[] = [];
+  for (let step = 0; step < 5; step++)
+    losses.push((await trainer.step({ sequences, loss: preferred, lr: 0.003 })).loss);
+  expect(losses[0]).toBeCloseTo(want.loss, 4);
+  expect(losses.at(-1)!).toBeLessThan(0.8 * losses[0]!);
+});
+
+test('pairs that are not whole are refused', async () => {
+  const trainer = await start({ policy: policy() });
+  const step = (sequences: TrainSequence[]) =>
+    trainer.step({ sequences, loss: preferred, lr: 0.01 });
+  const whole = withReferences(batch(1), -4);
+  await expect(step(whole.slice(1))).rejects.toThrow('5 sequences are not pairs');
+  whole[3]!.mask.fill(0);
+  await expect(step(whole)).rejects.toThrow('sequence 3 has no target tokens');
+  await expect(step(batch(1))).rejects.toThrow('sequence 0 has no reference log-prob');
 });
 
 test('a reference that is missing is asked for', async () => {
