@@ -11,6 +11,7 @@ export * from './model/engine.ts';
 export { EmbeddedEngine } from './model/rollout/embeddedEngine.ts';
 export { EmbeddedTrainer } from './model/train/trainer.ts';
 export * from './model/wordTokenizer.ts';
+export * from './operators/advantages/attribution.ts';
 export * from './operators/advantages/grpo.ts';
 export * from './operators/batch.ts';
 export * from './operators/callTools.ts';

@@ -19,6 +19,12 @@ export const calibrateSettings = z.object({
   beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
   branchProbability: z.number().min(0).max(1).default(0.5),
   entropyWeight: z.number().default(0.2),
+  attribution: z
+    .enum(['soft', 'hard'])
+    .default('soft')
+    .describe(
+      'shared beginnings carry: each rollout’s own advantage, or the mean of those sharing',
+    ),
   batchGroups: count.default(12).describe('groups an optimiser step (B)'),
   miniBatches: count.default(2).describe('optimiser steps a batch'),
   sigmas: z

@@ -10,6 +10,7 @@
  */
 import type { OperatorFunction } from 'rxjs';
 import type { Loss, StepReport, TrainerEngine, TrainSequence } from '../model/engine.ts';
+import { type Attribution, attribute } from '../operators/advantages/attribution.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import type { Log } from '../streams/log.ts';
@@ -23,6 +24,8 @@ export interface TrainerOptions {
   readonly store: WeightsStore;
   readonly log: Log;
   readonly loss: Loss;
+  /** What the shared beginnings of branched rollouts carry; soft when left out. */
+  readonly attribution?: Attribution;
   readonly lr: number;
   /** Optimiser steps a batch: its groups are split, in order, into this many parts. */
   readonly miniBatches: number;
@@ -37,8 +40,11 @@ export interface TrainGroup {
   readonly rollouts: readonly Rollout[];
 }
 
-/** The training sequence of a rollout: policy tokens carry its advantage, tool tokens nothing. */
-export function sequenceOf(rollout: Rollout, advantage: number): TrainSequence {
+/**
+ * The training sequence of a rollout, with an advantage for each response token: policy tokens are trained on,
+ * the prompt and what tools wrote are not.
+ */
+export function sequenceOf(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence {
   const start = rollout.prompt.length;
   const length = start + rollout.tokens.length;
   const tokens = new Int32Array(length);
@@ -50,7 +56,9 @@ export function sequenceOf(rollout: Rollout, advantage: number): TrainSequence {
   }
   const oldLogProbs = new Float32Array(length);
   oldLogProbs.set(rollout.logProbs, start);
-  return { tokens, mask, advantages: new Float32Array(length).fill(advantage), oldLogProbs };
+  const advantages = new Float32Array(length);
+  advantages.set(perToken, start);
+  return { tokens, mask, advantages, oldLogProbs };
 }
 
 async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
@@ -78,12 +86,13 @@ function split<T>(items: readonly T[], parts: number): T[][] {
 }
 
 /** Rollouts that failed before their first token have nothing to train on. */
-function sequencesOf(groups: readonly TrainGroup[]): TrainSequence[] {
-  return groups.flatMap(({ scored, rollouts }) =>
-    rollouts.flatMap((rollout, i) =>
-      rollout.tokens.length === 0 ? [] : [sequenceOf(rollout, scored.advantages[i] ?? 0)],
-    ),
-  );
+function sequencesOf(groups: readonly TrainGroup[], attribution: Attribution): TrainSequence[] {
+  return groups.flatMap(({ scored, rollouts }) => {
+    const perToken = attribute(attribution, scored.advantages, rollouts);
+    return rollouts.flatMap((rollout, i) =>
+      rollout.tokens.length === 0 ? [] : [sequenceOf(rollout, perToken[i]!)],
+    );
+  });
 }
 
 function mean(values: readonly number[]): number {
@@ -132,7 +141,7 @@ function numbers(
 export function trainer(
   options: TrainerOptions,
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
-  const { engine, store, clock } = options;
+  const { engine, store, clock, attribution = 'soft' } = options;
   /** The version whose weights and optimiser state the engine holds; -1 = unknown. */
   let held = -1;
   return mapEach(
@@ -143,7 +152,7 @@ export function trainer(
       const groups = await load(options.log, batch);
       const reports: StepReport[] = [];
       for (const part of split(groups, options.miniBatches)) {
-        const sequences = sequencesOf(part);
+        const sequences = sequencesOf(part, attribution);
         if (sequences.length === 0) continue;
         reports.push(await engine.step({ sequences, loss: options.loss, lr: options.lr }));
       }

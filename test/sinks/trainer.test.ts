@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { Loss } from '../../model/engine.ts';
-import { sequenceOf, trainer } from '../../sinks/trainer.ts';
+import { sequenceOf, type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
@@ -37,7 +37,7 @@ async function all<T>(topic: Topic<T>): Promise<T[]> {
   return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
 }
 
-/** Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each. */
+/** Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each, one cloned from the other. */
 async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
   const base = join(folder.path, 'base.safetensors');
   await writeFile(base, 'base weights');
@@ -51,8 +51,10 @@ async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
         ['right', 'wrong'.repeat(index + 1)],
         Math.floor(index / GROUPS),
       );
-      for (const member of members)
-        tx.append(topics.rollouts, { ...member, startedMs: 1000, endedMs: 3000 });
+      for (const member of members) {
+        const parent = member.index === 0 ? null : { index: 0, offset: 2 };
+        tx.append(topics.rollouts, { ...member, parent, startedMs: 1000, endedMs: 3000 });
+      }
       const positions = [0, 1].map((i) => ({ partition: 0, offset: index * 2 + i }));
       tx.append(
         topics.scored,
@@ -83,7 +85,11 @@ const batchOf = (step: number): Batch => ({
 });
 
 /** Runs a trainer until everything is trained on, or until the log dies and the trainer with it. */
-async function train(fate?: Fate, engine?: FakeTrainer, lagMax = 0): Promise<FakeTrainer> {
+async function train(
+  fate?: Fate,
+  engine?: FakeTrainer,
+  { lagMax = 0, ...over }: Partial<TrainerOptions> = {},
+): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const trained = engine ?? fakeTrainer({ before: mortal.life });
   const operator = trainer({
@@ -95,6 +101,7 @@ async function train(fate?: Fate, engine?: FakeTrainer, lagMax = 0): Promise<Fak
     miniBatches: 2,
     lagMax,
     clock: manualClock(50),
+    ...over,
   });
   const part = sink('trainer', topics.batches, topics.weights, operator, {
     inflightMax: lagMax + 1,
@@ -122,7 +129,7 @@ afterEach(async () => {
 });
 
 describe('the training sequence of a rollout', () => {
-  test('masks the prompt and what tools wrote, and shifts log-probs behind the prompt', () => {
+  test('masks the prompt and what tools wrote, and shifts what is per token behind the prompt', () => {
     const made = rollout({
       prompt: Int32Array.of(7, 8),
       tokens: Int32Array.of(1, 2, 3, 4, 5),
@@ -133,11 +140,11 @@ describe('the training sequence of a rollout', () => {
         { kind: 'policy', start: 4, end: 5, version: 0, entropy: null, tool: null },
       ],
     });
-    const sequence = sequenceOf(made, -0.25);
+    const sequence = sequenceOf(made, [0.5, 0.25, 0, 0, -0.25]);
     expect([...sequence.tokens]).toEqual([7, 8, 1, 2, 3, 4, 5]);
     expect([...sequence.mask]).toEqual([0, 0, 1, 1, 0, 0, 1]);
     expect([...sequence.oldLogProbs]).toEqual([0, 0, -1, -2, 0, 0, -5]);
-    expect([...sequence.advantages]).toEqual(Array(7).fill(-0.25));
+    expect([...sequence.advantages]).toEqual([0, 0, 0.5, 0.25, 0, 0, -0.25]);
   });
 });
 
@@ -168,6 +175,14 @@ describe('trainer', () => {
     ]);
     expect(engine.steps[0]).toMatchObject({ loss, lr: 0.01 });
     expect(engine.restores).toEqual([{ weights: file(weights[0]!) }]);
+  });
+
+  test('gives what branches share the mean of their advantages, when attribution is hard', async () => {
+    await fill();
+    const engine = await train(undefined, undefined, { attribution: 'hard' });
+    const [first, second] = engine.steps[0]!.sequences;
+    expect([...first!.advantages]).toEqual([0, 0, 0.5, 0.5, 0.5]);
+    expect([...second!.advantages]).toEqual([0, 0, ...Array(18).fill(-0.5)]);
   });
 
   test('writes the numbers of the step beside its manifest', async () => {
@@ -258,7 +273,7 @@ describe('trainer', () => {
     folder = temporaryFolder();
     log = await open();
     await fill([3, 2, 1]);
-    await train(undefined, undefined, 2);
+    await train(undefined, undefined, { lagMax: 2 });
     const digests = (weights: readonly Weights[]): string[] => weights.map(({ sha256 }) => sha256);
     expect(digests(await all(topics.weights))).toEqual(digests(inOrder));
   });
