@@ -8,17 +8,28 @@
 
 const DIGIT_BITS = 11;
 const BUCKETS = 1 << DIGIT_BITS;
+const LAST = BUCKETS - 1;
 /** Digits of a 32-bit half: 11, 11 and 10 bits. */
 const SHIFTS = [0, DIGIT_BITS, 2 * DIGIT_BITS] as const;
 const SIGN = 0x8000_0000;
 
 /** The items of `before`, by their value in `values` ascending; equals as in `before`. Takes O(n). */
 export function stableOrder(values: Float64Array, before: Int32Array): Int32Array {
-  const [low, high] = halves(values);
   let order = before;
-  for (const half of [low, high])
-    for (const shift of SHIFTS) order = byDigit(half, shift, order) ?? order;
+  for (const half of halves(values)) {
+    // The keys move with their items, so that each pass reads from beginning to end.
+    let sorted: Sorted = { items: order, keys: new Uint32Array(order.length) };
+    for (let i = 0; i < order.length; i++) sorted.keys[i] = half[order[i]!]!;
+    for (const shift of SHIFTS) sorted = byDigit(sorted, shift);
+    order = sorted.items;
+  }
   return order;
+}
+
+/** Items and, in the same places, what they are sorted by. */
+interface Sorted {
+  readonly items: Int32Array;
+  readonly keys: Uint32Array;
 }
 
 /** The low and the high 32 bits of each double, turned so that they sort as whole numbers. */
@@ -35,20 +46,32 @@ function halves(values: Float64Array): readonly [low: Uint32Array, high: Uint32A
   return [low, high];
 }
 
-/** `before` in the order of one digit, or null when all items have the same. */
-function byDigit(half: Uint32Array, shift: number, before: Int32Array): Int32Array | null {
+/** The same in the order of one digit of the keys. */
+function byDigit(before: Sorted, shift: number): Sorted {
+  const count = before.keys.length;
   const next = new Int32Array(BUCKETS);
-  const digit = (item: number): number => (half[item]! >>> shift) & (BUCKETS - 1);
-  for (let i = 0; i < before.length; i++) next[digit(before[i]!)]! += 1;
-  if (before.length === 0 || next[digit(before[0]!)] === before.length) return null;
-  for (let bucket = 0, start = 0; bucket < BUCKETS; bucket++) {
-    const count = next[bucket]!;
-    next[bucket] = start;
+  for (let i = 0; i < count; i++) next[(before.keys[i]! >>> shift) & LAST]! += 1;
+  if (count === 0 || next[(before.keys[0]! >>> shift) & LAST] === count) return before;
+  toStarts(next);
+  const items = new Int32Array(count);
+  const keys = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
+    const key = before.keys[i]!;
+    const at = next[(key >>> shift) & LAST]!++;
+    items[at] = before.items[i]!;
+    keys[at] = key;
+  }
+  return { items, keys };
+}
+
+/** Where each bucket begins, from how much is in each; in place. */
+function toStarts(counts: Int32Array): void {
+  let start = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const count = counts[bucket]!;
+    counts[bucket] = start;
     start += count;
   }
-  const after = new Int32Array(before.length);
-  for (let i = 0; i < before.length; i++) after[next[digit(before[i]!)]!++] = before[i]!;
-  return after;
 }
 
 /** 0, 1, 2, … */
