@@ -71,6 +71,11 @@ function pulseText({ inflight, generatedTokens, version }: Pulse): string {
   return `policy ${version} · ${inflight} groups in flight · ${generatedTokens} tokens generated`;
 }
 
+/** A terminal of no width (some pseudo-terminals) cannot be drawn on: ora would clear it without end. */
+function hasWidth(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && stream.columns > 0;
+}
+
 /** metrics → the screen. */
 export function progress(
   options: ProgressOptions,
@@ -78,7 +83,9 @@ export function progress(
   return (source) =>
     defer(() => {
       const numbers = new Map<string, number>();
-      const spinner = process.stderr.isTTY ? ora({ text: 'starting' }).start() : null;
+      const spinner = hasWidth(process.stderr)
+        ? ora({ text: 'starting', discardStdin: false }).start()
+        : null;
       let quietMs = 0;
       const say = (line: string): void => {
         quietMs = 0;
