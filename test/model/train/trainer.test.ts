@@ -7,6 +7,7 @@ import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts'
 import { loadPolicy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
 import { dpoLoss } from '../../../operators/advantages/dpo.ts';
+import { lagCorrected } from '../../../operators/advantages/lagCorrection.ts';
 import { readVectors, referencePolicy, worstError } from '../vectors.ts';
 
 let folder: string;
@@ -258,6 +259,31 @@ test('pairs that are not whole are refused', async () => {
   whole[3]!.mask.fill(0);
   await expect(step(whole)).rejects.toThrow('sequence 3 has no target tokens');
   await expect(step(batch(1))).rejects.toThrow('sequence 0 has no reference log-prob');
+});
+
+test('a step on corrected data is that on fresh data, its tokens weighted by how far they lag', async () => {
+  const trainer = await start({ policy: policy() });
+  const sequences = batch(1).map((sequence, row) => ({
+    ...sequence,
+    advantages: new Float32Array(sequence.tokens.length).fill(row === 3 ? 1 : 0),
+  }));
+  const scores = await trainer.score(sequences.map(({ tokens }) => tokens));
+  const step = async (lag: number, cap?: number) => {
+    const lagged = sequences.map((sequence, row) => {
+      const proximal = scores[row]!.logProbs;
+      const behaviour = { ...sequence, oldLogProbs: proximal.map((value) => value - lag) };
+      return lagCorrected(behaviour, proximal, { kind: 'decoupled', ...(cap ? { cap } : {}) });
+    });
+    return trainer.step({ sequences: lagged, loss: clipped, lr: 0 });
+  };
+  const fresh = await step(0);
+  expect(fresh.gradNorm).toBeGreaterThan(0.01);
+  // far outside the clipping range, but the ratio is taken against the proximal policy
+  const far = await step(1);
+  expect(far.clipFraction).toBe(0);
+  expect(far.loss / fresh.loss).toBeCloseTo(Math.E, 4);
+  expect(far.gradNorm / fresh.gradNorm).toBeCloseTo(Math.E, 4);
+  expect((await step(1, 2)).gradNorm).toBe(0);
 });
 
 test('a reference that is missing is asked for', async () => {
