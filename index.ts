@@ -25,6 +25,7 @@ export * from './operators/rewards/efficiency.ts';
 export * from './operators/rewards/reward.ts';
 export * from './operators/rollout/resultBlock.ts';
 export * from './operators/rollout.ts';
+export * from './operators/sampling/aepo.ts';
 export * from './operators/sampling/arpo.ts';
 export * from './operators/sampling/branching.ts';
 export * from './operators/score.ts';

@@ -22,7 +22,6 @@ import { practice } from '../operators/practice.ts';
 import { efficiency } from '../operators/rewards/efficiency.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
-import { arpo } from '../operators/sampling/arpo.ts';
 import { score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
 import { type Pulse, progress } from '../sinks/progress.ts';
@@ -33,6 +32,7 @@ import { type Flow, flow } from '../streams/flow.ts';
 import type { Question } from '../streams/records.ts';
 import { sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
+import { branchings } from './branchings.ts';
 import type { CalibrateSettings } from './calibrateSettings.ts';
 import type { JobContext } from './defineJob.ts';
 import type { QuestionPlan } from './plan.ts';
@@ -114,7 +114,7 @@ export async function calibrate(
 /** How many rollouts a question gets, and whether they branch: those that are trained on do. */
 function sampling(settings: CalibrateSettings): Pick<RolloutOptions, 'samples' | 'branching'> {
   const { rollouts, evaluationRollouts } = settings;
-  const branching = arpo(settings);
+  const branching = branchings[settings.branching](settings);
   return {
     samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts),
     branching: ({ schedule }) => (schedule === null ? null : branching),

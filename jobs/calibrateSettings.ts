@@ -15,7 +15,17 @@ export const calibrateSettings = z.object({
   heldOut: count.default(150).describe('questions to evaluate on'),
   evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
   rollouts: count.default(8).describe('rollouts a question (n)'),
-  initialRollouts: count.default(4).describe('of these, roots before any branching (N)'),
+  branching: z
+    .enum(['arpo', 'aepo', 'none'])
+    .default('arpo')
+    .describe('who branches after a tool’s answer; none = independent rollouts'),
+  dynamicBudget: z
+    .boolean()
+    .default(true)
+    .describe('aepo: a monitored rollout of each question decides its N'),
+  initialRollouts: count
+    .default(4)
+    .describe('of these, roots before any branching (N); aepo: with a fixed budget only'),
   beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
   branchProbability: z.number().min(0).max(1).default(0.5),
   entropyWeight: z.number().default(0.2),

@@ -1,7 +1,8 @@
 /**
  * `callTools`: the tools as a rollout sees them. Which token closes a call, and the call itself, as data.
  *
- * Every call that goes through here becomes a `tool-calls` record of the rollout that made it (rollout.ts).
+ * Every call that goes through here becomes a `tool-calls` record of the rollout that made it (rollout.ts), but
+ * for those of a monitored rollout, which is thrown away (rollout/monitor.ts).
  */
 import type { Tokenizer } from '../model/engine.ts';
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';

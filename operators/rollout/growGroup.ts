@@ -1,8 +1,8 @@
 /**
  * Grows the group of one question, round by round: every active branch generates one segment, tools run, then
- * (ARPO) branches are cloned and idle budget is refilled, until nothing is active. ARPO reference §1.5, per
- * question: its own draws and entropy baselines instead of the reference's batch-wide ones, so that questions
- * do not touch each other (the reference couples them by one random stream and a barrier).
+ * (ARPO, AEPO) branches are cloned and idle budget is refilled, until nothing is active. ARPO reference §1.5, per
+ * question: its own draws, entropy baselines and count of rounds that grew, instead of the reference's batch-wide
+ * ones, so that questions do not touch each other (the reference couples them by one random stream and a barrier).
  */
 import { draws } from '../../model/draws.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
@@ -10,6 +10,7 @@ import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { advanceBranch, type Growth, rolloutId } from './advanceBranch.ts';
 import { type Branch, clone, root } from './branch.ts';
+import { monitor } from './monitor.ts';
 
 export interface Group {
   readonly rollouts: readonly Rollout[];
@@ -39,15 +40,17 @@ export async function growGroup(
     branches: [],
     toolCalls: [],
   };
-  const n = options.samples(question);
-  const initial = Math.min(branching?.initialRollouts ?? n, n);
-  for (let i = 0; i < initial; i++) growth.branches.push(root(i));
+  const roots = await rootsOf(growth);
+  for (let i = 0; i < roots; i++) growth.branches.push(root(i));
   const coin = draws(...growth.key, 'branch');
   let drawn = 0;
+  let consecutive = 0;
   let active = [...growth.branches];
   while (active.length > 0) {
     active = await advance(growth, active);
-    active.push(...joining(growth, active, () => coin.uniform(drawn++)));
+    const joined = joining(growth, active, consecutive, () => coin.uniform(drawn++));
+    consecutive = joined.length > 0 ? consecutive + 1 : 0;
+    active.push(...joined);
   }
   const rollouts = growth.branches.map((branch) => finished(growth, branch, startedMs));
   const toolCalls = [...growth.toolCalls].sort(
@@ -64,6 +67,17 @@ function promptOf({ question }: Question, options: RolloutOptions): Int32Array |
   }
 }
 
+/** Rollouts to start with (N ≤ n): all without branching, else as set or as a monitored rollout shows. */
+async function rootsOf(growth: Growth): Promise<number> {
+  const { branching, options, question } = growth;
+  const n = options.samples(question);
+  if (branching === null) return n;
+  const { initialRollouts: initial, entropyTokens } = branching;
+  if (typeof initial === 'number') return Math.min(initial, n);
+  const seen = await monitor(growth, entropyTokens);
+  return Math.min(initial(n, seen.rootEntropy, seen.segmentEntropies), n);
+}
+
 /** One segment for every active branch, and its tool call; gives back those that go on. */
 async function advance(growth: Growth, active: readonly Branch[]): Promise<Branch[]> {
   const goesOn = await Promise.all(active.map((branch) => advanceBranch(growth, branch)));
@@ -71,7 +85,12 @@ async function advance(growth: Growth, active: readonly Branch[]): Promise<Branc
 }
 
 /** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
-function joining(growth: GroupGrowth, active: readonly Branch[], uniform: () => number): Branch[] {
+function joining(
+  growth: GroupGrowth,
+  active: readonly Branch[],
+  consecutive: number,
+  uniform: () => number,
+): Branch[] {
   const { branches, options, question } = growth;
   const { branching } = growth;
   const plan = planRound(
@@ -81,7 +100,7 @@ function joining(growth: GroupGrowth, active: readonly Branch[], uniform: () => 
       beamSize: branching?.beamSize ?? 1,
     },
     active.length,
-    (i) => branching?.decide(entropyChange(active[i]!), uniform()) ?? false,
+    (i) => branching?.decide(entropyChange(active[i]!), uniform(), consecutive) ?? false,
   );
   for (const source of plan.clones) branches.push(clone(active[source]!, branches.length));
   if (plan.refill) branches.push(root(branches.length));

@@ -4,6 +4,9 @@
  * The budget of a group is split by comparing the entropy of the question with that of the tool steps of one
  * monitored rollout; and a question that branched in several rounds in a row branches less.
  */
+import type { ArpoOptions } from './arpo.ts';
+import type { Branching } from './branching.ts';
+import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';
 
 /** How strongly the difference of entropies moves the split. */
 const SPLIT_SLOPE = 0.5;
@@ -27,9 +30,9 @@ export function aepoInitialRollouts(
   return Math.min(rollouts, Math.max(1, Math.floor(rollouts * share) + 1));
 }
 
-export interface AepoOptions {
-  readonly branchProbability: number;
-  readonly entropyWeight: number;
+export interface AepoOptions extends ArpoOptions {
+  /** Roots by a monitored rollout of the question (default), or `initialRollouts` as ARPO. */
+  readonly dynamicBudget?: boolean;
 }
 
 /**
@@ -37,7 +40,7 @@ export interface AepoOptions {
  * on nothing branches. The test is mirrored against ARPO's: for a threshold b other than 0.5 the two differ.
  */
 export function aepoDecision(
-  { branchProbability, entropyWeight }: AepoOptions,
+  { branchProbability, entropyWeight }: Pick<AepoOptions, 'branchProbability' | 'entropyWeight'>,
   entropyChange: number,
   consecutive: number,
   uniform: number,
@@ -47,9 +50,23 @@ export function aepoDecision(
   return value >= branchProbability;
 }
 
+/** The branching policy that `rollout` takes. `initialRollouts` counts with a fixed budget only. */
+export function aepo(options: AepoOptions): Branching {
+  const { initialRollouts, beamSize, dynamicBudget = true } = options;
+  return {
+    initialRollouts: dynamicBudget ? aepoInitialRollouts : initialRollouts,
+    beamSize,
+    entropyTokens: ENTROPY_TOKENS,
+    stepEntropy,
+    decide: (entropyChange, uniform, consecutive) =>
+      aepoDecision(options, entropyChange, consecutive, uniform),
+  };
+}
+
 /**
  * The counters after one round of a batch: questions that grew (by a clone or a refill) count on, all others
- * start anew; a round in which nothing grew leaves them. `grew[i]` belongs to question i.
+ * start anew; a round in which nothing grew leaves them. `grew[i]` belongs to question i. `growGroup` counts each
+ * group by itself, as here in a batch in which some other question always grows.
  */
 export function nextConsecutive(
   consecutive: readonly number[],

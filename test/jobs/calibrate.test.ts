@@ -203,7 +203,39 @@ describe.each(['questions', 'groups'] as const)('calibrate, selecting %s,', (sel
   });
 });
 
+describe.each([
+  { branching: 'aepo' },
+  { branching: 'aepo', dynamicBudget: false },
+  { branching: 'none' },
+] as const)('calibrate with %j', (settings) => {
+  test('runs to the same end whatever the timing, and killed', async () => {
+    const folder = fresh();
+    expect((await tinyCalibration({ folder, settings, timing: 1 })).end).toBe('quiescent');
+    const run = await readRun(folder);
+    expectWhole(run, folder);
+    expectOnPolicy(run);
+    const branched = run.rollouts.filter(({ parent }) => parent !== null);
+    expect(branched.length > 0).toBe(settings.branching !== 'none');
+    expect(essence(await whole({ timing: 2, settings: { ...settings, concurrency: 5 } }))).toEqual(
+      essence(run),
+    );
+    const again = fresh();
+    await killedUntilDone(again, 9, settings);
+    expect(essence(await readRun(again))).toEqual(essence(run));
+  });
+});
+
 describe('calibrate', () => {
+  test('trains on other advantages when attribution is hard, and on the same where nothing branches', async () => {
+    const digests = async (settings: NonNullable<TinyOptions['settings']>): Promise<string[]> =>
+      (await whole({ settings })).weights.map(({ sha256 }) => sha256);
+    const [soft, hard] = [await digests({}), await digests({ attribution: 'hard' })];
+    expect(hard[0]).toBe(soft[0]);
+    expect(hard[1]).not.toBe(soft[1]);
+    const alone = { branching: 'none' } as const;
+    expect(await digests({ ...alone, attribution: 'hard' })).toEqual(await digests(alone));
+  });
+
   test('trains the kept questions of each round in the order of their places', async () => {
     const run = await whole();
     for (let stage = 1; stage <= rounds; stage++) {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Group, growGroup } from '../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../operators/rollout.ts';
+import { aepo, nextConsecutive } from '../../operators/sampling/aepo.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import type { Branching } from '../../operators/sampling/branching.ts';
 import type { Rollout } from '../../streams/records.ts';
+import type { fakeTools } from '../support/fakeTools.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
 import { type ScriptLine, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
@@ -189,7 +191,7 @@ describe('a rollout', () => {
       branchProbability: 0.5,
       entropyWeight: 0.2,
     });
-    for (const options of [over, { ...over, branching }]) {
+    for (const options of [over, { ...over, branching }, { ...over, branching: aepo(settings) }]) {
       const { rollouts } = await grow(
         rolloutOptions(() => answer('2'), { ...options, samples: () => 3 }),
       );
@@ -338,21 +340,151 @@ describe('a group that branches', () => {
     expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });
   });
 
-  test('is the same whatever order its generations and calls are finished in', async () => {
-    const grown = [];
-    for (let seed = 0; seed < 12; seed++) {
-      const delay = shuffledTurns(seed);
-      const made = options({ policy: { delay } });
-      const slow = {
-        ...made.tools,
-        call: async (...args: Parameters<typeof made.tools.call>) => {
-          await delay();
-          return made.tools.call(...args);
+  test('counts the rounds in a row that grew it, as a batch in which another question always grows', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const told: number[] = [];
+      const grewAt = new Map<number, boolean>();
+      const tree = branching({
+        initialRollouts: 1,
+        beamSize: 2,
+        // One branch alone, asked once a round: a clone ends at once, so that its source is asked again.
+        decide: (_, uniform, consecutive) => {
+          told.push(consecutive);
+          grewAt.set(told.length - 1, uniform < 0.5);
+          return uniform < 0.5;
         },
-      };
-      grown.push(await grow({ ...made, tools: slow }));
+      });
+      const script = ({ request }: ScriptLine): string =>
+        request.draws.at(-1) === 0 ? search('one') : answer('2');
+      const made = rolloutOptions(script, { samples: () => 40, branching: tree });
+      await grow({ ...made, seed, callLimit: 12, responseMax: 400 });
+      let counts: readonly number[] = [0, 0];
+      for (const [round, count] of told.entries()) {
+        expect(count).toBe(counts[0]);
+        counts = nextConsecutive(counts, [grewAt.get(round)!, true]);
+      }
+      expect(told).toHaveLength(12);
     }
-    for (const group of grown) expect(group).toEqual(grown[0]);
-    expect(grown[0]!.rollouts.some(({ parent }) => parent !== null)).toBe(true);
+  });
+
+  test.each([
+    ['ARPO', arpo(settings)],
+    ['AEPO', aepo(settings)],
+    ['AEPO with a fixed budget', aepo({ ...settings, dynamicBudget: false })],
+  ])(
+    'by %s is the same whatever order its generations and calls are finished in',
+    async (_, tree) => {
+      const grown = [];
+      for (let seed = 0; seed < 12; seed++) {
+        const delay = shuffledTurns(seed);
+        const made = options({ policy: { delay }, branching: tree });
+        const slow = {
+          ...made.tools,
+          call: async (...args: Parameters<typeof made.tools.call>) => {
+            await delay();
+            return made.tools.call(...args);
+          },
+        };
+        grown.push(await grow({ ...made, tools: slow }));
+      }
+      for (const group of grown) expect(group).toEqual(grown[0]);
+      expect(grown[0]!.rollouts.some(({ parent }) => parent !== null)).toBe(true);
+    },
+  );
+});
+
+describe('a group whose budget a monitored rollout splits', () => {
+  const unit = (tokens: number): number => (tokens * Math.exp(-1)) / Math.log(tinyWords.vocabSize);
+  const lengthOf = (text: string): number => tinyWords.encode(text).length;
+  /** One call and an answer; each token of a segment adds one unit of entropy. */
+  const monitored = (over: Parameters<typeof rolloutOptions>[1] = {}): RolloutOptions =>
+    rolloutOptions(turns(search('one two three'), answer('2')), {
+      samples: () => 6,
+      branching: aepo(settings),
+      policy: { topLogProbs: () => [-1] },
+      ...over,
+    });
+  const requestsOf = ({ engine }: RolloutOptions) =>
+    (engine as ReturnType<typeof scriptedPolicy>).requests;
+
+  test('hands the entropy of the question and of all segments to the policy', async () => {
+    const seen: unknown[] = [];
+    const tree: Branching = {
+      ...arpo(settings),
+      decide: () => false,
+      initialRollouts: (...told) => {
+        seen.push(told);
+        return 4;
+      },
+    };
+    const options = monitored({ branching: tree });
+    await grow(options);
+    const [first, second] = [search('one two three'), answer('2')].map(lengthOf);
+    expect(seen).toEqual([[6, expect.closeTo(unit(first!), 12), [unit(first!), unit(second!)]]]);
+    const asked = (index: number) =>
+      requestsOf(options).filter(({ draws }) => draws.length === 5 && draws[4] === index);
+    expect([0, 1, 2, 3, 4].map((index) => asked(index).length)).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  test('starts with as many roots as AEPO splits off', async () => {
+    // The script always says the same, so the mean over the two segments is below the question's entropy.
+    const options = monitored({ branching: { ...aepo(settings), decide: () => true } });
+    const { rollouts } = await grow(options);
+    const [first, second] = [search('one two three'), answer('2')].map(lengthOf);
+    const share = 1 / (1 + Math.exp(-0.5 * (unit(first!) - (unit(first!) + unit(second!)) / 2)));
+    const roots = Math.floor(6 * share) + 1;
+    expect(roots).toBeLessThan(6);
+    expect(rollouts.map(({ parent }) => parent === null)).toEqual(
+      rollouts.map((_, i) => i < roots),
+    );
+  });
+
+  test('monitors with draws of its own, before any rollout, and keeps nothing of it', async () => {
+    const options = monitored();
+    const { rollouts, toolCalls } = await grow(options);
+    const requests = requestsOf(options);
+    expect(requests.slice(0, 3).map(({ draws, maxTokens }) => [draws.slice(4), maxTokens])).toEqual(
+      [
+        [['question', 0], 20],
+        [['monitor', 0], 200],
+        [['monitor', 0], expect.any(Number)],
+      ],
+    );
+    for (const { draws } of requests.slice(3)) expect(draws).toHaveLength(5);
+    expect(rollouts).toHaveLength(6);
+    expect(new Set(toolCalls.map(({ rolloutId }) => rolloutId)).size).toBe(
+      rollouts.filter(({ parent }) => parent === null).length,
+    );
+    const { calls } = options.tools as ReturnType<typeof fakeTools>;
+    expect(calls).toHaveLength(toolCalls.length + 1);
+  });
+
+  test('leaves the draws of its rollouts as they are without a monitor', async () => {
+    const fixed = monitored({ branching: aepo({ ...settings, dynamicBudget: false }) });
+    const always: Branching = { ...aepo(settings), initialRollouts: () => 2 };
+    expect(await grow(monitored({ branching: always }))).toEqual(await grow(fixed));
+  });
+
+  test('is grown also when the monitored rollout fails', async () => {
+    const script = (line: ScriptLine): string => {
+      if (line.request.draws.length > 5) throw new Error('the engine is ill');
+      return answer('2');
+    };
+    const { rollouts } = await grow(
+      rolloutOptions(script, { samples: () => 5, branching: aepo(settings) }),
+    );
+    expect(rollouts.map(({ status }) => status)).toEqual(Array(5).fill('done'));
+  });
+
+  test('rejects when its signal aborts while it is monitored', async () => {
+    const abort = new AbortController();
+    const options = rolloutOptions(
+      () => {
+        abort.abort(new Error('enough'));
+        throw new Error('cut off');
+      },
+      { branching: aepo(settings) },
+    );
+    await expect(growGroup(ask, options, abort.signal)).rejects.toThrow('cut off');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  aepo,
   aepoDecision,
   aepoInitialRollouts,
   nextConsecutive,
@@ -31,7 +32,9 @@ test('a token that cannot come adds no entropy', () => {
 });
 
 describe('ARPO', () => {
-  const { decide } = arpo(options);
+  /** The number of rounds in a row means nothing to ARPO. */
+  const decide = (change: number, uniform: number): boolean =>
+    arpo(options).decide(change, uniform, 30);
 
   test('branches with probability b when the entropy did not change', () => {
     expect(decide(0, 0.5)).toBe(true);
@@ -59,6 +62,20 @@ describe('AEPO', () => {
     expect(aepoDecision(options, 0.5, 2, 0.5)).toBe(true);
     expect(aepoDecision(options, 0.5, 4, 0.5)).toBe(false);
     expect(aepoDecision(options, 9, 20, 0.99)).toBe(false);
+  });
+
+  test('decides, as a policy, by the rounds in a row that it is told', () => {
+    const { decide } = aepo(options);
+    expect([2, 4].map((consecutive) => decide(0.5, 0.5, consecutive))).toEqual([true, false]);
+  });
+
+  test('splits the budget of each group, or takes N as set', () => {
+    expect(aepo(options).initialRollouts).toBe(aepoInitialRollouts);
+    expect(aepo({ ...options, dynamicBudget: false })).toMatchObject({
+      initialRollouts: 2,
+      beamSize: 2,
+      entropyTokens: 20,
+    });
   });
 
   test('counts rounds in a row, and forgets only when another question grew', () => {
