@@ -40,7 +40,6 @@ export class Learner {
   readonly #settings: LearnerSettings;
   readonly #sessions = new Map<string, Promise<Session>>();
   #parameters: Tensors = new Map();
-  #gradients: ReadonlyMap<string, Float32Array> = new Map();
   #optimiser: OptimiserState = { step: 0, moments: new Map() };
 
   constructor(config: DecoderConfig, tensors: Tensors, settings: LearnerSettings) {
@@ -63,7 +62,6 @@ export class Learner {
       new Map([...tensors].map(([name, tensor]) => [name, make(tensor)]));
     const zeros = ({ data }: Tensor) => new Float32Array(data.length);
     this.#parameters = tensors;
-    this.#gradients = perParameter(zeros);
     this.#optimiser = optimiser ?? {
       step: 0,
       moments: perParameter((tensor) => ({ mean: zeros(tensor), square: zeros(tensor) })),
@@ -79,16 +77,16 @@ export class Learner {
       throw new Error('the batch has no target tokens: mask some, or leave the batch out');
     const extra = lossFeeds(sequences, targets, loss);
     const tally = new StepTally(loss);
-    for (const gradient of this.#gradients.values()) gradient.fill(0);
+    const gradients = new Map<string, Float32Array>();
     for (const part of this.#cut(targets, loss.kind === 'dpo')) {
       const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
       const results = await session.run({ ...feeds, ...this.#feeds() });
-      this.#accumulate(results);
+      this.#accumulate(gradients, results);
       tally.add(feeds, results);
     }
-    const norm = jointNorm(this.#gradients.values());
+    const norm = jointNorm(gradients.values());
     const applied = Number.isFinite(norm);
-    if (applied) this.#update(lr, clipFactor(norm, this.#settings.gradNormMax));
+    if (applied) this.#update(gradients, lr, clipFactor(norm, this.#settings.gradNormMax));
     const tokens = targets.reduce((sum, item) => sum + inputLength(item), 0);
     return { ...tally.report(), gradNorm: norm, applied, tokens };
   }
@@ -153,17 +151,20 @@ export class Learner {
     return session;
   }
 
-  #accumulate(results: Feeds): void {
-    for (const [name, sum] of this.#gradients) {
+  /** The first micro-batch's arrays become the sums: a run's outputs are ours to keep. */
+  #accumulate(gradients: Map<string, Float32Array>, results: Feeds): void {
+    for (const name of this.#parameters.keys()) {
       const part = output(results, `${GRADIENT}${name}`);
-      for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
+      const sum = gradients.get(name);
+      if (sum === undefined) gradients.set(name, part);
+      else for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
     }
   }
 
-  #update(lr: number, scale: number): void {
+  #update(gradients: ReadonlyMap<string, Float32Array>, lr: number, scale: number): void {
     const step = ++this.#optimiser.step;
     for (const [name, { data }] of this.#parameters) {
-      const gradient = this.#gradients.get(name) as Float32Array;
+      const gradient = gradients.get(name) as Float32Array;
       const moments = this.#optimiser.moments.get(name) as Moments;
       adamW(data, gradient, moments, this.#settings, { lr, step, scale });
     }
