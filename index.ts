@@ -13,6 +13,7 @@ export { EmbeddedTrainer } from './model/train/trainer.ts';
 export * from './model/wordTokenizer.ts';
 export * from './operators/advantages/attribution.ts';
 export * from './operators/advantages/grpo.ts';
+export * from './operators/advantages/lagCorrection.ts';
 export * from './operators/batch.ts';
 export * from './operators/callTools.ts';
 export * from './operators/gate.ts';
