@@ -76,15 +76,7 @@ export function stage<In, Out>(
 }
 
 /** The end of a graph: a stage that may write to a topic, close a feedback loop, or write nothing. */
-export function sink<In, Out>(
-  name: string,
-  from: Topic<In>,
-  to: Topic<Out> | Feedback<Out> | null,
-  run: Run<In, Out>,
-  options: StageOptions = {},
-): Stage {
-  return stage(name, from, to, run, options);
-}
+export const sink: typeof stage = stage;
 
 /**
  * The beginning of a graph. `items` must yield the same sequence whenever it is iterated: on resume the
