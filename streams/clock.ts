@@ -6,4 +6,22 @@ export interface Clock {
   now(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+/**
+ * Wall time that never goes back, so that no duration is negative and no topic's times fall. A step back of the machine's
+ * clock is not followed while the process lives: time goes on from where it was. A step forth is, for it may have slept.
+ */
+export function steadyClock(wall: () => number, monotonic: () => number): Clock {
+  let aheadMs = Number.NEGATIVE_INFINITY;
+  return {
+    now() {
+      const elapsedMs = monotonic();
+      aheadMs = Math.max(aheadMs, wall() - elapsedMs);
+      return Math.floor(elapsedMs + aheadMs);
+    },
+  };
+}
+
+export const systemClock: Clock = steadyClock(
+  () => Date.now(),
+  () => performance.now(),
+);

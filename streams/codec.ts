@@ -3,9 +3,12 @@
  *
  * Unknown bytes become types here and nowhere else. What does not fit fails with the topic and the
  * field in the message: `ENCODE` on the way in, `DECODE` on the way out, `SCHEMA` when two contracts
- * cannot meet. The search for the field runs only after a failure.
+ * cannot meet. The search for the field runs only after a failure. Bytes are walked over before they are decoded, so
+ * that no record, however damaged, takes more time or memory than its size allows.
  */
 import avro from 'avsc';
+import { fieldOutside, walkerOf } from './avroBounds.ts';
+import { breaches } from './contract.ts';
 import { MillraceError, messageOf } from './errors.ts';
 import { packedLogicalTypes } from './packed.ts';
 import { type Shape, schemaOf } from './shapes.ts';
@@ -20,22 +23,39 @@ function typeOf(schema: unknown): avro.Type {
   });
 }
 
-interface RecordSchema {
-  readonly fields: readonly { readonly name: string }[];
-}
-
-/** The first field of a record at which these bytes stop making sense; '' when it is behind the last. */
+/** The first field of a record at which its bytes stop making sense; '' when it is behind the last. */
 function brokenField(schema: unknown, bytes: Buffer): string {
-  const fields = (schema as Partial<RecordSchema>).fields ?? [];
-  for (const [index, field] of fields.entries()) {
-    const upTo = typeOf({ ...(schema as object), fields: fields.slice(0, index + 1) });
+  const outside = fieldOutside(schema, bytes);
+  if (outside !== null) return outside;
+  for (const { name, upTo } of fieldsOf(schema)) {
     try {
-      if (upTo.decode(bytes, 0).offset < 0) return field.name;
+      if (upTo.decode(bytes, 0).offset < 0) return name;
     } catch {
-      return field.name;
+      return name;
     }
   }
   return '';
+}
+
+/** A field, and the record up to and with it as a type. */
+interface FieldType {
+  readonly name: string;
+  readonly upTo: avro.Type;
+}
+
+/** By schema: building types takes much longer than using them. */
+const fieldTypes = new WeakMap<object, readonly FieldType[]>();
+
+function fieldsOf(schema: unknown): readonly FieldType[] {
+  const { fields = [] } = schema as { readonly fields?: readonly { readonly name: string }[] };
+  const known = fieldTypes.get(schema as object);
+  if (known !== undefined) return known;
+  const types = fields.map(({ name }, index) => ({
+    name,
+    upTo: typeOf({ ...(schema as object), fields: fields.slice(0, index + 1) }),
+  }));
+  fieldTypes.set(schema as object, types);
+  return types;
 }
 
 function decodeError(topic: string, schema: unknown, bytes: Buffer, cause: unknown): MillraceError {
@@ -46,6 +66,23 @@ function decodeError(topic: string, schema: unknown, bytes: Buffer, cause: unkno
     `${topic}: a record of ${bytes.length} bytes does not decode ${where}: ${messageOf(cause)}`,
     { context: { topic, field, bytes: bytes.length }, cause },
   );
+}
+
+function schemaError(topic: string, why: readonly string[], cause?: unknown): MillraceError {
+  return new MillraceError(
+    'SCHEMA',
+    `${topic}: this version cannot read records of the older contract: ${why.join('; ')}`,
+    { context: { topic }, cause },
+  );
+}
+
+/** None where what was given is no schema. */
+function reasons(writer: unknown, reader: unknown): readonly string[] {
+  try {
+    return breaches(writer, reader);
+  } catch {
+    return [];
+  }
 }
 
 function encodeError(
@@ -84,24 +121,25 @@ export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
   const own = JSON.stringify(schema);
   const readers = new Map<string, (bytes: Buffer) => T>();
 
-  const decoder = (writer: unknown, decode: (bytes: Buffer) => unknown) => (bytes: Buffer) => {
-    try {
-      return decode(bytes) as T; // the schema was built from a Shape<T>
-    } catch (cause) {
-      throw decodeError(topic, writer, bytes, cause);
-    }
+  const decoder = (writer: unknown, decode: (bytes: Buffer) => unknown) => {
+    const walker = walkerOf(writer);
+    return (bytes: Buffer) => {
+      try {
+        walker({ bytes, at: 0 });
+        return decode(bytes) as T; // the schema was built from a Shape<T>
+      } catch (cause) {
+        throw decodeError(topic, writer, bytes, cause);
+      }
+    };
   };
   const resolved = (writer: unknown): ((bytes: Buffer) => T) => {
+    const why = reasons(writer, schema);
+    if (why.length > 0) throw schemaError(topic, why);
     try {
       const resolver = type.createResolver(typeOf(writer));
       return decoder(writer, (bytes) => type.fromBuffer(bytes, resolver));
     } catch (cause) {
-      throw new MillraceError(
-        'SCHEMA',
-        `${topic}: this version cannot read records of the older contract: ${messageOf(cause)}; ` +
-          'give added fields a default, and give a field whose type changed a new name',
-        { context: { topic }, cause },
-      );
+      throw schemaError(topic, [messageOf(cause)], cause);
     }
   };
   const decode = decoder(schema, (bytes) => type.fromBuffer(bytes));

@@ -1,9 +1,11 @@
 /**
- * What is kept of a record that could not be processed: where it came from, why, and a bounded look at it.
+ * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look at it.
  */
 import type { Delivery } from './delivery.ts';
-import { messageOf } from './errors.ts';
+import { hasCode, type MillraceError, messageOf } from './errors.ts';
 import type { DeadLetter } from './records.ts';
+import { type Desk, deliver, type Root } from './settlement.ts';
+import { topics } from './topics.ts';
 
 const PAYLOAD_CHARACTERS_MAX = 4000;
 const ARRAY_ITEMS_MAX = 8;
@@ -19,13 +21,31 @@ function look(value: unknown): string {
 }
 
 export function deadLetterOf(delivery: Delivery<unknown>, error: unknown): DeadLetter {
+  return letter(delivery, error, look(delivery.value));
+}
+
+/**
+ * Whether this record is at fault and no other: its bytes do not decode. A log that is damaged, or a contract that this
+ * version cannot read at all, is not the record's fault, and stops who reads.
+ */
+export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
+  return hasCode(error, 'DECODE');
+}
+
+/** For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that `desk` makes. */
+export function bury(root: Root, bytes: Buffer, error: MillraceError, desk: Desk): void {
+  const payload = `0x${bytes.subarray(0, PAYLOAD_CHARACTERS_MAX / 2 - 1).toString('hex')}`;
+  deliver(null, root, desk)
+    .also(topics.deadLetters, letter(root, error, payload))
+    .drop();
+}
+
+function letter(
+  { topic, position, key }: Pick<Root, 'topic' | 'position' | 'key'>,
+  error: unknown,
+  payload: string,
+): DeadLetter {
   const context = (error as { context?: { field?: unknown } } | undefined)?.context;
-  return {
-    origin: delivery.topic,
-    place: delivery.position.offset,
-    key: delivery.key,
-    field: typeof context?.field === 'string' ? context.field : '',
-    reason: messageOf(error),
-    payload: look(delivery.value),
-  };
+  const field = typeof context?.field === 'string' ? context.field : '';
+  return { origin: topic, place: position.offset, key, field, reason: messageOf(error), payload };
 }

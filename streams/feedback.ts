@@ -4,10 +4,12 @@
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what
  * is committed in the topic: at first the last record that lies there (or, with `history: 'all'`, every
- * one), then each new one.
+ * one), then each new one. A record that does not decode is passed over.
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
-import type { From, Log } from './log.ts';
+import { isUnreadable } from './deadLetter.ts';
+import type { MillraceError } from './errors.ts';
+import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 
 export interface Feedback<T> {
@@ -44,13 +46,18 @@ export function feedback<T>(
     latest: () => newest,
     async connect(log) {
       const from: From = history === 'all' ? { kind: 'earliest' } : { kind: 'last', count: 1 };
-      const known = await firstValueFrom(log.tap(topic, { from, follow: false }).pipe(toArray()));
+      const known$ = log.tap(topic, { from, follow: false, unreadable });
+      const known = await firstValueFrom(known$.pipe(toArray()));
       for (const { value } of known) show(value);
       const offset = (known.at(-1)?.position.offset ?? -1) + 1;
       const following = log
-        .tap(topic, { from: { kind: 'offset', offset }, follow: true })
+        .tap(topic, { from: { kind: 'offset', offset }, follow: true, unreadable })
         .subscribe({ next: ({ value }) => show(value), error: (error) => values.error(error) });
       return () => following.unsubscribe();
     },
   };
 }
+
+const unreadable: NonNullable<TapOptions['unreadable']> = (_position, error: MillraceError) => {
+  if (!isUnreadable(error)) throw error;
+};

@@ -14,11 +14,50 @@ export interface Flow {
   readonly feedbacks: readonly Feedback<unknown>[];
 }
 
+export interface PartNames {
+  /** Just these stages and sources. */
+  readonly only?: readonly string[];
+  /** All but these. */
+  readonly except?: readonly string[];
+}
+
 /**
- * Collects parts, upstream first. A feedback that no sink of this flow closes (the weights of a trainer
+ * A part of a flow, for one of several processes that share its topics. Feedbacks stay: they only listen.
+ * Fails with code `FLOW`, naming those there are, when a name is of no stage and no source.
+ */
+export function partOf(whole: Flow, { only, except = [] }: PartNames): Flow {
+  const names = [...whole.sources, ...whole.stages].map(({ name }) => name);
+  const unknown = [...(only ?? []), ...except].find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new MillraceError(
+      'FLOW',
+      `no stage and no source of the flow is named ${unknown}; there are ${names.join(', ')}`,
+    );
+  }
+  const wanted = ({ name }: { readonly name: string }): boolean =>
+    (only === undefined || only.includes(name)) && !except.includes(name);
+  return {
+    stages: whole.stages.filter(wanted),
+    sources: whole.sources.filter(wanted),
+    feedbacks: whole.feedbacks,
+  };
+}
+
+/** What of a flow a part of it leaves to other processes. */
+export function restOf(whole: Flow, part: Flow): Pick<Flow, 'stages' | 'sources'> {
+  return {
+    stages: whole.stages.filter((stage) => !part.stages.includes(stage)),
+    sources: whole.sources.filter((source) => !part.sources.includes(source)),
+  };
+}
+
+/**
+ * Collects parts, upstream first; a flow among them brings its own (a job is put
+ * together from phases), and a part that comes twice counts once. A feedback that no sink of this flow closes (the weights of a trainer
  * that runs elsewhere) is listed by itself. Fails with code `FLOW` when two parts have one name.
  */
-export function flow(...parts: readonly Part[]): Flow {
+export function flow(...given: readonly (Part | Flow)[]): Flow {
+  const parts = [...new Set(given.flatMap(partsOf))];
   const stages = parts.filter((part) => part.kind === 'stage');
   const sources = parts.filter((part) => part.kind === 'source');
   const loops = [
@@ -31,4 +70,8 @@ export function flow(...parts: readonly Part[]): Flow {
     throw new MillraceError('FLOW', `two parts of the flow are named ${twice}; rename one`);
   }
   return { stages, sources, feedbacks: [...new Set(loops)] };
+}
+
+function partsOf(given: Part | Flow): readonly Part[] {
+  return 'kind' in given ? [given] : [...given.stages, ...given.sources, ...given.feedbacks];
 }

@@ -36,3 +36,11 @@ export {
 export type { StageStats } from './stageStats.ts';
 export type { Codec, Topic } from './topic.ts';
 export { defineTopic, topics } from './topics.ts';
+export {
+  type Speaker,
+  type Speaking,
+  speak,
+  VITALS_MS,
+  type Vitals,
+  type VitalsOptions,
+} from './vitals.ts';

@@ -9,6 +9,8 @@
  */
 import type { Observable } from 'rxjs';
 import type { Delivery } from './delivery.ts';
+import type { MillraceError } from './errors.ts';
+import type { ProgressState } from './progress.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';
 
@@ -20,6 +22,8 @@ export interface Stored<T> {
   readonly value: T;
   /** When it was appended, by the log's clock. */
   readonly atMs: number;
+  /** Encoded, with what the log keeps beside it. */
+  readonly bytes: number;
 }
 
 /** Where a tap begins. */
@@ -35,12 +39,23 @@ export interface ReadOptions {
   readonly group: string;
   /** Most deliveries that may be unsettled at once. */
   readonly inflightMax: number;
+  /**
+   * Called when records that were handed out and not settled went to another process: it does their work
+   * again, and what they lead to here is not written.
+   */
+  readonly revoked?: () => void;
 }
 
 export interface TapOptions {
   readonly from: From;
   /** Go on at the end and wait for more, until unsubscribed. */
   readonly follow: boolean;
+  /** Asked before every stretch of records; a promise holds the tap back until it resolves. */
+  readonly room?: () => Promise<void> | null;
+  /** Told after every stretch how many records lie ahead; 0 = at the end. On Kafka at most so many: offsets have gaps. */
+  readonly ahead?: (records: number) => void;
+  /** Told of a record that cannot be read, which is passed over then; without it the tap fails there. */
+  readonly unreadable?: (position: Position, error: MillraceError) => void;
 }
 
 /** The writes of one commit. */
@@ -60,6 +75,16 @@ export interface TopicStat {
   readonly lag: Readonly<Record<string, number>>;
 }
 
+/** How far everything is, at one moment. */
+export interface Standing {
+  /** Records per topic. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** What each group has settled: topic, then group. */
+  readonly settled: Readonly<Record<string, Readonly<Record<string, ProgressState>>>>;
+  /** Named numbers (`Tx.mark`). */
+  readonly marks: Readonly<Record<string, number>>;
+}
+
 export interface Log {
   read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>>;
   commit(write: (tx: Tx) => void): Promise<void>;
@@ -71,5 +96,17 @@ export interface Log {
   /** Records of `topic` that `group` has not settled. */
   lag(topic: Topic<unknown>, group: string): Promise<number>;
   stats(): Promise<readonly TopicStat[]>;
+  /**
+   * How far everything is now, or was right after the commit that appended the record at `after`. Absent where a log
+   * cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
+   */
+  standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
+  /**
+   * Puts up what this process says about itself (JSON), in place of what it said before. It is no record: no commit
+   * waits for it, and the newest may be missing. Absent where a log has no place for it.
+   */
+  post?(about: unknown): Promise<void>;
+  /** What each process put up last. */
+  posted?(): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }

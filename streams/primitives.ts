@@ -93,9 +93,11 @@ function attempt<In, Out, To>(
   finish: Finish<Out, To>,
 ): Observable<Delivery<To>> {
   return new Observable((subscriber) => {
-    const abort = new AbortController();
+    /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
+    let abort: AbortController | null = null;
     const asides: Aside[] = [];
     let running = true;
+    let dropped = false;
     const laden = (): Delivery<unknown> =>
       asides.reduce<Delivery<unknown>>((on, { topic, value }) => on.also(topic, value), delivery);
     const succeed = (result: Out): void => {
@@ -124,12 +126,17 @@ function attempt<In, Out, To>(
       topic,
       position,
       key,
-      signal: abort.signal,
+      get signal() {
+        abort ??= new AbortController();
+        if (dropped) abort.abort();
+        return abort.signal;
+      },
       also: (to, value) => void asides.push({ topic: to as Topic<unknown>, value }),
     };
     settleCall(fn, delivery.value, scope, succeed, fail);
     return () => {
-      if (running) abort.abort();
+      dropped = running;
+      if (running) abort?.abort();
     };
   });
 }

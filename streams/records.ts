@@ -1,5 +1,5 @@
 /**
- * The records of the ten topics, as types.
+ * The records of the twelve topics, as types.
  *
  * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian
  * bytes on the wire, never JSON arrays). The Avro contracts in `topics.ts` say the same in Avro;
@@ -15,12 +15,16 @@ export interface Position {
 export type Ability = 'math' | 'qa';
 
 /**
- * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges,
- * `practice` = rollouts that are trained on, `evaluate` = rollouts that are only measured.
+ * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges, `practice` = rollouts that are
+ * trained on, `evaluate` = rollouts that are only measured, `evolve` = the flywheel makes a pool of trajectories of it,
+ * `prefer` = rollouts that become preference pairs.
  */
-export type Phase = 'explore' | 'practice' | 'evaluate';
+export type Phase = 'explore' | 'practice' | 'evaluate' | 'evolve' | 'prefer';
 
-/** A group's place in its round: group `index` of `of`; the round begins at policy `version`. */
+/**
+ * A group's place in its round: group `index` of `of`; the round begins at policy `version` (-1: at the one that ends the
+ * round before).
+ */
 export interface Schedule {
   readonly index: number;
   readonly of: number;
@@ -144,6 +148,16 @@ export interface Selected {
   readonly scored: Position;
 }
 
+/** What a step trains on: groups (`policy`), demonstrations (`sft`) or preference pairs (`dpo`). */
+export type BatchKind = 'policy' | 'sft' | 'dpo';
+
+/** One example of a step: number `index` of the record at `position` in `demonstrations` (sft) or `pairs` (dpo). */
+export interface ExampleRef {
+  readonly questionId: string;
+  readonly position: Position;
+  readonly index: number;
+}
+
 /** The schedule: what made step k. The order is data. */
 export interface Batch {
   /** Optimiser step, from 1. */
@@ -154,6 +168,12 @@ export interface Batch {
   readonly groups: readonly { readonly questionId: string; readonly scored: Position }[];
   /** The last step of its round. */
   readonly last: boolean;
+  readonly kind: BatchKind;
+  /** Empty for `policy`; `groups` is empty for the others. */
+  readonly examples: readonly ExampleRef[];
+  /** Place of this step among the steps of its round, and their number where the schedule knows it (learning-rate schedules); else 0 of 0. */
+  readonly index: number;
+  readonly of: number;
 }
 
 /** A manifest of weights. Tensors lie in the file it names, never in the topic (claim check). */
@@ -193,6 +213,50 @@ export interface Evolved {
   readonly correct: boolean;
   readonly toolCalls: number;
   readonly text: string;
+  /** Place in the question's pool of `of` trajectories. */
+  readonly index: number;
+  readonly of: number;
+  /** Policy version that rolled it out. */
+  readonly version: number;
+}
+
+/** A trajectory to fine-tune on, from the pool of its question. */
+export interface Demonstration {
+  /** Index in the pool. */
+  readonly index: number;
+  readonly round: number;
+  readonly action: string;
+  readonly toolCalls: number;
+  readonly text: string;
+}
+
+/** What a question gives to fine-tuning: the trajectories that passed the quality filter, and why the others did not. */
+export interface Demonstrations {
+  readonly question: Question;
+  /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
+  readonly difficulty: string;
+  readonly kept: readonly Demonstration[];
+  readonly dropped: readonly { readonly index: number; readonly why: string }[];
+  /** Newest policy version in the pool: the fine-tuning starts from it. */
+  readonly version: number;
+}
+
+/** A better and a worse response to one question. */
+export interface PreferencePair {
+  readonly chosen: string;
+  readonly rejected: string;
+  /** By which rule. */
+  readonly why: string;
+}
+
+/** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
+export interface Pairs {
+  readonly question: Question;
+  /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
+  readonly difficulty: string;
+  readonly pairs: readonly PreferencePair[];
+  /** Newest policy version of the responses: the preference steps start from it. */
+  readonly version: number;
 }
 
 /** What could not be read or processed, why, and where it came from. */

@@ -1,10 +1,10 @@
 /**
- * The records of a topic as an async iterable, read a page at a time when they are asked for.
+ * The records of a topic as an async iterable: they are read when they are asked for.
  *
- * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic never lies
- * in memory. For topics with one partition, as the embedded log has them.
+ * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic never lies in memory: the tap
+ * is given room for its next stretch once the last one has been taken.
  */
-import { fromEvent, lastValueFrom, take, takeUntil, toArray } from 'rxjs';
+import { fromEvent, Subscription } from 'rxjs';
 import type { From, Log, Stored } from './log.ts';
 import type { Topic } from './topic.ts';
 
@@ -14,38 +14,89 @@ export interface RecordsOptions {
   readonly followUntil?: AbortSignal;
 }
 
-const PAGE = 64;
-
 export async function* recordsOf<T>(
   log: Log,
   topic: Topic<T>,
-  { from, followUntil }: RecordsOptions,
+  options: RecordsOptions,
 ): AsyncGenerator<Stored<T>, void, undefined> {
-  let next = from;
-  let atEnd = from.kind === 'latest';
-  for (;;) {
-    const page =
-      atEnd && followUntil !== undefined
-        ? await following(log, topic, next, followUntil)
-        : await lastValueFrom(
-            log.tap(topic, { from: next, follow: false }).pipe(take(PAGE), toArray()),
-          );
-    yield* page;
-    const last = page.at(-1);
-    if (last !== undefined) next = { kind: 'offset', offset: last.position.offset + 1 };
-    else if (followUntil === undefined || followUntil.aborted) return;
-    atEnd = page.length < PAGE;
+  const stretch = new Stretch(log, topic, options);
+  try {
+    while (await stretch.more()) yield stretch.take();
+  } finally {
+    stretch.end();
   }
 }
 
-/** The next record, whenever it comes; none once `until` aborts. */
-function following<T>(
-  log: Log,
-  topic: Topic<T>,
-  from: From,
-  until: AbortSignal,
-): Promise<readonly Stored<T>[]> {
-  if (until.aborted) return Promise.resolve([]);
-  const next$ = log.tap(topic, { from, follow: true });
-  return lastValueFrom(next$.pipe(take(1), takeUntil(fromEvent(until, 'abort')), toArray()));
+/** What a tap has given and nobody has taken. */
+class Stretch<T> {
+  readonly #waiting: Stored<T>[] = [];
+  readonly #until: AbortSignal | undefined;
+  readonly #subscription = new Subscription();
+  #ahead = Number.POSITIVE_INFINITY;
+  #failure: { readonly error: unknown } | null = null;
+  #complete = false;
+  #changed = (): void => undefined;
+  /** Gives the tap room. */
+  #drained = (): void => undefined;
+
+  constructor(log: Log, topic: Topic<T>, { from, followUntil }: RecordsOptions) {
+    this.#until = followUntil;
+    if (followUntil !== undefined) {
+      this.#subscription.add(fromEvent(followUntil, 'abort').subscribe(() => this.#changed()));
+    }
+    const tap$ = log.tap(topic, {
+      ...{ from, follow: followUntil !== undefined },
+      room: () => (this.#waiting.length === 0 ? null : this.#drain()),
+      ahead: (records) => {
+        this.#ahead = records;
+        this.#changed();
+      },
+    });
+    const over = (): void => {
+      this.#complete = true;
+      this.#changed();
+    };
+    this.#subscription.add(
+      tap$.subscribe({
+        next: (stored) => {
+          this.#waiting.push(stored);
+          this.#changed();
+        },
+        error: (error) => {
+          this.#failure = { error };
+          over();
+        },
+        complete: over,
+      }),
+    );
+  }
+
+  /** Waits for a record to take; false when none will come. */
+  async more(): Promise<boolean> {
+    while (this.#waiting.length === 0) {
+      if (this.#failure !== null) throw this.#failure.error;
+      if (this.#complete || (this.#until?.aborted === true && this.#ahead === 0)) return false;
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+    return true;
+  }
+
+  take(): Stored<T> {
+    const taken = this.#waiting.shift()!;
+    if (this.#waiting.length === 0) this.#drained();
+    return taken;
+  }
+
+  end(): void {
+    this.#subscription.unsubscribe();
+    this.#drained(); // a tap that waits for room sees that nobody listens
+  }
+
+  #drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+    });
+  }
 }

@@ -5,14 +5,19 @@
  * groups that can no longer be completed are flushed first, upstream before downstream. Stopped = the
  * signal aborted: reading ends at once, what is in flight may end within `graceMs`, what was finished is
  * committed, and the rest will be read again. Broken = a part failed: its error, with its name.
+ *
+ * Stages that other processes run (`elsewhere`) count too: they must have settled all that they read. Their open groups
+ * are theirs to flush, so while one of those waits the flow is not quiescent.
  */
 import { type Clock, systemClock } from './clock.ts';
 import { MillraceError, messageOf } from './errors.ts';
 import type { Flow } from './flow.ts';
 import type { Log } from './log.ts';
 import { SourceRunner, type SourceStats } from './sourceRunner.ts';
+import type { Stage } from './stage.ts';
 import { StageRunner } from './stageRunner.ts';
 import type { StageStats } from './stageStats.ts';
+import type { Turns } from './turns.ts';
 
 export interface FlowStats {
   readonly atMs: number;
@@ -29,9 +34,13 @@ export interface RunOptions {
   readonly graceMs?: number;
   /** Go on waiting for input when quiescent: other processes may write it. */
   readonly forever?: boolean;
+  /** Stages of the whole that other processes run, where this one has all sources and so can tell when it is at its end. */
+  readonly elsewhere?: readonly Stage[];
   /** Called every `statsMs`, and once at the end. */
   readonly onStats?: (stats: FlowStats) => void;
   readonly statsMs?: number;
+  /** Decides when what is finished may be committed; without it, at once. */
+  readonly turns?: Turns;
 }
 
 export type FlowEnd = 'quiescent' | 'stopped';
@@ -75,11 +84,13 @@ class FlowRun {
       },
     };
     this.#stages = flow.stages.map(
-      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks),
+      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks, options.turns),
     );
     this.#sources = flow.sources.map(
       (source) =>
-        new SourceRunner(source, this.#log, () => this.#roomFor(source.to.name, source.leadMax)),
+        new SourceRunner(source, this.#log, this.#clock, () =>
+          this.#roomFor(source.to.name, source.leadMax),
+        ),
     );
   }
 
@@ -123,23 +134,39 @@ class FlowRun {
       if (this.#options.signal?.aborted) return 'stopped';
       const changed = this.#changed();
       if (this.#options.forever !== true && (await this.#exhausted())) {
-        const waiting = this.#stages.find((stage) => stage.parked > 0);
-        if (waiting === undefined) return 'quiescent';
-        void waiting.finish();
+        const waiting = this.#stages.find((stage) => stage.parked > 0 && stage.held === 0);
+        if (waiting !== undefined) void waiting.finish();
+        else if (this.#stages.every((stage) => stage.held === 0)) return 'quiescent';
+        else if (!(await this.#options.turns?.moved())) return 'stopped';
       }
       await changed;
     }
   }
 
-  /** Sources done, and every stage has nothing left but open groups. */
+  /** Sources done, and every stage has nothing left but open groups and what waits for its turn. */
   async #exhausted(): Promise<boolean> {
     if (!this.#sources.every((source) => source.done)) return false;
     if (!this.#still()) return false;
     const commits = this.#commits();
-    for (const { stage, parked } of this.#stages) {
-      if ((await this.#log.lag(stage.from, stage.name)) !== parked) return false;
+    const written = await this.#written();
+    for (const { stage, parked, held } of this.#stages) {
+      if ((await this.#log.lag(stage.from, stage.name)) !== parked + held) return false;
     }
-    return this.#still() && commits === this.#commits();
+    for (const { from, name } of this.#elsewhere) {
+      if ((await this.#log.lag(from, name)) !== 0) return false;
+    }
+    // Each has settled everything at some time since, and nothing was written in between.
+    return this.#still() && commits === this.#commits() && written === (await this.#written());
+  }
+
+  /** Records of all topics together, where others write too. */
+  async #written(): Promise<number> {
+    if (this.#elsewhere.length === 0) return 0;
+    return (await this.#log.stats()).reduce((sum, { records }) => sum + records, 0);
+  }
+
+  get #elsewhere(): readonly Stage[] {
+    return this.#options.elsewhere ?? [];
   }
 
   #still(): boolean {
@@ -176,9 +203,8 @@ class FlowRun {
   }
 
   async #roomFor(topic: string, leadMax: number): Promise<void> {
-    const readers = this.#stages
-      .map(({ stage }) => stage)
-      .filter(({ from }) => from.name === topic);
+    const stages = [...this.#stages.map(({ stage }) => stage), ...this.#elsewhere];
+    const readers = stages.filter(({ from }) => from.name === topic);
     while (!this.#stopSources.signal.aborted) {
       const changed = this.#changed();
       const lags = await Promise.all(readers.map(({ from, name }) => this.#log.lag(from, name)));

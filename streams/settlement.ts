@@ -17,6 +17,8 @@ export interface Root {
   readonly key: string;
   /** The log's own mark of which reader handed it out. */
   readonly reader: object;
+  /** Told when all that is left of it waits in open groups, and when that is no longer so. */
+  readonly parked?: (waits: boolean) => void;
 }
 
 /** Who commits what deliveries owe: the log at first, a stage once it has adopted them. */
@@ -77,6 +79,7 @@ class Bond {
   }
 
   join(other: Bond): void {
+    this.#park(0);
     other.#park(0);
     this.waiting += other.waiting;
     this.roots.push(...other.roots);
@@ -89,11 +92,12 @@ class Bond {
 
   #park(roots: number): void {
     this.#desk.parked += roots - this.#parked;
+    if (roots > 0 !== this.#parked > 0) for (const root of this.roots) root.parked?.(roots > 0);
     this.#parked = roots;
   }
 }
 
-type Place = Omit<Root, 'reader'>;
+type Place = Omit<Root, 'reader' | 'parked'>;
 
 class Carried<T> implements Delivery<T> {
   readonly value: T;
@@ -221,6 +225,15 @@ export function gather<T, U>(members: readonly Delivery<T>[], value: U): Deliver
  * when a part of their family is still on its way, and `SPENT` when they were claimed before.
  */
 export function claim(deliveries: readonly Delivery<unknown>[]): Settlement {
+  const families = claimFamilies(deliveries);
+  return {
+    roots: families.flatMap(({ roots }) => roots),
+    writes: families.flatMap(({ writes }) => writes),
+  };
+}
+
+/** As `claim`, with what each family owes for itself: originals that share no output are apart. */
+export function claimFamilies(deliveries: readonly Delivery<unknown>[]): readonly Settlement[] {
   const families = new Map<Bond, Carried<unknown>[]>();
   for (const member of new Set(deliveries.map(carried))) {
     const family = families.get(member.bond) ?? [];
@@ -231,11 +244,7 @@ export function claim(deliveries: readonly Delivery<unknown>[]): Settlement {
     bond.claimed = true;
     for (const member of family) if (!member.spent) member.end([]);
   }
-  const bonds = [...families.keys()];
-  return {
-    roots: bonds.flatMap((bond) => bond.roots),
-    writes: bonds.flatMap((bond) => bond.writes),
-  };
+  return [...families.keys()].map(({ roots, writes }) => ({ roots, writes }));
 }
 
 function check(bond: Bond, family: readonly Carried<unknown>[]): void {
@@ -252,6 +261,11 @@ function check(bond: Bond, family: readonly Carried<unknown>[]): void {
   if (bond.claimed) {
     throw new MillraceError('SPENT', `${place} is settled twice`, { context: { place } });
   }
+}
+
+/** For who orders commits: all that the family of this delivery writes; complete once it has gone to its desk. */
+export function writesOf(delivery: Delivery<unknown>): readonly Aside[] {
+  return carried(delivery).bond.writes;
 }
 
 /** For primitives: this part waits in an open group (or, with `false`, no longer does). */

@@ -4,7 +4,9 @@
  * The count is a mark in the log, so on resume the items that are there already are passed over. At most
  * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
+import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
+import { orAborted } from './orAborted.ts';
 import type { Items, Source, SourceItem } from './stage.ts';
 import { topics } from './topics.ts';
 
@@ -14,6 +16,8 @@ export interface SourceStats {
   /** Items in the log, those of earlier runs included. */
   readonly items: number;
   readonly done: boolean;
+  /** Time that it waited for the readers of its topic, or for the log. */
+  readonly waitMs: number;
 }
 
 const CHUNK = 64;
@@ -23,6 +27,10 @@ export class SourceRunner {
   readonly #log: Log;
   /** Resolves when the readers of the topic are less than `leadMax` behind. */
   readonly #room: () => Promise<void>;
+  readonly #clock: Clock;
+  #waitMs = 0;
+  /** Set while it waits. */
+  #waitsSinceMs: number | null = null;
   #items = 0;
   #done = false;
   #waiting: SourceItem<unknown>[] = [];
@@ -31,9 +39,10 @@ export class SourceRunner {
   /** Aborted by a commit that failed, with its error: nothing is taken or committed after it. */
   readonly #broken = new AbortController();
 
-  constructor(source: Source, log: Log, room: () => Promise<void>) {
+  constructor(source: Source, log: Log, clock: Clock, room: () => Promise<void>) {
     this.source = source;
     this.#log = log;
+    this.#clock = clock;
     this.#room = room;
   }
 
@@ -43,7 +52,9 @@ export class SourceRunner {
 
   stats(): SourceStats {
     const { name, to } = this.source;
-    return { name, to: to.name, items: this.#items, done: this.#done };
+    const sinceMs = this.#waitsSinceMs;
+    const waitMs = this.#waitMs + (sinceMs === null ? 0 : this.#clock.now() - sinceMs);
+    return { name, to: to.name, items: this.#items, done: this.#done, waitMs };
   }
 
   /** Until the items end or `signal` aborts. What was taken is committed, also when the items fail. */
@@ -63,10 +74,10 @@ export class SourceRunner {
   async #takeAll(signal: AbortSignal): Promise<boolean> {
     let toSkip = this.#items;
     const iterator = iterate(this.source.items);
-    const aborted = abortOf(signal);
+    const aborted = orAborted(signal);
     try {
       while (!signal.aborted) {
-        const step = await Promise.race([iterator.next(), aborted.promise]);
+        const step = await aborted.wait(iterator.next());
         if (step === null) break;
         if (step.done === true) return true;
         if (toSkip > 0) toSkip -= 1;
@@ -89,8 +100,11 @@ export class SourceRunner {
     this.#waiting.push(item);
     this.#committing ??= this.#commitWaiting();
     if (this.#waiting.length < CHUNK) return;
+    this.#waitsSinceMs = this.#clock.now();
     await this.#committing;
     await this.#room();
+    this.#waitMs += this.#clock.now() - this.#waitsSinceMs;
+    this.#waitsSinceMs = null;
   }
 
   async #commitWaiting(): Promise<void> {
@@ -119,14 +133,4 @@ export class SourceRunner {
 
 async function* iterate(items: Items<unknown>): AsyncGenerator<SourceItem<unknown>> {
   yield* items;
-}
-
-/** A promise of null once `signal` aborts; `forget` takes the listener away. */
-function abortOf(signal: AbortSignal): { promise: Promise<null>; forget(): void } {
-  let listener = (): void => undefined;
-  const promise = new Promise<null>((resolve) => {
-    listener = () => resolve(null);
-  });
-  signal.addEventListener('abort', listener, { once: true });
-  return { promise, forget: () => signal.removeEventListener('abort', listener) };
 }

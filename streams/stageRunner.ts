@@ -10,9 +10,10 @@ import type { Clock } from './clock.ts';
 import type { Delivery } from './delivery.ts';
 import { MillraceError, messageOf } from './errors.ts';
 import type { Log } from './log.ts';
-import { adopt, type Desk, emit } from './settlement.ts';
+import { adopt, type Desk, emit, writesOf } from './settlement.ts';
 import type { Stage } from './stage.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
+import type { Turns } from './turns.ts';
 
 export interface StageHooks {
   /** Something was read, committed or ended. */
@@ -28,7 +29,8 @@ export class StageRunner {
   readonly #log: Log;
   readonly #hooks: StageHooks;
   readonly #counter: StageCounter;
-  readonly #desk: Desk;
+  #desk: Desk;
+  readonly #turns: Turns | null;
   readonly #due: { owed: Delivery<unknown>; roots: number }[] = [];
   #committing: Promise<void> | null = null;
   #input: Subscriber<Delivery<unknown>> | null = null;
@@ -37,23 +39,20 @@ export class StageRunner {
   /** Set while the input has been completed and the operator has not. */
   #finished: (() => void) | null = null;
   #finishing = false;
+  #restarting = false;
   #abandoned = false;
   /** Commits so far. */
   commits = 0;
+  /** Deliveries whose families wait for their turn. */
+  held = 0;
 
-  constructor(stage: Stage, log: Log, clock: Clock, hooks: StageHooks) {
+  constructor(stage: Stage, log: Log, clock: Clock, hooks: StageHooks, turns: Turns | null = null) {
     this.stage = stage;
     this.#log = log;
     this.#hooks = hooks;
-    this.#counter = new StageCounter(stage, clock);
-    this.#desk = {
-      inflightMax: stage.inflightMax,
-      parked: 0,
-      ready: (owed, roots) => {
-        this.#due.push({ owed, roots });
-        this.#committing ??= this.#commitDue();
-      },
-    };
+    this.#turns = turns;
+    this.#counter = new StageCounter(stage, clock, () => this.parked);
+    this.#desk = this.#newDesk();
   }
 
   /** Deliveries that wait in open groups. */
@@ -61,14 +60,14 @@ export class StageRunner {
     return this.#desk.parked;
   }
 
-  /** Nothing moves: all that is in flight waits in open groups. */
+  /** Nothing moves: all that is in flight waits in open groups, or for its turn. */
   get still(): boolean {
     const { inflight } = this.#counter;
-    return this.#committing === null && !this.#finishing && inflight === this.parked;
+    return this.#committing === null && !this.#finishing && inflight === this.parked + this.held;
   }
 
   stats(): StageStats {
-    return this.#counter.stats(this.parked);
+    return this.#counter.stats();
   }
 
   start(): void {
@@ -127,8 +126,9 @@ export class StageRunner {
   #read(subscriber: Subscriber<Delivery<unknown>>): Subscription {
     const { from, name, inflightMax } = this.stage;
     this.#reading = new Subscription();
+    const revoked = (): void => void this.#restart();
     this.#reading.add(
-      this.#log.read(from, { group: name, inflightMax }).subscribe({
+      this.#log.read(from, { group: name, inflightMax, revoked }).subscribe({
         next: (delivery) => {
           adopt(delivery, this.#desk);
           this.#counter.entered();
@@ -141,15 +141,59 @@ export class StageRunner {
     return this.#reading;
   }
 
+  /**
+   * Members of open groups went to another process, which gathers these groups anew: an operator that
+   * went on holding them would mix them with what may come again. It is begun anew too.
+   */
+  async #restart(): Promise<void> {
+    if (this.parked === 0 || this.#restarting || this.#finishing) return;
+    this.#restarting = true;
+    this.#pipeline.unsubscribe();
+    this.stop();
+    await this.committed();
+    this.#restarting = false;
+    if (this.#abandoned) return;
+    this.#desk = this.#newDesk();
+    this.#counter.settled(this.#counter.inflight);
+    this.start();
+    this.#hooks.changed();
+  }
+
+  /** Collects what is due; for an operator that was left behind it collects nothing any more. */
+  #newDesk(): Desk {
+    const desk: Desk = {
+      inflightMax: this.stage.inflightMax,
+      parked: 0,
+      ready: (owed, roots) => {
+        if (desk !== this.#desk) return;
+        if (this.#turns === null) return this.#push(owed, roots);
+        this.held += roots;
+        this.#turns.ready(this.stage.name, writesOf(owed), () => {
+          this.held -= roots;
+          this.#push(owed, roots);
+        });
+      },
+    };
+    return desk;
+  }
+
+  #push(owed: Delivery<unknown>, roots: number): void {
+    this.#due.push({ owed, roots });
+    this.#committing ??= this.#commitDue();
+  }
+
   async #commitDue(): Promise<void> {
     try {
       await Promise.resolve(); // what becomes due in this turn goes together
       while (this.#due.length > 0) {
         const batch = this.#due.splice(0, COMMIT_MAX);
+        this.#counter.committing(true);
         await this.#log.commit((tx) => {
           for (const { owed } of batch) tx.settle(owed);
         });
+        this.#counter.committing(false);
         this.commits += 1;
+        for (const { owed } of batch) this.#turns?.committed(this.stage.name, writesOf(owed));
         for (const { roots } of batch) this.#counter.settled(roots);
       }
     } catch (error) {

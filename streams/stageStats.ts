@@ -17,24 +17,34 @@ export interface StageStats {
   readonly inflight: number;
   readonly inflightMax: number;
   readonly parked: number;
-  /** Time with nothing in flight (it waits for its input) and with inflightMax in flight (its input waits for it). */
+  /**
+   * Time with nothing in flight but what waits in open groups (it waits for its input), and with inflightMax in flight
+   * (its input waits for it).
+   */
   readonly idleMs: number;
   readonly fullMs: number;
+  /** Time with a commit under way: what is finished waits for the log. */
+  readonly commitMs: number;
 }
 
 export class StageCounter {
   readonly #stage: Stage;
   readonly #clock: Clock;
+  readonly #parked: () => number;
   #in = 0;
   #out = 0;
   #settled = 0;
   #idleMs = 0;
   #fullMs = 0;
+  #commitMs = 0;
+  #committing = false;
   #sinceMs: number;
 
-  constructor(stage: Stage, clock: Clock) {
+  /** `parked` tells how many deliveries wait in open groups. */
+  constructor(stage: Stage, clock: Clock, parked: () => number) {
     this.#stage = stage;
     this.#clock = clock;
+    this.#parked = parked;
     this.#sinceMs = clock.now();
   }
 
@@ -56,7 +66,13 @@ export class StageCounter {
     this.#settled += roots;
   }
 
-  stats(parked: number): StageStats {
+  /** A commit is under way from now on, or no longer. */
+  committing(now: boolean): void {
+    this.#account();
+    this.#committing = now;
+  }
+
+  stats(): StageStats {
     this.#account();
     const { name, from, to, inflightMax } = this.#stage;
     return {
@@ -68,9 +84,10 @@ export class StageCounter {
       settled: this.#settled,
       inflight: this.inflight,
       inflightMax,
-      parked,
+      parked: this.#parked(),
       idleMs: this.#idleMs,
       fullMs: this.#fullMs,
+      commitMs: this.#commitMs,
     };
   }
 
@@ -79,7 +96,8 @@ export class StageCounter {
     const now = this.#clock.now();
     const spent = now - this.#sinceMs;
     this.#sinceMs = now;
-    if (this.inflight === 0) this.#idleMs += spent;
+    if (this.#committing) this.#commitMs += spent;
+    if (this.inflight === this.#parked()) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The ten topics: their Avro contracts, keys, versions, and who writes and reads each.
+ * The twelve topics: their Avro contracts, keys, versions, and who writes and reads each.
  *
  * The order of fields is the order on the wire. To change a contract: append fields with `withDefault`,
  * raise the topic's version, and add a fixture of the new version in test/streams/fixtures.
@@ -19,6 +19,7 @@ import {
   type Shape,
   text,
   whole,
+  withDefault,
 } from './shapes.ts';
 import type { Topic } from './topic.ts';
 
@@ -30,7 +31,7 @@ const question = record<r.Question>('Question', {
   answers: list(text),
   source: text,
   ability: choice('Ability', ['math', 'qa']),
-  phase: choice('Phase', ['explore', 'practice', 'evaluate']),
+  phase: choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']),
   stage: whole,
   schedule: nullable(record<r.Schedule>('Schedule', { index: whole, of: whole, version: whole })),
 });
@@ -111,6 +112,13 @@ const batch = record<r.Batch>('Batch', {
     record<r.Batch['groups'][number]>('GroupRef', { questionId: text, scored: position }),
   ),
   last: flag,
+  kind: withDefault(choice('BatchKind', ['policy', 'sft', 'dpo']), 'policy'),
+  examples: withDefault(
+    list(record<r.ExampleRef>('ExampleRef', { questionId: text, position, index: whole })),
+    [],
+  ),
+  index: withDefault(whole, 0),
+  of: withDefault(whole, 0),
 });
 
 const weights = record<r.Weights>('Weights', {
@@ -141,6 +149,36 @@ const evolved = record<r.Evolved>('Evolved', {
   correct: flag,
   toolCalls: whole,
   text,
+  index: withDefault(whole, 0),
+  of: withDefault(whole, 0),
+  version: withDefault(whole, 0),
+});
+
+const demonstrations = record<r.Demonstrations>('Demonstrations', {
+  question,
+  difficulty: text,
+  kept: list(
+    record<r.Demonstration>('Demonstration', {
+      index: whole,
+      round: whole,
+      action: text,
+      toolCalls: whole,
+      text,
+    }),
+  ),
+  dropped: list(
+    record<r.Demonstrations['dropped'][number]>('Dropped', { index: whole, why: text }),
+  ),
+  version: whole,
+});
+
+const pairs = record<r.Pairs>('Pairs', {
+  question,
+  difficulty: text,
+  pairs: list(
+    record<r.PreferencePair>('PreferencePair', { chosen: text, rejected: text, why: text }),
+  ),
+  version: whole,
 });
 
 const deadLetter = record<r.DeadLetter>('DeadLetter', {
@@ -171,6 +209,7 @@ export const topics = {
       'Tasks to roll out. Sources write it (and the round that practises what was selected); rollout reads it.',
     shape: question,
     key: (value) => value.id,
+    version: 2,
   }),
   rollouts: defineTopic({
     name: 'rollouts',
@@ -178,6 +217,7 @@ export const topics = {
       'Finished trajectories, failed and cancelled ones too. Rollout writes it; score, judge and trainer read it.',
     shape: rollout,
     key: (value) => value.question.id,
+    version: 2,
   }),
   toolCalls: defineTopic({
     name: 'tool-calls',
@@ -192,6 +232,7 @@ export const topics = {
       'Groups with rewards and advantages. Score writes it; Pareto sampling, batch and trainer read it.',
     shape: scored,
     key: (value) => value.question.id,
+    version: 2,
   }),
   selected: defineTopic({
     name: 'selected',
@@ -199,12 +240,14 @@ export const topics = {
       'Pareto verdicts on groups. Pareto sampling writes it; batch or the next practice round reads it.',
     shape: selected,
     key: (value) => value.question.id,
+    version: 2,
   }),
   batches: defineTopic({
     name: 'batches',
     about: 'The schedule of optimiser steps. Batch writes it; the trainer and replay read it.',
     shape: batch,
     key: (value) => String(value.step),
+    version: 2,
   }),
   weights: defineTopic({
     name: 'weights',
@@ -223,6 +266,21 @@ export const topics = {
     about:
       'Flywheel trajectories with their verdicts. Evolve writes it; the demonstration filter reads it.',
     shape: evolved,
+    key: (value) => value.question.id,
+    version: 2,
+  }),
+  demonstrations: defineTopic({
+    name: 'demonstrations',
+    about:
+      'Trajectories worth imitating, a record a question. The filter writes it; the fine-tuning batch and the curriculum read it.',
+    shape: demonstrations,
+    key: (value) => value.question.id,
+  }),
+  pairs: defineTopic({
+    name: 'pairs',
+    about:
+      'Preference pairs, a record a question. Pairing writes it; the preference batch reads it.',
+    shape: pairs,
     key: (value) => value.question.id,
   }),
   deadLetters: defineTopic({

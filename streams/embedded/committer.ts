@@ -6,9 +6,11 @@
  * transaction fails all commits in it and changes nothing.
  */
 import type { Clock } from '../clock.ts';
-import { MillraceError } from '../errors.ts';
+import { MillraceError, messageOf } from '../errors.ts';
 import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';
+import { HEADER_BYTES } from './envelope.ts';
+import type { Moment } from './history.ts';
 import type { Schemas } from './schemas.ts';
 import type { Head, Store, Writes } from './store.ts';
 
@@ -49,7 +51,6 @@ interface Change {
   atMs: number;
 }
 
-const HEADER_BYTES = 12;
 /** Commits that one transaction takes at most: bounds its size and the wait of the first. */
 const COMMITS_MAX = 512;
 
@@ -65,6 +66,8 @@ export class Committer {
   readonly #waiting: Waiting[] = [];
   readonly #listeners = new Set<() => void>();
   #lastAtMs = 0;
+  /** Number of the next transaction in the history. */
+  #number: number;
   #running: Promise<void> | null = null;
 
   constructor(store: Store, schemas: Schemas, clock: Clock, commitMs: number) {
@@ -73,6 +76,7 @@ export class Committer {
     this.#clock = clock;
     this.#commitMs = commitMs;
     this.#heads = new Map(store.heads());
+    this.#number = store.historyEnd();
     for (const [topic, { end }] of this.#heads) {
       this.#lastAtMs = Math.max(this.#lastAtMs, store.record(topic, end - 1)?.atMs ?? 0);
     }
@@ -137,7 +141,7 @@ export class Committer {
     } catch (cause) {
       const error = new MillraceError(
         'LOG_WRITE',
-        'the log could not be written; nothing of this commit is kept; look for a full disk',
+        `the log could not be written (${messageOf(cause)}); nothing of this commit is kept, nothing before it is lost; make room on the disk, or mend it, and start the run again`,
         { cause },
       );
       for (const commit of commits) commit.reject(cause instanceof MillraceError ? cause : error);
@@ -164,6 +168,25 @@ export class Committer {
       const [topic, group] = JSON.parse(key) as [string, string];
       writes.putProgress(topic, group, progress.toState());
     }
+    writes.putMoment(this.#number, this.#momentOf(commits, change));
+  }
+
+  #momentOf(commits: readonly Commit[], { heads, progress }: Change): Moment {
+    const settled = new Map<string, number[]>();
+    for (const key of progress.keys()) settled.set(key, []);
+    for (const { topic, group, offset } of commits.flatMap((commit) => commit.settles)) {
+      settled.get(groupKey(topic, group))!.push(offset);
+    }
+    return {
+      appended: Object.fromEntries(
+        [...heads].map(([topic, { end }]) => [topic, [this.end(topic), end] as const]),
+      ),
+      settled: [...settled].map(([key, offsets]) => {
+        const [topic, group] = JSON.parse(key) as [string, string];
+        return [topic, group, offsets];
+      }),
+      marks: Object.fromEntries(commits.flatMap((commit) => [...commit.marks])),
+    };
   }
 
   /** The group's progress as this transaction will leave it. */
@@ -185,6 +208,7 @@ export class Committer {
 
   #apply(change: Change): void {
     this.#lastAtMs = change.atMs;
+    this.#number += 1;
     for (const [topic, head] of change.heads) this.#heads.set(topic, head);
     for (const [topic, list] of change.schemas) this.#schemas.committed(topic, list);
     for (const [key, progress] of change.progress) this.#progress.set(key, progress);

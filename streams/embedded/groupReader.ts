@@ -1,11 +1,13 @@
 /**
  * One group reading one topic: hands out records in order while fewer than `inflightMax` are unsettled.
  *
- * A record is read from disk when its turn comes, never ahead. What a reader handed out may settle as
- * long as no newer reader of the group exists; after that its deliveries are stale, because the newer
- * one has handed the same records out again.
+ * A record is read from disk when its turn comes, never ahead; one that does not decode becomes a dead
+ * letter, and the next one's turn comes. What a reader handed out may settle as long as no newer reader of
+ * the group exists; after that its deliveries are stale, because the newer one has handed the same records
+ * out again.
  */
 import { Observable, type Subscriber } from 'rxjs';
+import { bury, isUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
 import type { ReadOptions, Stored } from '../log.ts';
@@ -16,6 +18,8 @@ import type { Committer } from './committer.ts';
 /** Synchronous reading of committed records. */
 export interface Shelf {
   get<T>(topic: Topic<T>, offset: number): Stored<T>;
+  /** Its Avro, whatever that is worth. */
+  body(topic: Topic<unknown>, offset: number): Buffer;
 }
 
 export interface ReaderParts<T> {
@@ -118,18 +122,37 @@ export class GroupReader<T> {
   }
 
   #handOut(): void {
-    const { topic, options, committer, shelf } = this.#parts;
+    const { options, committer } = this.#parts;
     while (!this.#subscriber.closed && this.#inflight < options.inflightMax) {
       const progress = committer.progress(this.topic, this.group);
       while (this.#next < committer.end(this.topic) && progress.has(this.#next)) this.#next += 1;
       if (this.#next >= committer.end(this.topic)) return;
-      const stored = shelf.get(topic, this.#next);
-      this.#next += 1;
-      this.#inflight += 1;
-      const { position, key } = stored;
-      this.#subscriber.next(
-        deliver(stored.value, { topic: this.topic, position, key, reader: this }, this.#desk),
-      );
+      this.#hand(this.#next);
+    }
+  }
+
+  #hand(offset: number): void {
+    const { topic, shelf } = this.#parts;
+    const place = { topic: this.topic, position: { partition: 0, offset }, reader: this };
+    const stored = this.#stored(offset);
+    this.#next = offset + 1;
+    this.#inflight += 1;
+    if (stored instanceof MillraceError) {
+      bury({ ...place, key: '' }, shelf.body(topic, offset), stored, this.#desk);
+      return;
+    }
+    const { value, key } = stored;
+    this.#subscriber.next(deliver(value, { ...place, key }, this.#desk));
+  }
+
+  /** Why it does not decode, if so. */
+  #stored(offset: number): Stored<T> | MillraceError {
+    const { topic, shelf } = this.#parts;
+    try {
+      return shelf.get(topic, offset);
+    } catch (error) {
+      if (isUnreadable(error)) return error;
+      throw error;
     }
   }
 }

@@ -9,13 +9,16 @@ import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
-import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
 import { claim } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
+import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
+import { AFTER_DAMAGE, type Envelope, HEADER_BYTES } from './envelope.ts';
 import { GroupReader, GroupReaders } from './groupReader.ts';
+import { standingAfter } from './history.ts';
 import { Schemas } from './schemas.ts';
 import { type Mode, Store } from './store.ts';
 import { tapTopic } from './tapTopic.ts';
@@ -52,6 +55,7 @@ class EmbeddedLog implements Log {
   readonly #committer: Committer | null;
   readonly #unlock: () => void;
   readonly #pollMs: number;
+  readonly #board: Board;
   /** Ends a tap or a reader each. */
   readonly #enders = new Set<() => void>();
   /** Emits when the log is closed: taps and readers complete. */
@@ -67,6 +71,7 @@ class EmbeddedLog implements Log {
     this.#store = store;
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
+    this.#board = new Board(options.folder);
     this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
     this.#committer =
       mode === 'write' ? new Committer(store, this.#schemas, clock, commitMs) : null;
@@ -76,7 +81,10 @@ class EmbeddedLog implements Log {
     const deliveries$ = this.#readers.read({
       topic,
       options,
-      shelf: { get: (of, offset) => this.#at(of, offset) },
+      shelf: {
+        get: (of, offset) => this.#at(of, offset),
+        body: (of, offset) => this.#envelope(of, offset).body,
+      },
       committer: this.#writer(),
       settle: (owed) => this.commit((tx) => tx.settle(owed)),
     });
@@ -156,6 +164,34 @@ class EmbeddedLog implements Log {
     });
   }
 
+  async standing(after?: {
+    readonly topic: Topic<unknown>;
+    readonly offset: number;
+  }): Promise<Standing> {
+    this.#fresh();
+    if (after !== undefined) {
+      return standingAfter(this.#store.history(), after.topic.name, after.offset);
+    }
+    const heads = this.#store.heads();
+    return {
+      ends: Object.fromEntries(heads.map(([topic, { end }]) => [topic, end])),
+      settled: Object.fromEntries(
+        heads.map(([topic]) => [topic, Object.fromEntries(this.#store.groups(topic))]),
+      ),
+      marks: this.#store.marks(),
+    };
+  }
+
+  async post(about: unknown): Promise<void> {
+    this.#writer();
+    await this.#board.post(about);
+  }
+
+  async posted(): Promise<readonly unknown[]> {
+    this.#open();
+    return this.#board.posted();
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -194,16 +230,20 @@ class EmbeddedLog implements Log {
   }
 
   #at<T>(topic: Topic<T>, offset: number): Stored<T> {
-    const envelope = this.#store.record(topic.name, offset);
-    if (envelope === undefined) {
-      throw new MillraceError(
-        'NOT_FOUND',
-        `${topic.name}@${offset} is missing; the log is damaged`,
-      );
-    }
-    const value = this.#schemas.decoder(topic, envelope.schema)(envelope.body);
+    const { atMs, body, schema } = this.#envelope(topic, offset);
+    const value = this.#schemas.decoder(topic, schema)(body);
     const position = { partition: 0, offset };
-    return { topic: topic.name, position, key: topic.key(value), value, atMs: envelope.atMs };
+    const bytes = HEADER_BYTES + body.length;
+    return { topic: topic.name, position, key: topic.key(value), value, atMs, bytes };
+  }
+
+  #envelope(topic: Topic<unknown>, offset: number): Envelope {
+    const envelope = this.#store.record(topic.name, offset);
+    if (envelope !== undefined) return envelope;
+    const place = `${topic.name}@${offset}`;
+    throw new MillraceError('DAMAGED', `${place} is missing in the log; ${AFTER_DAMAGE}`, {
+      context: { place },
+    });
   }
 
   #onMore(wake: () => void): () => void {

@@ -1,8 +1,9 @@
 /**
  * The layout of an embedded log on disk. The only file that knows lmdb.
  *
- * Two tables in one environment, so that one transaction covers both. `records`: (topic, offset) to an
- * envelope: 8 bytes time, 4 bytes schema number, then Avro. `state`: JSON, under the keys below. Every
+ * Three tables in one environment, so that one transaction covers all. `records`: (topic, offset) to an
+ * envelope (`envelope.ts`). `state`: JSON, under the keys below. `history`:
+ * number of a transaction to what it changed, so that a run can go back to where it stood (`history.ts`). Every
  * commit is flushed to disk before it is visible (overlappingSync off: measured as fast here), so a
  * resolved write survives the death of the process, and power loss as far as the disk keeps its word.
  */
@@ -11,15 +12,10 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../errors.ts';
 import type { ProgressState } from '../progress.ts';
+import { type Envelope, seal, unseal } from './envelope.ts';
+import type { Moment } from './history.ts';
 
 export type Mode = 'write' | 'read';
-
-export interface Envelope {
-  readonly atMs: number;
-  /** Number of the writer's schema in the topic's list. */
-  readonly schema: number;
-  readonly body: Buffer;
-}
 
 /** How far a topic goes. */
 export interface Head {
@@ -29,24 +25,7 @@ export interface Head {
   readonly bytes: number;
 }
 
-const HEADER_BYTES = 12;
 const NO_HEAD: Head = { end: 0, bytes: 0 };
-
-function seal(envelope: Envelope): Buffer {
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + envelope.body.length);
-  bytes.writeDoubleLE(envelope.atMs, 0);
-  bytes.writeUInt32LE(envelope.schema, 8);
-  envelope.body.copy(bytes, HEADER_BYTES);
-  return bytes;
-}
-
-function unseal(bytes: Buffer): Envelope {
-  return {
-    atMs: bytes.readDoubleLE(0),
-    schema: bytes.readUInt32LE(8),
-    body: bytes.subarray(HEADER_BYTES),
-  };
-}
 
 /** What one transaction writes. */
 export interface Writes {
@@ -55,12 +34,15 @@ export interface Writes {
   putProgress(topic: string, group: string, progress: ProgressState): void;
   putMark(name: string, value: number): void;
   putSchemas(topic: string, schemas: readonly unknown[]): void;
+  putMoment(number: number, moment: Moment): void;
 }
 
 export class Store {
   readonly #env: RootDatabase<unknown, string>;
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<unknown, string[]>;
+  /** Undefined in a log to read that was written before there was one. */
+  readonly #history: Database<Moment, number> | undefined;
 
   constructor(folder: string, mode: Mode) {
     const path = join(folder, 'log.mdb');
@@ -71,11 +53,16 @@ export class Store {
       });
     }
     const readOnly = mode === 'read';
-    this.#env = open({ path, noSubdir: true, maxDbs: 2, overlappingSync: false, readOnly });
+    this.#env = open({
+      ...{ path, noSubdir: true, maxDbs: 3, overlappingSync: false, readOnly },
+      // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
+      eventTurnBatching: false,
+    });
     // Places of readers that died would keep their pages from being used again.
     if (!readOnly) this.#env.readerCheck();
     this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
     this.#state = this.#env.openDB({ name: 'state', encoding: 'json' });
+    this.#history = this.#env.openDB({ name: 'history', encoding: 'json' });
   }
 
   /** See what other processes have committed since the last read. */
@@ -85,7 +72,7 @@ export class Store {
 
   record(topic: string, offset: number): Envelope | undefined {
     const bytes = this.#records.getBinary([topic, offset]);
-    return bytes === undefined ? undefined : unseal(bytes);
+    return bytes === undefined ? undefined : unseal(bytes, `${topic}@${offset}`);
   }
 
   head(topic: string): Head {
@@ -109,21 +96,44 @@ export class Store {
     return (this.#state.get(['mark', name]) as number | undefined) ?? 0;
   }
 
+  marks(): Readonly<Record<string, number>> {
+    return Object.fromEntries(
+      this.#under('mark').map(({ key, value }) => [key[1]!, value as number]),
+    );
+  }
+
+  /** Every moment from the first transaction on, in order. */
+  *history(): Generator<Moment> {
+    for (const { value } of this.#history?.getRange() ?? []) yield value;
+  }
+
+  /** Number that the next transaction gets. */
+  historyEnd(): number {
+    const [last] = this.#history?.getKeys({ reverse: true, limit: 1 }) ?? [];
+    return last === undefined ? 0 : last + 1;
+  }
+
   schemas(topic: string): readonly unknown[] {
     return (this.#state.get(['schemas', topic]) as readonly unknown[] | undefined) ?? [];
   }
 
-  /** All that `work` writes, or nothing. Resolves once it is on disk. */
+  /** All that `work` writes, or nothing. Resolves once it is on disk; rejects with the system's reason. */
   async write(work: (writes: Writes) => void): Promise<void> {
-    await this.#env.transaction(() => {
-      work({
-        put: (topic, offset, envelope) => void this.#records.put([topic, offset], seal(envelope)),
-        putHead: (topic, head) => this.#set(['head', topic], head),
-        putProgress: (topic, group, progress) => this.#set(['group', topic, group], progress),
-        putMark: (name, value) => this.#set(['mark', name], value),
-        putSchemas: (topic, schemas) => this.#set(['schemas', topic], schemas),
+    try {
+      await this.#env.transaction(() => {
+        work({
+          put: (topic, offset, envelope) =>
+            unheard(this.#records.put([topic, offset], seal(envelope))),
+          putHead: (topic, head) => this.#set(['head', topic], head),
+          putProgress: (topic, group, progress) => this.#set(['group', topic, group], progress),
+          putMark: (name, value) => this.#set(['mark', name], value),
+          putSchemas: (topic, schemas) => this.#set(['schemas', topic], schemas),
+          putMoment: (number, moment) => unheard(this.#history?.put(number, moment)),
+        });
       });
-    });
+    } catch (error) {
+      throw await reasonOf(error);
+    }
   }
 
   /** Run `work` while no other process can do the same. */
@@ -136,11 +146,26 @@ export class Store {
   }
 
   #set(key: string[], value: unknown): void {
-    void this.#state.put(key, value);
+    unheard(this.#state.put(key, value));
   }
 
   #under(...prefix: string[]): { key: string[]; value: unknown }[] {
     const range = this.#state.getRange({ start: prefix, end: [...prefix, '\u{10ffff}'] });
     return [...range].map(({ key, value }) => ({ key, value }));
   }
+}
+
+/** Each put of a transaction that fails rejects too; the transaction has told already. */
+function unheard(put: Promise<unknown> | undefined): void {
+  put?.catch(() => undefined);
+}
+
+/** lmdb keeps why a transaction failed in a promise of its own. */
+async function reasonOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as { readonly commitError?: Promise<unknown> };
+  if (commitError === undefined) return error;
+  return commitError.then(
+    () => error,
+    (reason: unknown) => reason,
+  );
 }

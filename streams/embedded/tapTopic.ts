@@ -2,9 +2,11 @@
  * A tap: the records of a topic as they lie, for anyone who watches. Belongs to no group.
  *
  * Records are read from disk one by one when their turn comes; nothing waits in memory and nothing is
- * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves nobody.
+ * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves nobody, and the reader is
+ * asked whether it has room for more.
  */
 import { Observable } from 'rxjs';
+import { MillraceError } from '../errors.ts';
 import type { From, Stored, TapOptions } from '../log.ts';
 
 /** What a tap needs of a log: its end, its records, and news of more. */
@@ -52,33 +54,59 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
     /** A turn is planned, or running. */
     let busy = false;
 
+    const stretch = (): void => {
+      for (let i = 0; i < BURST && next < log.end() && !subscriber.closed; i++) {
+        const stored = readable(log, next, options);
+        next += 1;
+        if (stored !== null) subscriber.next(stored);
+      }
+    };
     const turn = (): void => {
       try {
-        for (let i = 0; i < BURST && next < log.end() && !subscriber.closed; i++) {
-          const stored = log.at(next);
-          next += 1;
-          subscriber.next(stored);
-        }
+        if (subscriber.closed) return;
+        stretch();
         busy = false;
         if (subscriber.closed) return;
+        options.ahead?.(log.end() - next);
         if (next < log.end()) later();
         else if (!options.follow) subscriber.complete();
       } catch (error) {
         subscriber.error(error);
       }
     };
+    /** A turn as soon as there is room. */
+    const begin = (): void => {
+      const room = options.room?.() ?? null;
+      if (room === null) turn();
+      else room.then(turn, (error: unknown) => subscriber.error(error));
+    };
     const later = (): void => {
       busy = true;
-      setImmediate(turn);
+      setImmediate(begin);
     };
     /** News is shown at once: what follows a commit may rely on that. */
     const more = (): void => {
       if (busy) return;
       busy = true;
-      turn();
+      begin();
     };
     const silence = log.onMore(more);
     more();
     return silence;
   });
+}
+
+/** Null when it cannot be read and the tap goes on all the same. */
+function readable<T>(
+  log: Tappable<T>,
+  offset: number,
+  { unreadable }: TapOptions,
+): Stored<T> | null {
+  try {
+    return log.at(offset);
+  } catch (error) {
+    if (unreadable === undefined || !(error instanceof MillraceError)) throw error;
+    unreadable({ partition: 0, offset }, error);
+    return null;
+  }
 }

@@ -30,7 +30,8 @@ function startOf(pid: number): string {
   }
 }
 
-function exists(pid: number): boolean {
+/** Whether a process of this number runs on this machine. */
+export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -51,6 +52,15 @@ function alive(owner: Owner, path: string): boolean {
   if (owner.host !== hostname()) return true; // cannot be seen from here
   if (owner.pid === process.pid) return held.has(path);
   return exists(owner.pid) && startOf(owner.pid) === owner.started;
+}
+
+/** The process that writes the log in a folder; undefined when none does. */
+export function writerOf(
+  folder: string,
+): { readonly pid: number; readonly host: string } | undefined {
+  const path = join(folder, 'writer.lock');
+  const owner = ownerIn(path);
+  return owner !== undefined && alive(owner, path) ? owner : undefined;
 }
 
 /** Takes the lock and returns what gives it back. Fails with code `LOCKED`. */

@@ -1,0 +1,107 @@
+/**
+ * Reads all of a log and holds it against the invariants. What cannot be read is a finding of its own, and the reading
+ * goes on behind it.
+ */
+import { hasCode, messageOf } from '../errors.ts';
+import type { Log, Standing, Stored } from '../log.ts';
+import type { Topic } from '../topic.ts';
+import type { Finding } from './finding.ts';
+import { examined, Invariants } from './invariants.ts';
+
+export interface Examined {
+  readonly findings: readonly Finding[];
+  readonly standing: Standing;
+  /** Records that were looked at. */
+  readonly records: number;
+}
+
+/** Called for every record that can be read, beside the invariants. */
+export type Look = (topic: Topic<unknown>, value: unknown) => void;
+
+/** Findings of the invariants come last. Of a log that cannot tell its standing, what is there when it is read counts. */
+export async function examine(log: Log, look: Look = () => undefined): Promise<Examined> {
+  const standing = (await log.standing?.()) ?? (await standingOf(log));
+  const invariants = new Invariants(standing);
+  const findings: Finding[] = [];
+  let records = 0;
+  const see = (topic: Topic<unknown>, { value, position }: Stored<unknown>): void => {
+    invariants.see(topic, value, position);
+    look(topic, value);
+    records += 1;
+  };
+  for (const topic of examined) {
+    if (log.standing === undefined) {
+      const all$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false });
+      await all$.forEach((stored) => {
+        see(topic, stored);
+      });
+      continue;
+    }
+    const end = standing.ends[topic.name] ?? 0;
+    for (let offset = 0; offset < end; ) {
+      const page = await readable(log, topic, offset, end);
+      for (const stored of page.records) see(topic, stored);
+      offset += page.records.length;
+      if (page.error === null) continue;
+      findings.push(unreadable(topic, offset, page.error));
+      invariants.unreadable(topic, { partition: 0, offset });
+      offset += 1;
+    }
+  }
+  return { findings: [...findings, ...invariants.findings()], standing, records };
+}
+
+/** From the lags: who lags behind nothing has settled everything. */
+async function standingOf(log: Log): Promise<Standing> {
+  const stats = await log.stats();
+  const ends = Object.fromEntries(stats.map(({ topic, records }) => [topic, records]));
+  const settled = Object.fromEntries(
+    stats.map(({ topic, records, lag }) => [
+      topic,
+      Object.fromEntries(
+        Object.entries(lag).map(([group, left]) => [group, { low: records - left, above: [] }]),
+      ),
+    ]),
+  );
+  return { ends, settled, marks: {} };
+}
+
+const PAGE = 256;
+
+/** The records from `offset` on, up to a page or to the first that cannot be read, and why. */
+async function readable(
+  log: Log,
+  topic: Topic<unknown>,
+  offset: number,
+  end: number,
+): Promise<{ readonly records: readonly Stored<unknown>[]; readonly error: unknown }> {
+  const positions = Array.from({ length: Math.min(PAGE, end - offset) }, (_, i) => ({
+    partition: 0,
+    offset: offset + i,
+  }));
+  try {
+    return { records: await log.fetch(topic, positions), error: null };
+  } catch {
+    const records: Stored<unknown>[] = [];
+    for (const position of positions) {
+      try {
+        records.push(...(await log.fetch(topic, [position])));
+      } catch (error) {
+        return { records, error };
+      }
+    }
+    return { records, error: null };
+  }
+}
+
+function unreadable({ name }: Topic<unknown>, offset: number, error: unknown): Finding {
+  const schema = hasCode(error, 'SCHEMA');
+  return {
+    rule: schema ? 'schema' : 'readable',
+    where: name,
+    what: `the record at offset ${offset} cannot be read: ${messageOf(error)}`,
+    advice: schema
+      ? 'read it with the version of millrace that wrote it, or a newer one'
+      : 'bytes were changed after they were written: restore the folder from a backup, or go back to before it with millrace rewind, and look after the disk',
+  };
+}

@@ -1,0 +1,11 @@
+/** What a check of a run has found: a sentence for a person, and names for a program. */
+export interface Finding {
+  /** The rule that does not hold, e.g. `rollout-once`. */
+  readonly rule: string;
+  /** Topic or file that it is about. */
+  readonly where: string;
+  /** What is wrong, with its place. */
+  readonly what: string;
+  /** What to do. */
+  readonly advice: string;
+}

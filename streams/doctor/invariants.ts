@@ -1,0 +1,331 @@
+/**
+ * The invariants of a run over all of its topics (design: one terminal record a rollout, every question accounted for,
+ * no gap and no duplicate in the schedule and the weights, every reference resolves). Pure: records in, findings out.
+ *
+ *     const invariants = new Invariants(standing);
+ *     for (each topic in the order of allTopics) for (each record before its end) invariants.see(topic, value, position);
+ *     invariants.findings();
+ *
+ * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a topic have
+ * settled all of it. Ids and offsets are held in memory, records are not.
+ */
+import type { Standing } from '../log.ts';
+import { Progress } from '../progress.ts';
+import type * as r from '../records.ts';
+import { allTopics, asked, identityOf, referencesOf } from '../replay/meaning.ts';
+import type { Topic } from '../topic.ts';
+import { topics } from '../topics.ts';
+import type { Finding } from './finding.ts';
+
+/** What is known of the rollouts of one question, as it was asked. */
+interface Group {
+  readonly size: number;
+  readonly indices: Set<number>;
+  scored: boolean;
+}
+
+/** A reference that is looked up when everything has been seen. */
+interface Owed {
+  readonly from: string;
+  readonly field: string;
+  readonly topic: string;
+  readonly position: r.Position;
+  /** Who the record there must be about; '' = anyone. */
+  readonly about: string;
+}
+
+const UNREADABLE = '?';
+/** Where one of these is torn, nothing is missing for sure. */
+const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
+
+const FAULT = 'a stage or the log is at fault: keep the run folder and report it with this line';
+
+export class Invariants {
+  readonly #standing: Standing;
+  readonly #found: Finding[] = [];
+  /** Identities by topic, with the place that had it first. */
+  readonly #first = new Map<string, Map<string, string>>();
+  /** What the record at a place is about. */
+  readonly #about = new Map<string, Map<string, string>>();
+  readonly #owed: Owed[] = [];
+  /** Topics with records that cannot be read. */
+  readonly #torn = new Set<string>();
+  readonly #groups = new Map<string, Group>();
+  readonly #kept = new Set<string>();
+  readonly #pools = new Map<string, { readonly of: number; readonly indices: Set<number> }>();
+  readonly #steps = new Map<number, r.Batch['version']>();
+  readonly #trained = new Map<string, number>();
+  readonly #versions = new Map<number, r.Weights>();
+  readonly #sampled = new Set<number>();
+  /** Tool calls whose rollout is not known. */
+  readonly #strayCalls: string[] = [];
+
+  constructor(standing: Standing) {
+    this.#standing = standing;
+  }
+
+  see(topic: Topic<unknown>, value: unknown, position: r.Position): void {
+    this.#once(topic, value, placeOf(position));
+    this.#remember(topic, value, placeOf(position));
+    const look = this.#looks[topic.name];
+    // Each is only ever given records of its topic.
+    look?.(value as never);
+  }
+
+  /** A record that is there and cannot be read: nothing is asked of it, or of its topic as a whole. */
+  unreadable(topic: Topic<unknown>, position: r.Position): void {
+    this.#aboutIn(topic.name).set(placeOf(position), UNREADABLE);
+    this.#torn.add(topic.name);
+  }
+
+  findings(): readonly Finding[] {
+    this.#resolve();
+    this.#questionsAnswered();
+    this.#scheduleWhole();
+    this.#weightsWhole();
+    for (const call of this.#strayCalls) {
+      this.#tell('reference', 'tool-calls', `call ${call} is of a rollout that is not there`);
+    }
+    return this.#found;
+  }
+
+  readonly #looks: Readonly<Record<string, (value: never) => void>> = {
+    [topics.rollouts.name]: (value: r.Rollout) => this.#rollout(value),
+    [topics.toolCalls.name]: (value: r.ToolCall) => this.#toolCall(value),
+    [topics.scored.name]: (value: r.Scored) => this.#scored(value),
+    [topics.selected.name]: (value: r.Selected) => {
+      if (value.kept) this.#kept.add(asked({ ...value.question, phase: 'practice' }));
+    },
+    [topics.batches.name]: (value: r.Batch) => this.#batch(value),
+    [topics.weights.name]: (value: r.Weights) => void this.#versions.set(value.version, value),
+    [topics.evolved.name]: (value: r.Evolved) => this.#evolved(value),
+  };
+
+  /** A record is there once. Dead letters may repeat: the same row can be bad in several starts. */
+  #once(topic: Topic<unknown>, value: unknown, place: string): void {
+    if (topic.name === topics.deadLetters.name) return;
+    const known = this.#first.get(topic.name) ?? new Map<string, string>();
+    this.#first.set(topic.name, known);
+    const id = identityOf(topic, value);
+    const before = known.get(id);
+    if (before === undefined) known.set(id, place);
+    else {
+      const what = `${id} is there twice, at offsets ${before} and ${place}; once is right`;
+      this.#tell('once', topic.name, what);
+    }
+  }
+
+  #remember(topic: Topic<unknown>, value: unknown, place: string): void {
+    const question = (value as { question?: r.Question }).question;
+    const named = typeof question === 'object' ? asked(question) : identityOf(topic, value);
+    this.#aboutIn(topic.name).set(place, named);
+    for (const { field, topic: to, position } of referencesOf(topic, value)) {
+      const from = `${topic.name} ${identityOf(topic, value)}`;
+      const of = this.#aboutOf(topic, value, field);
+      this.#owed.push({ from, field, topic: to.name, position, about: of });
+    }
+  }
+
+  /** What the record that is referred to must be about. */
+  #aboutOf(topic: Topic<unknown>, value: unknown, field: string): string {
+    if (topic.name === topics.scored.name || topic.name === topics.selected.name) {
+      return asked((value as r.Scored).question);
+    }
+    if (topic.name === topics.weights.name) return String((value as r.Weights).step);
+    const place = Number(field.split('.')[1]);
+    const { groups, examples } = value as r.Batch;
+    const { questionId } = field.startsWith('groups') ? groups[place]! : examples[place]!;
+    return `${questionId}/`;
+  }
+
+  #aboutIn(topic: string): Map<string, string> {
+    const about = this.#about.get(topic) ?? new Map<string, string>();
+    this.#about.set(topic, about);
+    return about;
+  }
+
+  #rollout(value: r.Rollout): void {
+    const { id, question, index, groupSize } = value;
+    const key = asked(question);
+    const group = this.#groups.get(key) ?? { size: groupSize, indices: new Set(), scored: false };
+    this.#groups.set(key, group);
+    group.indices.add(index);
+    for (const { version } of value.segments) this.#sampled.add(version);
+    const wrong = wrongOf(value, group.size);
+    if (wrong !== null) this.#tell('rollout-whole', 'rollouts', `${id} ${wrong}`);
+  }
+
+  #toolCall({ rolloutId, turn }: r.ToolCall): void {
+    if (this.#first.get(topics.rollouts.name)?.has(rolloutId)) return;
+    // A trajectory of the flywheel, or a rollout that was only watched: its question must be there.
+    const parts = rolloutId.split('/');
+    const owners = parts.map((_, i) => parts.slice(0, i).join('/'));
+    const questions = this.#first.get(topics.questions.name);
+    const known =
+      this.#torn.size > 0 ||
+      owners.some((owner) => questions?.has(owner) || this.#groups.has(owner));
+    if (!known) this.#strayCalls.push(`${rolloutId}#${turn}`);
+  }
+
+  #scored(value: r.Scored): void {
+    const { question, rewards, advantages, rollouts, toolCalls, lengths } = value;
+    const key = asked(question);
+    const group = this.#groups.get(key);
+    if (group !== undefined) group.scored = true;
+    const counts = new Set(
+      [rewards, advantages, rollouts, toolCalls, lengths].map((x) => x.length),
+    );
+    const complete = group === undefined || rollouts.length === group.size;
+    if (counts.size === 1 && complete) return;
+    this.#tell(
+      'group-whole',
+      'scored',
+      `${key} has ${rollouts.length} rollouts, ${rewards.length} rewards and ${advantages.length} advantages; its group has ${group?.size ?? 'no'} rollouts`,
+    );
+  }
+
+  #batch({ step, version, groups, kind }: r.Batch): void {
+    this.#steps.set(step, version);
+    if (kind !== 'policy') return;
+    for (const { scored, questionId } of groups) {
+      const before = this.#trained.get(placeOf(scored));
+      if (before !== undefined && before !== step) {
+        const what = `steps ${before} and ${step} both train on the group of ${questionId} at scored@${placeOf(scored)}`;
+        this.#tell('trained-once', 'batches', what);
+      }
+      this.#trained.set(placeOf(scored), step);
+    }
+  }
+
+  #evolved({ question, index, of }: r.Evolved): void {
+    const key = asked(question);
+    const pool = this.#pools.get(key) ?? { of, indices: new Set() };
+    this.#pools.set(key, pool);
+    pool.indices.add(index);
+  }
+
+  #resolve(): void {
+    for (const { from, field, topic, position, about } of this.#owed) {
+      const there = this.#about.get(topic)?.get(placeOf(position));
+      if (there === UNREADABLE) continue;
+      const place = `${topic}@${placeOf(position)}`;
+      if (there === undefined) {
+        this.#tell('reference', from, `${field} points at ${place}, where no record is`);
+      } else if (!(about.endsWith('/') ? there.startsWith(about) : there === about)) {
+        const what = `${field} points at ${place}, which is about ${there}, not ${about}`;
+        this.#tell('reference', from, what);
+      }
+    }
+  }
+
+  /** Where all of a topic was read by everyone, each of its questions has come to its end. */
+  #questionsAnswered(): void {
+    for (const [key, { size, indices }] of this.#groups) {
+      if (indices.size === size || this.#torn.has('rollouts')) continue;
+      const what = `${key} has ${indices.size} of ${size} rollouts; a group is written as a whole`;
+      this.#tell('group-whole', 'rollouts', what);
+    }
+    for (const [key, { of, indices }] of this.#pools) {
+      if (of === 0 || indices.size === of || this.#torn.has('evolved')) continue;
+      this.#tell('group-whole', 'evolved', `${key} has ${indices.size} of ${of} trajectories`);
+    }
+    if (this.#read('questions')) {
+      for (const key of this.#first.get('questions')?.keys() ?? []) this.#answered(key);
+    }
+    if (this.#read('selected', 'practice')) for (const key of this.#kept) this.#answered(key);
+    if (!this.#read('rollouts')) return;
+    for (const [key, { scored }] of this.#groups) {
+      if (scored) continue;
+      this.#tell('accounted-for', 'rollouts', `the group of ${key} was read and never scored`);
+    }
+  }
+
+  #answered(key: string): void {
+    if (this.#groups.has(key) || this.#pools.has(key)) return;
+    const what = `${key} was read and has neither rollouts nor trajectories`;
+    this.#tell('accounted-for', 'questions', what);
+  }
+
+  /** Whether there are readers of the topic (one of this name), and all have settled all of it. */
+  #read(topic: string, group?: string): boolean {
+    const end = this.#standing.ends[topic] ?? 0;
+    if (TORN_BY.some((name) => this.#torn.has(name))) return false;
+    const readers = Object.entries(this.#standing.settled[topic] ?? {}).filter(
+      ([name]) => group === undefined || name === group,
+    );
+    return readers.length > 0 && readers.every(([, state]) => new Progress(state).settled === end);
+  }
+
+  #scheduleWhole(): void {
+    this.#gapless('batches', 'step', [...this.#steps.keys()], 1);
+    for (const [step, version] of this.#steps) {
+      if (version === step - 1) continue;
+      const what = `step ${step} starts from version ${version}, not ${step - 1}`;
+      this.#tell('schedule', 'batches', what);
+    }
+  }
+
+  #weightsWhole(): void {
+    this.#gapless('weights', 'version', [...this.#versions.keys()], 0);
+    for (const { version, parent, step, consumed } of this.#versions.values()) {
+      if (parent !== version - 1 || step !== version || (consumed === null) !== (version === 0)) {
+        const what = `version ${version} says that it was made by step ${step} from version ${parent}`;
+        this.#tell('schedule', 'weights', what);
+      }
+    }
+    const newest = Math.max(-1, ...this.#versions.keys());
+    for (const version of this.#sampled) {
+      if (this.#versions.has(version) || this.#torn.has('weights')) continue;
+      const what = `rollouts were sampled by version ${version}, of which there is no manifest (the newest is ${newest})`;
+      this.#tell('reference', 'rollouts', what);
+    }
+    if (!this.#read('batches', 'trainer')) return;
+    for (const step of this.#steps.keys()) {
+      if (this.#versions.has(step)) continue;
+      this.#tell('accounted-for', 'batches', `step ${step} was read and made no weights`);
+    }
+  }
+
+  #gapless(topic: string, name: string, numbers: readonly number[], from: number): void {
+    const sorted = [...numbers].sort((a, b) => a - b);
+    if (this.#torn.has(topic)) return;
+    let due = from;
+    for (const number of sorted) {
+      if (number !== due) {
+        const missing =
+          number - 1 === due ? `${name} ${due} is` : `${name}s ${due} to ${number - 1} are`;
+        this.#tell('gapless', topic, `${missing} missing, and ${name} ${number} is there`);
+      }
+      due = number + 1;
+    }
+  }
+
+  #tell(rule: string, where: string, what: string, advice = FAULT): void {
+    this.#found.push({ rule, where, what, advice });
+  }
+}
+
+/** The offset, and the partition where there are several. */
+function placeOf({ partition, offset }: r.Position): string {
+  return partition === 0 ? String(offset) : `${partition}/${offset}`;
+}
+
+/** What is wrong with a rollout by itself; null when nothing is. */
+function wrongOf(value: r.Rollout, size: number): string | null {
+  const { index, groupSize, tokens, logProbs, segments, status, reason } = value;
+  if (groupSize !== size) return `says that its group has ${groupSize}, another says ${size}`;
+  if (index < 0 || index >= groupSize) return `has index ${index} in a group of ${groupSize}`;
+  if (tokens.length !== logProbs.length) {
+    return `has ${tokens.length} tokens and ${logProbs.length} log-probs`;
+  }
+  let end = 0;
+  for (const segment of segments) {
+    if (segment.start !== end) return `has a segment that starts at ${segment.start}, not ${end}`;
+    end = segment.end;
+  }
+  if (end !== tokens.length) return `has segments up to ${end} of ${tokens.length} tokens`;
+  return status !== 'done' && reason === '' ? `is ${status} without a reason` : null;
+}
+
+/** All topics, in the order in which `Invariants` sees them. */
+export const examined: readonly Topic<unknown>[] = allTopics;

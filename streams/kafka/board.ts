@@ -1,0 +1,54 @@
+/**
+ * What the processes of a run say about themselves: a topic of its own, `<run>._board`, in no transaction.
+ *
+ * Its records are dropped after a while and only the newest are ever read: it is for who looks at a live run.
+ */
+import type { KafkaTopics } from './kafkaTopics.ts';
+import type { Link } from './link.ts';
+import { beginning, pageOf, stableEnd } from './pages.ts';
+
+const TOPIC = '_board';
+const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
+/** So many posts are looked through for the last one of each process. */
+const LAST_MAX = 256;
+
+export class Board {
+  readonly #link: Link;
+  readonly #topics: KafkaTopics;
+  readonly #worker: string;
+
+  constructor(link: Link, topics: KafkaTopics, worker: string) {
+    this.#link = link;
+    this.#topics = topics;
+    this.#worker = worker;
+  }
+
+  async post(about: unknown, nowMs: number): Promise<void> {
+    await this.#topics.ensure(TOPIC, 'board');
+    const topic = this.#topics.nameOf(TOPIC);
+    const message = {
+      key: Buffer.from(this.#worker),
+      value: Buffer.from(JSON.stringify(about)),
+      headers: {},
+      timestamp: nowMs,
+    };
+    const partitions = [{ partition: 0, firstSequence: -1, messages: [message] }];
+    await this.#link.ask({ kind: 'leader', topic, partition: 0 }, (broker) =>
+      broker.produce({ compression: 0, topicData: [{ topic, partitions }] }),
+    );
+  }
+
+  async posted(): Promise<readonly unknown[]> {
+    if ((await this.#topics.partitions(TOPIC)) === 0) return [];
+    const topic = this.#topics.nameOf(TOPIC);
+    const end = await stableEnd(this.#link, topic, 0);
+    const begin = await beginning(this.#link, topic, 0);
+    const last = new Map<string, unknown>();
+    for (let next = Math.max(begin, end - LAST_MAX); next < end; ) {
+      const page = await pageOf(this.#link, topic, 0, next, PAGE);
+      for (const { key, value } of page.records) last.set(key, JSON.parse(value.toString('utf8')));
+      next = page.next;
+    }
+    return [...last.values()];
+  }
+}

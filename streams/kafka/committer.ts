@@ -1,0 +1,353 @@
+/**
+ * Group commit over Kafka: while one transaction is on its way, the next commits gather; then they go as one.
+ *
+ * A commit keeps its own fate: what cannot be encoded or registered fails alone, before the transaction.
+ * Originals that another process was given meanwhile are left to it, with everything that was made of
+ * them; a commit that also writes on its own account fails then (`STALE`), for it must not be halved.
+ */
+import type { Clock } from '../clock.ts';
+import { MillraceError } from '../errors.ts';
+import type { Topic } from '../topic.ts';
+import type { Hold } from './hold.ts';
+import type { Message } from './kafkajs.ts';
+import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
+import { encodeProgress, lowOf } from './partitionProgress.ts';
+import { type Schemas, seal } from './registry.ts';
+import { type Count, groupKey, markKey, type StateTopic, unsettledKey } from './stateTopic.ts';
+import {
+  GroupMoved,
+  type OffsetsOfGroup,
+  type Transaction,
+  type Transactor,
+  type Writes,
+} from './transactor.ts';
+
+/** An encoded record, not yet sealed with its schema's id. */
+export interface Append {
+  readonly topic: Topic<unknown>;
+  readonly key: string;
+  readonly body: Buffer;
+}
+
+export interface Settle {
+  readonly hold: Hold;
+  readonly offset: number;
+}
+
+/** Originals, and what was made of them: they go together. */
+export interface Family {
+  readonly appends: readonly Append[];
+  readonly settles: readonly Settle[];
+}
+
+export interface Commit {
+  /** What it writes on its own account. */
+  readonly appends: readonly Append[];
+  readonly marks: ReadonlyMap<string, number>;
+  readonly families: readonly Family[];
+  readonly joins?: readonly { readonly topic: string; readonly group: string }[];
+  /** Called once it is committed, before anyone is told of it. */
+  committed(): void;
+}
+
+interface Waiting extends Commit {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const COMMITS_MAX = 512;
+/** One transaction takes commits until it holds this much. */
+const BYTES_MAX = 8 * 2 ** 20;
+/** Brokers take 4,096 bytes of metadata with an offset unless told otherwise. */
+const METADATA_BYTES_MAX = 4_000;
+const IN_STATE = 'm1@';
+
+const NOTHING: Commit = {
+  appends: [],
+  marks: new Map(),
+  families: [],
+  committed: () => undefined,
+};
+
+export interface CommitterParts {
+  readonly transactor: Transactor;
+  readonly topics: KafkaTopics;
+  readonly schemas: Schemas;
+  readonly state: StateTopic;
+  readonly clock: Clock;
+}
+
+export class Committer {
+  readonly #parts: CommitterParts;
+  readonly #waiting: Waiting[] = [];
+  /** What the next transaction waits for. */
+  readonly #before = new Set<Promise<unknown>>();
+  /** First offset behind what this process has written, by partition. */
+  readonly #ends = new Map<string, number>();
+  readonly #joined = new Set<string>();
+  #running: Promise<void> | null = null;
+  #atMs = 0;
+  #dead: unknown = null;
+
+  constructor(parts: CommitterParts) {
+    this.#parts = parts;
+  }
+
+  commit(commit: Commit): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...commit, resolve, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** The next transaction begins after this. */
+  after(work: Promise<unknown>): void {
+    const settled = work.catch(() => undefined).finally(() => this.#before.delete(settled));
+    this.#before.add(settled);
+  }
+
+  get busy(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Resolves when everything that waits now has been written or refused. */
+  settled(): Promise<void> {
+    return this.busy ? this.commit(NOTHING).catch(() => undefined) : Promise.resolve();
+  }
+
+  /** Makes the group known, so that its lag is told before it has settled anything. */
+  async join(topic: string, group: string): Promise<void> {
+    const key = groupKey(topic, group);
+    if (this.#joined.has(key) || this.#parts.state.get(key) !== undefined) return;
+    this.#joined.add(key);
+    await this.commit({ ...NOTHING, joins: [{ topic, group }] });
+  }
+
+  /** First offset behind what this process has written there: a reader waits until that can be read. */
+  writtenEnd(topic: string, partition: number): number {
+    return this.#ends.get(`${topic}/${partition}`) ?? 0;
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      while (this.#before.size > 0) await Promise.all(this.#before);
+      await this.#flush(this.#take());
+    }
+    this.#running = null;
+  }
+
+  #take(): readonly Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const commit of this.#waiting) {
+      bytes += sizeOf(commit);
+      if (count > 0 && (bytes > BYTES_MAX || count >= COMMITS_MAX)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #flush(taken: readonly Waiting[]): Promise<void> {
+    if (this.#dead !== null) return reject(taken, this.#dead);
+    let commits = await this.#registered(taken);
+    while (commits.length > 0) {
+      commits = withoutLost(commits);
+      if (commits.length === 0) return;
+      const settles = commits.flatMap(({ families }) =>
+        families.flatMap((family) => family.settles),
+      );
+      try {
+        await this.#write(commits, settles);
+      } catch (error) {
+        if (error instanceof GroupMoved) {
+          await caughtUp(settles, error);
+          continue;
+        }
+        const failure = writeError(error);
+        if (failure.code === 'FENCED') this.#dead = failure;
+        return reject(commits, failure);
+      }
+      for (const { hold, offset } of settles) hold.progress.settle(offset);
+      for (const commit of commits) commit.committed();
+      for (const commit of commits) commit.resolve();
+      return;
+    }
+  }
+
+  /** Those whose topics are there and whose schemas have ids; the others are told why not. */
+  async #registered(commits: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const { topics, schemas } = this.#parts;
+    const failures = new Map<Topic<unknown>, unknown>();
+    const met = new Set(commits.flatMap((commit) => appendsOf(commit).map(({ topic }) => topic)));
+    await Promise.all(
+      [...met].map(async (topic) => {
+        try {
+          await Promise.all([topics.ensure(topic.name), schemas.idOf(topic)]);
+        } catch (error) {
+          failures.set(topic, error);
+        }
+      }),
+    );
+    return commits.filter((commit) => {
+      const failed = appendsOf(commit).find(({ topic }) => failures.has(topic));
+      if (failed !== undefined) commit.reject(failures.get(failed.topic));
+      return failed === undefined;
+    });
+  }
+
+  async #write(commits: readonly Waiting[], settles: readonly Settle[]): Promise<void> {
+    const { transactor, clock } = this.#parts;
+    this.#atMs = Math.max(this.#atMs, clock.now());
+    const appends = commits.flatMap(appendsOf);
+    const entries = new Map<string, unknown>();
+    for (const { marks, joins } of commits) {
+      for (const [name, value] of marks) entries.set(markKey(name), value);
+      for (const { topic, group } of joins ?? []) entries.set(groupKey(topic, group), true);
+    }
+    const transaction: Transaction = {
+      writes: await this.#writes(appends),
+      offsets: offsetsOf(settles, entries),
+      state: entries,
+      counts: countsOf(appends),
+      atMs: this.#atMs,
+    };
+    const empty = transaction.writes.length + transaction.offsets.length + entries.size === 0;
+    if (empty) return;
+    const written = await transactor.run(transaction);
+    for (const { topic, partition, messages } of transaction.writes) {
+      const at = `${topic}/${partition}`;
+      // Where the broker did not say, at least so many more.
+      const end =
+        (written.get(at) ?? -1) + 1 || this.writtenEnd(topic, partition) + messages.length;
+      this.#ends.set(at, Math.max(this.writtenEnd(topic, partition), end));
+    }
+  }
+
+  async #writes(appends: readonly Append[]): Promise<readonly Writes[]> {
+    const { topics, schemas } = this.#parts;
+    const messages = new Map<string, Message[]>();
+    const places = new Map<string, Omit<Writes, 'messages'>>();
+    for (const { topic, key, body } of appends) {
+      const bytes = Buffer.from(key);
+      const partition = partitionOf(bytes, await topics.ensure(topic.name));
+      const name = topics.nameOf(topic.name);
+      const at = `${name}/${partition}`;
+      const list = messages.get(at) ?? [];
+      list.push({
+        key: bytes,
+        value: seal(await schemas.idOf(topic), body),
+        headers: { contract: `${topic.name}/${topic.version}` },
+        timestamp: this.#atMs,
+      });
+      messages.set(at, list);
+      places.set(at, { topic: name, partition });
+    }
+    return [...places].map(([at, where]) => ({ ...where, messages: messages.get(at)! }));
+  }
+}
+
+function appendsOf({ appends, families }: Commit): readonly Append[] {
+  return families.length === 0
+    ? appends
+    : [...appends, ...families.flatMap((family) => family.appends)];
+}
+
+function sizeOf(commit: Commit): number {
+  return appendsOf(commit).reduce((sum, { body }) => sum + body.length, 0);
+}
+
+function reject(commits: readonly Waiting[], error: unknown): void {
+  for (const commit of commits) commit.reject(error);
+}
+
+/** Resolves when the member that was refused is of its group's newest generation, or out of it. */
+async function caughtUp(settles: readonly Settle[], { member }: GroupMoved): Promise<void> {
+  const memberships = new Set(settles.map(({ hold }) => hold.membership));
+  for (const membership of memberships) {
+    if (membership.groupId === member.groupId) await membership.moved(member.generationId);
+  }
+}
+
+function writeError(cause: unknown): MillraceError {
+  if (cause instanceof MillraceError) return cause;
+  return new MillraceError(
+    'LOG_WRITE',
+    `the broker refused a commit, of which nothing is kept: ${cause instanceof Error ? cause.message : cause}`,
+    { cause },
+  );
+}
+
+/** Leaves out what now belongs to another process; the rest is as it was. */
+function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
+  const isLost = ({ settles }: Family): boolean => settles.some(({ hold }) => hold.lost);
+  return commits.flatMap((commit) => {
+    const lost = commit.families.find(isLost);
+    if (lost === undefined) return [commit];
+    if (commit.appends.length + commit.marks.size > 0) {
+      const { hold, offset } = lost.settles.find((settle) => settle.hold.lost)!;
+      commit.reject(
+        new MillraceError(
+          'STALE',
+          `${hold.topic}@${hold.partition}/${offset} belongs to another process now; nothing of this commit is kept`,
+        ),
+      );
+      return [];
+    }
+    const families = commit.families.filter((family) => !isLost(family));
+    if (families.length > 0) return [{ ...commit, families }];
+    commit.committed();
+    commit.resolve();
+    return [];
+  });
+}
+
+function countsOf(appends: readonly Append[]): ReadonlyMap<string, Count> {
+  const counts = new Map<string, Count>();
+  for (const { topic, key, body } of appends) {
+    const { records, bytes } = counts.get(topic.name) ?? { records: 0, bytes: 0 };
+    const size = Buffer.byteLength(key) + body.length;
+    counts.set(topic.name, { records: records + 1, bytes: bytes + size });
+  }
+  return counts;
+}
+
+/** What to commit for each group; progress that is too long for it goes to `entries`. */
+function offsetsOf(
+  settles: readonly Settle[],
+  entries: Map<string, unknown>,
+): readonly OffsetsOfGroup[] {
+  const byHold = new Map<Hold, number[]>();
+  for (const { hold, offset } of settles) {
+    const offsets = byHold.get(hold) ?? [];
+    offsets.push(offset);
+    byHold.set(hold, offsets);
+  }
+  const groups = new Map<string, OffsetsOfGroup>();
+  for (const [hold, offsets] of byHold) {
+    const { membership, partition, topic, group } = hold;
+    const next = hold.progress.after(offsets);
+    let metadata = encodeProgress(next);
+    if (metadata.length > METADATA_BYTES_MAX) {
+      entries.set(unsettledKey(topic, group, partition), metadata);
+      metadata = IN_STATE;
+    }
+    const known = groups.get(membership.groupId);
+    groups.set(membership.groupId, {
+      member: membership.identity,
+      topic: membership.topic,
+      offsets: [...(known?.offsets ?? []), { partition, offset: lowOf(next), metadata }],
+    });
+  }
+  return [...groups.values()];
+}
+
+/** The metadata of a committed offset, looked up in the state topic when it was too long to stand there. */
+export function metadataOf(
+  state: StateTopic,
+  place: { readonly topic: string; readonly group: string; readonly partition: number },
+  metadata: string,
+): string {
+  if (metadata !== IN_STATE) return metadata;
+  return state.get<string>(unsettledKey(place.topic, place.group, place.partition)) ?? '';
+}

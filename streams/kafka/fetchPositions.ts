@@ -1,0 +1,75 @@
+/** Records by position: each partition is read where they lie, neighbours in one page. */
+import { MillraceError } from '../errors.ts';
+import type { Stored } from '../log.ts';
+import type { Position } from '../records.ts';
+import type { Topic } from '../topic.ts';
+import type { KafkaTopics } from './kafkaTopics.ts';
+import type { Link } from './link.ts';
+import { pageOf, type Raw, sizeOf, stableEnd } from './pages.ts';
+import type { Schemas } from './registry.ts';
+
+export interface FetchParts {
+  readonly link: Link;
+  readonly topics: KafkaTopics;
+  readonly schemas: Schemas;
+}
+
+const PAGE = { waitMs: 0, bytesMax: 2 ** 19 };
+
+const at = ({ partition, offset }: Position): string => `${partition}/${offset}`;
+
+/** In the order asked for. Fails with `NOT_FOUND`, naming the first that is missing. */
+export async function fetchPositions<T>(
+  topic: Topic<T>,
+  positions: readonly Position[],
+  parts: FetchParts,
+): Promise<readonly Stored<T>[]> {
+  const count = await parts.topics.partitions(topic.name);
+  const wanted = new Map<number, number[]>();
+  for (const { partition, offset } of positions) {
+    if (!Number.isInteger(offset) || offset < 0 || partition < 0 || partition >= count) continue;
+    wanted.set(partition, [...(wanted.get(partition) ?? []), offset]);
+  }
+  const found = new Map<string, Raw>();
+  for (const [partition, offsets] of wanted) {
+    for (const record of await lookUp(topic.name, partition, offsets, parts)) {
+      found.set(at(record), record);
+    }
+  }
+  await parts.schemas.prepare([...found.values()]);
+  return positions.map((position) => {
+    const record = found.get(at(position));
+    if (record === undefined) throw missing(topic.name, position);
+    const { key, atMs } = record;
+    const value = parts.schemas.decode(topic, record);
+    return { topic: topic.name, position, key, value, atMs, bytes: sizeOf(record) };
+  });
+}
+
+async function lookUp(
+  topic: string,
+  partition: number,
+  offsets: readonly number[],
+  { link, topics }: FetchParts,
+): Promise<readonly Raw[]> {
+  const name = topics.nameOf(topic);
+  const end = await stableEnd(link, name, partition);
+  const left = [...new Set(offsets)].sort((a, b) => a - b);
+  const found: Raw[] = [];
+  while (left.length > 0 && left[0]! < end) {
+    const page = await pageOf(link, name, partition, left[0]!, PAGE);
+    const asked = new Set(left);
+    found.push(...page.records.filter(({ offset }) => asked.has(offset)));
+    const reached = Math.max(page.next, left[0]! + 1); // a gap is passed over
+    while (left.length > 0 && left[0]! < reached) left.shift();
+  }
+  return found;
+}
+
+function missing(topic: string, { partition, offset }: Position): MillraceError {
+  return new MillraceError(
+    'NOT_FOUND',
+    `${topic} has no record at ${partition}/${offset}; it was never written, or its transaction was undone`,
+    { context: { topic, partition, offset } },
+  );
+}

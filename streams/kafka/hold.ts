@@ -1,0 +1,26 @@
+/**
+ * A partition in our hands: from the moment the group gave it to us until it is let go or taken away.
+ */
+import type { Membership } from './membership.ts';
+import type { Raw } from './pages.ts';
+import type { PartitionProgress } from './partitionProgress.ts';
+
+export interface Hold {
+  readonly membership: Membership;
+  /** Our name of the topic. */
+  readonly topic: string;
+  readonly group: string;
+  readonly partition: number;
+  /** Settled as committed: it moves on only when a commit is done. */
+  readonly progress: PartitionProgress;
+  /** Another process may have it: nothing of it is committed any more. */
+  lost: boolean;
+  /** Read from the broker, and not yet handed out; less than a page. */
+  readonly waiting: Raw[];
+  /** Where the next page begins. */
+  next: number;
+  /** Handed out by the present reader and not settled. */
+  inflight: number;
+  /** Of these: waiting in open groups, for what may never come here. */
+  parked: number;
+}

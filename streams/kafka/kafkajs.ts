@@ -1,0 +1,448 @@
+/**
+ * The only file that knows kafkajs: of it we use connections, SASL, and the encoding of the protocol.
+ *
+ * Its producer and consumer are left out on purpose: they cannot say whether a commit that failed was
+ * made, commit offsets without a generation (so a replaced reader is not refused), cannot read without
+ * joining a group, and retry only some requests. What is taken here lies below them and is not part of
+ * its documented interface; the two requests that it lacks are written out at the end.
+ */
+import { createRequire } from 'node:module';
+import * as zlib from 'node:zlib';
+import { MillraceError } from '../errors.ts';
+import type { Compression, KafkaSettings } from './kafkaUrl.ts';
+
+const require = createRequire(import.meta.url);
+
+export interface RawRecord {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, Buffer>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext: {
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+  };
+}
+
+export interface FetchedPartition {
+  readonly partition: number;
+  readonly lastStableOffset: string;
+  readonly abortedTransactions: readonly {
+    readonly producerId: string;
+    readonly firstOffset: string;
+  }[];
+  readonly messages: readonly RawRecord[];
+}
+
+export interface Message {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timestamp: number;
+}
+
+interface OfTopic<P> {
+  readonly topic: string;
+  readonly partitions: readonly P[];
+}
+
+/** Of the transaction: whose it is. */
+export interface ProducerState {
+  readonly transactionalId: string;
+  readonly producerId: string;
+  readonly producerEpoch: number;
+}
+
+/** A member of a group, as requests name it. */
+export interface MemberIdentity {
+  readonly groupId: string;
+  readonly generationId: number;
+  readonly memberId: string;
+  readonly groupInstanceId: string;
+}
+
+export interface JoinedGroup {
+  readonly generationId: number;
+  readonly leaderId: string;
+  readonly memberId: string;
+  readonly members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[];
+}
+
+/** A connected broker. */
+export interface Broker {
+  readonly connectionPool: {
+    send(request: { request: object; response: object; requestTimeout?: number }): Promise<unknown>;
+  };
+  metadata(topics: readonly string[]): Promise<{
+    readonly topicMetadata: readonly {
+      readonly topic: string;
+      readonly partitionMetadata: readonly {
+        readonly partitionId: number;
+        readonly leader: number;
+      }[];
+    }[];
+  }>;
+  createTopics(request: {
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly numPartitions: number;
+      readonly replicationFactor: number;
+      readonly configEntries: readonly { readonly name: string; readonly value: string }[];
+    }[];
+  }): Promise<unknown>;
+  listOffsets(request: {
+    readonly isolationLevel: number;
+    readonly topics: readonly OfTopic<{ readonly partition: number; readonly timestamp: number }>[];
+  }): Promise<{
+    readonly responses: readonly OfTopic<{ readonly partition: number; readonly offset: string }>[];
+  }>;
+  fetch(request: {
+    readonly replicaId: number;
+    readonly isolationLevel: number;
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly topics: readonly OfTopic<{
+      readonly partition: number;
+      readonly fetchOffset: number;
+      readonly maxBytes: number;
+    }>[];
+  }): Promise<{
+    readonly responses: readonly {
+      readonly topicName: string;
+      readonly partitions: readonly FetchedPartition[];
+    }[];
+  }>;
+  findGroupCoordinator(request: {
+    readonly groupId: string;
+    readonly coordinatorType: number;
+  }): Promise<{ readonly coordinator: { readonly nodeId: number } }>;
+  initProducerId(request: {
+    readonly transactionalId: string;
+    readonly transactionTimeout: number;
+  }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>;
+  addPartitionsToTxn(
+    request: ProducerState & { readonly topics: readonly OfTopic<number>[] },
+  ): Promise<unknown>;
+  /** Without a producer's state: outside of transactions, and twice when it is asked twice. */
+  produce(
+    request: Partial<ProducerState> & {
+      readonly compression: number;
+      readonly topicData: readonly OfTopic<{
+        readonly partition: number;
+        readonly firstSequence: number;
+        readonly messages: readonly Message[];
+      }>[];
+    },
+  ): Promise<{
+    readonly topics: readonly {
+      readonly topicName: string;
+      readonly partitions: readonly { readonly partition: number; readonly baseOffset: string }[];
+    }[];
+  }>;
+  addOffsetsToTxn(request: ProducerState & { readonly groupId: string }): Promise<unknown>;
+  endTxn(request: ProducerState & { readonly transactionResult: boolean }): Promise<unknown>;
+}
+
+export interface Cluster {
+  readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  findBroker(node: { readonly nodeId: number }): Promise<Broker>;
+  findControllerBroker(): Promise<Broker>;
+  findLeaderForPartitions(
+    topic: string,
+    partitions: readonly number[],
+  ): Readonly<Record<string, readonly number[]>>;
+}
+
+interface Encoder {
+  readonly buffer: Buffer;
+  writeInt16(value: number): Encoder;
+  writeInt32(value: number): Encoder;
+  writeInt64(value: number | string): Encoder;
+  writeBoolean(value: boolean): Encoder;
+  writeUVarIntString(value: string | null): Encoder;
+  writeUVarIntArray(value: readonly Encoder[]): Encoder;
+  writeUVarIntBytes(): Encoder;
+}
+
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): { toString(): string };
+  readUVarIntString(): string | null;
+  readUVarIntArray<T>(read: (decoder: Decoder) => T): readonly T[] | null;
+  readTaggedFields(): unknown;
+}
+
+type Protocol = (fields: object) => { request: object; response: object; requestTimeout?: number };
+
+const ClusterOf = require('kafkajs/src/cluster') as new (options: object) => Cluster;
+const EncoderOf = require('kafkajs/src/protocol/encoder') as new () => Encoder;
+const DecoderOf = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
+const { createLogger } = require('kafkajs/src/loggers') as {
+  createLogger(options: { level: number; logCreator: () => () => void }): unknown;
+};
+const socketFactory = require('kafkajs/src/network/socketFactory') as () => unknown;
+const { requests } = require('kafkajs/src/protocol/requests') as {
+  requests: Readonly<Record<string, { protocol(of: { version: number }): Protocol }>>;
+};
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+  createErrorFromCode(code: number): Error;
+};
+const { MemberMetadata, MemberAssignment } = require('kafkajs/src/consumer/assignerProtocol') as {
+  MemberMetadata: {
+    encode(of: { version: number; topics: readonly string[]; userData: Buffer }): Buffer;
+    decode(bytes: Buffer): { readonly userData: Buffer };
+  };
+  MemberAssignment: {
+    encode(of: { version: number; assignment: Record<string, readonly number[]> }): Buffer;
+    decode(bytes: Buffer): { readonly assignment: Record<string, readonly number[]> } | null;
+  };
+};
+const { Types, Codecs } = require('kafkajs/src/protocol/message/compression') as {
+  Types: Readonly<Record<string, number>>;
+  Codecs: Record<number, () => unknown>;
+};
+export const { MemberMetadata: memberMetadata, MemberAssignment: memberAssignment } = {
+  MemberMetadata,
+  MemberAssignment,
+};
+
+const CONNECT_MS = 5_000;
+const REQUEST_MS = 30_000;
+
+/** Connections of their own. kafkajs logs what it is given, so it is given no log. */
+export function newCluster(settings: KafkaSettings, clientId: string): Cluster {
+  const { brokers, tls, sasl } = settings;
+  return new ClusterOf({
+    ...{ brokers, clientId, ssl: tls ?? undefined, sasl: sasl ?? undefined },
+    ...{ connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, enforceRequestTimeout: true },
+    ...{ socketFactory: socketFactory(), allowAutoTopicCreation: false, metadataMaxAge: 300_000 },
+    // We retry ourselves: here an error is told at once.
+    retry: { retries: 0, initialRetryTime: 10, maxRetryTime: 10 },
+    logger: createLogger({ level: 0, logCreator: () => () => undefined }),
+  });
+}
+
+interface Zstd {
+  zstdCompressSync?(bytes: Buffer): Buffer;
+  zstdDecompressSync?(bytes: Buffer): Buffer;
+}
+
+const { zstdCompressSync, zstdDecompressSync } = zlib as Zstd;
+if (zstdCompressSync !== undefined && zstdDecompressSync !== undefined) {
+  Codecs[Types.ZSTD!] = () => ({
+    compress: async (encoder: Encoder) => zstdCompressSync(encoder.buffer),
+    decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
+  });
+}
+
+/** Its number in the protocol. Fails with code `USAGE` where this Node cannot do it. */
+export function compressionCode(name: Compression): number {
+  if (name === 'none') return Types.None!;
+  if (name === 'gzip') return Types.GZIP!;
+  if (zstdCompressSync === undefined) {
+    throw new MillraceError(
+      'USAGE',
+      `Node ${process.version} has no zstd (22.15 and newer have); use compression=gzip or none`,
+    );
+  }
+  return Types.ZSTD!;
+}
+
+async function ask(
+  broker: Broker,
+  name: string,
+  version: number,
+  fields: object,
+): Promise<unknown> {
+  const protocol = requests[name]!.protocol({ version });
+  return broker.connectionPool.send(protocol(fields));
+}
+
+/** Static membership (KIP-345): kafkajs encodes it, and does not offer it. */
+export async function joinGroup(
+  broker: Broker,
+  fields: Omit<MemberIdentity, 'generationId'> & {
+    readonly sessionTimeout: number;
+    readonly rebalanceTimeout: number;
+    readonly protocolType: string;
+    readonly groupProtocols: readonly { readonly name: string; readonly metadata: Buffer }[];
+  },
+): Promise<JoinedGroup> {
+  return (await ask(broker, 'JoinGroup', 5, fields)) as JoinedGroup;
+}
+
+export async function syncGroup(
+  broker: Broker,
+  fields: MemberIdentity & {
+    readonly groupAssignment: readonly {
+      readonly memberId: string;
+      readonly memberAssignment: Buffer;
+    }[];
+  },
+): Promise<{ readonly memberAssignment: Buffer }> {
+  return (await ask(broker, 'SyncGroup', 3, fields)) as { memberAssignment: Buffer };
+}
+
+export async function heartbeat(broker: Broker, member: MemberIdentity): Promise<void> {
+  const { generationId, ...rest } = member;
+  await ask(broker, 'Heartbeat', 3, { ...rest, groupGenerationId: generationId });
+}
+
+export async function leaveGroup(broker: Broker, member: MemberIdentity): Promise<void> {
+  const { groupId, memberId, groupInstanceId } = member;
+  await ask(broker, 'LeaveGroup', 3, { groupId, memberId, groupInstanceId });
+}
+
+export interface OffsetToCommit {
+  readonly partition: number;
+  readonly offset: number;
+  readonly metadata: string;
+}
+
+interface PartitionAnswer {
+  readonly errorCode: number;
+}
+
+function throwFirst(answers: readonly PartitionAnswer[]): void {
+  const failed = answers.find(({ errorCode }) => errorCode !== 0);
+  if (failed !== undefined) throw createErrorFromCode(failed.errorCode);
+}
+
+const tags = (encoder: Encoder): Encoder => encoder.writeUVarIntBytes();
+
+/**
+ * TxnOffsetCommit, version 3 (KIP-447): refused when the member is no longer of the group's generation,
+ * which is what keeps a replaced reader from committing.
+ */
+export async function commitOffsets(
+  broker: Broker,
+  producer: ProducerState,
+  member: MemberIdentity,
+  topic: string,
+  offsets: readonly OffsetToCommit[],
+): Promise<void> {
+  const partitions = offsets.map(({ partition, offset, metadata }) =>
+    tags(
+      new EncoderOf()
+        .writeInt32(partition)
+        .writeInt64(offset)
+        .writeInt32(-1)
+        .writeUVarIntString(metadata),
+    ),
+  );
+  const request = {
+    apiKey: 28,
+    apiVersion: 3,
+    apiName: 'TxnOffsetCommit',
+    encode: async () =>
+      tags(
+        tags(new EncoderOf())
+          .writeUVarIntString(producer.transactionalId)
+          .writeUVarIntString(member.groupId)
+          .writeInt64(producer.producerId)
+          .writeInt16(producer.producerEpoch)
+          .writeInt32(member.generationId)
+          .writeUVarIntString(member.memberId)
+          .writeUVarIntString(member.groupInstanceId)
+          .writeUVarIntArray([
+            tags(new EncoderOf().writeUVarIntString(topic).writeUVarIntArray(partitions)),
+          ]),
+      ),
+  };
+  const decode = async (bytes: Buffer): Promise<readonly PartitionAnswer[]> => {
+    const decoder = new DecoderOf(bytes);
+    decoder.readTaggedFields();
+    decoder.readInt32(); // throttle time
+    const topics = decoder.readUVarIntArray((d) => {
+      d.readUVarIntString();
+      const answers = d.readUVarIntArray((p) => {
+        p.readInt32();
+        const answer = { errorCode: p.readInt16() };
+        p.readTaggedFields();
+        return answer;
+      });
+      d.readTaggedFields();
+      return answers ?? [];
+    });
+    return (topics ?? []).flat();
+  };
+  const parse = async (answers: readonly PartitionAnswer[]): Promise<void> => throwFirst(answers);
+  await broker.connectionPool.send({ request, response: { decode, parse } });
+}
+
+export interface CommittedOffset {
+  readonly partition: number;
+  /** -1: none was committed. */
+  readonly offset: number;
+  readonly metadata: string;
+}
+
+/**
+ * OffsetFetch, version 7 (KIP-447): fails with UNSTABLE_OFFSET_COMMIT while a transaction that would
+ * change them is not decided, so a new reader never begins from offsets about to be replaced.
+ */
+export async function fetchOffsets(
+  broker: Broker,
+  groupId: string,
+  topic: string,
+  partitions: readonly number[],
+): Promise<readonly CommittedOffset[]> {
+  const request = {
+    apiKey: 9,
+    apiVersion: 7,
+    apiName: 'OffsetFetch',
+    encode: async () =>
+      tags(
+        tags(new EncoderOf())
+          .writeUVarIntString(groupId)
+          .writeUVarIntArray([
+            tags(
+              new EncoderOf()
+                .writeUVarIntString(topic)
+                .writeUVarIntArray(partitions.map((p) => new EncoderOf().writeInt32(p))),
+            ),
+          ])
+          .writeBoolean(true),
+      ),
+  };
+  type Answer = CommittedOffset & PartitionAnswer;
+  const decode = async (bytes: Buffer): Promise<readonly PartitionAnswer[]> => {
+    const decoder = new DecoderOf(bytes);
+    decoder.readTaggedFields();
+    decoder.readInt32(); // throttle time
+    const topics = decoder.readUVarIntArray((d) => {
+      d.readUVarIntString();
+      const answers = d.readUVarIntArray((p): Answer => {
+        const partition = p.readInt32();
+        const offset = Number(p.readInt64().toString());
+        p.readInt32(); // leader epoch
+        const metadata = p.readUVarIntString() ?? '';
+        const answer = { partition, offset, metadata, errorCode: p.readInt16() };
+        p.readTaggedFields();
+        return answer;
+      });
+      d.readTaggedFields();
+      return answers ?? [];
+    });
+    throwFirst([{ errorCode: decoder.readInt16() }]);
+    return (topics ?? []).flat();
+  };
+  const parse = async (answers: readonly PartitionAnswer[]): Promise<unknown> => {
+    throwFirst(answers);
+    return answers;
+  };
+  return (await broker.connectionPool.send({
+    request,
+    response: { decode, parse },
+  })) as readonly CommittedOffset[];
+}

@@ -1,0 +1,269 @@
+/**
+ * This process as a member of a reading group: joins, says that it is alive, and follows rebalances.
+ *
+ * The member is static (KIP-345): it bears the worker's name, so a process that starts again in its place
+ * gets its partitions at once, and the one it replaces is refused from then on. Partitions that stay are
+ * never interrupted by a rebalance; one that moves is let go (`released` resolves) before it is given on.
+ */
+import { MillraceError } from '../errors.ts';
+import { assign, type Claim } from './assign.ts';
+import {
+  heartbeat,
+  joinGroup,
+  leaveGroup,
+  type MemberIdentity,
+  memberAssignment,
+  memberMetadata,
+  syncGroup,
+} from './kafkajs.ts';
+import { type Link, pause, type Target } from './link.ts';
+import { isGroupMoved, kindOf } from './problems.ts';
+
+export interface MembershipHooks {
+  /** Ours from now on. */
+  gained(partitions: readonly number[]): Promise<void>;
+  /** To be let go: resolves when nothing is under way there any more. */
+  released(partitions: readonly number[]): Promise<void>;
+  /** Taken away: another member may have them already. */
+  lost(partitions: readonly number[]): void;
+  failed(error: unknown): void;
+}
+
+export interface MembershipOptions {
+  readonly groupId: string;
+  /** The broker's name. */
+  readonly topic: string;
+  readonly partitions: number;
+  readonly worker: string;
+  /** Without a sign of life for so long, the group goes on without us. */
+  readonly sessionMs: number;
+  readonly heartbeatMs: number;
+}
+
+const PROTOCOL = 'millrace-sticky';
+const METADATA_VERSION = 1;
+/** Partitions that move are let go before the member joins again, so joining itself is quick. */
+const REBALANCE_MS = 60_000;
+
+export class Membership {
+  readonly #link: Link;
+  readonly #options: MembershipOptions;
+  readonly #hooks: MembershipHooks;
+  readonly #ending = new AbortController();
+  #memberId = '';
+  #generation = -1;
+  #held: readonly number[] = [];
+  #wake = (): void => undefined;
+  #rejoin = false;
+  #running: Promise<void> | null = null;
+  /** Resolved at the end of the next round. */
+  #rounds: (() => void)[] = [];
+
+  constructor(link: Link, options: MembershipOptions, hooks: MembershipHooks) {
+    this.#link = link;
+    this.#options = options;
+    this.#hooks = hooks;
+  }
+
+  get groupId(): string {
+    return this.#options.groupId;
+  }
+
+  get topic(): string {
+    return this.#options.topic;
+  }
+
+  /** Whether all partitions are ours. */
+  get holdsAll(): boolean {
+    return this.#held.length === this.#options.partitions;
+  }
+
+  get identity(): MemberIdentity {
+    return {
+      groupId: this.groupId,
+      generationId: this.#generation,
+      memberId: this.#memberId,
+      groupInstanceId: this.#options.worker,
+    };
+  }
+
+  start(): void {
+    this.#running ??= this.#run().catch((error: unknown) => {
+      this.#lose();
+      if (!this.#ending.signal.aborted) this.#hooks.failed(error);
+      this.#roundEnded();
+    });
+  }
+
+  /** A commit of this generation was refused: resolves when we have caught up with the group. */
+  moved(generation: number): Promise<void> {
+    if (this.#ending.signal.aborted || generation !== this.#generation) return Promise.resolve();
+    const round = new Promise<void>((resolve) => this.#rounds.push(resolve));
+    this.#rejoin = true;
+    this.#wake();
+    return round;
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    this.#wake();
+    await this.#running;
+    if (this.#memberId === '') return;
+    // Best effort: a member that says nothing is left out after its session.
+    const leaving = this.#link.ask(this.#coordinator, (b) => leaveGroup(b, this.identity), 1000);
+    await leaving.catch(() => undefined);
+  }
+
+  get #coordinator(): Target {
+    return { kind: 'coordinator', of: 'group', id: this.groupId };
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      try {
+        await this.#round();
+        await this.#stay();
+      } catch (error) {
+        const kind = kindOf(error);
+        if (kind === 'FENCED_INSTANCE_ID') throw this.#fenced();
+        if (!isGroupMoved(error)) throw error;
+        if (kind !== 'REBALANCE_IN_PROGRESS') this.#forget();
+      }
+    }
+  }
+
+  /** One round of joining: learns what is ours, lets go of what is not, takes what is new. */
+  async #round(): Promise<void> {
+    this.#rejoin = false;
+    const given = await this.#join();
+    const leaving = this.#held.filter((partition) => !given.includes(partition));
+    const coming = given.filter((partition) => !this.#held.includes(partition));
+    this.#held = given;
+    this.#roundEnded();
+    const releasing = this.#release(leaving);
+    if (coming.length > 0) await this.#alive(this.#hooks.gained(coming));
+    await releasing;
+  }
+
+  /** Let go in the background of staying alive; then another round gives them on. */
+  async #release(partitions: readonly number[]): Promise<void> {
+    if (partitions.length === 0) return;
+    await this.#alive(this.#hooks.released(partitions));
+    this.#rejoin = true;
+  }
+
+  async #join(): Promise<readonly number[]> {
+    const { worker, sessionMs, topic } = this.#options;
+    const claim: Claim = {
+      memberId: this.#memberId,
+      generation: this.#generation,
+      partitions: this.#held,
+    };
+    const userData = Buffer.from(JSON.stringify(claim));
+    const metadata = memberMetadata.encode({
+      version: METADATA_VERSION,
+      topics: [topic],
+      userData,
+    });
+    const joined = await this.#link.ask(this.#coordinator, (broker) =>
+      joinGroup(broker, {
+        ...{ groupId: this.groupId, memberId: this.#memberId, groupInstanceId: worker },
+        ...{ sessionTimeout: sessionMs, rebalanceTimeout: REBALANCE_MS },
+        ...{ protocolType: 'consumer', groupProtocols: [{ name: PROTOCOL, metadata }] },
+      }),
+    );
+    this.#memberId = joined.memberId;
+    this.#generation = joined.generationId;
+    const lead = joined.leaderId === joined.memberId && joined.members.length > 0;
+    const groupAssignment = lead ? this.#assignments(joined.members) : [];
+    const synced = await this.#link.ask(this.#coordinator, (broker) =>
+      syncGroup(broker, { ...this.identity, groupAssignment }),
+    );
+    return memberAssignment.decode(synced.memberAssignment)?.assignment[topic] ?? [];
+  }
+
+  #assignments(
+    members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[],
+  ): { memberId: string; memberAssignment: Buffer }[] {
+    const { topic, partitions } = this.#options;
+    const claims = members.map(({ memberId, memberMetadata: bytes }): Claim => {
+      const claim = JSON.parse(memberMetadata.decode(bytes).userData.toString('utf8')) as Claim;
+      return { ...claim, memberId };
+    });
+    return [...assign(claims, partitions)].map(([memberId, own]) => ({
+      memberId,
+      memberAssignment: memberAssignment.encode({
+        version: METADATA_VERSION,
+        assignment: { [topic]: own },
+      }),
+    }));
+  }
+
+  /** Signs of life until it is time to join again. */
+  async #stay(): Promise<void> {
+    while (!this.#ending.signal.aborted && !this.#rejoin) {
+      await this.#rest();
+      if (!this.#ending.signal.aborted && !this.#rejoin) await this.#beat();
+    }
+  }
+
+  /** Signs of life while something else is done. A rebalance that begins meanwhile waits for it. */
+  async #alive(work: Promise<void>): Promise<void> {
+    let done = false;
+    const end = (): void => {
+      done = true;
+      this.#wake();
+    };
+    const ended = work.finally(end);
+    ended.catch(() => undefined);
+    while (!done && !this.#ending.signal.aborted) {
+      await this.#rest();
+      if (done) break;
+      await this.#beat().catch((error: unknown) => {
+        if (kindOf(error) !== 'REBALANCE_IN_PROGRESS') throw error;
+        this.#rejoin = true;
+      });
+    }
+    if (!this.#ending.signal.aborted) await ended;
+  }
+
+  async #rest(): Promise<void> {
+    const waking = new AbortController();
+    this.#wake = () => waking.abort();
+    await pause(this.#options.heartbeatMs, AbortSignal.any([waking.signal, this.#ending.signal]));
+    this.#wake = () => undefined;
+  }
+
+  async #beat(): Promise<void> {
+    await this.#link.ask(this.#coordinator, (broker) => heartbeat(broker, this.identity));
+  }
+
+  /** The group does not know us any more: whatever was ours may be another's. */
+  #forget(): void {
+    this.#memberId = '';
+    this.#generation = -1;
+    this.#lose();
+  }
+
+  #lose(): void {
+    const lost = this.#held;
+    this.#held = [];
+    if (lost.length > 0) this.#hooks.lost(lost);
+  }
+
+  #roundEnded(): void {
+    const rounds = this.#rounds;
+    this.#rounds = [];
+    for (const resolve of rounds) resolve();
+  }
+
+  #fenced(): MillraceError {
+    const { worker } = this.#options;
+    return new MillraceError(
+      'FENCED',
+      `another process reads as worker "${worker}" in group ${this.groupId}; this one stops, nothing is lost. ` +
+        'To run both, give each a name of its own with --worker',
+      { context: { worker, group: this.groupId } },
+    );
+  }
+}

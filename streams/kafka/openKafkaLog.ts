@@ -1,0 +1,319 @@
+/**
+ * A log on Kafka: the same contract as the embedded one, over topics `<run>.<topic>` of a cluster.
+ *
+ * One process of a run is a *worker* with a name. All its commits go through one transactional producer
+ * of that name, so a new process under the name takes over from the old one, whatever state that is in;
+ * workers of different names share the partitions of what they read. Opened to read, it joins nothing
+ * and writes nothing. Positions are Kafka's: they rise along a partition, with gaps.
+ */
+import { defer, Observable, takeUntil } from 'rxjs';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Delivery } from '../delivery.ts';
+import { MillraceError } from '../errors.ts';
+import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import type { Position } from '../records.ts';
+import { claimFamilies, type Root, type Settlement } from '../settlement.ts';
+import type { Topic } from '../topic.ts';
+import { Board } from './board.ts';
+import { type Append, Committer, type Family, metadataOf } from './committer.ts';
+import { fetchPositions } from './fetchPositions.ts';
+import { GroupFeeds, groupIdOf, Handout } from './groupReader.ts';
+import { HttpRegistry } from './httpRegistry.ts';
+import { fetchOffsets } from './kafkajs.ts';
+import { KafkaTopics } from './kafkaTopics.ts';
+import { type Environment, kafkaSettings } from './kafkaUrl.ts';
+import { Link } from './link.ts';
+import { LogRegistry } from './logRegistry.ts';
+import { decodeProgress } from './partitionProgress.ts';
+import { Schemas } from './registry.ts';
+import { markKey, STATE_TOPIC, StateTopic } from './stateTopic.ts';
+import { tapTopic } from './tapTopic.ts';
+import { Transactor } from './transactor.ts';
+
+export interface KafkaLogOptions {
+  /** As in `kafkaUrl.ts`. */
+  readonly url: string;
+  /** Names the topics: letters, digits, _ and -. */
+  readonly run: string;
+  readonly mode: 'write' | 'read';
+  /** Gives records their time. */
+  readonly clock?: Clock;
+  /** Name of this process among those that share the run; the URL's `worker`, or `main`, when absent. */
+  readonly worker?: string;
+  /** Passwords and file names that the URL leaves out. */
+  readonly env?: Environment;
+  /** Told when the broker does not answer for long, and when it does again. */
+  readonly notice?: (line: string) => void;
+  /** How long a broker that is gone is waited for, once it has answered. */
+  readonly patienceMs?: number;
+  /** How long it is waited for at the start. */
+  readonly openMs?: number;
+  /** A worker that gives no sign of life for so long loses its partitions. The broker has limits for it. */
+  readonly sessionMs?: number;
+  /** A partition that moves to another worker waits this long for what is under way. */
+  readonly drainMs?: number;
+}
+
+const PATIENCE_MS = 5 * 60_000;
+const OPEN_MS = 15_000;
+const SESSION_MS = 15_000;
+const DRAIN_MS = 30_000;
+const TRANSACTION_MS = 30_000;
+const HEARTBEATS_A_SESSION = 10;
+const HEARTBEAT_MAX_MS = 1_000;
+
+/** Fails with `KAFKA` (no broker answers), `KAFKA_AUTH`, `NO_LOG` (mode `read`: no such run) or `USAGE`. */
+export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
+  const log = new KafkaLog(options);
+  try {
+    await log.open();
+    return log;
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+/** Several links meet the same outage; it is told once. */
+function once(notice: (line: string) => void): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line !== last) notice(line);
+    last = line;
+  };
+}
+
+class KafkaLog implements Log {
+  readonly #options: KafkaLogOptions;
+  readonly #worker: string;
+  /** For commits, and for looking things up. */
+  readonly #link: Link;
+  readonly #lookup: Link;
+  readonly #topics: KafkaTopics;
+  readonly #state: StateTopic;
+  readonly #schemas: Schemas;
+  readonly #transactor: Transactor;
+  readonly #committer: Committer;
+  readonly #feeds: GroupFeeds;
+  readonly #board: Board;
+  readonly #closing = new AbortController();
+  /** Ends a tap or a reader each. */
+  readonly #enders = new Set<() => void>();
+  readonly #closing$ = new Observable<void>((subscriber) => {
+    const end = (): void => subscriber.next();
+    this.#enders.add(end);
+    return () => this.#enders.delete(end);
+  });
+  #closed = false;
+
+  constructor(options: KafkaLogOptions) {
+    const { url, run, clock = systemClock, env = {}, notice = () => undefined } = options;
+    const settings = kafkaSettings(url, env);
+    this.#options = options;
+    this.#worker = options.worker ?? settings.worker;
+    this.#link = new Link({
+      ...{ settings, notice: once(notice), clientId: `millrace.${run}.${this.#worker}` },
+      ...{ patienceMs: options.patienceMs ?? PATIENCE_MS, closing: this.#closing.signal },
+    });
+    this.#lookup = this.#link.another();
+    this.#topics = new KafkaTopics(this.#lookup, run);
+    this.#state = new StateTopic(this.#lookup, this.#topics);
+    this.#board = new Board(this.#lookup, this.#topics, this.#worker);
+    const { registry } = settings;
+    this.#schemas = new Schemas(
+      registry === null
+        ? new LogRegistry(this.#lookup, this.#topics)
+        : new HttpRegistry(registry, run),
+    );
+    this.#transactor = new Transactor(this.#link, this.#state, {
+      ...{ run, worker: this.#worker, clock, timeoutMs: TRANSACTION_MS },
+    });
+    this.#committer = new Committer({
+      ...{ transactor: this.#transactor, topics: this.#topics, schemas: this.#schemas },
+      ...{ state: this.#state, clock },
+    });
+    const sessionMs = options.sessionMs ?? SESSION_MS;
+    this.#feeds = new GroupFeeds({
+      ...{ run, worker: this.#worker, link: this.#link, topics: this.#topics },
+      ...{ schemas: this.#schemas, state: this.#state, committer: this.#committer, sessionMs },
+      heartbeatMs: Math.min(HEARTBEAT_MAX_MS, sessionMs / HEARTBEATS_A_SESSION),
+      drainMs: options.drainMs ?? DRAIN_MS,
+      settle: (owed) => this.commit((tx) => tx.settle(owed)),
+    });
+  }
+
+  async open(): Promise<void> {
+    const { run, mode, openMs = OPEN_MS } = this.#options;
+    await this.#lookup.ask({ kind: 'any' }, async () => undefined, openMs);
+    if (mode === 'write') {
+      await this.#topics.ensure(STATE_TOPIC, 'state');
+      await this.#transactor.open();
+    } else if (await this.#state.exists()) {
+      await this.#state.refresh();
+    } else {
+      throw new MillraceError('NO_LOG', `there is no run ${run} on this Kafka; check the name`, {
+        context: { run },
+      });
+    }
+  }
+
+  read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>> {
+    this.#mustWrite();
+    return this.#feeds.read(topic, options).pipe(takeUntil(this.#closing$));
+  }
+
+  async commit(write: (tx: Tx) => void): Promise<void> {
+    this.#mustWrite();
+    const appends: Append[] = [];
+    const owed: Delivery<unknown>[] = [];
+    const marks = new Map<string, number>();
+    write({
+      append: (topic, value) => void appends.push(encoded(topic as Topic<unknown>, value)),
+      settle: (delivery) => void owed.push(delivery),
+      mark: (name, value) => void marks.set(name, value),
+    });
+    const settlements = claimFamilies(owed);
+    const handouts = new Map(
+      settlements.flatMap(({ roots }) => roots.map((root) => [root, handoutOf(root)] as const)),
+    );
+    const families = settlements.map((settlement) => familyOf(settlement, handouts));
+    if (appends.length + families.length + marks.size === 0) return;
+    await this.#committer.commit({
+      ...{ appends, marks, families },
+      committed: () => {
+        for (const { reader, hold } of handouts.values()) reader.settled(hold);
+      },
+    });
+  }
+
+  async fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]> {
+    this.#open();
+    return fetchPositions(topic, positions, {
+      ...{ link: this.#lookup, topics: this.#topics, schemas: this.#schemas },
+    });
+  }
+
+  tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>> {
+    return defer(() => {
+      this.#open();
+      return tapTopic(topic, options, {
+        ...{ link: this.#lookup, topics: this.#topics, schemas: this.#schemas },
+        ensure: this.#options.mode === 'write',
+        writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
+        before: (work) => this.#committer.after(work),
+      });
+    }).pipe(takeUntil(this.#closing$));
+  }
+
+  async mark(name: string): Promise<number> {
+    this.#open();
+    await this.#state.refresh();
+    return this.#state.get<number>(markKey(name)) ?? 0;
+  }
+
+  /** Settled first, then written: what another process does in between makes it too large, never too small. */
+  async lag(topic: Topic<unknown>, group: string): Promise<number> {
+    this.#open();
+    const settled = await this.#settled(topic.name, group);
+    await this.#state.refresh();
+    return Math.max(0, (this.#state.counts().get(topic.name)?.records ?? 0) - settled);
+  }
+
+  async stats(): Promise<readonly TopicStat[]> {
+    this.#open();
+    await this.#state.refresh();
+    const groups = this.#state.under<true>('group/').map(([place]) => place.split('/'));
+    const settled = await Promise.all(
+      groups.map(([topic = '', group = '']) => this.#settled(topic, group)),
+    );
+    await this.#state.refresh();
+    const counts = [...this.#state.counts()].sort(([a], [b]) => (a < b ? -1 : 1));
+    return counts.map(([topic, { records, bytes }]) => {
+      const lags = groups.flatMap(([of, group = ''], i) =>
+        of === topic ? [[group, Math.max(0, records - settled[i]!)] as const] : [],
+      );
+      return { topic, records, bytes, lag: Object.fromEntries(lags) };
+    });
+  }
+
+  async post(about: unknown): Promise<void> {
+    this.#mustWrite();
+    await this.#board.post(about, (this.#options.clock ?? systemClock).now());
+  }
+
+  async posted(): Promise<readonly unknown[]> {
+    this.#open();
+    return this.#board.posted();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const end of [...this.#enders]) end();
+    await this.#committer.settled();
+    await this.#feeds.close();
+    this.#closing.abort();
+    await this.#link.close();
+    await this.#lookup.close();
+  }
+
+  /** Records of the topic that the group has settled. */
+  async #settled(topic: string, group: string): Promise<number> {
+    const own = this.#feeds.feed(topic, group)?.settled ?? null;
+    if (own !== null) return own;
+    const count = await this.#topics.partitions(topic);
+    if (count === 0) return 0;
+    const id = groupIdOf(this.#options.run, group, topic);
+    const partitions = Array.from({ length: count }, (_, partition) => partition);
+    const committed = await this.#lookup.ask({ kind: 'coordinator', of: 'group', id }, (broker) =>
+      fetchOffsets(broker, id, this.#topics.nameOf(topic), partitions),
+    );
+    const settled = await Promise.all(
+      committed.map(async ({ partition, offset, metadata }) => {
+        const place = { topic, group, partition };
+        const text = await metadataOf(this.#state, place, metadata);
+        return offset < 0 ? 0 : decodeProgress(offset, text).settled;
+      }),
+    );
+    return settled.reduce((sum, records) => sum + records, 0);
+  }
+
+  #mustWrite(): void {
+    this.#open();
+    if (this.#options.mode === 'write') return;
+    throw new MillraceError(
+      'READ_ONLY',
+      "this log was opened to read; open it with mode 'write' to read in a group or to commit",
+    );
+  }
+
+  #open(): void {
+    if (this.#closed) throw new MillraceError('CLOSED', 'this log is closed; open it again');
+  }
+}
+
+function encoded(topic: Topic<unknown>, value: unknown): Append {
+  const body = topic.codec.encode(value);
+  return { topic, key: topic.key(value), body };
+}
+
+function familyOf({ roots, writes }: Settlement, handouts: ReadonlyMap<Root, Handout>): Family {
+  return {
+    appends: writes.map(({ topic, value }) => encoded(topic, value)),
+    settles: roots.map((root) => {
+      return { hold: handouts.get(root)!.hold, offset: root.position.offset };
+    }),
+  };
+}
+
+function handoutOf({ reader: handout }: Root): Handout {
+  if (!(handout instanceof Handout)) {
+    throw new MillraceError('STALE', 'this delivery was read from another log');
+  }
+  const { reader, hold } = handout;
+  if (!reader.stale) return handout;
+  throw new MillraceError(
+    'STALE',
+    `group ${hold.group} has a newer reader of ${hold.topic}, which was given this record again`,
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * Schemas by number: what the four bytes before a record's Avro mean (Confluent's wire format).
+ *
+ * A value is a zero byte, the schema's id as a big-endian 32-bit number, then Avro. Ids come from a
+ * registry: a topic of the run (`logRegistry.ts`) or a server (`httpRegistry.ts`). A topic's schema is
+ * registered before its first record is written, and one that could not read the older ones is refused.
+ */
+import { hasCode, MillraceError, messageOf } from '../errors.ts';
+import type { Codec, Topic } from '../topic.ts';
+import type { Raw } from './pages.ts';
+
+export interface SchemaRegistry {
+  /**
+   * The id of this schema among those of `subject`; registered when it is new. Before that `check` gets
+   * the older ones, oldest first, and throws (code `SCHEMA`) when the new one cannot stand beside them.
+   */
+  idOf(
+    subject: string,
+    schema: unknown,
+    check: (older: readonly unknown[]) => void,
+  ): Promise<number>;
+  /** Fails with code `SCHEMA` when there is none. */
+  byId(id: number): Promise<unknown>;
+}
+
+const MAGIC = 0;
+const HEADER_BYTES = 5;
+const UNKNOWN_MAX = 1024;
+
+export function seal(id: number, body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length);
+  bytes.writeUInt8(MAGIC, 0);
+  bytes.writeUInt32BE(id, 1);
+  body.copy(bytes, HEADER_BYTES);
+  return bytes;
+}
+
+/** Null when the bytes are not in the wire format. */
+export function unseal(bytes: Buffer): { readonly id: number; readonly body: Buffer } | null {
+  if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) return null;
+  return { id: bytes.readUInt32BE(1), body: bytes.subarray(HEADER_BYTES) };
+}
+
+/** The schemas that this process has met, over a registry. */
+export class Schemas {
+  readonly #registry: SchemaRegistry;
+  readonly #ids = new WeakMap<Codec<unknown>, Promise<number>>();
+  readonly #schemas = new Map<number, unknown>();
+  /** Why there is no schema of an id: it cannot come later, for a schema is registered before it is used. */
+  readonly #unknown = new Map<number, MillraceError>();
+
+  constructor(registry: SchemaRegistry) {
+    this.#registry = registry;
+  }
+
+  idOf(topic: Topic<unknown>): Promise<number> {
+    const known = this.#ids.get(topic.codec);
+    if (known !== undefined) return known;
+    const { codec, name } = topic;
+    const id = this.#registry.idOf(`${name}-value`, codec.schema, (older) => {
+      for (const schema of older) codec.reading(schema);
+    });
+    this.#ids.set(codec, id);
+    id.catch(() => this.#ids.delete(codec)); // refused now may be right after another start
+    return id;
+  }
+
+  /** Looks up every schema that these records name, so that `decode` has them, or knows that there is none. */
+  async prepare(records: readonly Raw[]): Promise<void> {
+    const ids = new Set(records.map(({ value }) => unseal(value)?.id));
+    for (const id of ids) {
+      if (id === undefined || this.#schemas.has(id) || this.#unknown.has(id)) continue;
+      try {
+        this.#schemas.set(id, await this.#registry.byId(id));
+      } catch (error) {
+        if (!hasCode(error, 'SCHEMA')) throw error;
+        if (this.#unknown.size >= UNKNOWN_MAX) this.#unknown.clear();
+        this.#unknown.set(id, error);
+      }
+    }
+  }
+
+  /**
+   * Of a prepared record. Fails with `DECODE` when the record is at fault (not in the wire format, of a schema that
+   * nobody knows, not written by this contract, or cut short), and with `SCHEMA` when this version cannot read the
+   * contract that it was written by.
+   */
+  decode<T>(topic: Topic<T>, record: Raw): T {
+    const sealed = unseal(record.value);
+    if (sealed === null) {
+      throw foreign(topic, record, 'is not in the wire format (0, schema id, Avro)');
+    }
+    const schema = this.#schemas.get(sealed.id);
+    if (schema === undefined) {
+      const why = this.#unknown.get(sealed.id);
+      throw foreign(topic, record, `names schema ${sealed.id}, which is not known`, why);
+    }
+    return this.#decoder(topic, record, schema)(sealed.body);
+  }
+
+  #decoder<T>(topic: Topic<T>, record: Raw, schema: unknown): (bytes: Buffer) => T {
+    try {
+      return topic.codec.reading(schema);
+    } catch (error) {
+      if (contractOf(record).startsWith(`${topic.name}/`)) throw error;
+      throw foreign(topic, record, 'was not written by the contract of this topic', error);
+    }
+  }
+}
+
+/** `rollouts/2`; '' where its writer did not say. */
+function contractOf({ headers }: Raw): string {
+  return headers.contract?.toString('utf8') ?? '';
+}
+
+function foreign(
+  topic: Topic<unknown>,
+  { partition, offset }: Raw,
+  what: string,
+  cause?: unknown,
+): MillraceError {
+  const why = cause === undefined ? '' : ` (${messageOf(cause)})`;
+  return new MillraceError(
+    'DECODE',
+    `${topic.name}@${partition}/${offset} ${what}${why}; something else has written to this topic`,
+    { context: { topic: topic.name, partition, offset }, cause },
+  );
+}

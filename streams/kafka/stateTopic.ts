@@ -1,0 +1,124 @@
+/**
+ * What a run knows about itself beside its records: a compacted topic, `<run>._state`.
+ *
+ * Under `writer/<worker>` lies what each process has appended so far and the number of its last commit;
+ * under `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…`
+ * progress too long for a committed offset's metadata. All of it is written in the commits it speaks of,
+ * so it is true whenever it can be read: counting a topic needs no reading of it.
+ */
+import type { KafkaTopics } from './kafkaTopics.ts';
+import type { Link } from './link.ts';
+import { pageOf, stableEnd, writtenEnd } from './pages.ts';
+
+export const STATE_TOPIC = '_state';
+
+const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
+const LOOK_AGAIN_MS = 5;
+
+/** Records and bytes of keys and values. */
+export interface Count {
+  readonly records: number;
+  readonly bytes: number;
+}
+
+export interface WriterState {
+  /** Which start of this worker wrote it; a later one takes over from an earlier one. */
+  readonly incarnation: number;
+  /** Number of its last commit. */
+  readonly commit: number;
+  readonly counts: Readonly<Record<string, Count>>;
+}
+
+export const NEW_WRITER: WriterState = { incarnation: 0, commit: 0, counts: {} };
+
+export class StateTopic {
+  readonly #link: Link;
+  readonly #topics: KafkaTopics;
+  readonly #values = new Map<string, unknown>();
+  /** Keys that this process has written: what the log says of them is older or the same. */
+  readonly #own = new Set<string>();
+  #next = 0;
+  /** One reading at a time; each sees what was there when it was asked for. */
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(link: Link, topics: KafkaTopics) {
+    this.#link = link;
+    this.#topics = topics;
+  }
+
+  get name(): string {
+    return this.#topics.nameOf(STATE_TOPIC);
+  }
+
+  exists(): Promise<boolean> {
+    return this.#topics.partitions(STATE_TOPIC).then((count) => count > 0);
+  }
+
+  /** Reads what has been committed since the last time. */
+  refresh(): Promise<void> {
+    const reading = this.#reading.then(() => this.#readOn());
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  /** As `refresh`, once every transaction that was open at this moment is decided. */
+  async settled(): Promise<void> {
+    const end = await writtenEnd(this.#link, this.name, 0);
+    while ((await stableEnd(this.#link, this.name, 0)) < end) {
+      await new Promise((done) => setTimeout(done, LOOK_AGAIN_MS));
+    }
+    await this.refresh();
+  }
+
+  /** Forgets that own writes are newer than the log: they may have been lost, or outdone. */
+  distrust(): void {
+    this.#own.clear();
+    this.#values.clear();
+    this.#next = 0;
+  }
+
+  get<T>(key: string): T | undefined {
+    return this.#values.get(key) as T | undefined;
+  }
+
+  /** What this process has committed, before it can be read. */
+  committed(key: string, value: unknown): void {
+    this.#own.add(key);
+    this.#values.set(key, value);
+  }
+
+  under<T>(prefix: string): readonly (readonly [rest: string, value: T])[] {
+    return [...this.#values]
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([key, value]) => [key.slice(prefix.length), value as T] as const);
+  }
+
+  /** Over all writers, by topic. */
+  counts(): ReadonlyMap<string, Count> {
+    const sums = new Map<string, Count>();
+    for (const [, { counts }] of this.under<WriterState>('writer/')) {
+      for (const [topic, { records, bytes }] of Object.entries(counts)) {
+        const sum = sums.get(topic) ?? { records: 0, bytes: 0 };
+        sums.set(topic, { records: sum.records + records, bytes: sum.bytes + bytes });
+      }
+    }
+    return sums;
+  }
+
+  async #readOn(): Promise<void> {
+    const end = await stableEnd(this.#link, this.name, 0);
+    while (this.#next < end) {
+      const { records, next } = await pageOf(this.#link, this.name, 0, this.#next, PAGE);
+      for (const { key, value } of records) {
+        if (!this.#own.has(key)) this.#values.set(key, JSON.parse(value.toString('utf8')));
+      }
+      this.#next = next;
+    }
+  }
+}
+
+export const writerKey = (worker: string): string => `writer/${worker}`;
+export const markKey = (name: string): string => `mark/${name}`;
+export const groupKey = (topic: string, group: string): string => `group/${topic}/${group}`;
+export const unsettledKey = (topic: string, group: string, partition: number): string =>
+  `unsettled/${topic}/${group}/${partition}`;

@@ -1,0 +1,302 @@
+/**
+ * A tap on a topic of Kafka: committed records as they lie, in no group, committing nothing.
+ *
+ * What lies there when the tap begins comes first, over all partitions in the order of time; a follower
+ * then waits on connections of its own. A page a partition is held, no more. After every `BURST` records
+ * the event loop gets its turn, and the reader is asked whether it has room for more.
+ */
+import { Observable, type Subscriber } from 'rxjs';
+import { MillraceError } from '../errors.ts';
+import type { From, Stored, TapOptions } from '../log.ts';
+import type { Topic } from '../topic.ts';
+import type { KafkaTopics } from './kafkaTopics.ts';
+import { type Link, pause } from './link.ts';
+import {
+  beginning,
+  offsetAtTime,
+  type Page,
+  pageOf,
+  pages,
+  type Raw,
+  sizeOf,
+  stableEnd,
+} from './pages.ts';
+import type { Schemas } from './registry.ts';
+
+export interface TapParts {
+  readonly link: Link;
+  readonly topics: KafkaTopics;
+  readonly schemas: Schemas;
+  /** A reading log waits for a topic to appear; a writing one makes it. */
+  readonly ensure: boolean;
+  /** First offset behind what this process has written: a tap that ends there must show it. */
+  readonly writtenEnd: (topic: string, partition: number) => number;
+  /** What begins at the end of the log is to be told before more is written. */
+  readonly before: (work: Promise<unknown>) => void;
+}
+
+const BURST = 64;
+const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
+const FOLLOWING = { waitMs: 500, bytesMax: 2 ** 20 };
+const LOOK_AGAIN_MS = 10;
+const TOPIC_LOOK_MS = 200;
+
+/** A partition on its way to the end. */
+interface Lane {
+  readonly partition: number;
+  readonly waiting: Raw[];
+  next: number;
+}
+
+export function tapTopic<T>(
+  topic: Topic<T>,
+  options: TapOptions,
+  parts: TapParts,
+): Observable<Stored<T>> {
+  return new Observable((subscriber) => {
+    const tap = new Tap(topic, options, parts, subscriber);
+    const beginning = tap.begin();
+    if (options.from.kind === 'latest') parts.before(beginning);
+    tap.run(beginning).catch((error: unknown) => subscriber.error(error));
+    return () => tap.stop();
+  });
+}
+
+class Tap<T> {
+  readonly #topic: Topic<T>;
+  readonly #options: TapOptions;
+  readonly #parts: TapParts;
+  readonly #subscriber: Subscriber<Stored<T>>;
+  readonly #stopping = new AbortController();
+  #lanes: readonly Lane[] = [];
+  /** Where each partition ends, as far as we know. */
+  #ends: readonly number[] = [];
+  #sinceBreath = 0;
+
+  constructor(
+    topic: Topic<T>,
+    options: TapOptions,
+    parts: TapParts,
+    subscriber: Subscriber<Stored<T>>,
+  ) {
+    this.#topic = topic;
+    this.#options = options;
+    this.#parts = parts;
+    this.#subscriber = subscriber;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Each partition at the place where the tap begins. */
+  async begin(): Promise<readonly Lane[]> {
+    const count = await this.#partitions();
+    const all = Array.from({ length: count }, (_, partition) => partition);
+    const { from } = this.#options;
+    const starts =
+      from.kind === 'last' ? await this.#lastOf(all, from.count) : await this.#starts(all, from);
+    return starts.map((next, partition) => ({ partition, waiting: [], next }));
+  }
+
+  async run(beginning: Promise<readonly Lane[]>): Promise<void> {
+    this.#lanes = await beginning;
+    await this.#room();
+    await this.#toEnd(this.#lanes);
+    if (this.#ended) return;
+    this.#tellAhead();
+    if (!this.#options.follow) return this.#subscriber.complete();
+    await this.#followOn(this.#lanes);
+  }
+
+  get #ended(): boolean {
+    return this.#stopping.signal.aborted || this.#subscriber.closed;
+  }
+
+  get #name(): string {
+    return this.#parts.topics.nameOf(this.#topic.name);
+  }
+
+  async #partitions(): Promise<number> {
+    const { topics, ensure } = this.#parts;
+    const { name } = this.#topic;
+    if (ensure) return topics.ensure(name);
+    for (;;) {
+      const count = await topics.partitions(name);
+      if (count > 0 || !this.#options.follow || this.#ended) return count;
+      this.#tellAhead(); // of a topic that is not there yet, nothing
+      await pause(TOPIC_LOOK_MS, this.#stopping.signal);
+    }
+  }
+
+  #starts(partitions: readonly number[], from: From): Promise<number[]> {
+    const { link } = this.#parts;
+    return Promise.all(
+      partitions.map(async (partition) => {
+        switch (from.kind) {
+          case 'offset':
+            return Math.max(0, from.offset);
+          case 'latest':
+            return this.#end(partition);
+          case 'time':
+            return (
+              (await offsetAtTime(link, this.#name, partition, from.atMs)) ?? this.#end(partition)
+            );
+          default:
+            return beginning(link, this.#name, partition);
+        }
+      }),
+    );
+  }
+
+  /** The end of what can be read, and of what this process has written. */
+  async #end(partition: number): Promise<number> {
+    const stable = await stableEnd(this.#parts.link, this.#name, partition);
+    return Math.max(stable, this.#parts.writtenEnd(this.#name, partition));
+  }
+
+  /** Offsets have gaps, so the last ones are looked for in ever wider stretches before the end. */
+  async #lastOf(partitions: readonly number[], count: number): Promise<number[]> {
+    // All ends first: what comes while the last are looked for is behind the beginning, in every partition.
+    const ends = await Promise.all(partitions.map((partition) => this.#end(partition)));
+    const found = await Promise.all(
+      partitions.map((partition) => this.#lastOfOne(partition, count, ends[partition]!)),
+    );
+    const newest = found.flat().sort((a, b) => b.atMs - a.atMs || b.offset - a.offset);
+    const starts = [...ends];
+    for (const { partition, offset } of newest.slice(0, count)) {
+      starts[partition] = Math.min(starts[partition]!, offset);
+    }
+    return starts;
+  }
+
+  async #lastOfOne(
+    partition: number,
+    count: number,
+    end: number,
+  ): Promise<readonly Omit<Raw, 'value'>[]> {
+    const begin = await beginning(this.#parts.link, this.#name, partition);
+    for (let stretch = 2 * count + 16; ; stretch *= 4) {
+      const start = Math.max(begin, end - stretch);
+      const last: Omit<Raw, 'value'>[] = [];
+      for (let next = start; next < end; ) {
+        const page = await this.#page(partition, next);
+        for (const { value: _value, ...record } of page.records) {
+          if (record.offset < end) last.push(record);
+          if (last.length > count) last.shift();
+        }
+        next = page.next;
+      }
+      if (last.length >= count || start === begin) return last;
+    }
+  }
+
+  /** A page that is not empty unless there is nothing more to read now. */
+  async #page(partition: number, next: number): Promise<Page> {
+    const page = await pageOf(this.#parts.link, this.#name, partition, next, PAGE);
+    if (page.next === next) await pause(LOOK_AGAIN_MS, this.#stopping.signal);
+    return page;
+  }
+
+  /** Everything up to the present end of each partition, by time. */
+  async #toEnd(lanes: readonly Lane[]): Promise<void> {
+    this.#ends = await Promise.all(lanes.map(({ partition }) => this.#end(partition)));
+    const open = (lane: Lane): boolean => this.#aheadIn(lane) > 0;
+    while (!this.#ended) {
+      for (const lane of lanes) {
+        while (!this.#ended && lane.waiting.length === 0 && open(lane)) await this.#fill(lane);
+      }
+      const ready = lanes.filter(({ waiting }) => waiting.length > 0);
+      const [first] = ready.sort((a, b) => a.waiting[0]!.atMs - b.waiting[0]!.atMs);
+      if (first === undefined) return;
+      await this.#show(first.waiting.shift()!);
+    }
+  }
+
+  async #fill(lane: Lane): Promise<void> {
+    const page = await this.#page(lane.partition, lane.next);
+    await this.#take(lane, page);
+  }
+
+  async #take(lane: Lane, page: Page): Promise<void> {
+    await this.#parts.schemas.prepare(page.records);
+    lane.waiting.push(...page.records);
+    lane.next = page.next;
+  }
+
+  async #followOn(lanes: readonly Lane[]): Promise<void> {
+    const link = this.#parts.link.another();
+    try {
+      while (!this.#ended) {
+        const from = new Map(lanes.map(({ partition, next }) => [partition, next]));
+        const read = await pages(link, this.#name, from, FOLLOWING);
+        this.#ends = lanes.map(({ partition }) => read.get(partition)!.stable);
+        for (const lane of lanes) {
+          await this.#take(lane, read.get(lane.partition)!);
+          for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
+            await this.#show(next);
+          }
+        }
+        this.#tellAhead();
+        // A start past the end is answered at once.
+        if ([...read.values()].every(({ next, stable }) => next > stable)) {
+          await pause(LOOK_AGAIN_MS, this.#stopping.signal);
+        }
+      }
+    } finally {
+      await link.close();
+    }
+  }
+
+  /** The broker's index of times knows the marks of transactions too, which bear its own clock. */
+  #isTooOld({ atMs }: Raw): boolean {
+    const { from } = this.#options;
+    return from.kind === 'time' && atMs < from.atMs;
+  }
+
+  async #show(record: Raw): Promise<void> {
+    if (this.#ended || this.#isTooOld(record)) return;
+    const { partition, offset, key, atMs } = record;
+    const read = this.#read(record);
+    if (read !== null) {
+      const { value } = read;
+      const position = { partition, offset };
+      const bytes = sizeOf(record);
+      this.#subscriber.next({ topic: this.#topic.name, position, key, value, atMs, bytes });
+    }
+    this.#sinceBreath += 1;
+    if (this.#sinceBreath < BURST) return;
+    this.#sinceBreath = 0;
+    this.#tellAhead();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await this.#room();
+  }
+
+  /** Null when it cannot be read and the tap goes on all the same. */
+  #read(record: Raw): { readonly value: T } | null {
+    try {
+      return { value: this.#parts.schemas.decode(this.#topic, record) };
+    } catch (error) {
+      const { unreadable } = this.#options;
+      if (unreadable === undefined || !(error instanceof MillraceError)) throw error;
+      unreadable({ partition: record.partition, offset: record.offset }, error);
+      return null;
+    }
+  }
+
+  async #room(): Promise<void> {
+    await this.#options.room?.();
+  }
+
+  /** Offsets between the last record shown and the end. */
+  #aheadIn({ partition, waiting, next }: Lane): number {
+    const end = this.#ends[partition]!;
+    return Math.max(waiting.length, end - (waiting[0]?.offset ?? next));
+  }
+
+  #tellAhead(): void {
+    if (this.#ended) return;
+    const { ahead } = this.#options;
+    ahead?.(this.#lanes.reduce((sum, lane) => sum + this.#aheadIn(lane), 0));
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * A log by its address: a Kafka URL, or else the folder of an embedded log. The one place that chooses.
+ */
+import type { Clock } from './clock.ts';
+import { openLog } from './embedded/openLog.ts';
+import { type Environment, isKafkaUrl } from './kafka/kafkaUrl.ts';
+import type { Log } from './log.ts';
+
+export interface AnyLogOptions {
+  /** `kafka://…`, or a folder. */
+  readonly at: string;
+  /** Names the topics on Kafka; a folder holds one run. */
+  readonly run: string;
+  readonly mode: 'write' | 'read';
+  readonly clock?: Clock;
+  /** On Kafka: the name of this process among those that share the run. */
+  readonly worker?: string;
+  /** Passwords that the address leaves out. */
+  readonly env?: Environment;
+  /** Told when the log keeps us waiting. */
+  readonly notice?: (line: string) => void;
+}
+
+export async function openAnyLog(options: AnyLogOptions): Promise<Log> {
+  const { at, mode, clock } = options;
+  if (!isKafkaUrl(at)) {
+    return openLog({ folder: at, mode, ...(clock === undefined ? {} : { clock }) });
+  }
+  // Loaded when it is needed: most runs need no Kafka.
+  const { openKafkaLog } = await import('./kafka/openKafkaLog.ts');
+  const { at: url, ...rest } = options;
+  return openKafkaLog({ ...rest, url });
+}

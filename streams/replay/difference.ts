@@ -1,0 +1,57 @@
+/**
+ * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
+ * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
+ */
+import { isTimeField } from './meaning.ts';
+
+/** Where two values part. */
+export interface FieldDifference {
+  /** Path of the field, e.g. `segments.2.version`; empty for the value itself. */
+  readonly field: string;
+  readonly recorded: unknown;
+  readonly made: unknown;
+}
+
+/** Null when they are equal. */
+export function firstDifference(
+  recorded: unknown,
+  made: unknown,
+  field = '',
+): FieldDifference | null {
+  if (Object.is(recorded, made)) return null;
+  if (isList(recorded) && isList(made)) return inLists(recorded, made, field);
+  if (isRecord(recorded) && isRecord(made)) return inRecords(recorded, made, field);
+  return { field, recorded, made };
+}
+
+type List = ArrayLike<unknown>;
+type Fields = Readonly<Record<string, unknown>>;
+
+const isList = (value: unknown): value is List =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !isList(value);
+
+const within = (field: string, name: string | number): string =>
+  field === '' ? String(name) : `${field}.${name}`;
+
+function inLists(recorded: List, made: List, field: string): FieldDifference | null {
+  const shared = Math.min(recorded.length, made.length);
+  for (let i = 0; i < shared; i++) {
+    if (Object.is(recorded[i], made[i])) continue;
+    const found = firstDifference(recorded[i], made[i], within(field, i));
+    if (found !== null) return found;
+  }
+  if (recorded.length === made.length) return null;
+  return { field: within(field, 'length'), recorded: recorded.length, made: made.length };
+}
+
+function inRecords(recorded: Fields, made: Fields, field: string): FieldDifference | null {
+  for (const name of new Set([...Object.keys(recorded), ...Object.keys(made)])) {
+    if (isTimeField(name)) continue;
+    const found = firstDifference(recorded[name], made[name], within(field, name));
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -1,0 +1,153 @@
+/**
+ * What the records of a topic mean, so that two runs can be compared: which record is which, what it refers to, when in
+ * a run's life it was made, and which of its numbers are time.
+ *
+ * Topics that are not ours (a job may define its own) have their key for an identity and refer to nothing.
+ */
+import type * as r from '../records.ts';
+import type { Topic } from '../topic.ts';
+import { topics } from '../topics.ts';
+
+/** Every topic of ours. */
+export const allTopics: readonly Topic<unknown>[] = Object.values(
+  topics,
+) as unknown as readonly Topic<unknown>[];
+
+/** A field of a record that says where another record lies. */
+export interface Reference {
+  /** Path of the field, e.g. `groups.3.scored`. */
+  readonly field: string;
+  readonly topic: Topic<unknown>;
+  readonly position: r.Position;
+}
+
+interface Meaning<T> {
+  /** One in a run. */
+  readonly identity: (value: T) => string;
+  /** Policy version that was newest where it was made, as far as the record tells; orders the life of a run. */
+  readonly moment: (value: T) => number;
+  readonly references?: (value: T) => readonly Reference[];
+}
+
+/** A question as it was asked: the same one comes again in other phases and stages. */
+export function asked({ id, phase, stage }: r.Question): string {
+  return `${id}/${phase}-${stage}`;
+}
+
+const none = (): number => 0;
+const to = <T>(topic: Topic<T>, field: string, position: r.Position): Reference => ({
+  field,
+  topic: topic as Topic<unknown>,
+  position,
+});
+
+const questions: Meaning<r.Question> = { identity: asked, moment: () => -1 };
+
+const rollouts: Meaning<r.Rollout> = {
+  identity: ({ id }) => id,
+  moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),
+};
+
+const toolCalls: Meaning<r.ToolCall> = {
+  identity: ({ rolloutId, turn }) => `${rolloutId}#${turn}`,
+  // It does not tell; what comes of a call shows in its rollout.
+  moment: () => Number.POSITIVE_INFINITY,
+};
+
+const scored: Meaning<r.Scored> = {
+  identity: ({ question }) => asked(question),
+  moment: ({ version }) => version,
+  references: (value) =>
+    value.rollouts.map((position, i) => to(topics.rollouts, `rollouts.${i}`, position)),
+};
+
+const selected: Meaning<r.Selected> = {
+  identity: ({ question }) => asked(question),
+  moment: ({ version }) => version,
+  references: (value) => [to(topics.scored, 'scored', value.scored)],
+};
+
+const batches: Meaning<r.Batch> = {
+  identity: ({ step }) => String(step),
+  moment: ({ version }) => version,
+  references: ({ groups, examples, kind }) => [
+    ...groups.map((group, i) => to(topics.scored, `groups.${i}.scored`, group.scored)),
+    ...examples.map(({ position }, i) => {
+      const from = kind === 'dpo' ? topics.pairs : topics.demonstrations;
+      return to<unknown>(from as Topic<unknown>, `examples.${i}.position`, position);
+    }),
+  ],
+};
+
+const weights: Meaning<r.Weights> = {
+  identity: ({ version }) => String(version),
+  moment: ({ parent }) => parent,
+  references: ({ consumed }) =>
+    consumed === null ? [] : [to(topics.batches, 'consumed', consumed)],
+};
+
+const metrics: Meaning<r.Metric> = {
+  identity: ({ name, step, stage }) => `${name} of step ${step}, stage ${stage}`,
+  moment: ({ step }) => step,
+};
+
+const evolved: Meaning<r.Evolved> = {
+  identity: ({ question, index, round }) => `${asked(question)}/${index} of round ${round}`,
+  moment: ({ version }) => version,
+};
+
+const demonstrations: Meaning<r.Demonstrations> = {
+  identity: ({ question }) => asked(question),
+  moment: ({ version }) => version,
+};
+
+const pairs: Meaning<r.Pairs> = { identity: ({ question }) => asked(question), moment: none };
+
+const deadLetters: Meaning<r.DeadLetter> = {
+  identity: ({ origin, place, key, field }) => `${origin}@${place} ${key} ${field}`.trimEnd(),
+  moment: none,
+};
+
+/** By name of the topic; each entry is only ever given records of its topic. */
+const meanings: Readonly<Record<string, Meaning<never>>> = {
+  [topics.questions.name]: questions,
+  [topics.rollouts.name]: rollouts,
+  [topics.toolCalls.name]: toolCalls,
+  [topics.scored.name]: scored,
+  [topics.selected.name]: selected,
+  [topics.batches.name]: batches,
+  [topics.weights.name]: weights,
+  [topics.metrics.name]: metrics,
+  [topics.evolved.name]: evolved,
+  [topics.demonstrations.name]: demonstrations,
+  [topics.pairs.name]: pairs,
+  [topics.deadLetters.name]: deadLetters,
+};
+
+/** Which record it is: the same in another run of the same questions. */
+export function identityOf<T>(topic: Topic<T>, value: T): string {
+  return meanings[topic.name]?.identity(value as never) ?? topic.key(value);
+}
+
+/** Newest policy version where it was made; -1 = before any. */
+export function momentOf<T>(topic: Topic<T>, value: T): number {
+  return meanings[topic.name]?.moment(value as never) ?? 0;
+}
+
+/** What it refers to. */
+export function referencesOf<T>(topic: Topic<T>, value: T): readonly Reference[] {
+  return meanings[topic.name]?.references?.(value as never) ?? [];
+}
+
+/** Metrics that measure time or throughput: they differ whenever a run is repeated. */
+const TIMED = /^(time|thr)\/|(_ms|_s)$/;
+
+/** Whether a record is about time alone, so that nothing of it can be compared. */
+export function isTimed(topic: Topic<unknown>, value: unknown): boolean {
+  return topic.name === topics.metrics.name && TIMED.test((value as r.Metric).name);
+}
+
+/** Fields that hold times and durations, in any record. */
+export function isTimeField(field: string): boolean {
+  return field === 'ms' || field.endsWith('Ms');
+}

@@ -1,0 +1,132 @@
+/**
+ * Where two runs part: the earliest record that is not the same in both, by what records mean. Records are matched by
+ * identity, references compared by what they point at, times not at all; earliest is by policy version, then by the way
+ * of a question through the topics. Ids and offsets of both runs are held in memory, records are not.
+ */
+import type { Log, Standing } from '../log.ts';
+import type { Topic } from '../topic.ts';
+import { topics } from '../topics.ts';
+import { firstDifference } from './difference.ts';
+import { allTopics, identityOf, isTimed, momentOf, referencesOf } from './meaning.ts';
+import { upTo } from './places.ts';
+import type { Difference } from './retrace.ts';
+
+/** One side of the comparison. */
+interface Side {
+  readonly log: Log;
+  readonly standing: Standing;
+  /** Topic, then identity by offset. */
+  readonly ids: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface Parting {
+  /** `recorded` is of the first run, `made` of the second. */
+  readonly difference: Difference;
+  /** Policy version that was newest there; -1 = before any. */
+  readonly moment: number;
+}
+
+export interface Parted {
+  /** Null when all records are the same. */
+  readonly parting: Parting | null;
+  /** Records that are the same, and all that are in either run, by topic. */
+  readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
+}
+
+/** Dead letters come last: bad rows are told again at every start. */
+const COMPARED = allTopics.filter(({ name }) => name !== topics.deadLetters.name);
+
+export async function parting(a: Log, b: Log): Promise<Parted> {
+  const [first, second] = [await sideOf(a), await sideOf(b)];
+  const same: Record<string, { equal: number; all: number }> = {};
+  let earliest: Parting | null = null;
+  for (const topic of COMPARED) {
+    const counts = { equal: 0, all: 0 };
+    for await (const found of differences(topic, first, second, counts)) {
+      if (earliest === null || found.moment < earliest.moment) earliest = found;
+    }
+    if (counts.all > 0) same[topic.name] = counts;
+  }
+  return { parting: earliest, same };
+}
+
+async function sideOf(log: Log): Promise<Side> {
+  const standing = (await log.standing?.()) ?? (await endsOf(log));
+  const ids = new Map<string, readonly string[]>();
+  for (const topic of COMPARED) {
+    const list: string[] = [];
+    for await (const { value } of upTo(log, topic, standing.ends[topic.name] ?? 0)) {
+      list.push(identityOf(topic, value));
+    }
+    ids.set(topic.name, list);
+  }
+  return { log, standing, ids };
+}
+
+async function endsOf(log: Log): Promise<Standing> {
+  const stats = await log.stats();
+  const ends = Object.fromEntries(stats.map(({ topic, records }) => [topic, records]));
+  return { ends, settled: {}, marks: {} };
+}
+
+async function* differences(
+  topic: Topic<unknown>,
+  first: Side,
+  second: Side,
+  counts: { equal: number; all: number },
+): AsyncGenerator<Parting> {
+  const places = new Map(second.ids.get(topic.name)!.map((id, offset) => [id, offset]));
+  for await (const { value, position } of upTo(first.log, topic, endOf(first, topic))) {
+    const id = identityOf(topic, value);
+    const there = places.get(id);
+    places.delete(id);
+    if (isTimed(topic, value)) continue;
+    counts.all += 1;
+    const at = { topic: topic.name, id, offset: position.offset };
+    const moment = momentOf(topic, value);
+    if (there === undefined) {
+      const only = { kind: 'notMadeAgain', field: '', recorded: value, made: undefined } as const;
+      yield { moment, difference: { ...at, ...only } };
+      continue;
+    }
+    const other = await valueAt(second, topic, there);
+    const field = firstDifference(meant(first, topic, value), meant(second, topic, other));
+    if (field === null) counts.equal += 1;
+    else yield { moment, difference: { ...at, ...field, kind: 'differs' } };
+  }
+  for (const [id, offset] of places) {
+    const value = await valueAt(second, topic, offset);
+    if (isTimed(topic, value)) continue;
+    counts.all += 1;
+    const only = { kind: 'notRecorded', field: '', recorded: undefined, made: value } as const;
+    yield {
+      moment: momentOf(topic, value),
+      difference: { topic: topic.name, id, offset, ...only },
+    };
+  }
+}
+
+const endOf = ({ standing }: Side, { name }: Topic<unknown>): number => standing.ends[name] ?? 0;
+
+async function valueAt({ log }: Side, topic: Topic<unknown>, offset: number): Promise<unknown> {
+  const [stored] = await log.fetch(topic, [{ partition: 0, offset }]);
+  return stored!.value;
+}
+
+/** The record with what it refers to in the place of where that lies. */
+function meant({ ids }: Side, topic: Topic<unknown>, value: unknown): unknown {
+  const references = referencesOf(topic, value);
+  if (references.length === 0) return value;
+  const copy = structuredClone(value) as Record<string, unknown>;
+  for (const { field, topic: to, position } of references) {
+    const path = field.split('.');
+    const holder = path
+      .slice(0, -1)
+      .reduce<Record<string, unknown>>(
+        (inner, part) => inner[part] as Record<string, unknown>,
+        copy,
+      );
+    holder[path.at(-1)!] = ids.get(to.name)?.[position.offset] ?? position;
+  }
+  return copy;
+}
