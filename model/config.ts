@@ -1,12 +1,45 @@
 /**
  * The shape of a decoder policy: its configuration, its parameters by name, and keyed-random first weights.
  *
- * Names and [out, in] layout are those of Hugging Face Qwen2 and Llama checkpoints.
+ * Names and [out, in] layout are those of Hugging Face Llama, Qwen2 and Qwen3 checkpoints. The fields, not the
+ * name of the architecture, say what is computed; a field that is left out is a feature that is not there, so a
+ * configuration saved before the field existed means the same network as ever.
  */
 import { draws } from './draws.ts';
 
+/** How the rotary angles are stretched for contexts longer than those of the first training. */
+export type RopeScaling =
+  /** Every position is divided by `factor`. */
+  | { readonly kind: 'linear'; readonly factor: number }
+  /** NTK by the length of the sequence: unscaled up to `maxPositions`, and refused beyond (see rope.ts). */
+  | { readonly kind: 'dynamic'; readonly factor: number }
+  /** Llama 3.1: low frequencies are divided by `factor`, high ones kept, those in between blended. */
+  | {
+      readonly kind: 'llama3';
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalMaxPositions: number;
+    }
+  /** YaRN (Peng et al., 2023): a blend by wavelength, and attention sharpened by a factor on cosines and sines. */
+  | {
+      readonly kind: 'yarn';
+      readonly factor: number;
+      readonly originalMaxPositions: number;
+      /** Rotations over the original context at which blending begins and ends; 32 and 1 when left out. */
+      readonly betaFast?: number;
+      readonly betaSlow?: number;
+      /** Factor on cosines and sines; when left out, from `mscale` and `mscaleAllDim`, else 0.1 ln(factor) + 1. */
+      readonly attentionFactor?: number;
+      readonly mscale?: number;
+      readonly mscaleAllDim?: number;
+      /** Whether the ends of the blend are rounded outward to whole dimensions; true when left out. */
+      readonly truncate?: boolean;
+    };
+
 export interface DecoderConfig {
-  readonly architecture: 'qwen2' | 'llama';
+  /** The family whose files this reads and writes; what is computed is in the fields below. */
+  readonly architecture: 'llama' | 'qwen2' | 'qwen3';
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly layers: number;
@@ -16,9 +49,18 @@ export interface DecoderConfig {
   /** hiddenSize / heads when left out. */
   readonly headDim?: number;
   readonly ropeTheta: number;
+  readonly ropeScaling?: RopeScaling;
+  /** Positions that the model was made for; a longer context is not refused (but see `dynamic`). */
+  readonly maxPositions?: number;
   readonly rmsEps: number;
   /** Biases on the q, k and v projections. */
   readonly attentionBias: boolean;
+  /** A bias on the attention's output projection (Llama files with `attention_bias`). */
+  readonly outputBias?: boolean;
+  /** Biases on the three feed-forward projections (Llama files with `mlp_bias`). */
+  readonly mlpBias?: boolean;
+  /** An RMS norm with weights over every head of q and of k, before rotation (Qwen3). */
+  readonly qkNorm?: boolean;
   /** The head shares the embedding's weights. */
   readonly tiedEmbeddings: boolean;
 }
@@ -53,11 +95,21 @@ export function parameterShapes(config: DecoderConfig): ReadonlyMap<string, read
       shapes.set(`${name}.self_attn.${which}_proj.weight`, [heads * width, hiddenSize]);
       if (config.attentionBias) shapes.set(`${name}.self_attn.${which}_proj.bias`, [heads * width]);
     }
+    if (config.qkNorm) {
+      shapes.set(`${name}.self_attn.q_norm.weight`, [width]);
+      shapes.set(`${name}.self_attn.k_norm.weight`, [width]);
+    }
     shapes.set(`${name}.self_attn.o_proj.weight`, [hiddenSize, config.heads * width]);
+    if (config.outputBias) shapes.set(`${name}.self_attn.o_proj.bias`, [hiddenSize]);
     shapes.set(`${name}.post_attention_layernorm.weight`, [hiddenSize]);
-    shapes.set(`${name}.mlp.gate_proj.weight`, [intermediateSize, hiddenSize]);
-    shapes.set(`${name}.mlp.up_proj.weight`, [intermediateSize, hiddenSize]);
-    shapes.set(`${name}.mlp.down_proj.weight`, [hiddenSize, intermediateSize]);
+    for (const [which, out, into] of [
+      ['gate', intermediateSize, hiddenSize],
+      ['up', intermediateSize, hiddenSize],
+      ['down', hiddenSize, intermediateSize],
+    ] as const) {
+      shapes.set(`${name}.mlp.${which}_proj.weight`, [out, into]);
+      if (config.mlpBias) shapes.set(`${name}.mlp.${which}_proj.bias`, [out]);
+    }
   }
   shapes.set('model.norm.weight', [hiddenSize]);
   if (!config.tiedEmbeddings) shapes.set('lm_head.weight', [vocabSize, hiddenSize]);

@@ -1,120 +1,96 @@
 /**
- * The policy's network, defined once: a Llama-family decoder (Qwen2, Llama) over the graph builder.
+ * The policy's network, defined once: a decoder of the Llama family (Llama 2 and 3, SmolLM2, Qwen2, Qwen2.5, Qwen3).
  *
- * RMSNorm, rotary positions, grouped-query attention, SwiGLU, optional biases on q/k/v, tied or untied head.
- * Activations are flattened to [N, hidden] with N = B * T; the query heads that share a key head are folded
- * into the rows of one matrix, so keys and values are never repeated. This is the form that is differentiated:
- * whole right-padded sequences. `rollout/decodeGraph.ts` lowers the same network over a cache; a test holds the
- * log-probs of the two together.
+ * RMS norms, rotary positions, grouped-query attention, SwiGLU; biases, norms over heads and a tied head where the
+ * configuration says so. The definition says what is computed, in which order and with which parameters. How it is
+ * computed is the business of a lowering: `lowering/sequences.ts` writes whole sequences that can be differentiated
+ * (training, scoring), `lowering/cached.ts` writes tokens over a cache of keys and values (generation).
  */
-import { type DecoderConfig, headDim } from './config.ts';
-import type { Graph, Shape, Value } from './graph/graph.ts';
-import { attention, embed, linear, pickRows, rmsNorm, rotate, swiglu } from './graph/layers.ts';
-import { add, reshape, transpose } from './graph/ops.ts';
+import type { DecoderConfig } from './config.ts';
+import type { Value } from './graph/graph.ts';
 
-/** What the layers share. */
-interface Pass {
-  readonly config: DecoderConfig;
-  readonly parameter: (name: string) => Value;
-  /** Of the angle of each place and pair, [T, headDim / 2]. */
-  readonly cosines: Value;
-  readonly sines: Value;
-  /** 0 where a query may see a key, -Infinity where the key comes later, [G * T, T]. */
-  readonly mask: Value;
+/** The residual stream between two norms: what is there, and what the last part adds (null before the first). */
+export interface Residual {
+  readonly stream: Value;
+  readonly delta: Value | null;
 }
 
 /**
- * Next-token logits [M, V]. Adds the inputs `tokens` int32 [B, T] and `rows` int32 [M]: the places in the flattened
- * [B * T] whose logits are wanted, without repeats. `parameters` holds every name of `parameterShapes`.
+ * The verbs of the network. Names are those of parameters; what goes in and comes out has the lowering's own shapes.
+ * `Result` is what a pass is for: logits, probabilities, what is said of given tokens.
  */
-export function decoderLogits(
-  graph: Graph,
-  config: DecoderConfig,
-  parameters: ReadonlyMap<string, Value>,
-): Value {
-  const tokens = graph.input('tokens', 'int32', ['B', 'T']);
-  const rows = graph.input('rows', 'int32', ['M']);
-  const parameter = (name: string) => {
-    const value = parameters.get(name);
-    if (value === undefined) throw new Error(`the decoder needs a parameter '${name}'`);
-    return value;
-  };
-  const places = graph.node('Range', [scalar(graph, 0), length(graph), scalar(graph, 1)], ['T']);
-  const [cosines, sines] = rotations(graph, config, places);
-  const mask = causalMask(graph, config.heads / config.kvHeads, places);
-  const pass = { config, parameter, cosines, sines, mask };
-  let x = embed(parameter(EMBEDDING), reshape(tokens, ['N']));
-  for (let layer = 0; layer < config.layers; layer++) x = block(x, layer, pass);
-  const normed = rmsNorm(pickRows(x, rows), parameter('model.norm.weight'), config.rmsEps);
-  return linear(normed, parameter(config.tiedEmbeddings ? EMBEDDING : 'lm_head.weight'), null);
+export interface Lowering<Result> {
+  /** Rows of the table `weight`, one for each token of this pass. */
+  embed(weight: string): Value;
+  /** One layer, which `body` writes; a lowering may write it a second time instead of keeping what is in it. */
+  layer(input: Residual, body: (input: Residual) => Residual): Residual;
+  /** RMS norm of stream + delta, and that sum: the stream from here on. */
+  norm(input: Residual, weight: string): { readonly normed: Value; readonly stream: Value };
+  /** Linear maps of one input. Each has `<name>.weight`, and `<name>.bias` where the configuration lists one. */
+  project(x: Value, names: readonly string[]): readonly Value[];
+  /** The last axis as `heads` heads. */
+  byHead(x: Value, heads: number): Value;
+  /** RMS norm over every head. */
+  headNorm(x: Value, weight: string): Value;
+  /** Turned by position. */
+  rotate(x: Value): Value;
+  /** Causal attention; queries of several heads share a head of keys and values. Heads are joined again. */
+  attend(layer: number, queries: Value, keys: Value, values: Value): Value;
+  /** silu(gate) * up. */
+  gated(gate: Value, up: Value): Value;
+  /** The stream at the places that are asked for. */
+  pick(input: Residual): Residual;
+  /** The end: from the last norm and the head's weight [vocabSize, hiddenSize]. */
+  head(x: Value, weight: string): Result;
 }
 
 const EMBEDDING = 'model.embed_tokens.weight';
 
-/** A whole number of rank 0. */
-function scalar(graph: Graph, value: number): Value {
-  return graph.node('Squeeze', [graph.integers([value])], []);
+/** Writes the network with the verbs of `lowering`. */
+export function decoder<Result>(config: DecoderConfig, lowering: Lowering<Result>): Result {
+  let residual: Residual = { stream: lowering.embed(EMBEDDING), delta: null };
+  for (let layer = 0; layer < config.layers; layer++)
+    residual = lowering.layer(residual, (input) => block(config, lowering, input, layer));
+  const { normed } = lowering.norm(lowering.pick(residual), 'model.norm.weight');
+  return lowering.head(normed, config.tiedEmbeddings ? EMBEDDING : 'lm_head.weight');
 }
 
-/** T as a number of rank 0. */
-function length(graph: Graph): Value {
-  return graph.node('Squeeze', [graph.size('T')], []);
-}
-
-/** Cosines and sines of place * theta^(-2i / headDim). */
-function rotations(graph: Graph, config: DecoderConfig, places: Value): [Value, Value] {
-  const half = headDim(config) / 2;
-  const shape: Shape = ['T', half];
-  const frequencies = Array.from({ length: half }, (_, i) => config.ropeTheta ** (-i / half));
-  const to = graph.float === 'float32' ? 1 : 11;
-  const real = graph.node('Cast', [places], ['T'], { type: graph.float, attributes: { to } });
-  const column = graph.node('Unsqueeze', [real, graph.integers([1])], ['T', 1]);
-  const angles = graph.node('Mul', [column, graph.reals(frequencies)], shape);
-  return [graph.node('Cos', [angles], shape), graph.node('Sin', [angles], shape)];
-}
-
-/** The causal mask, once for each of the heads that are folded into the rows. */
-function causalMask(graph: Graph, folds: number, places: Value): Value {
-  const column = graph.node('Unsqueeze', [places, graph.integers([1])], ['T', 1]);
-  const later = graph.node('Greater', [places, column], ['T', 'T'], { type: 'bool' });
-  const inputs = [later, graph.scalar(Number.NEGATIVE_INFINITY), graph.scalar(0)];
-  const mask = graph.node('Where', inputs, ['T', 'T'], { type: graph.float });
-  const folded = graph.node('Expand', [mask, graph.sizes([folds, 'T', 'T'])], [folds, 'T', 'T']);
-  return reshape(folded, ['GT', 'T']);
-}
-
-/** One layer: attention and gated feed-forward, each behind a norm and with a residual. x is [N, hidden]. */
-function block(x: Value, layer: number, pass: Pass): Value {
+function block(
+  config: DecoderConfig,
+  lowering: Lowering<unknown>,
+  input: Residual,
+  layer: number,
+): Residual {
   const name = `model.layers.${layer}`;
-  const norm = (value: Value, which: string) =>
-    rmsNorm(value, pass.parameter(`${name}.${which}.weight`), pass.config.rmsEps);
-  const middle = add(x, attend(norm(x, 'input_layernorm'), `${name}.self_attn`, pass));
-  return add(middle, feedForward(norm(middle, 'post_attention_layernorm'), `${name}.mlp`, pass));
+  const before = lowering.norm(input, `${name}.input_layernorm.weight`);
+  const delta = attention(config, lowering, before.normed, layer);
+  const middle = { stream: before.stream, delta };
+  const after = lowering.norm(middle, `${name}.post_attention_layernorm.weight`);
+  return { stream: after.stream, delta: feedForward(lowering, after.normed, `${name}.mlp`) };
 }
 
-function feedForward(x: Value, name: string, { parameter }: Pass): Value {
-  const gate = linear(x, parameter(`${name}.gate_proj.weight`), null);
-  const up = linear(x, parameter(`${name}.up_proj.weight`), null);
-  return linear(swiglu(gate, up), parameter(`${name}.down_proj.weight`), null);
-}
-
-function attend(x: Value, name: string, pass: Pass): Value {
-  const { config, parameter } = pass;
-  const { kvHeads } = config;
-  const width = headDim(config);
-  const folds = config.heads / kvHeads;
-  /** [B, KV, heads a key head, T, width] */
-  const project = (which: string, heads: number) => {
-    const bias = config.attentionBias ? parameter(`${name}.${which}_proj.bias`) : null;
-    const flat = linear(x, parameter(`${name}.${which}_proj.weight`), bias);
-    return transpose(reshape(flat, ['B', 'T', kvHeads, heads, width]), [0, 2, 3, 1, 4]);
+function attention(
+  config: DecoderConfig,
+  lowering: Lowering<unknown>,
+  x: Value,
+  layer: number,
+): Value {
+  const name = `model.layers.${layer}.self_attn`;
+  const projections = ['q', 'k', 'v'].map((which) => `${name}.${which}_proj`);
+  const [q, k, v] = lowering.project(x, projections) as [Value, Value, Value];
+  const turned = (flat: Value, heads: number, norm: string) => {
+    const split = lowering.byHead(flat, heads);
+    return lowering.rotate(config.qkNorm ? lowering.headNorm(split, `${name}.${norm}`) : split);
   };
-  const turned = (value: Value) => rotate(value, pass.cosines, pass.sines);
-  const queries = reshape(turned(project('q', folds)), ['B', kvHeads, 'GT', width]);
-  const keys = reshape(turned(project('k', 1)), ['B', kvHeads, 'T', width]);
-  const values = reshape(project('v', 1), ['B', kvHeads, 'T', width]);
-  const mixed = attention(queries, keys, values, pass.mask);
-  const unfolded = transpose(reshape(mixed, ['B', kvHeads, folds, 'T', width]), [0, 3, 1, 2, 4]);
-  const joined = reshape(unfolded, ['N', config.heads * width]);
-  return linear(joined, parameter(`${name}.o_proj.weight`), null);
+  const queries = turned(q, config.heads, 'q_norm.weight');
+  const keys = turned(k, config.kvHeads, 'k_norm.weight');
+  const values = lowering.byHead(v, config.kvHeads);
+  const mixed = lowering.attend(layer, queries, keys, values);
+  return lowering.project(mixed, [`${name}.o_proj`])[0] as Value;
+}
+
+function feedForward(lowering: Lowering<unknown>, x: Value, name: string): Value {
+  const names = [`${name}.gate_proj`, `${name}.up_proj`];
+  const [gate, up] = lowering.project(x, names) as [Value, Value];
+  return lowering.project(lowering.gated(gate, up), [`${name}.down_proj`])[0] as Value;
 }

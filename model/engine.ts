@@ -19,18 +19,51 @@ export interface GenerateRequest {
   readonly draws: readonly DrawKey[];
   /** Return the top-10 log-probs (and the sampled one) of this many first tokens; 0 = none. */
   readonly topLogProbs: number;
+  /** Draw from the fewest most probable tokens that have at least this share; 1 (unless given) = from all. */
+  readonly topP?: number;
+  /** Draw from so many of the most probable tokens; 0 (unless given) = from all. */
+  readonly topK?: number;
+  /** Draw from tokens with at least this part of the highest probability; 0 (unless given) = from all. */
+  readonly minP?: number;
+  /** Logits of tokens in the context are divided by this where positive, else multiplied; 1 unless given. */
+  readonly repetitionPenalty?: number;
+  /**
+   * Generation ends with the token that completes one of these texts in what was generated; the token is kept whole,
+   * also where it goes on beyond the text. For tags of several tokens.
+   */
+  readonly stopTexts?: readonly string[];
+  /** Return the exact entropy of every token's distribution. */
+  readonly entropies?: boolean;
+  /**
+   * Who has to wait for a free row waits for lower numbers, then in order of arrival; 0 unless given. What is generated
+   * does not depend on it. A server that knows no such thing goes by arrival.
+   */
+  readonly priority?: number;
+}
+
+/** Tokens [start, end) of a generation, all made by one policy version. */
+export interface VersionSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly version: number;
 }
 
 export interface Generation {
   readonly tokens: Int32Array;
   /** Log-prob of each token at temperature 1, as the trainer will see it. */
   readonly logProbs: Float32Array;
-  /** `stop` = a stop token was made (it is the last of `tokens`). */
+  /** `stop` = a stop token was made (it is the last of `tokens`), or a stop text completed. */
   readonly finish: 'stop' | 'length';
   /** Per token asked for: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
   readonly topLogProbs: readonly (readonly number[])[];
-  /** Policy version that made the tokens. */
+  /** Policy version that made the tokens: the first one where there were several. */
   readonly version: number;
+  /** Which version made which tokens, in order and without gaps; left out = `version` made them all. */
+  readonly spans?: readonly VersionSpan[];
+  /** The stop text that was completed, where one was. */
+  readonly stopText?: string;
+  /** Where asked for: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats). */
+  readonly entropies?: Float32Array;
 }
 
 /** Weights of a version, as the engine can load them. */
@@ -138,6 +171,8 @@ export interface StepReport {
   /** Tokens that went through the model, padding left out. */
   readonly tokens: number;
   readonly ms: number;
+  /** Longest time for which the caller's event loop stood still during the step; left out = not measured. */
+  readonly loopGapMs?: number;
 }
 
 export interface SavedState {
@@ -145,7 +180,14 @@ export interface SavedState {
   readonly bytes: number;
 }
 
-export interface TrainerEngine {
+/** Says how probable given tokens are. A frozen `TrainerEngine` is the reference of KL and DPO. */
+export interface Scorer {
+  /** Per sequence the log-prob (nats) of every token but the first, at its own place; place 0 holds 0. */
+  score(sequences: readonly Int32Array[]): Promise<readonly { readonly logProbs: Float32Array }[]>;
+}
+
+/** `score` answers under the weights as they are now. */
+export interface TrainerEngine extends Scorer {
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
   /** Write weights (and, with `optimiser`, AdamW's state) atomically: temporary name, sync, rename. */

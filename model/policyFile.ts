@@ -4,11 +4,11 @@
  * Writing is atomic (temporary name, sync, rename), so a reader finds the old file or the new one, whole.
  */
 import { createHash } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { type DecoderConfig, parameterShapes, type Tensors } from './config.ts';
 import type { SavedState } from './engine.ts';
-import { readSafetensors, writeSafetensors } from './safetensors.ts';
+import { writeTensorFile } from './hf/writeTensorFile.ts';
+import { readSafetensors } from './safetensors.ts';
 
 export interface Policy {
   readonly config: DecoderConfig;
@@ -38,24 +38,19 @@ export async function loadPolicy(path: string, sha256 = ''): Promise<Policy> {
   return { config, tensors };
 }
 
-export function savePolicy(path: string, { config, tensors }: Policy): Promise<SavedState> {
-  return writeWhole(path, writeSafetensors(tensors, { config: JSON.stringify(config) }));
-}
-
-/** Write a file so that it is there whole or not at all, even after a power cut. */
-export async function writeWhole(path: string, content: Uint8Array): Promise<SavedState> {
-  const temporary = `${path}.${process.pid}.tmp`;
-  const file = await open(temporary, 'w');
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
-  return { sha256: digest(content), bytes: content.length };
+/**
+ * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices of one
+ * input lie side by side, where generation uses them as one (lowering/weightPlan.ts).
+ */
+export async function savePolicy(path: string, { config, tensors }: Policy): Promise<SavedState> {
+  const ordered = [...tensors].sort(
+    ([a], [b]) => Number(a.endsWith('.bias')) - Number(b.endsWith('.bias')),
+  );
+  const entries = ordered.map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
+  const metadata = { config: JSON.stringify(config) };
+  const read = (name: string) => tensors.get(name)!;
+  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
+  return { sha256, bytes };
 }
 
 function digest(content: Uint8Array): string {

@@ -42,7 +42,7 @@ export type Float = 'float32' | 'float64';
 export class Graph {
   /** Element type of the real numbers in this graph. */
   readonly float: Float;
-  readonly derivations: Derivation[] = [];
+  #derivations: Derivation[] = [];
   readonly #inputs: Value[] = [];
   readonly #outputs: TensorType[] = [];
   readonly #initialisers: Initialiser[] = [];
@@ -53,6 +53,23 @@ export class Graph {
 
   constructor(float: Float = 'float32') {
     this.float = float;
+  }
+
+  /** How gradients pass, in the order in which values were derived. */
+  get derivations(): readonly Derivation[] {
+    return this.#derivations;
+  }
+
+  /** What `make` builds, with its derivations apart: to the rest of the graph it is a constant until derived. */
+  aside(make: () => Value): { readonly value: Value; readonly derivations: readonly Derivation[] } {
+    const before = this.#derivations;
+    const derivations: Derivation[] = [];
+    this.#derivations = derivations;
+    try {
+      return { value: make(), derivations };
+    } finally {
+      this.#derivations = before;
+    }
   }
 
   /** A tensor that is fed at every run. Its named dimensions may be used in later shapes. */
@@ -153,7 +170,7 @@ export class Graph {
 
   /** State how gradients pass through `output`, which was computed from `inputs`. Returns `output`. */
   derive(output: Value, inputs: readonly Value[], pullback: Pullback): Value {
-    this.derivations.push({ output, inputs, pullback });
+    this.#derivations.push({ output, inputs, pullback });
     return output;
   }
 
@@ -169,13 +186,20 @@ export class Graph {
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
-  /** The bytes of the ONNX model. */
+  /** The bytes of the ONNX model: what its outputs need. Inputs stay, needed or not. */
   model(): Uint8Array {
+    const needed = new Set(this.#outputs.map(({ name }) => name));
+    const nodes: OnnxNode[] = [];
+    for (const node of [...this.#nodes].reverse()) {
+      if (!node.outputs.some((name) => needed.has(name))) continue;
+      for (const name of node.inputs) needed.add(name);
+      nodes.push(node);
+    }
     return onnxModel({
       inputs: this.#inputs,
       outputs: this.#outputs,
-      initialisers: this.#initialisers,
-      nodes: this.#nodes,
+      initialisers: this.#initialisers.filter(({ name }) => needed.has(name)),
+      nodes: nodes.reverse(),
     });
   }
 

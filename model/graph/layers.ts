@@ -3,7 +3,7 @@
  * gradients of its parts. Weights are [out, in], as in Hugging Face files.
  */
 import type { Dim, Value } from './graph.ts';
-import { flip, matmul, multiply, reduceSum, sumTo } from './ops.ts';
+import { add, flip, matmul, multiply, reduceSum, sumTo } from './ops.ts';
 
 /** x [N, in] times weight [out, in] transposed, plus bias [out]. */
 export function linear(x: Value, weight: Value, bias: Value | null): Value {
@@ -17,6 +17,12 @@ export function linear(x: Value, weight: Value, bias: Value | null): Value {
     gemm([g, x], 1, 0, [out, width]),
     ...(bias === null ? [] : [reduceSum(g, [0], false)]),
   ]);
+}
+
+/** full [N, out] plus scale * (x [N, in] down^T) up^T: a low-rank adapter, down [r, in], up [out, r] (Hu et al., 2021). */
+export function adapt(full: Value, x: Value, down: Value, up: Value, scale: number): Value {
+  const inner = multiply(linear(x, down, null), x.graph.scalar(scale));
+  return add(full, linear(inner, up, null));
 }
 
 /** x / sqrt(mean(x^2) + epsilon) * weight, over the last axis. */
@@ -101,22 +107,6 @@ export function attention(queries: Value, keys: Value, values: Value, mask: Valu
   });
 }
 
-/** Rows of `table` [V, D] by `ids` (whole numbers [N], repeats allowed): [N, D]. */
-export function embed(table: Value, ids: Value): Value {
-  const { graph } = table;
-  const width = table.shape[1] as Dim;
-  const shape = [ids.shape[0] as Dim, width];
-  return graph.derive(graph.node('Gather', [table, ids], shape), [table], (g) => {
-    // ScatterElements, for ScatterND adds in a race when an id comes twice
-    const column = graph.node('Unsqueeze', [ids, graph.integers([1])], [shape[0] as Dim, 1]);
-    const size = graph.node('Shape', [g], [2], { type: 'int64' });
-    const indices = graph.node('Expand', [column, size], shape);
-    const inputs = [zeros(table), indices, g];
-    const attributes = { axis: 0, reduction: 'add' };
-    return [graph.node('ScatterElements', inputs, table.shape, { attributes })];
-  });
-}
-
 /** Rows of x [N, D] by `rows` (whole numbers [M], no repeats): [M, D]. */
 export function pickRows(x: Value, rows: Value): Value {
   const { graph } = x;
@@ -138,14 +128,14 @@ function zeros(x: Value): Value {
   return graph.node('Expand', [graph.scalar(0), size], x.shape);
 }
 
-/**
- * What the model says of the tokens that came: log-prob [M] of `targets` (whole numbers [M]) under
- * softmax(logits [M, V]), and the entropy [M] of that softmax in nats.
- */
-export function judgeTokens(
-  logits: Value,
-  targets: Value,
-): { readonly logProbs: Value; readonly entropies: Value } {
+/** What the model says of tokens that came: their log-probs [M], and the entropies [M] of its softmax, in nats. */
+export interface Judged {
+  readonly logProbs: Value;
+  readonly entropies: Value;
+}
+
+/** Log-probs of `targets` (whole numbers [M]) under softmax(logits [M, V]), and the entropies of that softmax. */
+export function judgeTokens(logits: Value, targets: Value): Judged {
   const { graph, shape } = logits;
   const rows = shape[0] as Dim;
   const column = (x: Value) => graph.node('Unsqueeze', [x, graph.integers([1])], [rows, 1]);

@@ -20,6 +20,8 @@ export interface BatcherOptions {
   readonly contextMax: number;
   /** Contexts kept for reuse after their row ended; 0 = none are. */
   readonly prefixSlots: number;
+  /** The text of each token, for requests with stop texts; there can be none without. */
+  readonly tokenTexts?: readonly string[];
 }
 
 /** One request's end. */
@@ -53,6 +55,7 @@ export function positionsMax({ contextMax }: BatcherOptions): number {
 export class Batcher {
   readonly #options: BatcherOptions;
   #forward: Forward;
+  #version: number;
   #cache: KvCache;
   #prefixes: Prefixes;
   readonly #rows: Row[] = [];
@@ -60,9 +63,11 @@ export class Batcher {
   readonly #cancelled = new Set<number>();
   readonly #counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
 
-  constructor(forward: Forward, options: BatcherOptions) {
+  /** `version`: that of the model's weights. */
+  constructor(forward: Forward, version: number, options: BatcherOptions) {
     this.#options = options;
     this.#forward = forward;
+    this.#version = version;
     this.#cache = makeCache(forward, options);
     this.#prefixes = makePrefixes(forward, options);
   }
@@ -81,23 +86,34 @@ export class Batcher {
     return { ...this.#counts };
   }
 
-  /** Go on with another model; nothing cached stays (a NaN must not outlive its policy). No row may be active. */
-  replace(forward: Forward): void {
-    if (this.#rows.length > 0)
-      throw new Error(`${this.#rows.length} rows are active: let them end first`);
+  /**
+   * Go on with another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep their tokens
+   * and enter again, before those that wait: their contexts are computed anew, so that what follows is what the new
+   * model says.
+   */
+  replace(forward: Forward, version: number): void {
+    const active = this.#rows.splice(0);
+    for (const row of active) row.cached = 0;
+    this.#waiting.unshift(...active);
     this.#forward = forward;
+    this.#version = version;
     this.#cache = makeCache(forward, this.#options);
     this.#prefixes = makePrefixes(forward, this.#options);
   }
 
-  /** Put a request in line. Throws when a token is not in the vocabulary: it would fail its whole batch. */
+  /** Put a request in line, behind those of its priority. Throws when a token is not in the vocabulary: it would fail its whole batch. */
   submit(id: number, request: GenerateRequest): void {
     const { vocabSize } = this.#forward;
     const alien = request.tokens.find((token) => !(token >= 0 && token < vocabSize));
     if (alien !== undefined) {
       throw new Error(`token ${alien} is not in the policy's vocabulary of ${vocabSize}`);
     }
-    this.#waiting.push(new Row(id, request, this.#options.contextMax));
+    const { contextMax, tokenTexts = [] } = this.#options;
+    if ((request.stopTexts?.length ?? 0) > 0 && tokenTexts.length === 0)
+      throw new Error('stop texts need the texts of the tokens: start the engine with tokenTexts');
+    const row = new Row(id, request, { contextMax, tokenTexts });
+    const before = this.#waiting.findLastIndex(({ priority }) => priority <= row.priority);
+    this.#waiting.splice(before + 1, 0, row);
   }
 
   /** Forget a request (before the next step); what it has cached is kept for others. */
@@ -131,6 +147,7 @@ export class Batcher {
       const outcome = this.#draw(
         row,
         output.shares.subarray(index * vocabSize, (index + 1) * vocabSize),
+        output.peaks[index]!,
       );
       if (outcome) outcomes.push(outcome);
     });
@@ -154,11 +171,9 @@ export class Batcher {
     this.#cancelled.clear();
   }
 
-  #draw(row: Row, shares: Float32Array): Outcome | undefined {
+  #draw(row: Row, shares: Float32Array, peak: number): Outcome | undefined {
     try {
-      const { temperature, wantsTop } = row;
-      const uniform = temperature > 0 ? row.uniform : 0;
-      const result = row.append(sample(shares, { temperature, uniform, top: wantsTop }));
+      const result = row.append(sample(shares, row.sampling(peak)), this.#version);
       this.#counts.generatedTokens++;
       return result && { id: row.id, result };
     } catch (error) {

@@ -9,8 +9,10 @@ import type {
   GenerateRequest,
   Generation,
   PolicyEngine,
+  Tokenizer,
   WeightsRef,
 } from '../engine.ts';
+import { watchLoop } from '../runtime/loopGap.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
@@ -28,6 +30,10 @@ export interface EmbeddedEngineOptions {
   readonly contextMax?: number;
   /** Ended contexts whose cache is kept for a request that begins alike; 0 turns reuse off. */
   readonly prefixSlots?: number;
+  /** Swap weights at a token boundary, or (unless said) when the active rollouts have ended; see server.ts. */
+  readonly swap?: 'token' | 'rollout';
+  /** The text of each token by id (`tokenTexts`), which requests with stop texts need. */
+  readonly tokenTexts?: readonly string[];
   readonly clock: { now(): number };
 }
 
@@ -36,6 +42,8 @@ export interface EmbeddedEngineStats extends EngineStats {
   readonly reusedTokens: number;
   /** Decode steps of the whole batch. */
   readonly steps: number;
+  /** Longest time for which this side's event loop stood still since `stats` was last asked. */
+  readonly loopGapMs: number;
 }
 
 const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
@@ -44,6 +52,7 @@ export class EmbeddedEngine implements PolicyEngine {
   readonly contextMax: number;
   readonly #worker: WorkerHandle;
   readonly #pendingMax: number;
+  readonly #loop = watchLoop();
   readonly #clock: { now(): number };
   #pending = 0;
   #requests = 0;
@@ -70,7 +79,9 @@ export class EmbeddedEngine implements PolicyEngine {
     const prefixSlots = options.prefixSlots ?? Math.max(256, 2 * rowsMax);
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
     const first = typeof weights === 'string' ? { version: 0, path: weights, sha256: '' } : weights;
-    const argument: OpenArgument = { weights: first, threads, rowsMax, contextMax, prefixSlots };
+    const { swap = 'rollout', tokenTexts = [] } = options;
+    const batching = { rowsMax, contextMax, prefixSlots, tokenTexts };
+    const argument: OpenArgument = { weights: first, threads, swap, ...batching };
     try {
       await worker.call('open', argument);
     } catch (error) {
@@ -109,7 +120,9 @@ export class EmbeddedEngine implements PolicyEngine {
     return reply.generation;
   }
 
-  #check({ tokens, maxTokens }: GenerateRequest): void {
+  #check(request: GenerateRequest): void {
+    const { tokens, maxTokens } = request;
+    checkSampling(request);
     if (this.#closed) throw new Error('the engine is closed: create another one');
     if (this.#pending >= this.#pendingMax) {
       throw new Error(
@@ -135,14 +148,36 @@ export class EmbeddedEngine implements PolicyEngine {
   /** Counts as of the last request that ended. */
   stats(): EmbeddedEngineStats {
     const running = this.#pending > 0 ? this.#clock.now() - this.#busySince : 0;
-    return { ...this.#counts, busyMs: this.#busyMs + running };
+    const loopGapMs = this.#loop.take();
+    return { ...this.#counts, busyMs: this.#busyMs + running, loopGapMs };
   }
 
   /** Pending requests reject; the thread and its memory are gone afterwards. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#loop.stop();
     await this.#worker.call('close').catch(() => undefined);
     await this.#worker.close();
   }
+}
+
+/** Throws when a field of the sampling is out of its range. */
+function checkSampling(request: GenerateRequest): void {
+  const { temperature, topP = 1, topK = 0, minP = 0, repetitionPenalty = 1, stopTexts } = request;
+  const refuse = (name: string, value: unknown, range: string) => {
+    throw new Error(`${name} is ${value}: give ${range}`);
+  };
+  if (!(temperature >= 0 && temperature < Number.POSITIVE_INFINITY))
+    refuse('temperature', temperature, '0 or more');
+  if (!(topP > 0 && topP <= 1)) refuse('topP', topP, 'more than 0 and at most 1');
+  if (!(Number.isInteger(topK) && topK >= 0)) refuse('topK', topK, 'a whole number, 0 for all');
+  if (!(minP >= 0 && minP < 1)) refuse('minP', minP, 'from 0 up to, but not, 1');
+  if (!(repetitionPenalty > 0)) refuse('repetitionPenalty', repetitionPenalty, 'more than 0');
+  if (stopTexts?.includes('')) refuse('a stop text', '""', 'texts of at least one character');
+}
+
+/** The text of each token of a tokenizer, for `EmbeddedEngineOptions.tokenTexts`. */
+export function tokenTexts(tokenizer: Tokenizer): string[] {
+  return Array.from({ length: tokenizer.vocabSize }, (_, id) => tokenizer.decode([id]));
 }

@@ -38,6 +38,8 @@ export interface NewRows {
 export interface DecodeOutput extends NewRows {
   /** Softmax of the logits at temperature 1, [rows, vocabSize]. */
   readonly shares: Float32Array;
+  /** The highest logit of each row, [rows]. */
+  readonly peaks: Float32Array;
 }
 
 export interface Forward {

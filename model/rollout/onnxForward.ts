@@ -4,11 +4,11 @@
  * The weights are fixed when a session is made (packed once, and with packed weights a row's result does not
  * depend on how many rows are beside it); new weights mean new sessions.
  */
-import { type DecoderConfig, headDim, type Tensors } from '../config.ts';
+import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
+import { cachedGraph, type Pass } from '../lowering/cached.ts';
+import { BLOCK, type MappedFile, WeightPlan } from '../lowering/weightPlan.ts';
 import { type Feed, openSession, type Session } from '../runtime/session.ts';
-import { decodeGraph, type Pass } from './decodeGraph.ts';
 import type { CacheShape, DecodeOutput, Forward, ForwardInput, NewRows } from './forward.ts';
-import { packWeights } from './packWeights.ts';
 
 export interface OnnxForwardOptions {
   readonly threads: number;
@@ -16,17 +16,26 @@ export interface OnnxForwardOptions {
   readonly positionsMax: number;
 }
 
+/** The weights of a version: what lies in a file that can be mapped, and a way to read all of it. */
+export interface ForwardWeights {
+  readonly config: DecoderConfig;
+  readonly file: MappedFile | null;
+  read(name: string): Promise<Tensor> | Tensor;
+}
+
 export async function openOnnxForward(
-  config: DecoderConfig,
-  tensors: Tensors,
+  { config, file, read }: ForwardWeights,
   { threads, positionsMax }: OnnxForwardOptions,
 ): Promise<Forward> {
-  const weights = packWeights(config, tensors, positionsMax);
-  const external = [{ location: weights.location, data: weights.data }];
-  const open = (pass: Pass) =>
-    openSession(decodeGraph(config, weights, pass), { threads, external });
-  const decode = await open('decode');
-  const prefill = await open('prefill');
+  const plan = new WeightPlan(config, file);
+  const graph = (pass: Pass) => cachedGraph(config, plan, pass, positionsMax);
+  const [decoding, prefilling] = [graph('decode'), graph('prefill')];
+  const block = await plan.fill(read);
+  const outside =
+    file === null ? { external: [{ location: BLOCK, data: block }] } : { folder: file.folder };
+  const options = { threads, ...outside };
+  const decode = await openSession(decoding.model(), options);
+  const prefill = await openSession(prefilling.model(), options);
   return new OnnxForward(config, threads, decode, prefill);
 }
 
@@ -56,7 +65,8 @@ class OnnxForward implements Forward {
 
   async decode(input: ForwardInput): Promise<DecodeOutput> {
     const outputs = await this.#decode.run(this.#feeds(input));
-    return { shares: outputs.shares!.data as Float32Array, ...this.#newRows(outputs) };
+    const [shares, peaks] = [outputs.shares!.data, outputs.peaks!.data] as Float32Array[];
+    return { shares: shares!, peaks: peaks!, ...this.#newRows(outputs) };
   }
 
   #feeds({

@@ -1,14 +1,16 @@
 /**
  * Entry of the worker that generates: it holds the session, the cache, the decode loop and the sampler.
  */
-import type { GenerateRequest, WeightsRef } from '../engine.ts';
-import { loadPolicy } from '../policyFile.ts';
-import { serve } from '../runtime/worker.ts';
-import { type BatcherOptions, positionsMax } from './batcher.ts';
-import { openOnnxForward } from './onnxForward.ts';
-import { RolloutServer } from './server.ts';
 
-export interface OpenArgument extends BatcherOptions {
+import { PublishedWeights } from '../adapterFile.ts';
+import type { GenerateRequest, WeightsRef } from '../engine.ts';
+import { checkPositions } from '../rope.ts';
+import { serve } from '../runtime/worker.ts';
+import { positionsMax } from './batcher.ts';
+import { openOnnxForward } from './onnxForward.ts';
+import { RolloutServer, type ServerOptions } from './server.ts';
+
+export interface OpenArgument extends ServerOptions {
   readonly weights: WeightsRef;
   readonly threads: number;
 }
@@ -22,9 +24,15 @@ function running(): RolloutServer {
 
 serve({
   async open({ weights, threads, ...options }: OpenArgument) {
+    const published = new PublishedWeights();
     const load = async ({ path, sha256 }: WeightsRef) => {
-      const { config, tensors } = await loadPolicy(path, sha256);
-      return openOnnxForward(config, tensors, { threads, positionsMax: positionsMax(options) });
+      const weights = await published.open(path, sha256);
+      try {
+        checkPositions(weights.config, options.contextMax);
+        return await openOnnxForward(weights, { threads, positionsMax: positionsMax(options) });
+      } finally {
+        await weights.close();
+      }
     };
     server = await RolloutServer.start(load, options, weights);
   },

@@ -5,38 +5,51 @@
  * draws the next.
  */
 import { type Draws, draws } from '../draws.ts';
-import type { GenerateRequest } from '../engine.ts';
-import type { Sampled } from './sampler.ts';
+import type { GenerateRequest, Generation, VersionSpan } from '../engine.ts';
+import type { Sampled, SampleOptions } from './sampler.ts';
+import { isShaped, type Shaping } from './shaping.ts';
+import { StopTexts } from './stopTexts.ts';
 
-export interface RowResult {
-  readonly tokens: Int32Array;
-  readonly logProbs: Float32Array;
-  readonly finish: 'stop' | 'length';
-  readonly topLogProbs: readonly (readonly number[])[];
+export type RowResult = Omit<Generation, 'version'> & { readonly spans: readonly VersionSpan[] };
+
+export interface RowOptions {
+  /** Cuts what may be generated. */
+  readonly contextMax: number;
+  /** By token; empty when no request has stop texts. */
+  readonly tokenTexts: readonly string[];
 }
 
 export class Row {
   readonly id: number;
-  readonly temperature: number;
+  readonly priority: number;
   /** Tokens [0, cached) have keys and values. */
   cached = 0;
   #length: number;
   readonly #request: GenerateRequest;
+  readonly #shaping: Shaping;
   readonly #tokens: Int32Array;
   readonly #logProbs: Float32Array;
+  readonly #entropies: Float32Array;
   readonly #topLogProbs: (readonly number[])[] = [];
+  readonly #spans: VersionSpan[] = [];
+  readonly #seen: Set<number>;
+  readonly #stops: StopTexts;
   readonly #draws: Draws;
 
-  /** `contextMax` cuts what may be generated. */
-  constructor(id: number, request: GenerateRequest, contextMax: number) {
+  constructor(id: number, request: GenerateRequest, { contextMax, tokenTexts }: RowOptions) {
     const prompt = request.tokens.length;
+    const { temperature, topK = 0, topP = 1, minP = 0, repetitionPenalty = 1 } = request;
     this.id = id;
-    this.temperature = request.temperature;
+    this.priority = request.priority ?? 0;
     this.#request = request;
+    this.#shaping = { temperature, topK, topP, minP, repetitionPenalty };
     this.#length = prompt;
     this.#tokens = new Int32Array(Math.min(contextMax, prompt + request.maxTokens));
     this.#tokens.set(request.tokens);
     this.#logProbs = new Float32Array(this.#tokens.length - prompt);
+    this.#entropies = new Float32Array(request.entropies ? this.#logProbs.length : 0);
+    this.#seen = new Set(repetitionPenalty === 1 ? [] : request.tokens);
+    this.#stops = new StopTexts(request.stopTexts ?? [], tokenTexts);
     this.#draws = draws(...request.draws);
   }
 
@@ -50,32 +63,51 @@ export class Row {
     return this.#length - 1 - this.cached;
   }
 
-  /** The draw of the next token; it belongs to the token's place in the context. */
-  get uniform(): number {
-    return this.#draws.uniform(this.#length);
+  /** How the next token is drawn; the draw belongs to the token's place in the context. `peak` = the highest logit. */
+  sampling(peak: number): SampleOptions {
+    const drawn = this.#shaping.temperature > 0;
+    return {
+      shaping: this.#shaping,
+      repeated: { tokens: this.#seen, peak },
+      uniform: drawn ? this.#draws.uniform(this.#length) : 0,
+      top: this.#topLogProbs.length < this.#request.topLogProbs,
+      entropy: this.#request.entropies ?? false,
+    };
   }
 
-  get wantsTop(): boolean {
-    return this.#topLogProbs.length < this.#request.topLogProbs;
-  }
-
-  /** Take the next token; what the row came to when it was the last. */
-  append(sampled: Sampled): RowResult | undefined {
+  /** Take the next token, made by `version`; what the row came to when it was the last. */
+  append(sampled: Sampled, version: number): RowResult | undefined {
+    const { token, logProb, top, entropy } = sampled;
     const made = this.#length - this.#request.tokens.length;
-    if (this.wantsTop) this.#topLogProbs.push(sampled.top);
-    this.#tokens[this.#length++] = sampled.token;
-    this.#logProbs[made] = sampled.logProb;
-    if (this.#request.stopTokens.includes(sampled.token)) return this.#result('stop');
+    if (top.length > 0) this.#topLogProbs.push(top);
+    if (this.#entropies.length > 0) this.#entropies[made] = entropy;
+    if (isShaped(this.#shaping)) this.#seen.add(token);
+    this.#tokens[this.#length++] = token;
+    this.#logProbs[made] = logProb;
+    this.#extend(made, version);
+    const stopText = this.#stops.completedBy(token);
+    if (stopText !== undefined) return { ...this.#result('stop'), stopText };
+    if (this.#request.stopTokens.includes(token)) return this.#result('stop');
     return this.#length === this.#tokens.length ? this.#result('length') : undefined;
+  }
+
+  #extend(start: number, version: number): void {
+    const last = this.#spans.at(-1);
+    if (last?.version === version) this.#spans.pop();
+    const from = last?.version === version ? last.start : start;
+    this.#spans.push({ start: from, end: start + 1, version });
   }
 
   #result(finish: 'stop' | 'length'): RowResult {
     const prompt = this.#request.tokens.length;
+    const made = this.#length - prompt;
     return {
       tokens: this.#tokens.slice(prompt, this.#length),
-      logProbs: this.#logProbs.slice(0, this.#length - prompt),
+      logProbs: this.#logProbs.slice(0, made),
       finish,
       topLogProbs: this.#topLogProbs,
+      spans: this.#spans,
+      ...(this.#request.entropies ? { entropies: this.#entropies.slice(0, made) } : {}),
     };
   }
 }

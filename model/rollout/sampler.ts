@@ -1,9 +1,11 @@
 /**
  * Choose a token from the probabilities that the model gives at temperature 1, and say how probable it was.
  *
- * The log-prob is at temperature 1, whatever the temperature of the draw: it is what the trainer will compute.
+ * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, whatever the draw was shaped by: they
+ * are what the trainer will compute.
  * Sums run over the vocabulary in order in float64, so equal probabilities and an equal draw give equal bits.
  */
+import { isShaped, type Repeated, type Shaping, shaped } from './shaping.ts';
 
 export interface Sampled {
   readonly token: number;
@@ -11,6 +13,8 @@ export interface Sampled {
   readonly logProb: number;
   /** The highest log-probs in falling order, then the sampled one where it is not among them. */
   readonly top: readonly number[];
+  /** Entropy of the probabilities, in nats; 0 unless asked for. */
+  readonly entropy: number;
 }
 
 export const TOP_LOG_PROBS = 10;
@@ -18,29 +22,39 @@ export const TOP_LOG_PROBS = 10;
 const SHARE_MIN = 2 ** -126;
 
 export interface SampleOptions {
-  /** 0 = the most probable token (the lowest id of equals). */
-  readonly temperature: number;
+  /** At temperature 0 the most probable token is taken (the lowest id of equals). */
+  readonly shaping: Shaping;
+  /** Read only where there is a repetition penalty. */
+  readonly repeated: Repeated;
   /** In [0, 1); read only at a temperature above 0. */
   readonly uniform: number;
   /** Whether to report the top log-probs. */
   readonly top: boolean;
+  /** Whether to report the entropy. */
+  readonly entropy: boolean;
 }
 
 /** `shares` [vocabSize] sum to 1. Throws when they are not numbers. */
-export function sample(
-  shares: Float32Array,
-  { temperature, uniform, top }: SampleOptions,
-): Sampled {
-  const token = choose(shares, temperature, uniform);
-  return { token, logProb: logShare(shares, token), top: top ? topLogProbs(shares, token) : [] };
+export function sample(shares: Float32Array, options: SampleOptions): Sampled {
+  const token = choose(shares, options);
+  return {
+    token,
+    logProb: logShare(shares, token),
+    top: options.top ? topLogProbs(shares, token) : [],
+    entropy: options.entropy ? entropyOf(shares) : 0,
+  };
 }
 
-function choose(shares: Float32Array, temperature: number, uniform: number): number {
-  if (temperature === 0) return mostProbable(shares);
-  if (temperature === 1) return firstBeyond(shares, uniform) ?? mostProbable(shares);
-  const weights = tempered(shares, temperature);
+function choose(shares: Float32Array, { shaping, uniform, repeated }: SampleOptions): number {
+  const { temperature } = shaping;
+  const best = mostProbable(shares);
+  if (!isShaped(shaping) && temperature === 0) return best;
+  if (!isShaped(shaping) && temperature === 1) return firstBeyond(shares, uniform) ?? best;
+  const weights = isShaped(shaping)
+    ? shaped(shares, shaping, repeated)
+    : tempered(shares, shares[best]!, temperature);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return firstBeyond(weights, uniform * total) ?? mostProbable(shares);
+  return firstBeyond(weights, uniform * total) ?? highestOf(weights);
 }
 
 /** First token at which the running sum passes `target`; none if rounding left the sum a little below it. */
@@ -54,14 +68,18 @@ function firstBeyond(weights: Float32Array | Float64Array, target: number): numb
 }
 
 /** share^(1 / temperature), scaled so that the highest is 1. */
-function tempered(shares: Float32Array, temperature: number): Float64Array {
-  const best = shares[mostProbable(shares)]!;
+function tempered(shares: Float32Array, best: number, temperature: number): Float64Array {
   return Float64Array.from(shares, (share) => (share / best) ** (1 / temperature));
 }
 
-function mostProbable(shares: Float32Array): number {
+function highestOf(weights: Float32Array | Float64Array): number {
   let best = 0;
-  for (let i = 1; i < shares.length; i++) if (shares[i]! > shares[best]!) best = i;
+  for (let i = 1; i < weights.length; i++) if (weights[i]! > weights[best]!) best = i;
+  return best;
+}
+
+function mostProbable(shares: Float32Array): number {
+  const best = highestOf(shares);
   if (!(shares[best]! > 0)) {
     throw new Error('the logits are not finite: the weights are broken, load an earlier version');
   }
@@ -81,6 +99,12 @@ function topLogProbs(shares: Float32Array, token: number): number[] {
   }
   if (!tokens.includes(token)) tokens.push(token);
   return tokens.map((each) => logShare(shares, each));
+}
+
+function entropyOf(shares: Float32Array): number {
+  let entropy = 0;
+  for (const share of shares) if (share > 0) entropy -= share * Math.log(share);
+  return entropy;
 }
 
 function logShare(shares: Float32Array, token: number): number {

@@ -1,8 +1,10 @@
 /**
- * Runs the decode loop for as long as there are requests, and swaps the weights between them.
+ * Runs the decode loop for as long as there are requests, and swaps the weights between tokens or between rollouts.
  *
- * One loop, one model: while a new policy waits to be loaded nobody is admitted, the active rows run to their
- * end, then the model is replaced and everything cached is dropped. The loop sleeps when there is nothing to do.
+ * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` nobody is admitted meanwhile,
+ * the active rows run to their end, then the model is replaced. With `'token'` it is replaced as soon as it is open, at
+ * a token boundary: active rows go on with the new model, their contexts computed anew by it, and their spans say which
+ * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
  */
 import type { GenerateRequest, Generation, WeightsRef } from '../engine.ts';
 import { Batcher, type BatcherOptions, type Counts, type Outcome } from './batcher.ts';
@@ -18,13 +20,22 @@ interface Settle<Value> {
 
 interface Swap extends Settle<void> {
   readonly weights: WeightsRef;
+  /** Begun when the swap's turn comes; one policy is opened at a time. */
+  opening?: Promise<Forward>;
+  /** The opening has come to an end, good or bad. */
+  opened: boolean;
+}
+
+export interface ServerOptions extends BatcherOptions {
+  /** Where weights are swapped; see above. */
+  readonly swap: 'token' | 'rollout';
 }
 
 export class RolloutServer {
   readonly #open: OpenForward;
+  readonly #swapAt: ServerOptions['swap'];
   #forward: Forward;
   readonly #batcher: Batcher;
-  #version: number;
   readonly #pending = new Map<number, Settle<Generation>>();
   readonly #swaps: Swap[] = [];
   /** The loop while it runs. */
@@ -33,19 +44,19 @@ export class RolloutServer {
 
   private constructor(
     open: OpenForward,
-    options: BatcherOptions,
+    options: ServerOptions,
     forward: Forward,
     version: number,
   ) {
     this.#open = open;
+    this.#swapAt = options.swap;
     this.#forward = forward;
-    this.#batcher = new Batcher(forward, options);
-    this.#version = version;
+    this.#batcher = new Batcher(forward, version, options);
   }
 
   static async start(
     open: OpenForward,
-    options: BatcherOptions,
+    options: ServerOptions,
     weights: WeightsRef,
   ): Promise<RolloutServer> {
     return new RolloutServer(open, options, await open(weights), weights.version);
@@ -70,10 +81,10 @@ export class RolloutServer {
     this.#wake();
   }
 
-  /** Swap the weights once no row is active. */
+  /** Swap the weights. Rejects, and the model stays, when the new ones cannot be opened. */
   load(weights: WeightsRef): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#swaps.push({ weights, resolve, reject });
+      this.#swaps.push({ weights, resolve, reject, opened: false });
       this.#wake();
     });
   }
@@ -83,8 +94,11 @@ export class RolloutServer {
     this.#closed = true;
     const error = 'the engine was closed before the request ended';
     for (const id of [...this.#pending.keys()]) this.#settle({ id, error });
-    for (const swap of this.#swaps.splice(0)) swap.reject(new Error(error));
+    const swaps = this.#swaps.splice(0);
+    for (const swap of swaps) swap.reject(new Error(error));
     await this.#loop;
+    const unused = await swaps[0]?.opening?.catch(() => undefined);
+    await unused?.release();
     await this.#forward.release();
   }
 
@@ -108,22 +122,39 @@ export class RolloutServer {
 
   async #advance(): Promise<void> {
     const swap = this.#swaps[0];
-    if (!swap) await this.#batcher.admit();
-    else if (this.#batcher.active === 0) await this.#swap(this.#swaps.shift()!);
+    if (swap !== undefined) {
+      this.#beginOpening(swap);
+      const idle = this.#batcher.active === 0;
+      // with no row to go on with, the swap is waited for
+      if (idle || (this.#swapAt === 'token' && swap.opened)) await this.#swap(swap);
+    }
+    if (this.#swapAt === 'token' || this.#swaps.length === 0) await this.#batcher.admit();
     for (const outcome of await this.#batcher.step()) this.#settle(outcome);
   }
 
-  async #swap({ weights, resolve, reject }: Swap): Promise<void> {
+  #beginOpening(swap: Swap): void {
+    if (swap.opening !== undefined) return;
+    swap.opening = this.#open(swap.weights);
+    const end = () => {
+      swap.opened = true;
+    };
+    swap.opening.then(end, end);
+  }
+
+  async #swap(swap: Swap): Promise<void> {
     try {
-      const forward = await this.#open(weights);
+      const forward = (await swap.opening) as Forward;
+      // closing has settled the swap, and gives back what it opened
+      if (this.#closed) return;
       const old = this.#forward;
-      this.#batcher.replace(forward);
+      this.#batcher.replace(forward, swap.weights.version);
       this.#forward = forward;
-      this.#version = weights.version;
       await old.release();
-      resolve();
+      swap.resolve();
     } catch (error) {
-      reject(error instanceof Error ? error : new Error(String(error)));
+      swap.reject(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      if (this.#swaps[0] === swap) this.#swaps.shift();
     }
   }
 
@@ -131,6 +162,6 @@ export class RolloutServer {
     const settle = this.#pending.get(outcome.id);
     this.#pending.delete(outcome.id);
     if ('error' in outcome) settle?.reject(new Error(outcome.error));
-    else settle?.resolve({ ...outcome.result, version: this.#version });
+    else settle?.resolve({ ...outcome.result, version: outcome.result.spans[0]!.version });
   }
 }

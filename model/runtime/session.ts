@@ -19,11 +19,15 @@ export interface SessionOptions {
   readonly threads: number;
   /** Data of the initialisers that lie outside the model's bytes, by location. Copied at creation. */
   readonly external?: readonly { readonly location: string; readonly data: Uint8Array }[];
+  /** Folder of the files that other such initialisers lie in. Mapped: they must not be written to, but may be removed. */
+  readonly folder?: string;
   /**
    * Threads wait for one another in a busy loop: about 10 % faster on idle cores, several times slower when other
    * work wants the same cores. Off unless said.
    */
   readonly spin?: boolean;
+  /** Whether the runtime may rewrite the graph; true unless said. Its fused nodes know no float64. */
+  readonly optimise?: boolean;
 }
 
 export interface Session {
@@ -47,11 +51,18 @@ export async function openSession(model: Uint8Array, options: SessionOptions): P
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
+    graphOptimizationLevel: options.optimise === false ? 'disabled' : 'all',
     enableMemPattern: false,
     // errors are thrown; they need not be printed as well
     logSeverityLevel: 4,
-    extra: { session: { intra_op: { allow_spinning: options.spin ? '1' : '0' } } },
+    extra: {
+      session: {
+        intra_op: { allow_spinning: options.spin ? '1' : '0' },
+        ...(options.folder === undefined
+          ? {}
+          : { model_external_initializers_file_folder_path: options.folder }),
+      },
+    },
     ...(external.length > 0 ? { externalData: external } : {}),
   });
   return {

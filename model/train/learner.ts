@@ -6,20 +6,28 @@
  */
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
 import type { StepReport, TrainBatch, TrainSequence } from '../engine.ts';
+import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
+import { adapterNames } from '../lowering/sequences.ts';
+import { checkPositions } from '../rope.ts';
 import { type Feeds, openSession, type Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
+import { GradientSums } from './gradientSums.ts';
 import { lossFeeds, termsOf } from './lossFeeds.ts';
 import { type MicroBatch, microBatches, pairedMicroBatches } from './microBatches.ts';
 import type { PolicyTerms } from './policyTerms.ts';
 import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
 import { StepTally } from './stepTally.ts';
-import { GRADIENT, type Purpose, trainGraph } from './trainGraph.ts';
+import { type Purpose, trainGraph } from './trainGraph.ts';
 
 export interface LearnerSettings extends AdamWSettings {
   /** Joint gradient norm above which gradients are scaled down. */
   readonly gradNormMax: number;
+  /** What decays: every tensor, or matrices alone (norms and biases do not). */
+  readonly decay: 'all' | 'matrices';
   /** Most tokens (padding included) in one run of the graph. Bounds memory. */
   readonly microBatchTokensMax: number;
+  /** Compute the inside of a layer again for its gradient instead of keeping it: about a third more time. */
+  readonly recompute: boolean;
   readonly threads: number;
 }
 
@@ -35,37 +43,57 @@ export interface OptimiserState {
   readonly moments: ReadonlyMap<string, Moments>;
 }
 
+/** What a learner trains: parameters, and low-rank adapters over them, which then are trained alone. */
+export interface Trainee {
+  readonly config: DecoderConfig;
+  readonly tensors: Tensors;
+  readonly adapter: LoraAdapter | null;
+}
+
 export class Learner {
   readonly config: DecoderConfig;
   readonly #settings: LearnerSettings;
   readonly #sessions = new Map<string, Promise<Session>>();
+  #trainee: Trainee;
+  /** What is fed: the policy's parameters, and the adapter's factors. */
   #parameters: Tensors = new Map();
+  /** What is trained: the adapter's factors where there are any, else all parameters. */
+  #trained: Tensors = new Map();
   #optimiser: OptimiserState = { step: 0, moments: new Map() };
 
-  constructor(config: DecoderConfig, tensors: Tensors, settings: LearnerSettings) {
-    this.config = config;
+  constructor(trainee: Trainee, settings: LearnerSettings) {
+    this.config = trainee.config;
     this.#settings = settings;
-    this.reset(tensors, null);
+    this.#trainee = trainee;
+    this.reset(trainee, null);
   }
 
-  get parameters(): Tensors {
-    return this.#parameters;
+  get trainee(): Trainee {
+    return this.#trainee;
+  }
+
+  /** The trained tensors, in place: a step changes them. */
+  get trained(): Tensors {
+    return this.#trained;
   }
 
   get optimiser(): OptimiserState {
     return this.#optimiser;
   }
 
-  /** Take other parameters; without an optimiser state it starts from zero. */
-  reset(tensors: Tensors, optimiser: OptimiserState | null): void {
-    const perParameter = <T>(make: (tensor: Tensor) => T): Map<string, T> =>
-      new Map([...tensors].map(([name, tensor]) => [name, make(tensor)]));
+  /** Take other weights of the same network; without an optimiser state it starts from zero. */
+  reset(trainee: Trainee, optimiser: OptimiserState | null): void {
+    const factors = adapterTensors(trainee.adapter);
+    this.#trainee = trainee;
+    this.#parameters = new Map([...trainee.tensors, ...factors]);
+    this.#trained = factors.size > 0 ? factors : trainee.tensors;
     const zeros = ({ data }: Tensor) => new Float32Array(data.length);
-    this.#parameters = tensors;
-    this.#optimiser = optimiser ?? {
-      step: 0,
-      moments: perParameter((tensor) => ({ mean: zeros(tensor), square: zeros(tensor) })),
-    };
+    const moments = () =>
+      [...this.#trained].map(([name, tensor]): [string, Moments] => [
+        name,
+        { mean: zeros(tensor), square: zeros(tensor) },
+      ]);
+    this.#optimiser = optimiser ?? { step: 0, moments: new Map(moments()) };
   }
 
   /** One optimiser step over the whole batch. */
@@ -77,16 +105,16 @@ export class Learner {
       throw new Error('the batch has no target tokens: mask some, or leave the batch out');
     const extra = lossFeeds(sequences, targets, loss);
     const tally = new StepTally(loss);
-    const gradients = new Map<string, Float32Array>();
+    const gradients = new GradientSums(this.#trained);
     for (const part of this.#cut(targets, loss.kind === 'dpo')) {
       const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
       const results = await session.run({ ...feeds, ...this.#feeds() });
-      this.#accumulate(gradients, results);
+      gradients.add(feeds, results);
       tally.add(feeds, results);
     }
-    const norm = jointNorm(gradients.values());
+    const norm = jointNorm(gradients.sums.values());
     const applied = Number.isFinite(norm);
-    if (applied) this.#update(gradients, lr, clipFactor(norm, this.#settings.gradNormMax));
+    if (applied) this.#update(gradients.sums, lr, clipFactor(norm, this.#settings.gradNormMax));
     const tokens = targets.reduce((sum, item) => sum + inputLength(item), 0);
     return { ...tally.report(), gradNorm: norm, applied, tokens };
   }
@@ -125,6 +153,7 @@ export class Learner {
   /** The graph would take a negative id as one counted from the end. */
   #check(targets: readonly Targets[]): void {
     const { vocabSize } = this.config;
+    checkPositions(this.config, Math.max(0, ...targets.map(inputLength)));
     for (const [row, { tokens }] of targets.entries())
       for (const token of tokens)
         if (!(token >= 0 && token < vocabSize))
@@ -144,31 +173,46 @@ export class Learner {
     const key = `${kind} ${terms?.kl} ${terms?.entropy}`;
     const known = this.#sessions.get(key);
     if (known !== undefined) return known;
-    const { threads } = this.#settings;
-    const model = trainGraph(this.config, kind, 'float32', terms);
+    const { threads, recompute } = this.#settings;
+    const modules = this.#trainee.adapter?.modules;
+    const model = trainGraph(this.config, kind, {
+      recompute,
+      ...(terms === undefined ? {} : { terms }),
+      ...(modules === undefined ? {} : { adapters: new Map([...modules].map(shapeOf)) }),
+    });
     const session = openSession(model, { threads });
     this.#sessions.set(key, session);
     return session;
   }
 
-  /** The first micro-batch's arrays become the sums: a run's outputs are ours to keep. */
-  #accumulate(gradients: Map<string, Float32Array>, results: Feeds): void {
-    for (const name of this.#parameters.keys()) {
-      const part = output(results, `${GRADIENT}${name}`);
-      const sum = gradients.get(name);
-      if (sum === undefined) gradients.set(name, part);
-      else for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
-    }
-  }
-
   #update(gradients: ReadonlyMap<string, Float32Array>, lr: number, scale: number): void {
     const step = ++this.#optimiser.step;
-    for (const [name, { data }] of this.#parameters) {
+    for (const [name, { shape, data }] of this.#trained) {
+      const decays = this.#settings.decay === 'all' || shape.length > 1;
+      const settings = decays ? this.#settings : { ...this.#settings, weightDecay: 0 };
       const gradient = gradients.get(name) as Float32Array;
       const moments = this.#optimiser.moments.get(name) as Moments;
-      adamW(data, gradient, moments, this.#settings, { lr, step, scale });
+      adamW(data, gradient, moments, settings, { lr, step, scale });
     }
   }
+}
+
+/** An adapter's factors as parameters; the same arrays. */
+export function adapterTensors(adapter: LoraAdapter | null): Tensors {
+  const modules = [...(adapter?.modules ?? [])];
+  return new Map(
+    modules.flatMap(([module, { a, b }]) => {
+      const [down, up] = adapterNames(module);
+      return [
+        [down, a],
+        [up, b],
+      ] as const;
+    }),
+  );
+}
+
+function shapeOf([module, { a, scale }]: readonly [string, LoraFactors]) {
+  return [module, { rank: a.shape[0] as number, scale }] as const;
 }
 
 function targetsOf({ tokens, mask }: TrainSequence): Targets {

@@ -1,57 +1,110 @@
 /**
- * The training and scoring graphs: decoder, token log-probs, loss and the gradient of every parameter.
+ * The training and scoring graphs: decoder, token log-probs, loss and the gradient of every trained parameter.
  *
- * Outputs: `logProbs` [M] and `entropies` [M] of the targets; a training graph adds `loss` (scalar) and
- * `gradient:<parameter>`. Parameters are fed under their own names.
+ * Outputs: `logProbs` [M] and `entropies` [M] of the targets; a training graph adds `loss` (scalar), `gradient:<name>`
+ * for each trained parameter, and `embeddedGradient` [N, hidden]: what each place of the batch adds to its token's
+ * row of the embedding. (Added up outside: a vocabulary is large, and the places that read it are few.) A gradient
+ * of the embedding under its own name is that of the tied head. Parameters are fed under their own names.
  */
 import { type DecoderConfig, parameterShapes } from '../config.ts';
-import { decoderLogits } from '../decoder.ts';
+import { decoder } from '../decoder.ts';
 import type { Loss } from '../engine.ts';
 import { gradients } from '../graph/gradients.ts';
 import { type Float, Graph, type Value } from '../graph/graph.ts';
-import { judgeTokens } from '../graph/layers.ts';
+import { type Judged, judgeTokens } from '../graph/layers.ts';
+import { judgeInChunks } from '../graph/vocabulary.ts';
+import { adapterNames, sequenceLowering } from '../lowering/sequences.ts';
 import { clippedPolicyLoss, crossEntropy, policyInputs } from './losses.ts';
 import { type PolicyTerms, withTerms } from './policyTerms.ts';
 import { preferenceLoss } from './preference.ts';
 
 export const GRADIENT = 'gradient:';
+export const EMBEDDED_GRADIENT = 'embeddedGradient';
+export const EMBEDDING = 'model.embed_tokens.weight';
 
 /** What a graph is for. */
 export type Purpose = Loss['kind'] | 'score';
 
-const noTerms: PolicyTerms = { kl: null, entropy: false };
+/** Low-rank adapters: per module the rank and what their product is multiplied with. */
+export type AdapterShapes = ReadonlyMap<string, { readonly rank: number; readonly scale: number }>;
 
-/** The ONNX model that trains with this loss, or only scores. A policy loss may have further terms. */
+export interface TrainGraphOptions {
+  readonly float?: Float;
+  /** Further terms of a policy loss. */
+  readonly terms?: PolicyTerms;
+  /** Keep of each layer only what goes in; see graph/recompute.ts. */
+  readonly recompute?: boolean;
+  /** Tokens of the vocabulary whose logits are held at once; a smaller vocabulary is not cut. */
+  readonly vocabularyChunk?: number;
+  /** Train these alone; the policy's own parameters are constants. */
+  readonly adapters?: AdapterShapes;
+}
+
+/** A matrix of logits wider than this is not made unless asked for. */
+export const VOCABULARY_CHUNK = 8192;
+
+/** Shapes of the adapters' factors by name. */
+export function adapterParameters(
+  config: DecoderConfig,
+  adapters: AdapterShapes,
+): ReadonlyMap<string, readonly number[]> {
+  const shapes = parameterShapes(config);
+  const found = new Map<string, readonly number[]>();
+  for (const [module, { rank }] of adapters) {
+    const shape = shapes.get(`${module}.weight`);
+    if (shape?.length !== 2)
+      throw new Error(`the policy has no linear layer '${module}' for an adapter to change`);
+    const [down, up] = adapterNames(module);
+    found.set(down, [rank, shape[1] as number]);
+    found.set(up, [shape[0] as number, rank]);
+  }
+  return found;
+}
+
+/** The ONNX model that trains with this loss, or only scores. */
 export function trainGraph(
   config: DecoderConfig,
   kind: Purpose,
-  float: Float = 'float32',
-  terms: PolicyTerms = noTerms,
+  options: TrainGraphOptions = {},
 ): Uint8Array {
+  const { float = 'float32', adapters, recompute = false } = options;
   const graph = new Graph(float);
-  const parameters = new Map<string, Value>();
-  for (const [name, shape] of parameterShapes(config))
-    parameters.set(name, graph.input(name, float, shape));
-  const logits = decoderLogits(graph, config, parameters);
+  const inputs = (shapes: ReadonlyMap<string, readonly number[]>) =>
+    [...shapes].map(([name, shape]): [string, Value] => [name, graph.input(name, float, shape)]);
+  const own = inputs(parameterShapes(config));
+  const added = adapters === undefined ? [] : inputs(adapterParameters(config, adapters));
+  const parameters = new Map([...own, ...added]);
+  const sequences = sequenceLowering(graph, config, parameters, {
+    recompute: recompute && kind !== 'score',
+    ...(adapters === undefined ? {} : { adapters }),
+  });
   const targets = graph.input('targets', 'int32', ['M']);
-  const judged = judgeTokens(logits, targets);
+  const judged = decoder<Judged>(config, {
+    ...sequences,
+    head: (x, weight) => {
+      const chunk = options.vocabularyChunk ?? VOCABULARY_CHUNK;
+      return config.vocabSize > chunk
+        ? judgeInChunks(x, parameters.get(weight) as Value, targets, chunk)
+        : judgeTokens(sequences.head(x, weight), targets);
+    },
+  });
   graph.output('logProbs', judged.logProbs);
   graph.output('entropies', judged.entropies);
-  if (kind !== 'score') {
-    const loss = lossOf(kind, judged, terms);
-    graph.output('loss', loss);
-    const wanted = [...parameters.values()];
-    for (const [index, gradient] of gradients(loss, wanted).entries())
-      graph.output(`${GRADIENT}${wanted[index]?.name}`, gradient);
-  }
+  if (kind === 'score') return graph.model();
+  const loss = lossOf(kind, judged, options.terms ?? { kl: null, entropy: false });
+  graph.output('loss', loss);
+  const trained = new Map(added.length > 0 ? added : own);
+  if (!config.tiedEmbeddings) trained.delete(EMBEDDING);
+  const wanted = [...trained.values()];
+  const embedded = added.length > 0 ? [] : [sequences.embedded];
+  const found = gradients(loss, [...wanted, ...embedded]);
+  for (const [index, value] of wanted.entries())
+    graph.output(`${GRADIENT}${value.name}`, found[index] as Value);
+  if (embedded.length > 0) graph.output(EMBEDDED_GRADIENT, found.at(-1) as Value);
   return graph.model();
 }
 
-function lossOf(
-  kind: Loss['kind'],
-  judged: { readonly logProbs: Value; readonly entropies: Value },
-  terms: PolicyTerms,
-): Value {
+function lossOf(kind: Loss['kind'], judged: Judged, terms: PolicyTerms): Value {
   const { logProbs, entropies } = judged;
   if (kind === 'sft') return crossEntropy(logProbs);
   if (kind === 'dpo') return preferenceLoss(logProbs);

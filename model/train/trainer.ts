@@ -17,13 +17,16 @@
  */
 import type { DecoderConfig } from '../config.ts';
 import type { SavedState, StepReport, TrainBatch, TrainerEngine } from '../engine.ts';
+import { type LoopGap, watchLoop } from '../runtime/loopGap.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { LearnerSettings, TokenScores } from './learner.ts';
-import type { Create, StateFiles } from './trainWorker.ts';
+import type { AdapterOptions, PolicySource, StateFiles } from './trainee.ts';
 
 export interface TrainerOptions {
-  /** Path of a policy file, or a policy in memory (it is copied). */
-  readonly policy: Create['policy'];
+  /** Path of a policy file or a Hugging Face folder, or a policy in memory (it is copied). */
+  readonly policy: PolicySource;
+  /** Train a low-rank adapter alone, over the policy as it is. */
+  readonly adapter?: AdapterOptions;
   /** Threads inside an op; 1 unless said. */
   readonly threads?: number;
   /** AdamW, clipping and micro-batch size where they differ from `trainerDefaults`. */
@@ -37,8 +40,10 @@ export const trainerDefaults: LearnerSettings = {
   beta2: 0.999,
   eps: 1e-8,
   weightDecay: 0.01,
+  decay: 'all',
   gradNormMax: 1,
   microBatchTokensMax: 2048,
+  recompute: false,
   threads: 1,
 };
 
@@ -46,6 +51,7 @@ export class EmbeddedTrainer implements TrainerEngine {
   readonly config: DecoderConfig;
   readonly #worker: WorkerHandle;
   readonly #now: () => number;
+  readonly #loop: LoopGap = watchLoop();
   /** Settles when the call before has been answered. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -59,6 +65,7 @@ export class EmbeddedTrainer implements TrainerEngine {
   /** Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration. */
   static async create({
     policy,
+    adapter,
     threads,
     settings,
     now,
@@ -66,7 +73,11 @@ export class EmbeddedTrainer implements TrainerEngine {
     const worker = startWorker(workerEntry('trainWorker', import.meta.url));
     const all = { ...trainerDefaults, ...settings, threads: threads ?? trainerDefaults.threads };
     try {
-      const config = await worker.call<DecoderConfig>('create', { policy, settings: all });
+      const config = await worker.call<DecoderConfig>('create', {
+        policy,
+        adapter: adapter ?? null,
+        settings: all,
+      });
       return new EmbeddedTrainer(worker, config, now ?? (() => performance.now()));
     } catch (error) {
       await worker.close();
@@ -76,8 +87,9 @@ export class EmbeddedTrainer implements TrainerEngine {
 
   async step(batch: TrainBatch): Promise<StepReport> {
     const startedMs = this.#now();
+    this.#loop.take();
     const report = await this.#call<Omit<StepReport, 'ms'>>('step', batch);
-    return { ...report, ms: this.#now() - startedMs };
+    return { ...report, ms: this.#now() - startedMs, loopGapMs: this.#loop.take() };
   }
 
   /** Log-prob and exact entropy (nats) of every token of these sequences under the current weights. */
@@ -95,6 +107,7 @@ export class EmbeddedTrainer implements TrainerEngine {
 
   async close(): Promise<void> {
     await this.#turn;
+    this.#loop.stop();
     await this.#worker.call('close').finally(() => this.#worker.close());
   }
 

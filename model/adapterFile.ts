@@ -1,0 +1,170 @@
+/**
+ * A low-rank adapter as a run publishes it: one safetensors file that names the policy it goes on.
+ *
+ * A few megabytes a version instead of the whole policy. The factors lie under the names of PEFT; the metadata holds
+ * what PEFT keeps beside them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import type { DecoderConfig, Tensor } from './config.ts';
+import type { SavedState } from './engine.ts';
+import { checkpointError } from './hf/checkpointError.ts';
+import { loadPolicy, openPolicy } from './hf/loadPolicy.ts';
+import { checkAdapter, type LoraAdapter, type LoraFactors, mergedWeights } from './hf/lora.ts';
+import { openTensorFile } from './hf/tensorFile.ts';
+import { writeTensorFile } from './hf/writeTensorFile.ts';
+import type { MappedFile } from './lowering/weightPlan.ts';
+import type { Policy } from './policyFile.ts';
+
+/** What the metadata says, as JSON under `adapter`. */
+interface Described {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly stabilised: boolean;
+  /** Path of the policy that it goes on. */
+  readonly base: string;
+  readonly scales: Readonly<Record<string, number>>;
+}
+
+const PREFIX = 'base_model.model.';
+
+/** Write an adapter whose `base` is the path of a policy. */
+export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promise<SavedState> {
+  const { rank, alpha, stabilised, base, modules } = adapter;
+  const tensors = new Map<string, Tensor>();
+  const scales: Record<string, number> = {};
+  for (const [module, { a, b, scale }] of modules) {
+    tensors.set(`${PREFIX}${module}.lora_A.weight`, a);
+    tensors.set(`${PREFIX}${module}.lora_B.weight`, b);
+    scales[module] = scale;
+  }
+  const entries = [...tensors].map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
+  const described: Described = { rank, alpha, stabilised, base, scales };
+  const metadata = { adapter: JSON.stringify(described) };
+  const read = (name: string) => tensors.get(name) as Tensor;
+  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
+  return { sha256, bytes };
+}
+
+/** Read an adapter; null when the file holds something else. A `sha256` that is not empty must be its digest. */
+export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAdapter | null> {
+  const file = await openTensorFile(path);
+  try {
+    const text = file.metadata.adapter;
+    if (text === undefined) return null;
+    const { scales, ...described } = JSON.parse(text) as Described;
+    const hash = createHash('sha256');
+    const tensors = new Map<string, Tensor>();
+    for await (const [name, tensor] of file.readAll(hash)) tensors.set(name, tensor);
+    const found = hash.digest('hex');
+    if (sha256 !== '' && found !== sha256)
+      throw checkpointError(
+        `${path} has digest ${found}, not ${sha256}: it was changed or cut short`,
+        { file: path, expected: sha256, found },
+      );
+    const factor = (module: string, half: 'A' | 'B') => {
+      const name = `${PREFIX}${module}.lora_${half}.weight`;
+      const tensor = tensors.get(name);
+      if (tensor === undefined)
+        throw checkpointError(`${path}: tensor '${name}' is missing`, { file: path, tensor: name });
+      return tensor;
+    };
+    const modules = Object.entries(scales).map(([module, scale]): [string, LoraFactors] => [
+      module,
+      { a: factor(module, 'A'), b: factor(module, 'B'), scale },
+    ]);
+    return { ...described, modules: new Map(modules) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The policy with the adapter merged into it: what generates and what scores without knowing of adapters. */
+export function withAdapter({ config, tensors }: Policy, adapter: LoraAdapter): Policy {
+  const changed = [...tensors].map(([name, tensor]): [string, Tensor] => {
+    const factors = adapter.modules.get(name.replace(/\.weight$/, ''));
+    const adapted = factors !== undefined && name.endsWith('.weight');
+    return [name, adapted ? mergedWeights(tensor, factors) : tensor];
+  });
+  return { config, tensors: new Map(changed) };
+}
+
+/**
+ * Reads what a run publishes: a policy (a file or a Hugging Face folder), or an adapter, merged into its policy. The
+ * policy under an adapter is kept for the next version; one at a time.
+ */
+export class PublishedWeights {
+  #base: { readonly path: string; readonly policy: Policy } | null = null;
+
+  /** Read whole. A `sha256` that is not empty must be the digest. */
+  async load(path: string, sha256: string): Promise<Policy> {
+    const adapter = path.endsWith('.safetensors') ? await loadAdapterFile(path, sha256) : null;
+    if (adapter === null) return loadPolicy(path, sha256);
+    if (this.#base?.path !== adapter.base)
+      this.#base = { path: adapter.base, policy: await loadPolicy(adapter.base) };
+    checkAdapter(adapter, this.#base.policy.config, path);
+    return withAdapter(this.#base.policy, adapter);
+  }
+
+  /** The same to be used once and closed: a file of our own is checked and then mapped where it lies, not read. */
+  async open(path: string, sha256: string): Promise<OpenWeights> {
+    const file = await openMapped(path, sha256);
+    if (file !== null) return file;
+    const { config, tensors } = await this.load(path, sha256);
+    const read = (name: string) => tensors.get(name) as Tensor;
+    return { config, file: null, read, close: async () => undefined };
+  }
+}
+
+export interface OpenWeights {
+  readonly config: DecoderConfig;
+  readonly file: MappedFile | null;
+  read(name: string): Promise<Tensor> | Tensor;
+  close(): Promise<void>;
+}
+
+/** A policy in one file of float32 tensors; null when it is something else. */
+async function openMapped(path: string, sha256: string): Promise<OpenWeights | null> {
+  if ((await stat(path).catch(() => null))?.isFile() !== true) return null;
+  if ((await adapterIn(path)) !== null) return null;
+  const policy = await openPolicy(path);
+  const float32 = [...policy.tensors.values()].every(({ dtype }) => dtype === 'F32');
+  const found = sha256 === '' || !float32 ? sha256 : await digestOfFile(path);
+  if (!float32 || found !== sha256) await policy.close();
+  if (!float32) return null;
+  if (found !== sha256)
+    throw checkpointError(
+      `${path} has digest ${found}, not ${sha256}: it was changed or cut short`,
+      { file: path, expected: sha256, found },
+    );
+  const { size } = await stat(path);
+  const bytes = [...policy.tensors.values()].reduce((sum, tensor) => sum + tensor.bytes, 0);
+  const offsets = new Map<string, number>();
+  // tensors lie one after the other up to the file's last byte (hf/tensorFile.ts)
+  let at = size - bytes;
+  for (const [name, tensor] of policy.tensors) {
+    offsets.set(name, at);
+    at += tensor.bytes;
+  }
+  const full = resolve(path);
+  return {
+    config: policy.config,
+    file: { folder: dirname(full), name: basename(full), offsets },
+    read: (name) => policy.read(name),
+    close: () => policy.close(),
+  };
+}
+
+async function adapterIn(path: string): Promise<string | null> {
+  const file = await openTensorFile(path);
+  await file.close();
+  return file.metadata.adapter ?? null;
+}
+
+async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of createReadStream(path, { highWaterMark: 4 << 20 })) hash.update(piece);
+  return hash.digest('hex');
+}

@@ -1,0 +1,169 @@
+/**
+ * The tokenizer that lies in a folder: a word vocabulary of ours (wordTokenizer.ts) or that of a Hugging Face
+ * checkpoint, with its chat template.
+ *
+ * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special tokens;
+ * the template is in `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json`, in this order.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Tokenizer } from '../engine.ts';
+import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
+import { type BpeTokenizer, bpeTokenizer } from './bpeTokenizer.ts';
+import {
+  type ChatMessage,
+  type ChatOptions,
+  type ChatTemplate,
+  chatTemplate,
+} from './chatTemplate.ts';
+import { guardedParts } from './guardedParts.ts';
+import { readJson } from './openFolder.ts';
+
+export interface LoadedTokenizer extends Tokenizer {
+  /** The token that begins a text, where the checkpoint has one; `encode` never adds it. */
+  readonly startToken: number | null;
+  /** Every token that ends the policy's turn; the first is `endToken`. */
+  readonly endTokens: readonly number[];
+  /** What a person should know; empty when all is well. */
+  readonly problems: readonly string[];
+  /** Whether there is a chat template. */
+  readonly chat: boolean;
+  /** Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, also when there is no template. */
+  applyChatTemplate(messages: readonly ChatMessage[], options?: ChatOptions): string;
+  /**
+   * Messages as tokens. What stands in messages of the roles `user` and `tool` is text from outside and gives no tags;
+   * all else as `encode(applyChatTemplate(…))`.
+   */
+  encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
+}
+
+/** Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
+export async function loadTokenizer(path: string): Promise<LoadedTokenizer> {
+  const there = await stat(path).catch(() => null);
+  const folder = there?.isFile() ? dirname(path) : path;
+  const file = there?.isFile() ? path : join(path, 'tokenizer.json');
+  const json = await readJson(file);
+  if ((json as Partial<WordVocabulary> | null)?.kind === 'words')
+    return ofWords(file, json as WordVocabulary);
+  return ofCheckpoint(folder, bpeTokenizer(file, json));
+}
+
+function ofWords(path: string, vocabulary: WordVocabulary): LoadedTokenizer {
+  const tokenizer = wordTokenizer(vocabulary);
+  return {
+    ...tokenizer,
+    startToken: null,
+    endTokens: [tokenizer.endToken],
+    problems: [],
+    chat: false,
+    applyChatTemplate: () => noTemplate(path),
+    encodeChat: () => noTemplate(path),
+  };
+}
+
+function noTemplate(path: string): never {
+  throw new MillraceError(
+    'CHAT_TEMPLATE',
+    `${path} comes without a chat template: put one into chat_template.jinja beside it, or build prompts from encode`,
+    { context: { file: path } },
+  );
+}
+
+const special = z
+  .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
+  .nullish();
+const ids = z.union([z.number().transform((id) => [id]), z.array(z.number())]).nullish();
+
+const configFile = z.looseObject({
+  bos_token: special,
+  eos_token: special,
+  pad_token: special,
+  unk_token: special,
+  chat_template: z
+    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
+    .nullish(),
+});
+type ConfigFile = z.infer<typeof configFile>;
+const endFile = z.looseObject({ eos_token_id: ids });
+
+async function ofCheckpoint(folder: string, base: BpeTokenizer): Promise<LoadedTokenizer> {
+  const config = await optional(folder, 'tokenizer_config.json', configFile, {});
+  const named = namedTokens(config);
+  const template = await findTemplate(folder, config, named);
+  const endTokens = await findEnds(folder, base, named);
+  const render: ChatTemplate['render'] = (messages, options) =>
+    template === null ? noTemplate(folder) : template.render(messages, options);
+  return {
+    ...base,
+    startToken: named.bos_token === undefined ? null : base.id(named.bos_token),
+    endToken: endTokens[0]!,
+    endTokens,
+    chat: template !== null,
+    applyChatTemplate: render,
+    encodeChat: (messages, options) =>
+      base.encodeParts(guardedParts(folder, messages, (guarded) => render(guarded, options))),
+  };
+}
+
+/** A JSON file that may be missing. */
+async function optional<Shape extends z.ZodType>(
+  folder: string,
+  name: string,
+  shape: Shape,
+  otherwise: z.infer<Shape>,
+): Promise<z.infer<Shape>> {
+  const path = join(folder, name);
+  if ((await stat(path).catch(() => null)) === null) return otherwise;
+  const parsed = shape.safeParse(await readJson(path));
+  if (parsed.success) return parsed.data;
+  const [{ path: field, message }] = parsed.error.issues as [z.core.$ZodIssue];
+  throw new MillraceError('TOKENIZER', `${path}: ${field.join('.')}: ${message}`, {
+    context: { file: path },
+  });
+}
+
+function namedTokens(config: ConfigFile): Readonly<Record<string, string>> {
+  const names = ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const;
+  const found = names.map((name) => [name, config[name]] as const);
+  return Object.fromEntries(
+    found.filter((pair): pair is [(typeof names)[number], string] => pair[1] != null),
+  );
+}
+
+/** The tokenizer's own end token first, then those of the generation settings and the model. */
+async function findEnds(
+  folder: string,
+  base: BpeTokenizer,
+  named: Readonly<Record<string, string>>,
+): Promise<readonly number[]> {
+  const own = named.eos_token === undefined ? [] : [base.id(named.eos_token)];
+  const generation = await optional(folder, 'generation_config.json', endFile, {});
+  const model = await optional(folder, 'config.json', endFile, {});
+  const ends = new Set([...own, ...(generation.eos_token_id ?? model.eos_token_id ?? [])]);
+  if (ends.size > 0) return [...ends];
+  throw new MillraceError(
+    'TOKENIZER',
+    `${folder} names no token that ends a text: set eos_token in tokenizer_config.json`,
+    { context: { file: folder } },
+  );
+}
+
+async function findTemplate(
+  folder: string,
+  { chat_template: inConfig }: ConfigFile,
+  named: Readonly<Record<string, string>>,
+): Promise<ChatTemplate | null> {
+  const path = join(folder, 'chat_template.jinja');
+  const own = await readFile(path, 'utf8').catch(() => null);
+  if (own !== null) return chatTemplate(path, own, named);
+  const shape = z.looseObject({ chat_template: z.string().nullish() });
+  const other = (await optional(folder, 'chat_template.json', shape, {})).chat_template;
+  const source =
+    other ??
+    (typeof inConfig === 'string'
+      ? inConfig
+      : inConfig?.find(({ name }) => name === 'default')?.template);
+  return source == null ? null : chatTemplate(folder, source, named);
+}

@@ -1,0 +1,45 @@
+/**
+ * A folder that is there whole or not at all: filled beside its place, synced, and renamed in one step.
+ *
+ * A folder that exists is never written over, because a reader may hold it open: a version is a new folder.
+ */
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { checkpointError } from './checkpointError.ts';
+import { syncFolder } from './writeTensorFile.ts';
+
+/** Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its files. */
+export async function newFolder<Result>(
+  path: string,
+  fill: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const target = resolve(path);
+  if (await inTheWay(target)) throw exists(path);
+  const temporary = `${target}.${process.pid}.tmp`;
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  try {
+    const result = await fill(temporary);
+    await syncFolder(temporary);
+    await rename(temporary, target).catch((cause) => {
+      throw /EEXIST|ENOTEMPTY|ENOTDIR/.test(cause.code) ? exists(path) : cause;
+    });
+    await syncFolder(dirname(target));
+    return result;
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** An empty folder is not: renaming replaces it. */
+async function inTheWay(path: string): Promise<boolean> {
+  const there = await stat(path).catch(() => null);
+  return there !== null && !(there.isDirectory() && (await readdir(path)).length === 0);
+}
+
+function exists(path: string) {
+  return checkpointError(`${path} exists and is not written over: name a new folder`, {
+    file: path,
+  });
+}

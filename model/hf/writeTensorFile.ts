@@ -1,0 +1,126 @@
+/**
+ * Writes a safetensors file a tensor at a time, in any of the three formats.
+ *
+ * The file is there whole or not at all: it is written under a temporary name, synced and renamed. The same tensors
+ * give the same bytes. Beyond the tensor in hand, one chunk is held.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Tensor } from '../config.ts';
+import type { SavedState } from '../engine.ts';
+import { checkpointError, shapeText } from './checkpointError.ts';
+import { type Dtype, narrow, WIDTHS } from './dtypes.ts';
+
+/** Numbers narrowed at once. */
+const CHUNK = 1 << 20;
+
+export interface WriteEntry {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: Dtype;
+}
+
+export interface Written extends SavedState {
+  /** Finite numbers that the narrower format could only write as infinity. */
+  readonly overflowed: number;
+}
+
+/**
+ * Write `entries` in their order; `read` gives each tensor when its turn comes. Rejects, and leaves no file behind,
+ * when a tensor has another shape than its entry.
+ */
+export async function writeTensorFile(
+  path: string,
+  entries: readonly WriteEntry[],
+  read: (name: string) => Promise<Tensor> | Tensor,
+  metadata: Readonly<Record<string, string>>,
+): Promise<Written> {
+  return atomically(path, async (file) => {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    let overflowed = 0;
+    const put = async (piece: Uint8Array) => {
+      hash.update(piece);
+      await file.writeFile(piece);
+      bytes += piece.length;
+    };
+    await put(header(entries, metadata));
+    for (const { name, shape, dtype } of entries) {
+      const tensor = await read(name);
+      if (tensor.shape.join() !== shape.join())
+        throw checkpointError(
+          `${path}: tensor '${name}' should be ${shapeText(shape)}, not ${shapeText(tensor.shape)}`,
+          { file: path, tensor: name, expected: shape, found: tensor.shape },
+        );
+      overflowed += await putTensor(tensor.data, dtype, put);
+    }
+    return { sha256: hash.digest('hex'), bytes, overflowed };
+  });
+}
+
+/** Returns how many finite numbers became infinite. */
+async function putTensor(
+  data: Float32Array,
+  dtype: Dtype,
+  put: (piece: Uint8Array) => Promise<void>,
+): Promise<number> {
+  if (dtype === 'F32') {
+    await put(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    return 0;
+  }
+  const infinity = dtype === 'F16' ? 0x7c00 : 0x7f80;
+  let overflowed = 0;
+  for (let start = 0; start < data.length; start += CHUNK) {
+    const values = data.subarray(start, start + CHUNK);
+    const words = new Uint16Array(values.length);
+    narrow(dtype, values, words);
+    for (let i = 0; i < words.length; i++)
+      if ((words[i]! & 0x7fff) === infinity && Number.isFinite(values[i]!)) overflowed++;
+    await put(new Uint8Array(words.buffer));
+  }
+  return overflowed;
+}
+
+function header(
+  entries: readonly WriteEntry[],
+  metadata: Readonly<Record<string, string>>,
+): Uint8Array {
+  const fields: Record<string, unknown> = { __metadata__: metadata };
+  let end = 0;
+  for (const { name, shape, dtype } of entries) {
+    const bytes = shape.reduce((product, size) => product * size, 1) * WIDTHS[dtype];
+    fields[name] = { dtype, shape, data_offsets: [end, end + bytes] };
+    end += bytes;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(fields));
+  const length = Math.ceil(json.length / 8) * 8;
+  const out = new Uint8Array(8 + length).fill(0x20, 8);
+  new DataView(out.buffer).setBigUint64(0, BigInt(length), true);
+  out.set(json, 8);
+  return out;
+}
+
+/** Run `write` on a file of a temporary name, sync it and rename it to `path`; when it fails nothing is left. */
+export async function atomically<Result>(
+  path: string,
+  write: (file: FileHandle) => Promise<Result>,
+): Promise<Result> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = await open(temporary, 'w');
+  try {
+    const result = await write(file).finally(() => file.sync().finally(() => file.close()));
+    await rename(temporary, path);
+    await syncFolder(dirname(path));
+    return result;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Make renames inside a folder last through a power cut. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
+}

@@ -1,0 +1,178 @@
+/**
+ * The network over a cache of keys and values, for generation: the same parameters, fewer and fatter nodes.
+ *
+ * Two passes read the cache: `decode` takes one token a row and says how probable each next one is; `prefill` takes
+ * several given tokens a row and says nothing. Both compute a position's attention in the same order, whoever runs it
+ * (cachedAttention.ts). With the weights fixed in the session, a position's result does not depend on how the
+ * context was cut up, nor on the rows beside it.
+ */
+import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
+import { decoder, type Lowering } from '../decoder.ts';
+import { Graph, type Shape, type Value } from '../graph/graph.ts';
+import { reshape } from '../graph/ops.ts';
+import { rotation } from '../rope.ts';
+import { type CachePass, cachedAttention } from './cachedAttention.ts';
+import type { Part, WeightPlan } from './weightPlan.ts';
+
+export type Pass = 'decode' | 'prefill';
+
+/**
+ * A graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots` int32 [S] (0, 1, ...); per layer
+ * `keys.i` and `values.i` [B, KV, S, headDim]; in prefill `places` int32 [B, KV, T, 3], where in the cache a
+ * new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and `newValues.i`
+ * [B, KV, T, headDim]; in decode `shares` [B, V], the softmax of the logits, and
+ * `peaks` [B], the highest of them. Positions are below `positionsMax`.
+ */
+export function cachedGraph(
+  config: DecoderConfig,
+  plan: WeightPlan,
+  pass: Pass,
+  positionsMax: number,
+): Graph {
+  const graph = new Graph('float32');
+  const logits = decoder(config, cachedLowering(graph, config, plan, pass, positionsMax));
+  // prefill ends with the last layer's keys and values: what only the logits need is left out of the file
+  if (pass === 'decode') {
+    const options = { attributes: { axis: -1 } };
+    graph.output('shares', graph.node('Softmax', [logits], logits.shape, options));
+    const flat = { attributes: { keepdims: 0 } };
+    graph.output('peaks', graph.node('ReduceMax', [logits, graph.integers([1])], ['N'], flat));
+  }
+  return graph;
+}
+
+function cachedLowering(
+  graph: Graph,
+  config: DecoderConfig,
+  plan: WeightPlan,
+  pass: Pass,
+  positionsMax: number,
+): Lowering<Value> {
+  const width = pass === 'decode' ? 1 : 'T';
+  const size = headDim(config);
+  const tokens = graph.input('tokens', 'int32', ['B', width]);
+  const positions = graph.input('positions', 'int32', ['B', width]);
+  const cache = cachePass(graph, config, width, positions);
+  const whole = wide(graph, positions);
+  const weight = (names: readonly string[]) =>
+    initialiser(graph, names.join('+'), plan.joined(names));
+  const table = (which: 'cosines' | 'sines', of: (angle: number) => number) =>
+    initialiser(
+      graph,
+      which,
+      plan.fixed(which, () => rotary(config, positionsMax, of)),
+    );
+  const tables = () => [table('cosines', Math.cos), table('sines', Math.sin)];
+  const epsilon = { epsilon: { float: config.rmsEps } };
+  const rms = (x: Value, name: string) =>
+    graph.node('SimplifiedLayerNormalization', [x, weight([name])], x.shape, {
+      attributes: { ...epsilon, axis: -1 },
+    });
+  /** x [B, T, in] to [N, out]. */
+  const product = (x: Value, names: readonly string[], biases: readonly string[]) => {
+    const matrix = weight(names);
+    const flat = reshape(x, ['N', Number(x.shape.at(-1))]);
+    const inputs = [flat, matrix, ...(biases.length > 0 ? [weight(biases)] : [])];
+    const shape = ['N', Number(matrix.shape[0])];
+    return graph.node('Gemm', inputs, shape, { attributes: { transB: 1 } });
+  };
+  return {
+    embed: (name) =>
+      graph.node('Gather', [weight([name]), tokens], ['B', width, config.hiddenSize]),
+    layer: (input, body) => body(input),
+    norm({ stream, delta }, name) {
+      if (delta === null) return { normed: rms(stream, name), stream };
+      const [normed, , , sum] = graph.nodes(
+        'SkipSimplifiedLayerNormalization',
+        [stream, delta, weight([name])],
+        [stream.shape, [], [], stream.shape],
+        { domain: 'com.microsoft', attributes: epsilon },
+      ) as [Value, Value, Value, Value];
+      return { normed, stream: sum };
+    },
+    project(x, names) {
+      const biases = names.map((name) => `${name}.bias`).filter((name) => plan.has(name));
+      if (biases.length > 0 && biases.length < names.length)
+        throw new Error(`of ${names} only ${biases} have a bias: they cannot be one product`);
+      const weights = names.map((name) => `${name}.weight`);
+      const outs = weights.map((name) => plan.joined([name]).shape[0] as number);
+      const flat = product(x, weights, biases);
+      const joined = reshape(flat, ['B', width, Number(flat.shape[1])]);
+      return names.length === 1 ? [joined] : cut(joined, outs);
+    },
+    byHead: (x) => x,
+    headNorm(x, name) {
+      const split = reshape(x, ['B', width, Number(x.shape.at(-1)) / size, size]);
+      return reshape(rms(split, name), x.shape);
+    },
+    rotate: (x) =>
+      graph.node('RotaryEmbedding', [x, whole, ...tables()], x.shape, { domain: 'com.microsoft' }),
+    attend: (layer, queries, keys, values) => cachedAttention(cache, layer, queries, keys, values),
+    gated(gate, up) {
+      const options = { domain: 'com.microsoft', attributes: { alpha: { float: 1 } } };
+      return graph.node(
+        'Mul',
+        [graph.node('QuickGelu', [gate], gate.shape, options), up],
+        up.shape,
+      );
+    },
+    pick: (input) => input,
+    head: (x, name) => product(x, [name], []),
+  };
+}
+
+function cachePass(
+  graph: Graph,
+  config: DecoderConfig,
+  width: 1 | 'T',
+  positions: Value,
+): CachePass {
+  const slots = graph.input('slots', 'int32', ['S']);
+  const places = width === 1 ? null : graph.input('places', 'int32', ['B', config.kvHeads, 'T', 3]);
+  const column: Shape = width === 1 ? ['B', 1, 1, 1] : ['B', 1, 'T', 1, 1];
+  const maskShape = [...column.slice(0, -1), 'S'];
+  const spread = graph.node('Reshape', [positions, graph.sizes(column)], column);
+  const hidden = graph.node('GreaterOrEqual', [slots, spread], maskShape, { type: 'bool' });
+  const bounds = [graph.scalar(Number.NEGATIVE_INFINITY), graph.scalar(0)];
+  return {
+    graph,
+    heads: config.heads,
+    kvHeads: config.kvHeads,
+    headDim: headDim(config),
+    width,
+    mask: graph.node('Where', [hidden, ...bounds], maskShape, { type: 'float32' }),
+    places: places && wide(graph, places),
+  };
+}
+
+function wide(graph: Graph, value: Value): Value {
+  return graph.node('Cast', [value], value.shape, { type: 'int64', attributes: { to: 7 } });
+}
+
+function initialiser(graph: Graph, key: string, part: Part): Value {
+  const { shape, data } = part;
+  return graph.share(`weight:${key}`, () => graph.initialiser(key, 'float32', shape, data));
+}
+
+/** Split the last axis. */
+function cut(x: Value, sizes: readonly number[]): readonly Value[] {
+  const { graph } = x;
+  const shapes = sizes.map((size) => [...x.shape.slice(0, -1), size]);
+  return graph.nodes('Split', [x, graph.integers(sizes)], shapes, { attributes: { axis: -1 } });
+}
+
+/**
+ * [positions, headDim / 2]: a function of position * frequency, times the rotation's factor. The angles are rounded as
+ * the sequences' graph rounds them: float32 position times float32 frequency.
+ */
+function rotary(config: DecoderConfig, positions: number, of: (angle: number) => number): Tensor {
+  const { frequencies, factor } = rotation(config);
+  const half = frequencies.length;
+  const data = new Float32Array(positions * half);
+  for (const [i, exact] of frequencies.entries()) {
+    const frequency = Math.fround(exact);
+    for (let p = 0; p < positions; p++)
+      data[p * half + i] = factor * of(Math.fround(p * frequency));
+  }
+  return { shape: [positions, half], data };
+}

@@ -1,0 +1,26 @@
+/**
+ * How fast requests may follow each other: evenly spaced turns, no bursts.
+ */
+import type { WaitingClock } from './waitingClock.ts';
+
+export class Pace {
+  readonly #clock: WaitingClock;
+  readonly #intervalMs: number;
+  #nextMs = Number.NEGATIVE_INFINITY;
+
+  /** `perMinute` requests a minute; 0 = as fast as they come. */
+  constructor(perMinute: number, clock: WaitingClock) {
+    if (!(perMinute >= 0)) throw new RangeError(`${perMinute} requests a minute: give 0 or more`);
+    this.#intervalMs = perMinute === 0 ? 0 : 60_000 / perMinute;
+    this.#clock = clock;
+  }
+
+  /** Resolves when it is the caller's turn. */
+  async turn(signal: AbortSignal): Promise<void> {
+    if (this.#intervalMs === 0) return;
+    const nowMs = this.#clock.now();
+    const atMs = Math.max(nowMs, this.#nextMs);
+    this.#nextMs = atMs + this.#intervalMs;
+    if (atMs > nowMs) await this.#clock.sleep(atMs - nowMs, signal);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Which server a session goes to. A session keeps its server, so that what its requests share is in that server's
+ * prefix cache; new sessions go round. Remembers the sessions used last.
+ */
+const SESSIONS_MAX = 10_000;
+
+export class Sessions {
+  readonly #servers: number;
+  readonly #homes = new Map<string, number>();
+  #next = 0;
+
+  constructor(servers: number) {
+    this.#servers = servers;
+  }
+
+  /** All servers in the order in which the session tries them, its own first. */
+  order(session: string): number[] {
+    const home = this.#homes.get(session) ?? this.#next++ % this.#servers;
+    this.bind(session, home);
+    return Array.from({ length: this.#servers }, (_, i) => (home + i) % this.#servers);
+  }
+
+  /** From now on the session's own server is this one. */
+  bind(session: string, server: number): void {
+    this.#homes.delete(session);
+    this.#homes.set(session, server);
+    for (const oldest of this.#homes.keys()) {
+      if (this.#homes.size <= SESSIONS_MAX) break;
+      this.#homes.delete(oldest);
+    }
+  }
+}

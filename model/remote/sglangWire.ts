@@ -1,0 +1,71 @@
+/**
+ * Token ids through SGLang's `/generate`.
+ *
+ * Tokens are read from `meta_info.output_token_logprobs`, which holds every sampled one, the one that ended the text too.
+ * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token:
+ * which every request that is meant to end somewhere names as one. `meta_info.weight_version` says which weights the server had when it answered.
+ */
+import { type Generated, numbers, TOP_LOG_PROBS, type TokenWire } from './tokenWire.ts';
+
+/** [log-prob, token id, text or null] */
+type Entry = readonly [number, number, unknown];
+
+interface MetaInfo {
+  readonly output_token_logprobs?: readonly Entry[];
+  readonly output_top_logprobs?: readonly (readonly Entry[] | null)[];
+  readonly finish_reason?: { readonly type?: unknown; readonly message?: unknown } | null;
+  readonly weight_version?: string | null;
+  readonly prompt_tokens?: number;
+  readonly cached_tokens?: number;
+}
+
+export const sglangWire: TokenWire = {
+  path: '/generate',
+  body: ({ tokens, maxTokens, temperature, stopTokens, topLogProbs }, { model }, seed) => ({
+    input_ids: [...tokens],
+    sampling_params: {
+      max_new_tokens: maxTokens,
+      temperature,
+      top_p: 1,
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
+      sampling_seed: seed,
+      ignore_eos: stopTokens.length === 0,
+      stop_token_ids: stopTokens,
+    },
+    return_logprob: true,
+    logprob_start_len: -1,
+    top_logprobs_num: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
+    stream: false,
+    ...(model === '' ? {} : { lora_path: model }),
+  }),
+  read(body): Generated {
+    const info = (body as { meta_info?: MetaInfo } | null)?.meta_info;
+    if (!info) throw new Error('the reply has no meta_info');
+    if (info.finish_reason?.type === 'abort') {
+      throw new Error(`the server aborted the request: ${String(info.finish_reason.message)}`);
+    }
+    const entries = info.output_token_logprobs;
+    if (!Array.isArray(entries)) throw new Error('the reply has no output_token_logprobs');
+    return {
+      tokens: numbers(
+        entries.map(([, token]) => token),
+        'output_token_logprobs',
+      ),
+      logProbs: numbers(
+        entries.map(([logProb]) => logProb),
+        'output_token_logprobs',
+      ),
+      topLogProbs: entries.map((entry, place) => top(entry, info.output_top_logprobs?.[place])),
+      prefillTokens: (info.prompt_tokens ?? 0) - (info.cached_tokens ?? 0),
+      label: info.weight_version ?? null,
+    };
+  },
+};
+
+function top([logProb, token]: Entry, of: readonly Entry[] | null | undefined): number[] {
+  if (!of || of.length === 0) return [];
+  const listed = of.map(([each]) => each).sort((a, b) => b - a);
+  return of.some(([, id]) => id === token) ? listed : [...listed, logProb];
+}

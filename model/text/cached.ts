@@ -1,0 +1,72 @@
+/**
+ * A text model that asks nothing twice: its replies are kept by what was asked, so that a resumed or replayed run gets
+ * the same text at no cost.
+ *
+ * A reply is found again only for the very same request to the very same model: draws, texts, stops and sampling. The
+ * session is left out, since it says where to ask, not what. That a model gave up is not kept.
+ */
+import { createHash } from 'node:crypto';
+import { MillraceError } from '../../streams/errors.ts';
+import type { ReplyStore } from './replyStore.ts';
+import type { TextModel, TextRequest } from './textModel.ts';
+
+export interface CachedOptions {
+  /** Whatever else decides what the model says: its name, its version. */
+  readonly id: string;
+  /** Stays its owner's: closing the model leaves it open. */
+  readonly replies: ReplyStore;
+  /** What a request does that is not there (default `ask`); `fail` = code `MODEL_UNRECORDED`, for a replay. */
+  readonly missing?: 'ask' | 'fail';
+}
+
+export function cached(model: TextModel, options: CachedOptions): TextModel {
+  const { id, replies, missing = 'ask' } = options;
+  /** What is being asked now; bounded by the model's own bound on requests. */
+  const asking = new Map<string, Promise<string | null>>();
+
+  const ask = async (key: string, request: TextRequest, signal?: AbortSignal) => {
+    if (missing === 'fail') throw unrecorded(id, request);
+    const text = await model.complete(request, signal);
+    if (text !== null) await replies.put(key, text);
+    return text;
+  };
+  const askOnce = async (key: string, request: TextRequest, signal?: AbortSignal) => {
+    const asked = ask(key, request, signal);
+    asking.set(key, asked);
+    try {
+      return await asked;
+    } finally {
+      asking.delete(key);
+    }
+  };
+
+  return {
+    async complete(request, signal) {
+      signal?.throwIfAborted();
+      const key = keyOf(id, request);
+      // Whoever asked the same may give up for a reason of its own, then it is this request's turn.
+      while (asking.has(key)) await asking.get(key)?.catch(() => undefined);
+      signal?.throwIfAborted();
+      return replies.get(key) ?? askOnce(key, request, signal);
+    },
+    close: () => model.close(),
+  };
+}
+
+/** Digest of the model and everything in the request that can change the text. */
+export function keyOf(id: string, request: TextRequest): string {
+  const { draws, system, prompt, continuation = '', stop = [], maxTokens, temperature } = request;
+  const { topP = 1, topK = 0, minP = 0, repetitionPenalty = 1 } = request;
+  const sampling = [maxTokens, temperature, topP, topK, minP, repetitionPenalty];
+  const all = [id, draws, system ?? null, prompt, continuation, stop, sampling];
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex');
+}
+
+function unrecorded(id: string, { draws }: TextRequest): MillraceError {
+  const name = draws.join('/');
+  return new MillraceError(
+    'MODEL_UNRECORDED',
+    `no reply of ${id} to ${name} is recorded: this run asked something else; replay it with its own settings`,
+    { context: { id, name } },
+  );
+}

@@ -1,0 +1,73 @@
+/**
+ * A text model from settings: `--set critic.url=http://host:8000 --set critic.model=Qwen2.5-72B-Instruct`.
+ *
+ * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is given.
+ */
+import { z } from 'zod';
+import type { WaitingClock } from '../remote/waitingClock.ts';
+import { cached } from './cached.ts';
+import { openAi } from './openAi.ts';
+import type { ReplyStore } from './replyStore.ts';
+import type { TextModel, TextSampling } from './textModel.ts';
+
+const count = z.number().int().positive();
+const atLeastZero = z.number().nonnegative();
+
+export const textModelSettings = z.object({
+  url: z
+    .string()
+    .default('')
+    .describe(
+      'base URLs of an OpenAI-compatible server, commas between; empty = the job’s own model',
+    ),
+  model: z.string().default('').describe('name of the model on that server'),
+  server: z
+    .enum(['vllm', 'sglang', 'openai'])
+    .default('vllm')
+    .describe('whose extensions of the protocol to use; openai = none'),
+  api: z
+    .enum(['chat', 'completions'])
+    .default('chat')
+    .describe('who templates: the server (chat) or the job (completions, exact continuations)'),
+  keyEnv: z.string().default('').describe('environment variable that holds the API key'),
+  concurrency: count.default(32).describe('requests at once'),
+  requestsPerMinute: atLeastZero.default(0).describe('0 = no limit'),
+  timeoutMs: count.default(120_000).describe('for one try of a request'),
+  maxTokens: count.default(1024).describe('most tokens of a reply'),
+  temperature: atLeastZero.default(1),
+  topP: z.number().positive().max(1).default(1),
+  topK: z.number().int().nonnegative().default(0).describe('0 = all tokens'),
+  minP: z.number().min(0).max(1).default(0),
+  repetitionPenalty: z.number().positive().default(1),
+});
+
+export type TextModelSettings = z.infer<typeof textModelSettings>;
+
+export interface TextModelParts {
+  /** The role's model when no URL is set. It is closed with the model that is made of it. */
+  readonly own: () => TextModel;
+  readonly clock: WaitingClock;
+  /** The chat template as text, for `api: 'completions'`. */
+  readonly template?: (system: string | undefined, prompt: string) => string;
+  /** Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes. */
+  readonly replies?: ReplyStore;
+  /** A line for each request that gave nothing. */
+  readonly report?: (line: string) => void;
+}
+
+/** The model that the settings name. Fails with code `USAGE` when they do not fit together. */
+export function configuredTextModel(settings: TextModelSettings, parts: TextModelParts): TextModel {
+  if (settings.url === '') return parts.own();
+  const { own: _, replies, ...rest } = parts;
+  const { concurrency: concurrencyMax, server, api, model } = settings;
+  const urls = settings.url.split(',').map((url) => url.trim());
+  const remote = openAi({ ...settings, ...rest, urls, concurrencyMax });
+  if (replies === undefined) return remote;
+  return cached(remote, { id: `${server}/${api}/${model}`, replies });
+}
+
+/** How the role samples, to be spread into its requests. */
+export function samplingOf(settings: TextModelSettings): TextSampling {
+  const { maxTokens, temperature, topP, topK, minP, repetitionPenalty } = settings;
+  return { maxTokens, temperature, topP, topK, minP, repetitionPenalty };
+}

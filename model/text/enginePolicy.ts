@@ -1,0 +1,65 @@
+/**
+ * A text model over a policy engine: text in, token ids to the engine, text out.
+ *
+ * The continuation is encoded by itself and stands behind the prompt's tokens. Text does not always give back the tokens
+ * that it came from, so this is for text that is trained on as text (demonstrations, judgements), not for on-policy
+ * rollouts, which keep their tokens.
+ */
+import { MillraceError } from '../../streams/errors.ts';
+import type { PolicyEngine, Tokenizer } from '../engine.ts';
+import { encodeTrajectory } from './encodeTrajectory.ts';
+import { cutAfterStop, shapedBy, type TextModel, type TextRequest } from './textModel.ts';
+
+export interface EnginePolicyOptions {
+  readonly engine: PolicyEngine;
+  readonly tokenizer: Tokenizer;
+  /** The chat template with its generation prompt. A template without a place for `system` may leave it out. */
+  readonly prompt: (prompt: string, system?: string) => Int32Array;
+  /** Tokens of a continuation; by default those of a trajectory (`encodeTrajectory`). */
+  readonly encode?: (continuation: string) => Int32Array;
+}
+
+/** The engine stays its owner's: closing the model leaves it open. */
+export function enginePolicy(options: EnginePolicyOptions): TextModel {
+  const { engine, tokenizer } = options;
+  const encode = options.encode ?? ((text: string) => encodeTrajectory(tokenizer, text));
+  return {
+    async complete(request, signal) {
+      refuseShaped(request);
+      const { stop = [], continuation = '', temperature, draws } = request;
+      const prompt = options.prompt(request.prompt, request.system);
+      const tokens = Int32Array.from([...prompt, ...encode(continuation)]);
+      const maxTokens = Math.min(request.maxTokens, engine.contextMax - tokens.length);
+      if (maxTokens < 1) return null;
+      const stopTokens = [tokenizer.endToken, ...stop.flatMap((text) => tokenOf(tokenizer, text))];
+      const made = await engine.generate(
+        // Draws are tied to places in the context: a longer continuation goes on in the same stream.
+        { tokens, maxTokens, temperature, stopTokens, draws, topLogProbs: 0 },
+        signal,
+      );
+      const ended = made.tokens.at(-1) === tokenizer.endToken;
+      return cutAfterStop(tokenizer.decode(made.tokens.subarray(0, ended ? -1 : undefined)), stop);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** Ignoring a setting would be another distribution without a word. */
+function refuseShaped(request: TextRequest): void {
+  const shaped = shapedBy(request);
+  if (shaped.length === 0) return;
+  throw new MillraceError(
+    'MODEL_UNSUPPORTED',
+    `the job's own engine samples by temperature alone, and ${shaped.join(', ')} ${shaped.length > 1 ? 'are' : 'is'} set: ` +
+      'leave that out, or use a server (url)',
+  );
+}
+
+/** The token that stands for exactly this text, if there is one; else the text is cut off afterwards. */
+function tokenOf(tokenizer: Tokenizer, text: string): number[] {
+  try {
+    return [tokenizer.id(text)];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * A text model that is a function: a critic by rule, or a script for a test.
+ */
+import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';
+
+/** What the model says; null = it gives up. */
+export type Script = (request: TextRequest) => string | null | Promise<string | null>;
+
+/** `reply` as a model. What it says is cut after the first stop string, as any model's text is. */
+export function scripted(reply: Script): TextModel {
+  return {
+    async complete(request, signal) {
+      signal?.throwIfAborted();
+      const text = await reply(request);
+      signal?.throwIfAborted();
+      return text === null ? null : cutAfterStop(text, request.stop);
+    },
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * A model that completes text: what the roles of the flywheel, judges and summarisers are used through.
+ *
+ * Any engine can stand behind it: the job's own policy (`enginePolicy`), a server (`openAi`), a script (`scripted`).
+ * Holds true of all of them:
+ * - the text ends at `maxTokens`, at the model's own end, or right after the first of the `stop` strings, which is kept;
+ * - null means that there is no text for this request and that the caller may go on without: a server gave up after its
+ *   tries or refused the request, or the context leaves no room. What no request could get by is an error;
+ * - the same request draws alike, in a resumed run too.
+ *
+ * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of operators/metrics/jury.ts) is
+ * made of it in one line:
+ *
+ *     const critic: Complete = (request, signal) => model.complete({ ...sampling, ...request }, signal);
+ */
+import type { DrawKey } from '../draws.ts';
+
+/** How to sample. What is left out does not shape the distribution. */
+export interface TextSampling {
+  /** Most tokens to generate. */
+  readonly maxTokens: number;
+  /** 0 = greedy. */
+  readonly temperature: number;
+  /** Keep the most probable tokens that together have this probability; 1 = all. */
+  readonly topP?: number;
+  /** Keep this many of the most probable tokens; 0 = all. */
+  readonly topK?: number;
+  /** Keep tokens that are at least this share as probable as the most probable one; 0 = all. */
+  readonly minP?: number;
+  /** Divide positive logits of tokens seen before by this, multiply negative ones; 1 = off. */
+  readonly repetitionPenalty?: number;
+}
+
+export interface TextRequest extends TextSampling {
+  /** Names the stream of draws, the run's seed first. Pieces of one text may share it: they differ in `continuation`. */
+  readonly draws: readonly DrawKey[];
+  /** Requests of one session go to one server (its prefix cache); by default those of one system text and prompt. */
+  readonly session?: string;
+  readonly system?: string;
+  readonly prompt: string;
+  /** What stands after the generation prompt already; nothing when left out. */
+  readonly continuation?: string;
+  /** Generation ends right after the first of these. */
+  readonly stop?: readonly string[];
+}
+
+export interface TextModel {
+  /** Rejects with the signal's reason when it aborts. */
+  complete(request: TextRequest, signal?: AbortSignal): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** The text up to and with the first stop string in it. */
+export function cutAfterStop(text: string, stop: readonly string[] = []): string {
+  const ends = stop
+    .map((each) => ({ at: text.indexOf(each), length: each.length }))
+    .filter(({ at }) => at >= 0);
+  if (ends.length === 0) return text;
+  return text.slice(0, Math.min(...ends.map(({ at, length }) => at + length)));
+}
+
+/** The settings of a request that shape the distribution beyond its temperature, by name. */
+export function shapedBy(sampling: TextSampling): string[] {
+  const { topP = 1, topK = 0, minP = 0, repetitionPenalty = 1 } = sampling;
+  const shaping = {
+    topP: topP !== 1,
+    topK: topK !== 0,
+    minP: minP !== 0,
+    repetitionPenalty: repetitionPenalty !== 1,
+  };
+  return Object.entries(shaping).flatMap(([name, shapes]) => (shapes ? [name] : []));
+}

@@ -1,0 +1,53 @@
+/**
+ * A step's gradients while its micro-batches add up: one float32 array a trained parameter, in a fixed order.
+ *
+ * The rows of the embedding are added token by token, in the order of the batch, so that a token that comes twice
+ * gets both, and nothing depends on threads.
+ */
+import type { Tensors } from '../config.ts';
+import type { Feeds } from '../runtime/session.ts';
+import { EMBEDDED_GRADIENT, EMBEDDING, GRADIENT } from './trainGraph.ts';
+
+export class GradientSums {
+  readonly #trained: Tensors;
+  readonly #sums = new Map<string, Float32Array>();
+
+  /** `trained`: the parameters that are trained, for their names and sizes. */
+  constructor(trained: Tensors) {
+    this.#trained = trained;
+  }
+
+  /** By parameter, in the order of `trained`; empty before the first `add`. */
+  get sums(): ReadonlyMap<string, Float32Array> {
+    return this.#sums;
+  }
+
+  /** Add what one run of a training graph gave. Its arrays are ours from now on. */
+  add(feeds: Feeds, results: Feeds): void {
+    for (const [name, { data }] of this.#trained) {
+      const part = results[`${GRADIENT}${name}`]?.data as Float32Array | undefined;
+      const sum = this.#sums.get(name);
+      if (sum === undefined) this.#sums.set(name, part ?? new Float32Array(data.length));
+      else if (part !== undefined)
+        for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
+    }
+    const rows = results[EMBEDDED_GRADIENT];
+    const embedding = this.#sums.get(EMBEDDING);
+    if (rows !== undefined && embedding !== undefined)
+      addRows(embedding, feeds.tokens?.data as Int32Array, rows.data as Float32Array);
+  }
+}
+
+/** Row i of `rows` is added to row tokens[i] of `table`; both have rows of equal width. */
+export function addRows(
+  table: Float32Array | Float64Array,
+  tokens: Int32Array,
+  rows: Float32Array | Float64Array,
+): void {
+  const width = rows.length / tokens.length;
+  for (let i = 0, from = 0; i < tokens.length; i++) {
+    const to = (tokens[i] as number) * width;
+    for (let d = 0; d < width; d++, from++)
+      table[to + d] = (table[to + d] as number) + (rows[from] as number);
+  }
+}
