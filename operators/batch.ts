@@ -5,26 +5,52 @@
  * order they finished in. The record is the schedule (which groups, in which order, under which version), not
  * the tokens: the order is data, and a replay follows it.
  *
+ * Steps are written in their order too, where `sequence` is given: with a lag a later one may be complete first, and waits.
+ *
  * Two forms: `batch` schedules practice groups, B a step; `batchSelected` trains on the groups that won their
  * window of Pareto sampling as they are, a window a step.
  */
-import { type OperatorFunction, pipe } from 'rxjs';
+import {
+  first,
+  firstValueFrom,
+  fromEvent,
+  map,
+  merge,
+  type Observable,
+  type OperatorFunction,
+  of,
+  pipe,
+  race,
+} from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
+import { MillraceError } from '../streams/errors.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
 import { type Located, located } from './located.ts';
 
-export interface BatchOptions {
-  /** Groups a step (B). */
-  readonly groups: number;
-  /** Steps that may be incomplete at once: lagMax + 2 is enough. */
-  readonly openMax: number;
+/** What has been scheduled so far, for steps to be written one behind the other. */
+export interface StepSequence {
+  /** The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`). */
+  readonly scheduled$: Observable<Batch>;
+  /** Aborted when the run is to stop: a step that still waits is not for now (code `NOT_NOW`). */
+  readonly signal: AbortSignal;
 }
 
-export interface BatchSelectedOptions {
+interface ScheduleOptions {
+  /** Steps that may be incomplete at once: lagMax + 2 is enough. */
+  readonly openMax: number;
+  /** Left out: a step is written as soon as it is complete. */
+  readonly sequence?: StepSequence;
+}
+
+export interface BatchOptions extends ScheduleOptions {
+  /** Groups a step (B). */
+  readonly groups: number;
+}
+
+export interface BatchSelectedOptions extends ScheduleOptions {
   /** Candidates of a window. */
   readonly window: number;
-  readonly openMax: number;
 }
 
 /** A group's place: in which step, and where in it. */
@@ -32,6 +58,9 @@ interface Slot {
   readonly stage: number;
   /** The version that the step starts from. */
   readonly version: number;
+  /** Number of the step in its round, from 0, and of its round's steps. */
+  readonly index: number;
+  readonly of: number;
   readonly place: number;
   /** Groups of this step. */
   readonly size: number;
@@ -40,54 +69,80 @@ interface Slot {
   readonly scored: Position;
 }
 
-/** Step `number` of a round holds `per` places of `of`. */
-function step(
-  index: number,
-  of: number,
-  per: number,
-): { number: number; size: number; last: boolean } {
-  const number = Math.floor(index / per);
-  const end = (number + 1) * per;
-  return { number, size: Math.min(per, of - number * per), last: end >= of };
+/** The step of place `place` in a round of `places`, `per` a step. */
+function stepOf(place: number, places: number, per: number): Pick<Slot, 'index' | 'of' | 'last'> {
+  const index = Math.floor(place / per);
+  const of = Math.ceil(places / per);
+  return { index, of, last: index === of - 1 };
 }
 
 function practised({ value, position }: Located<Scored>, groups: number): Slot {
-  const { id, stage, schedule } = value.question;
-  const { index, of, version } = schedule!;
-  const { number, size, last } = step(index, of, groups);
+  const { id: questionId, stage, schedule } = value.question;
+  const { index: place, of: places, version } = schedule!;
+  const step = stepOf(place, places, groups);
+  const size = Math.min(groups, places - step.index * groups);
   return {
-    stage,
-    version: version + number,
-    place: index,
-    size,
-    last,
-    questionId: id,
-    scored: position,
+    ...{ ...step, stage, version: version + step.index },
+    ...{ place, size, questionId, scored: position },
   };
 }
 
 function won({ question, index, of, version, scored }: Selected, window: number): Slot {
-  const { id, stage, schedule } = question;
-  const { last } = step(schedule!.index, schedule!.of, window);
-  return { stage, version, place: index, size: of, last, questionId: id, scored };
+  const { id: questionId, stage, schedule } = question;
+  const step = stepOf(schedule!.index, schedule!.of, window);
+  return { ...step, stage, version, place: index, size: of, questionId, scored };
 }
 
 function schedule(slots: readonly Slot[]): Batch {
   const ordered = [...slots].sort((a, b) => a.place - b.place);
-  const { version, stage, last } = ordered[0]!;
+  const { version, stage, last, index, of } = ordered[0]!;
   const groups = ordered.map(({ questionId, scored }) => ({ questionId, scored }));
-  return { step: version + 1, stage, version, groups, last };
+  return {
+    ...{ step: version + 1, stage, version, groups, last },
+    ...{ kind: 'policy', examples: [], index, of },
+  };
 }
 
-function schedules(openMax: number): OperatorFunction<Delivery<Slot>, Delivery<Batch>> {
+function schedules({
+  openMax,
+  sequence,
+}: ScheduleOptions): OperatorFunction<Delivery<Slot>, Delivery<Batch>> {
   return pipe(
     gatherBy<Slot>({
       key: ({ stage, version }) => `${stage}/${version}`,
       size: ({ size }) => size,
       openMax,
     }),
-    mapEach((slots) => schedule(slots), { concurrency: 1, onError: 'fail' }),
+    mapEach(
+      (slots, { signal }) => {
+        const batch = schedule(slots);
+        return sequence === undefined ? batch : inTurn(batch, sequence, signal);
+      },
+      { concurrency: openMax, onError: 'fail' },
+    ),
   );
+}
+
+/** The step, once the one before it is in the topic. */
+async function inTurn(
+  batch: Batch,
+  { scheduled$, signal }: StepSequence,
+  dropped: AbortSignal,
+): Promise<Batch> {
+  const { step } = batch;
+  if (step === 1) return batch;
+  const before$ = scheduled$.pipe(first((newest) => newest.step >= step - 1));
+  const notNow$ = merge(abortOf(signal), abortOf(dropped)).pipe(
+    map((): never => {
+      throw new MillraceError('NOT_NOW', `the run is stopping before the turn of step ${step}`);
+    }),
+  );
+  await firstValueFrom(race(before$, notNow$));
+  return batch;
+}
+
+function abortOf(signal: AbortSignal): Observable<unknown> {
+  return signal.aborted ? of(null) : fromEvent(signal, 'abort');
 }
 
 /** scored (practice) → batches. Groups without a place in a practice schedule are dropped: nothing is trained on them. */
@@ -96,7 +151,7 @@ export function batch(options: BatchOptions): OperatorFunction<Delivery<Scored>,
     keepIf<Scored>(({ question }) => question.phase === 'practice' && question.schedule !== null),
     located<Scored>(),
     mapEach((group) => practised(group, options.groups), { concurrency: 1 }),
-    schedules(options.openMax),
+    schedules(options),
   );
 }
 
@@ -107,6 +162,6 @@ export function batchSelected(
   return pipe(
     keepIf<Selected>((selected) => selected.kept),
     mapEach((selected) => won(selected, options.window), { concurrency: 1 }),
-    schedules(options.openMax),
+    schedules(options),
   );
 }

@@ -1,19 +1,25 @@
 /**
  * `callTools`: the tools as a rollout sees them. Which token closes a call, and the call itself, as data.
  *
- * Every call that goes through here becomes a `tool-calls` record of the rollout that made it (rollout.ts), but
- * for those of a monitored rollout, which is thrown away (rollout/monitor.ts).
+ * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a replay can
+ * answer it from the record. What a call is known by is its `CallOrigin`.
  */
 import type { Tokenizer } from '../model/engine.ts';
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
 import type { Tool } from './tools/tool.ts';
+
+/** Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. */
+export interface CallOrigin {
+  readonly rolloutId: string;
+  readonly turn: number;
+}
 
 export interface CallTool {
   /** Tokens that end a segment with a call. */
   readonly stopTokens: readonly number[];
   /** The tool that this closing token calls; null for any other token. */
   tagOf(token: number): string | null;
-  call(tool: string, input: string, signal: AbortSignal): Promise<Called>;
+  call(tool: string, input: string, signal: AbortSignal, origin?: CallOrigin): Promise<Called>;
   close(): Promise<void>;
 }
 
@@ -29,7 +35,7 @@ export function callTools(tools: readonly Tool[], options: CallToolsOptions): Ca
   return {
     stopTokens: [...closing.keys()],
     tagOf: (token) => closing.get(token) ?? null,
-    call: box.call,
+    call: (tool, input, signal) => box.call(tool, input, signal),
     close: box.close,
   };
 }

@@ -2,9 +2,10 @@
  * The gate: a question is admitted when the policy is of the version that the question is due, so that
  * staleness is a number and not an accident.
  *
- * What is due follows from the question: `evaluate` of stage s = the version that finished round s; `explore` of
- * stage s = the one that finished round s - 1; a group with place i in a schedule = the round's first version
- * plus floor(i / groups a step). Holds true:
+ * What is due follows from the question: `evaluate` of stage s = the version that finished round s; others of stage s = the
+ * one that finished round s - 1; a group with place i in a schedule = the round's first version plus floor(i / groups a
+ * step). A schedule may leave that first version open (`AFTER_LAST_STAGE`): then it is the one that finished round s - 1
+ * too, and the question that leaves the gate says which. Holds true:
  * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
@@ -22,6 +23,8 @@ export interface PolicyGate {
   readonly inflight: number;
   /** Resolves with the release function; rejects when `signal` aborts. */
   admit(question: Question, signal: AbortSignal): Promise<() => void>;
+  /** The question with its schedule's first version filled in; to be asked once it is admitted. */
+  dated(question: Question): Question;
   close(): Promise<void>;
 }
 
@@ -45,18 +48,26 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
+/** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
+export const AFTER_LAST_STAGE = -1;
+
+/** The first version at which so many rounds are finished, or null while there is none. */
+function finished(rounds: number, known: readonly Weights[]): number | null {
+  return known.find((weights) => weights.roundsDone >= rounds)?.version ?? null;
+}
+
 /** The version that a question is due, or null while it does not exist yet. */
 export function versionDue(
   question: Question,
   known: readonly Weights[],
   { batchGroups, window }: Pick<GateOptions, 'batchGroups' | 'window'>,
 ): number | null {
-  if (question.schedule !== null) {
-    const { index, version } = question.schedule;
-    return version + Math.floor(index / (question.phase === 'practice' ? batchGroups : window));
-  }
-  const rounds = question.phase === 'evaluate' ? question.stage : question.stage - 1;
-  return known.find((weights) => weights.roundsDone >= rounds)?.version ?? null;
+  const { phase, stage, schedule } = question;
+  const before = finished(phase === 'evaluate' ? stage : stage - 1, known);
+  if (schedule === null) return before;
+  const first = schedule.version === AFTER_LAST_STAGE ? before : schedule.version;
+  if (first === null) return null;
+  return first + Math.floor(schedule.index / (phase === 'practice' ? batchGroups : window));
 }
 
 export function policyGate(options: GateOptions): PolicyGate {
@@ -161,6 +172,13 @@ export function policyGate(options: GateOptions): PolicyGate {
         waiters.push(waiter);
         pump();
       });
+    },
+    dated(question) {
+      const { schedule, stage } = question;
+      if (schedule?.version !== AFTER_LAST_STAGE) return question;
+      const version = finished(stage - 1, known);
+      if (version === null) throw new Error(`question ${question.id} has not been admitted`);
+      return { ...question, schedule: { ...schedule, version } };
     },
     async close() {
       subscription.unsubscribe();

@@ -6,6 +6,7 @@ import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
 import type { Metric, Scored } from '../streams/records.ts';
+import { behaviour, type NamedNumbers } from './metrics/behaviour.ts';
 import { evaluation } from './metrics/evaluation.ts';
 
 export interface MeasureOptions {
@@ -14,6 +15,8 @@ export interface MeasureOptions {
   /** Evaluations that may be incomplete at once. */
   readonly openMax: number;
   readonly clock: Clock;
+  /** More numbers of the same groups, by their names in the topic. */
+  readonly also?: (groups: readonly Scored[]) => NamedNumbers;
 }
 
 const NAMES = {
@@ -38,21 +41,29 @@ export function measure(
       openMax: options.openMax,
     }),
     expandEach(
-      (groups) => {
+      (arrived) => {
+        // A sum's last bits depend on the order of its summands, and arrival is an accident.
+        const groups = arrived.toSorted(byId);
         const atMs = options.clock.now();
         const step = Math.max(...groups.map((group) => group.version));
         const stage = groups[0]!.question.stage;
-        return Object.entries(evaluation(groups)).map(
-          ([key, value]): Metric => ({
-            name: NAMES[key as keyof typeof NAMES],
-            value,
-            step,
-            stage,
-            atMs,
-          }),
+        return Object.entries(numbers(groups, options)).map(
+          ([name, value]): Metric => ({ name, value, step, stage, atMs }),
         );
       },
       { concurrency: 1, onError: 'fail' },
     ),
   );
+}
+
+/** In the order in which they are written; the number of questions is the last. */
+function byId(a: Scored, b: Scored): number {
+  return a.question.id < b.question.id ? -1 : Number(a.question.id > b.question.id);
+}
+
+function numbers(groups: readonly Scored[], { also }: MeasureOptions): NamedNumbers {
+  const named = Object.entries(evaluation(groups)).map(
+    ([key, value]) => [NAMES[key as keyof typeof NAMES], value] as const,
+  );
+  return { ...behaviour(groups), ...also?.(groups), ...Object.fromEntries(named) };
 }

@@ -10,17 +10,34 @@
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../model/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
-import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
+import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
 import type { Scored, Selected } from '../streams/records.ts';
 import { type Located, located } from './located.ts';
-import { dispersion, isMixed } from './sampling/dispersion.ts';
+import { isMixed } from './sampling/dispersion.ts';
+import {
+  correctnessDispersion,
+  correctnessOf,
+  type Objective,
+  toolCallDispersion,
+} from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
 
 export interface ParetoOptions {
+  /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`. */
+  readonly sampler?: 'pareto' | 'random';
   /** Most groups to keep of a window (N). */
   readonly keep: number;
-  /** Candidates of a window: a round, or with scheduled candidates a part of one. */
+  /**
+   * Candidates of a window. `by: 'stage'` (default): those of a round, or with scheduled candidates of a part of one.
+   * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides. (Without any window:
+   * `paretoFront`.)
+   */
   readonly window: number;
+  readonly by?: 'stage' | 'count';
+  /** Two numbers of a group to maximise; by default how much its rollouts disagree in tool calls and in correctness. */
+  readonly objectives?: readonly [Objective, Objective];
+  /** `paper`: standard deviations instead of variances, and crowding without infinite ends. Default as released. */
+  readonly mode?: 'reference' | 'paper';
   /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
   readonly mixedOnly: boolean;
   /** Windows that may be incomplete at once: lagMax + 1 is enough. */
@@ -31,7 +48,12 @@ export interface ParetoOptions {
 type Candidate = Located<Scored>;
 
 function rights({ value }: Candidate): number[] {
-  return value.rewards.map((reward) => reward.parts.raw ?? 0);
+  return correctnessOf(value);
+}
+
+function objectivesOf({ objectives, mode }: ParetoOptions): readonly [Objective, Objective] {
+  const spread = mode === 'paper' ? 'deviation' : 'variance';
+  return objectives ?? [toolCallDispersion(spread), correctnessDispersion(spread)];
 }
 
 function verdicts(members: readonly Candidate[], options: ParetoOptions): Selected[] {
@@ -39,18 +61,23 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   const candidates = [...members].sort((a, b) =>
     a.value.question.id < b.value.question.id ? -1 : 1,
   );
-  const points = candidates.map(
-    (candidate) => [dispersion(candidate.value.toolCalls), dispersion(rights(candidate))] as const,
-  );
-  const { ranks, distances, selected } = paretoSelect(points, options.keep);
+  const [first, second] = objectivesOf(options);
+  const points = candidates.map(({ value }) => [first(value), second(value)] as const);
+  const { ranks, distances, selected: fronts } = paretoSelect(points, options.keep, options.mode);
+  const { stage, id } = candidates[0]!.value.question;
+  const anyOf = (): number[] =>
+    shuffled([...candidates.keys()], options.seed, 'random', stage, id).slice(0, options.keep);
+  const random = options.sampler === 'random';
+  const selected = random ? anyOf() : fronts;
   const fits = (i: number): boolean =>
-    options.mixedOnly
-      ? isMixed(rights(candidates[i]!), candidates[i]!.value.question.ability)
-      : points[i]!.some((objective) => objective > 0);
+    random
+      ? true
+      : options.mixedOnly
+        ? isMixed(rights(candidates[i]!), candidates[i]!.value.question.ability)
+        : points[i]!.some((objective) => objective > 0);
   // A round without anything to practise would never end: its best candidate stays.
   const worthy = selected.filter(fits);
   const kept = worthy.length > 0 ? worthy : selected.slice(0, 1);
-  const { stage, id } = candidates[0]!.value.question;
   const place = new Map(
     shuffled(kept, options.seed, 'pareto', stage, id).map((candidate, index) => [candidate, index]),
   );
@@ -61,6 +88,7 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   const lastFront = Math.max(...selected.map((i) => ranks[i]!));
   const why = (i: number): string => {
     if (place.has(i)) return 'selected';
+    if (random) return 'not drawn';
     if (selected.includes(i)) return 'uniform';
     return ranks[i] === lastFront ? 'crowded' : 'dominated';
   };
@@ -77,6 +105,17 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     version,
     scored: candidates[i]!.position,
   }));
+}
+
+function gatherWindows({
+  window,
+  openMax,
+}: ParetoOptions): OperatorFunction<Delivery<Candidate>, Delivery<readonly Candidate[]>> {
+  return gatherBy({
+    key: ({ value }) => `${value.question.stage}/${windowOf(value, window).number}`,
+    size: ({ value }) => windowOf(value, window).size,
+    openMax,
+  });
 }
 
 /** The window of a candidate and how many there are in it. */
@@ -104,11 +143,7 @@ export function paretoSample(
   return pipe(
     keepIf<Scored>((scored) => scored.question.phase === 'explore'),
     located<Scored>(),
-    gatherBy({
-      key: ({ value }) => `${value.question.stage}/${windowOf(value, options.window).number}`,
-      size: ({ value }) => windowOf(value, options.window).size,
-      openMax: options.openMax,
-    }),
+    options.by === 'count' ? gatherCount(options.window) : gatherWindows(options),
     expandEach((members) => verdicts(members, options), { concurrency: 1, onError: 'fail' }),
   );
 }

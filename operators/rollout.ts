@@ -4,7 +4,7 @@
  * For each rollout: generate until a tool's tag closes, run the tool, append its result block (which is never
  * trained on), go on, until the policy ends its answer, runs out of room, or calls once too often. A group
  * that branches (ARPO) is grown round by round by `growGroup`. Holds true:
- * - every accepted question gives exactly `n` terminal rollouts, failed ones too, in one commit;
+ * - every accepted question gives exactly `n` terminal rollouts, failed ones too, in one commit (a guided group: at most);
  * - every draw is keyed by (seed, question, phase, stage, rollout), so timing changes nothing;
  * - a question starts only when the policy is of the version that it is due (`gate`);
  * - a gate that fails ends the stage: a question is never lost to a dead letter.
@@ -20,7 +20,7 @@ import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
 import type { PolicyGate } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
-import type { Branching } from './sampling/branching.ts';
+import type { Branching, EntropyGuided } from './sampling/branching.ts';
 
 export interface RolloutOptions {
   readonly engine: PolicyEngine;
@@ -37,8 +37,8 @@ export interface RolloutOptions {
   readonly responseMax: number;
   /** Most tool calls of one rollout (K). */
   readonly callLimit: number;
-  /** How a question's group branches; null = n independent rollouts. */
-  readonly branching: (question: Question) => Branching | null;
+  /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
+  readonly branching: (question: Question) => Branching | EntropyGuided | null;
   /** Questions rolled out at once. */
   readonly concurrency: number;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export function rollout(
       setMaxListeners(0, signal);
       const release = await options.gate.admit(question, signal);
       try {
-        const group = await growGroup(question, options, signal);
+        const group = await growGroup(options.gate.dated(question), options, signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
         return group.rollouts;
       } finally {

@@ -3,57 +3,89 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic. A reward that throws ends the stage: without its group a
- * round would never be complete, and once the reward is mended a resumed run scores the group again.
+ * finds the tokens without carrying them through the topic. A reward that throws or rejects ends the stage: without its
+ * group a round would never be complete, and once the reward is mended a resumed run scores the group again.
+ *
+ * A reward may have to be waited for; several groups are then asked about at once, and their records come in the order
+ * in which the groups were complete all the same.
  */
-import { type OperatorFunction, pipe } from 'rxjs';
+import { defer, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
-import { gatherBy, mapEach } from '../streams/primitives.ts';
-import type { Reward, Rollout, Scored } from '../streams/records.ts';
+import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
+import type { Rollout, Scored } from '../streams/records.ts';
+import type { GroupAdvantage } from './advantages/group.ts';
+import { inOrder } from './inOrder.ts';
 import { type Located, located } from './located.ts';
 import type { RewardFunction } from './rewards/reward.ts';
 
 export interface ScoreOptions {
   readonly reward: RewardFunction;
-  /** Scores of a group to its advantages, e.g. `grpo()`. */
-  readonly advantage: (scores: readonly number[]) => readonly number[];
+  /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
+  readonly advantage: GroupAdvantage;
   /** Groups that may be incomplete at once. */
   readonly openMax: number;
+  /** Groups whose reward is waited for at once; 1 (default) will do for a reward that needs nothing from outside. */
+  readonly concurrency?: number;
 }
 
 function groupKey({ question }: Rollout): string {
   return `${question.id}/${question.phase}-${question.stage}`;
 }
 
-function scoreGroup(members: readonly Located<Rollout>[], options: ScoreOptions): Scored {
+async function scoreGroup(
+  members: readonly Located<Rollout>[],
+  options: ScoreOptions,
+  signal: AbortSignal,
+): Promise<Scored> {
   const ordered = [...members].sort((a, b) => a.value.index - b.value.index);
   const rollouts = ordered.map((member) => member.value);
   const question = rollouts[0]!.question;
   const lengths = rollouts.map((rollout) => rollout.tokens.length);
+  const policyLengths = rollouts.map(policyTokens);
   const texts = rollouts.map((rollout) => rollout.text);
-  const rewards: readonly Reward[] = options.reward({ question, texts, lengths });
+  const rewards = await options.reward({ question, texts, lengths, policyLengths }, signal);
+  if (rewards.length !== rollouts.length) {
+    throw new Error(
+      `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,
+    );
+  }
+  const scores = rewards.map((reward) => reward.score);
   return {
     question,
     rewards,
     toolCalls: rollouts.map((rollout) => rollout.toolCalls),
     lengths,
-    advantages: options.advantage(rewards.map((reward) => reward.score)),
+    advantages: options.advantage(scores, policyLengths),
     rollouts: ordered.map((member) => member.position),
     version: Math.min(...rollouts.map((rollout) => rollout.version)),
   };
+}
+
+function policyTokens({ segments }: Rollout): number {
+  return segments.reduce(
+    (sum, { kind, start, end }) => sum + (kind === 'policy' ? end - start : 0),
+    0,
+  );
 }
 
 /** rollouts → scored, one record a group. */
 export function score(
   options: ScoreOptions,
 ): OperatorFunction<Delivery<Rollout>, Delivery<Scored>> {
-  return pipe(
-    located<Rollout>(),
-    gatherBy({
-      key: ({ value }) => groupKey(value),
-      size: ({ value }) => value.groupSize,
-      openMax: options.openMax,
-    }),
-    mapEach((members) => scoreGroup(members, options), { concurrency: 1, onError: 'fail' }),
-  );
+  const { concurrency = 1 } = options;
+  return (source) =>
+    defer(() =>
+      source.pipe(
+        located<Rollout>(),
+        gatherBy({
+          key: ({ value }) => groupKey(value),
+          size: ({ value }) => value.groupSize,
+          openMax: options.openMax,
+        }),
+        mapEach(
+          inOrder((members, { signal }: Scope) => scoreGroup(members, options, signal)),
+          { concurrency, onError: 'fail' },
+        ),
+      ),
+    );
 }

@@ -22,7 +22,8 @@ export interface Pulse {
 }
 
 export interface ProgressOptions {
-  readonly rounds: number;
+  /** What each stage is called; stage 0 is before any training. */
+  readonly stages: readonly string[];
   readonly pulse: () => Pulse;
   readonly print: (line: string) => void;
 }
@@ -31,36 +32,48 @@ const SPINNER_MS = 1000;
 const LINE_MS = 15_000;
 
 type Numbers = ReadonlyMap<string, number>;
+type Shown = readonly [name: string, show: (value: number) => string];
 
-function shown(numbers: Numbers, name: string, digits: number): string {
-  return (numbers.get(name) ?? Number.NaN).toFixed(digits);
+const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
+
+const OF_STEP: readonly Shown[] = [
+  ['reward/mean', (value) => `reward ${value.toFixed(3)}`],
+  ['accuracy/mean', (value) => `accuracy ${percent(value)}`],
+  ['tools/mean', (value) => `tool calls ${value.toFixed(2)}`],
+  ['examples', (value) => `${value.toFixed(0)} examples`],
+  ['loss', (value) => `loss ${value.toFixed(4)}`],
+  ['entropy/mean', (value) => `entropy ${value.toFixed(3)}`],
+  ['policy/lag', (value) => `lag ${value.toFixed(1)}`],
+  ['thr/gen_tok_s', (value) => `${value.toFixed(0)} tok/s out`],
+  ['thr/train_tok_s', (value) => `${value.toFixed(0)} tok/s trained`],
+];
+
+const OF_EVALUATION: readonly Shown[] = [
+  ['eval/questions', (value) => `${value.toFixed(0)} held-out questions`],
+  ['eval/accuracy', (value) => `accuracy ${percent(value)}`],
+  ['eval/tools_mean', (value) => `tool calls ${value.toFixed(2)}`],
+  ['eval/tools_mean_correct', (value) => `${value.toFixed(2)} when correct`],
+  ['eval/efficiency', (value) => `efficiency ${percent(value)}`],
+  ['eval/format_valid', (value) => `valid ${percent(value)}`],
+];
+
+/** What is known of these, in their order. */
+function shown(list: readonly Shown[], numbers: Numbers): string[] {
+  return list.flatMap(([name, show]) => {
+    const value = numbers.get(name);
+    return value === undefined ? [] : [show(value)];
+  });
 }
 
-function percent(numbers: Numbers, name: string): string {
-  return `${((numbers.get(name) ?? Number.NaN) * 100).toFixed(0)} %`;
+function stepLine({ step, stage }: Metric, numbers: Numbers, { stages }: ProgressOptions): string {
+  return [`${stages[stage] ?? `stage ${stage}`} · step ${step}`, ...shown(OF_STEP, numbers)].join(
+    ' · ',
+  );
 }
 
-function stepLine({ step, stage }: Metric, n: Numbers, options: ProgressOptions): string {
-  return [
-    `round ${stage}/${options.rounds} step ${step}`,
-    `reward ${shown(n, 'reward/mean', 3)}`,
-    `accuracy ${percent(n, 'accuracy/mean')}`,
-    `tool calls ${shown(n, 'tools/mean', 2)}`,
-    `entropy ${shown(n, 'entropy/mean', 3)}`,
-    `lag ${shown(n, 'policy/lag', 1)}`,
-    `${shown(n, 'thr/gen_tok_s', 0)} tok/s out, ${shown(n, 'thr/train_tok_s', 0)} tok/s trained`,
-  ].join(' · ');
-}
-
-function evaluationLine({ stage }: Metric, n: Numbers): string {
-  return [
-    stage === 0 ? 'before training' : `after round ${stage}`,
-    `${shown(n, 'eval/questions', 0)} held-out questions`,
-    `accuracy ${percent(n, 'eval/accuracy')}`,
-    `tool calls ${shown(n, 'eval/tools_mean', 2)} (${shown(n, 'eval/tools_mean_correct', 2)} when correct)`,
-    `efficiency ${percent(n, 'eval/efficiency')}`,
-    `valid ${percent(n, 'eval/format_valid')}`,
-  ].join(' · ');
+function evaluationLine({ stage }: Metric, numbers: Numbers, { stages }: ProgressOptions): string {
+  const name = stages[stage] ?? `stage ${stage}`;
+  return [stage === 0 ? name : `after ${name}`, ...shown(OF_EVALUATION, numbers)].join(' · ');
 }
 
 /** The last metric of a step and of an evaluation: the others were committed before it. */
@@ -103,8 +116,13 @@ export function progress(
         expandEach(
           (metric) => {
             numbers.set(metric.name, metric.value);
-            if (metric.name === LAST_OF_STEP) say(stepLine(metric, numbers, options));
-            if (metric.name === LAST_OF_EVALUATION) say(evaluationLine(metric, numbers));
+            const line = { [LAST_OF_STEP]: stepLine, [LAST_OF_EVALUATION]: evaluationLine }[
+              metric.name
+            ];
+            if (line !== undefined) {
+              say(line(metric, numbers, options));
+              numbers.clear();
+            }
             return [];
           },
           { concurrency: 1 },

@@ -1,171 +1,177 @@
 /**
- * `trainer`: a batch in, an optimiser step made, a weights manifest out.
+ * `trainer`: a batch in, its optimiser steps made, a weights manifest out.
  *
- * The step itself is not transactional. It becomes real with its manifest, which is committed together with the
+ * A step itself is not transactional. It becomes real with its manifest, which is committed together with the
  * consumed batch; after a crash before that, the step is made again from the version it began with, whose files
  * are still there, and gives the same bits.
  *
  * A batch waits until the version that it starts from is committed. So steps are made one at a time and in order,
- * also where a later batch comes first, as it may when rollouts are allowed to lag.
+ * also where a later batch comes first, as it may when rollouts are allowed to lag. When the run is to stop, the step
+ * under way is finished, and a batch that still waits is left for the next start.
+ *
+ * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs (`dpo`). What
+ * each comes to is a lesson (trainer/lesson.ts); all else is the same for all. A batch that comes to nothing changes
+ * no weights and still makes its version, so that rounds end.
  */
 import type { OperatorFunction } from 'rxjs';
-import type { Loss, StepReport, TrainerEngine, TrainSequence } from '../model/engine.ts';
-import { type Attribution, attribute } from '../operators/advantages/attribution.ts';
+import type { StepReport, TrainerEngine } from '../model/engine.ts';
+import type { Attribution } from '../operators/advantages/attribution.ts';
+import type { LagCorrection } from '../operators/advantages/lagCorrection.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
+import { MillraceError } from '../streams/errors.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
-import type { Batch, Rollout, Scored, Weights } from '../streams/records.ts';
+import type { Batch, BatchKind, Weights } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
+import type { EncodeOptions, ResultTokens } from './trainer/encode.ts';
+import { dpoLesson, sftLesson } from './trainer/exampleLesson.ts';
+import { type FrozenEngine, holder } from './trainer/holder.ts';
+import { corrected } from './trainer/lagging.ts';
+import { type Lesson, type LessonSteps, mean } from './trainer/lesson.ts';
+import { type Losses, lossOf } from './trainer/losses.ts';
+import { policyLesson } from './trainer/policyLesson.ts';
+import { referenceVersion, withReference } from './trainer/reference.ts';
 import type { WeightsStore } from './weights.ts';
 
-export interface TrainerOptions {
+export type { ResultTokens } from './trainer/encode.ts';
+export type { FrozenEngine } from './trainer/holder.ts';
+export type { Losses, LossOf } from './trainer/losses.ts';
+
+export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenizer'> {
   readonly engine: TrainerEngine;
   readonly store: WeightsStore;
   readonly log: Log;
-  readonly loss: Loss;
-  /** What the shared beginnings of branched rollouts carry; soft when left out. */
-  readonly attribution?: Attribution;
-  readonly lr: number;
-  /** Optimiser steps a batch: its groups are split, in order, into this many parts. */
+  /** By the kind of batch; a batch of a kind without one ends the stage with code `NO_LOSS`. */
+  readonly losses: Losses;
+  /** A constant, or by the batch: `roundRate` (operators/batching/learningRate.ts) follows its place in the round. */
+  readonly lr: number | ((batch: Batch) => number);
+  /** Optimiser steps a batch of groups: they are split, in order, into this many parts. */
   readonly miniBatches: number;
   /** Versions that rollouts may be behind: so many batches may come before their turn. */
   readonly lagMax: number;
+  /** Newest versions whose files stay, at least 2 (default 2); 0 = all. The first and the ends of rounds stay anyhow. */
+  readonly keepVersions?: number;
+  /** What the shared beginnings of branched rollouts carry; soft when left out. */
+  readonly attribution?: Attribution;
+  /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (operators/advantages/estimators.ts). */
+  readonly whiten?: boolean;
+  /** How the loss makes up for rollouts of an older version; null (default) = it does not. */
+  readonly lagCorrection?: LagCorrection | null;
+  /** Scores under the reference policy of KL and DPO; null (default) = `engine` itself, which then changes weights twice a batch. */
+  readonly reference?: FrozenEngine | null;
+  /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
+  readonly results?: ResultTokens;
+  /** Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and counted. */
+  readonly tokensMax?: number;
   readonly clock: Clock;
-}
-
-/** A scored group with its rollouts. */
-export interface TrainGroup {
-  readonly scored: Scored;
-  readonly rollouts: readonly Rollout[];
-}
-
-/**
- * The training sequence of a rollout, with an advantage for each response token: policy tokens are trained on,
- * the prompt and what tools wrote are not.
- */
-export function sequenceOf(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence {
-  const start = rollout.prompt.length;
-  const length = start + rollout.tokens.length;
-  const tokens = new Int32Array(length);
-  tokens.set(rollout.prompt);
-  tokens.set(rollout.tokens, start);
-  const mask = new Uint8Array(length);
-  for (const segment of rollout.segments) {
-    if (segment.kind === 'policy') mask.fill(1, start + segment.start, start + segment.end);
-  }
-  const oldLogProbs = new Float32Array(length);
-  oldLogProbs.set(rollout.logProbs, start);
-  const advantages = new Float32Array(length);
-  advantages.set(perToken, start);
-  return { tokens, mask, advantages, oldLogProbs };
-}
-
-async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
-  const scored = await log.fetch(
-    topics.scored,
-    batch.groups.map((group) => group.scored),
-  );
-  return Promise.all(
-    scored.map(async ({ value }) => {
-      const rollouts = await log.fetch(topics.rollouts, value.rollouts);
-      return { scored: value, rollouts: rollouts.map((stored) => stored.value) };
-    }),
-  );
-}
-
-/** Splits in order into at most `parts` runs of nearly equal size. */
-function split<T>(items: readonly T[], parts: number): T[][] {
-  const count = Math.min(parts, items.length);
-  return Array.from({ length: count }, (_, i) =>
-    items.slice(
-      Math.floor((i * items.length) / count),
-      Math.floor(((i + 1) * items.length) / count),
-    ),
-  );
-}
-
-/** Rollouts that failed before their first token have nothing to train on. */
-function sequencesOf(groups: readonly TrainGroup[], attribution: Attribution): TrainSequence[] {
-  return groups.flatMap(({ scored, rollouts }) => {
-    const perToken = attribute(attribution, scored.advantages, rollouts);
-    return rollouts.flatMap((rollout, i) =>
-      rollout.tokens.length === 0 ? [] : [sequenceOf(rollout, perToken[i]!)],
-    );
-  });
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** The numbers of one step, by their names on the dashboard. */
-function numbers(
-  batch: Batch,
-  groups: readonly TrainGroup[],
-  reports: readonly StepReport[],
-): Record<string, number> {
-  const rewards = groups.flatMap(({ scored }) => scored.rewards);
-  const calls = groups.flatMap(({ scored }) => scored.toolCalls);
-  const raw = rewards.map((reward) => reward.parts.raw ?? 0);
-  const rollouts = groups.flatMap((group) => group.rollouts);
-  const policyTokens = rollouts.map((rollout) =>
-    rollout.segments.reduce((n, s) => n + (s.kind === 'policy' ? s.end - s.start : 0), 0),
-  );
-  const generatedMs =
-    Math.max(...rollouts.map((r) => r.endedMs)) - Math.min(...rollouts.map((r) => r.startedMs));
-  const tokens = reports.reduce((sum, report) => sum + report.tokens, 0);
-  const trainMs = reports.reduce((sum, report) => sum + report.ms, 0);
-  return {
-    'reward/mean': mean(rewards.map((reward) => reward.score)),
-    'accuracy/mean': mean(raw),
-    'format/valid': mean(rewards.map((reward) => ((reward.parts.format ?? 0) < 0 ? 0 : 1))),
-    'tools/mean': mean(calls),
-    'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
-    'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),
-    'policy/lag': mean(rollouts.map((rollout) => batch.version - rollout.version)),
-    loss: mean(reports.map((report) => report.loss)),
-    grad_norm: mean(reports.map((report) => report.gradNorm)),
-    'step/skipped': reports.filter((report) => !report.applied).length,
-    'entropy/mean': mean(reports.map((report) => report.entropy)),
-    'clip/fraction': mean(reports.map((report) => report.clipFraction)),
-    'kl/behaviour': mean(reports.map((report) => report.kl)),
-    'logprob/diff_max': reports[0]?.logProbDiffMax ?? 0,
-    'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,
-    'thr/train_tok_s': tokens / Math.max(1, trainMs) / 1e-3,
-    'time/train_ms': trainMs,
-  };
+  /** Aborted when the run is to stop; left out = a batch waits for its version until it is dropped. */
+  readonly signal?: AbortSignal;
 }
 
 /** batches → weights, with the step's metrics beside the manifest. */
 export function trainer(
   options: TrainerOptions,
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
-  const { engine, store, clock, attribution = 'soft' } = options;
-  /** The version whose weights and optimiser state the engine holds; -1 = unknown. */
-  let held = -1;
+  const { engine, store, clock, losses } = options;
+  const { reference = null, lagCorrection = null } = options;
+  const learner = holder(engine, store);
+  const frozen = reference === null ? learner : holder(reference, store);
+  const lessons = lessonsOf(options);
+
+  /** The steps as they are before anything is known of other policies → as the loss needs them. */
+  const compared = async (steps: LessonSteps, batch: Batch): Promise<LessonSteps> => {
+    const version = referenceVersion(batch, losses);
+    if (version === null) return steps;
+    return withReference(steps, await frozen.toScore(await store.manifest(version)));
+  };
+
   return mapEach(
     async (batch, scope) => {
-      const begun = await store.awaited(batch.version, scope.signal);
-      if (held !== batch.version) await engine.restore(store.files(begun));
-      held = -1;
-      const groups = await load(options.log, batch);
+      const begun = await beginning(batch, options, scope.signal);
+      const loss = lossOf(batch, losses);
+      const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
+      const lesson = await lessons[batch.kind](batch);
+      const steps = await compared(lesson.steps, batch);
+      await learner.toTrain(begun);
+      const ready = await corrected(steps, lagCorrection, engine);
+      learner.changes();
       const reports: StepReport[] = [];
-      for (const part of split(groups, options.miniBatches)) {
-        const sequences = sequencesOf(part, attribution);
+      for (const sequences of ready.steps) {
         if (sequences.length === 0) continue;
-        reports.push(await engine.step({ sequences, loss: options.loss, lr: options.lr }));
+        reports.push(await engine.step({ sequences, loss, lr }));
       }
       const weights = await store.publish(engine, batch, scope.position);
-      held = weights.version;
-      await store.forget(batch.version - 1);
+      learner.holds(weights.version);
+      const old = oldest(weights.version, options.keepVersions);
+      await store.forget(old, isReference(old, batch));
       const { step, stage } = batch;
       const atMs = clock.now();
-      for (const [name, value] of Object.entries(numbers(batch, groups, reports))) {
+      const numbers = { ...lesson.numbers, ...ready.numbers, lr, ...stepNumbers(batch, reports) };
+      for (const [name, value] of Object.entries(numbers)) {
         scope.also(topics.metrics, { name, value, step, stage, atMs });
       }
       return weights;
     },
     { concurrency: options.lagMax + 1, onError: 'fail' },
   );
+}
+
+/** The version that a batch starts from. Fails with code `NOT_NOW` when the run stops before it is there. */
+async function beginning(
+  { step, version }: Batch,
+  { store, signal: stop }: TrainerOptions,
+  dropped: AbortSignal,
+): Promise<Weights> {
+  const until = stop === undefined ? dropped : AbortSignal.any([dropped, stop]);
+  try {
+    return await store.awaited(version, until);
+  } catch (cause) {
+    if (!until.aborted) throw cause;
+    throw new MillraceError('NOT_NOW', `the run is stopping before the turn of step ${step}`, {
+      cause,
+    });
+  }
+}
+
+function lessonsOf(options: TrainerOptions): Record<BatchKind, (batch: Batch) => Promise<Lesson>> {
+  const { results = 'masked', tokensMax = Number.POSITIVE_INFINITY } = options;
+  const texts = { ...options, results, tokensMax };
+  const { attribution = 'soft', whiten = false } = options;
+  const groups = { ...options, attribution, whiten };
+  return {
+    policy: (batch) => policyLesson(batch, groups),
+    sft: (batch) => sftLesson(batch, texts),
+    dpo: (batch) => dpoLesson(batch, texts),
+  };
+}
+
+/** The version that is one too many now that there is `newest`; none = -1. */
+function oldest(newest: number, keepVersions = 2): number {
+  return keepVersions === 0 ? -1 : newest - Math.max(2, keepVersions);
+}
+
+/** A round of preferences still needs the version that it began with, after the first step too. */
+function isReference(version: number, batch: Batch): boolean {
+  return batch.kind === 'dpo' && version === batch.version - batch.index;
+}
+
+/** What the steps report; the time comes last, as the end of the step's numbers. */
+function stepNumbers({ kind }: Batch, reports: readonly StepReport[]): Record<string, number> {
+  const tokens = reports.reduce((sum, report) => sum + report.tokens, 0);
+  const trainMs = reports.reduce((sum, report) => sum + report.ms, 0);
+  const ratios = {
+    'clip/fraction': mean(reports.map((report) => report.clipFraction)),
+    'kl/behaviour': mean(reports.map((report) => report.kl)),
+    'logprob/diff_max': reports[0]?.logProbDiffMax ?? 0,
+  };
+  return {
+    loss: mean(reports.map((report) => report.loss)),
+    grad_norm: mean(reports.map((report) => report.gradNorm)),
+    'step/skipped': reports.filter((report) => !report.applied).length,
+    'entropy/mean': mean(reports.map((report) => report.entropy)),
+    ...(kind === 'policy' ? ratios : {}),
+    'thr/train_tok_s': tokens / Math.max(1, trainMs) / 1e-3,
+    'time/train_ms': trainMs,
+  };
 }

@@ -2,8 +2,9 @@
  * Where weights lie: one folder of safetensors files, named by version, and the manifests that point at them.
  *
  * A manifest is what makes a version real: the files are written first (temporary name, sync, rename), the
- * manifest is committed after. Kept are the first version, every version that ended a round, and the last two;
- * a version older than that is removed only when its successor's manifest is committed.
+ * manifest is committed after. A version that is no longer wanted is removed only when its successor's manifest is
+ * committed; the first one and those that ended a round stay, with their optimiser state, so that a run can go back to
+ * them.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -29,10 +30,10 @@ export interface WeightsStore {
   publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
   /** The committed manifest of a version; fails when there is none. */
   manifest(version: number): Promise<Weights>;
-  /** The same, waiting until it is committed; rejects when `signal` aborts. */
+  /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** Removes what an old version left: its optimiser state, and its weights unless they ended a round. */
-  forget(version: number): Promise<void>;
+  /** Removes what an old version left unless it ended a round: its optimiser state, and its weights unless they are to stay. */
+  forget(version: number, keepWeights?: boolean): Promise<void>;
 }
 
 async function digest(path: string): Promise<string> {
@@ -43,7 +44,8 @@ async function digest(path: string): Promise<string> {
 
 /** Copies so that `to` is never half written: temporary name, sync, rename. */
 async function copyWhole(from: string, to: string): Promise<void> {
-  const temporary = `${to}.tmp`;
+  // Of several processes that start at once each writes its own.
+  const temporary = `${to}.${process.pid}.tmp`;
   await copyFile(from, temporary);
   const handle = await open(temporary, 'r+');
   await handle.sync().finally(() => handle.close());
@@ -75,7 +77,9 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
   return {
     manifest,
     awaited: (version, signal) =>
-      firstValueFrom(manifests(version, true).pipe(takeUntil(fromEvent(signal, 'abort')))),
+      signal.aborted
+        ? manifest(version)
+        : firstValueFrom(manifests(version, true).pipe(takeUntil(fromEvent(signal, 'abort')))),
     resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
     files: ({ file, optimiser }) => ({
       weights: join(folder, file),
@@ -120,12 +124,13 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
         consumed,
       };
     },
-    async forget(version) {
+    async forget(version, keepWeights = false) {
       if (version < 1) return;
       const [before, old] = await Promise.all([manifest(version - 1), manifest(version)]);
+      if (old.roundsDone !== before.roundsDone) return;
       const { file, optimiser } = names(version);
       await rm(join(folder, optimiser), { force: true });
-      if (old.roundsDone === before.roundsDone) await rm(join(folder, file), { force: true });
+      if (!keepWeights) await rm(join(folder, file), { force: true });
     },
   };
 }

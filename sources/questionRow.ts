@@ -26,13 +26,14 @@ export interface Complaint {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-type Checked = { readonly value: QuestionRow } | { readonly complaint: Complaint };
+/** What the fields of a row are, or what is wrong with them. */
+export type Checked = { readonly value: QuestionRow } | { readonly complaint: Complaint };
 
 const names = ['id', 'source', 'question', 'answers', 'ability'] as const;
 type Name = (typeof names)[number];
 
 /** Ids become keys and parts of rollout ids. */
-const idCharactersMax = 256;
+export const idCharactersMax = 256;
 
 /** What is missing from these columns, or null when a question can be read from them. */
 export function missingColumns(columns: readonly string[]): string | null {

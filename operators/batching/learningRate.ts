@@ -1,6 +1,7 @@
 /**
- * Learning-rate schedules as a factor on the configured rate (ARPO reference §7.7).
+ * Learning-rate schedules as a factor on the configured rate (ARPO reference §7.7), and rates that follow a round.
  */
+import type { Batch } from '../../streams/records.ts';
 
 export interface ConstantSchedule {
   readonly kind: 'constant';
@@ -30,4 +31,31 @@ export function learningRateFactor(
   const progress = (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps);
   const wave = Math.cos(Math.PI * cycles * 2 * progress);
   return Math.max(minRatio, (wave * (1 - minRatio)) / 2 + (1 + minRatio) / 2);
+}
+
+export interface RoundRateOptions {
+  /** The highest rate. */
+  readonly lr: number;
+  /** After the warm-up: `cosine` falls to `minRatio`, `constant` stays. */
+  readonly schedule: 'constant' | 'cosine';
+  /** Share of the round's steps over which the rate rises; a part of a step counts as one. */
+  readonly warmupRatio: number;
+  /** Of `cosine`: the factor that it falls to; 0 by default. */
+  readonly minRatio?: number;
+  /**
+   * `clean` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on torch do, so that
+   * after a warm-up's beginning the first step has rate 0 and teaches nothing.
+   */
+  readonly mode?: 'clean' | 'reference';
+}
+
+/** The rate of a batch by its place in its round. A batch whose round has no known length gets `lr` itself. */
+export function roundRate(options: RoundRateOptions): (batch: Batch) => number {
+  const { lr, schedule: kind, warmupRatio, minRatio = 0, mode = 'clean' } = options;
+  return ({ index, of: totalSteps }) => {
+    if (totalSteps === 0) return lr;
+    const warmupSteps = Math.ceil(totalSteps * warmupRatio);
+    const step = mode === 'reference' ? index : index + 0.5;
+    return lr * learningRateFactor({ kind, warmupSteps, totalSteps, minRatio }, step);
+  };
 }

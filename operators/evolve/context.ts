@@ -1,101 +1,173 @@
 /**
- * What the actions of one round share: the question, the models, the tools, the draws.
+ * What the actions of one round share: the question, the models, the tools, the draws; and the context that each
+ * action is given.
  */
-import type { Draws } from '../../model/draws.ts';
+import type { DrawKey, Draws } from '../../model/draws.ts';
 import type { Question } from '../../streams/records.ts';
-import { calledTool, type RunTool, resultOfCall } from './calls.ts';
+import { stripEnd } from '../text/characters.ts';
+import { numberedSteps } from '../text/steps.ts';
+import type { ActionContext, AskAs, EvolveAction } from './action.ts';
+import {
+  calledTool,
+  outputOfCall,
+  plainBlock,
+  type ResultBlock,
+  type RunTool,
+  withoutTags,
+} from './calls.ts';
 import { defaultHints, type Hints } from './hints.ts';
-import { type Complete, completePiece, type Role } from './models.ts';
+import { asPiece, type Complete, type Role, withRetry } from './models.ts';
+import type { Prompts } from './prompts.ts';
+import { readFaultyStep } from './replies.ts';
 import { toolLoop } from './toolLoop.ts';
 
-export interface EvolveOptions {
+/** The flywheel of one question. */
+export interface FlywheelOptions {
   readonly complete: Complete;
   readonly run: RunTool;
-  /** Most calls of each tool in a fresh trajectory. */
+  /** Most calls of each tool in a fresh trajectory; its keys are the tools that there are. */
   readonly quotas: Readonly<Record<string, number>>;
   /** Added to them when a trajectory is continued. */
   readonly extraQuotas: Readonly<Record<string, number>>;
-  /** Rounds of evolution after the first trajectory. */
+  /** Rounds of evolution after the first trajectories. */
   readonly rounds: number;
-  /** Draws of this question. */
+  /** Draws of this question: hints. */
   readonly draws: Draws;
+  /** Names this question's requests (`CompletionRequest.draws`). */
+  readonly key: readonly DrawKey[];
+  readonly prompts: Prompts;
+  readonly actions: readonly EvolveAction[];
+  readonly signal: AbortSignal;
   readonly hints?: Hints;
+  /** First trajectories (default 1, as published; the paper samples several). */
+  readonly initial?: number;
+  /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
+  readonly parents?: number;
+  /** How a result stands in the text (default `plainBlock`). */
+  readonly resultBlock?: ResultBlock;
+  /** The policy version in use, asked when a trajectory begins (default 0). */
+  readonly version?: () => number;
   /**
-   * `reference` keeps what the published flywheel does by mistake: a step hint of one character, rewriting in lower
-   * case with a doubled tag, a judge asked until it says yes, pieces that nobody looks at. Default `clean`.
+   * `reference` keeps what the published flywheel does by mistake; docs/flywheel.md lists what differs. Default
+   * `clean`.
    */
   readonly mode?: 'clean' | 'reference';
 }
 
-export interface Round {
-  readonly number: number;
+/** One parent's turn. `label` names its requests and draws: `1`, and `1.1` for a round's second parent. */
+export interface Turn {
+  readonly label: string;
   readonly question: Question;
-  readonly options: EvolveOptions;
+  readonly options: FlywheelOptions;
 }
 
-export function isReference({ options }: Round): boolean {
-  return options.mode === 'reference';
+type Named = AskAs & { readonly purpose: string };
+
+/** Asks a model under a name of this turn; null when all tries gave up. */
+function request(turn: Turn, role: Role, prompt: string, as: Named): Promise<string | null> {
+  const { options, label } = turn;
+  const name = `${label}/${as.purpose}`;
+  const { continuation = '', stop = [] } = as;
+  return withRetry((attempt) => {
+    const draws = [...options.key, name, attempt];
+    return options.complete({ role, name, draws, prompt, continuation, stop }, options.signal);
+  });
 }
 
-/** Asks a model; its reply as one piece. */
-export function ask(
-  { number, options }: Round,
-  role: Role,
-  purpose: string,
-  prompt: string,
-  continuation = '',
-): Promise<string> {
-  const name = `${number}/${purpose}`;
-  return completePiece(options.complete, { role, name, prompt, continuation });
+/** The tags that end a piece of a trajectory. */
+function closeTags({ quotas }: FlywheelOptions): string[] {
+  return ['answer', ...Object.keys(quotas)].map((tag) => `</${tag}>`);
 }
 
-/** A fresh trajectory of the policy. */
-export async function rollOut(round: Round, purpose: string): Promise<string> {
-  const { options } = round;
+/** A reply as one piece of a trajectory; '' when the model gave up. */
+async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<string> {
+  const tags = closeTags(turn.options);
+  return asPiece((await request(turn, role, prompt, { stop: tags, ...as })) ?? '', tags);
+}
+
+/** The policy's next piece. A result is a tool's to write: what the policy makes of one itself is cut away. */
+async function nextPiece(turn: Turn, purpose: string, text: string): Promise<string> {
+  const stop = [...closeTags(turn.options), '<result>'];
+  const as = { purpose, continuation: text, stop };
+  const piece = await ask(turn, 'policy', turn.question.question, as);
+  const own = piece.indexOf('<result>');
+  return own < 0 || turn.options.mode === 'reference' ? piece : stripEnd(piece.slice(0, own));
+}
+
+async function resultOf(turn: Turn, by: string, tool: string, piece: string): Promise<string> {
+  const { run, quotas, mode, resultBlock = plainBlock } = turn.options;
+  const named = (called: string, input: string) => run(called, input, `${turn.label}/${by}`);
+  const output = await outputOfCall(named, tool, piece);
+  return resultBlock(mode === 'reference' ? output : withoutTags(output, Object.keys(quotas)));
+}
+
+/** A trajectory of the policy, from the question or, with the raised quotas, from `start` on. */
+export async function grow(turn: Turn, action: string, start?: string): Promise<string> {
+  const { options } = turn;
+  const { quotas, extraQuotas, mode = 'clean' } = options;
+  const raised = Object.entries(quotas).map(([tool, most]) => [
+    tool,
+    most + (extraQuotas[tool] ?? 0),
+  ]);
+  const purpose = start === undefined ? action : `${action}-continue`;
+  // The published code sets a continued trajectory off from the generation prompt by two newlines.
+  const lead = start !== undefined && mode === 'reference' ? '\n\n' : '';
   const { text } = await toolLoop({
-    piece: (text) => ask(round, 'policy', purpose, round.question.question, text),
-    run: options.run,
-    quotas: options.quotas,
-    mode: options.mode ?? 'clean',
+    piece: (text) => nextPiece(turn, purpose, lead + text),
+    result: (tool, piece) => resultOf(turn, action, tool, piece),
+    quotas: start === undefined ? quotas : Object.fromEntries(raised),
+    start: start ?? '',
+    mode,
   });
   return text;
 }
 
-/** The policy goes on with a trajectory; its finished calls count against the raised quotas. */
-export async function continueFrom(round: Round, purpose: string, start: string): Promise<string> {
-  const { options } = round;
-  const quotas = Object.fromEntries(
-    Object.entries(options.quotas).map(([tool, quota]) => [
-      tool,
-      quota + (options.extraQuotas[tool] ?? 0),
-    ]),
-  );
-  const { text } = await toolLoop({
-    piece: (text) => ask(round, 'policy', purpose, round.question.question, `\n\n${text}`),
-    run: options.run,
-    quotas,
-    start,
-    mode: options.mode ?? 'clean',
-  });
-  return text;
+/** A first trajectory. */
+export function rollOut(turn: Turn): Promise<string> {
+  return grow(turn, 'initial');
 }
 
-/** Appends a rewritten step's own result, and lets the policy go on unless the step answers. */
-export async function finishStep(
-  round: Round,
-  purpose: string,
-  steps: readonly string[],
-  newStep: string,
-): Promise<string> {
-  const { options } = round;
-  const tool = calledTool(newStep, Object.keys(options.quotas));
-  const result = tool === null ? '' : await resultOfCall(options.run, tool, newStep);
-  const text = steps.join('') + result;
-  return text.endsWith('</answer>') ? text : continueFrom(round, purpose, text);
+/** The context of `action` on `parent`. `locate` is shared by the actions on that parent. */
+export function actionContext(
+  turn: Turn,
+  action: EvolveAction,
+  parent: string,
+  locate: () => Promise<number | null>,
+): ActionContext {
+  const { options, question, label } = turn;
+  const { quotas, hints = defaultHints, mode = 'clean', prompts } = options;
+  const { name } = action;
+  const draws = options.draws.under(label, name);
+  const list = hints[question.ability];
+  return {
+    question,
+    parent,
+    mode,
+    prompts,
+    tools: Object.keys(quotas),
+    draws,
+    locate,
+    ask: (role, prompt, as) => ask(turn, role, prompt, { purpose: name, ...as }),
+    complete: (role, prompt, as) => request(turn, role, prompt, { purpose: name, ...as }),
+    rollOut: () => grow(turn, name),
+    continueFrom: (start) => grow(turn, name, start),
+    hint: () => list[draws.integer(0, list.length)]!,
+    async runCall(step) {
+      const tool = calledTool(step, Object.keys(quotas));
+      return tool === null ? '' : resultOf(turn, name, tool, step);
+    },
+  };
 }
 
-/** A hint for this round, drawn uniformly. */
-export function drawHint({ number, question, options }: Round, purpose: string): string {
-  const list = (options.hints ?? defaultHints)[question.ability];
-  return list[options.draws.under(number, purpose).integer(0, list.length)]!;
+/** Asks the critic for the first faulty step of `parent`, once. */
+export function locator(turn: Turn, parent: string): () => Promise<number | null> {
+  let asked: Promise<number | null> | null = null;
+  return () => {
+    const prompt = turn.options.prompts.locate({
+      question: turn.question.question,
+      steps: numberedSteps(parent),
+    });
+    asked ??= ask(turn, 'critic', prompt, { purpose: 'locate' }).then(readFaultyStep);
+    return asked;
+  };
 }

@@ -4,61 +4,63 @@
  */
 import { splitActions } from '../text/actions.ts';
 import { numberedSteps, splitSteps } from '../text/steps.ts';
-import { ask, finishStep, isReference, type Round, rollOut } from './context.ts';
-import { completeWithRetry } from './models.ts';
-import { redundancyPrompt, refinePrompt } from './prompts.ts';
-import { readRedundancy, upToThinkEnd } from './replies.ts';
+import { type ActionContext, type EvolveAction, finishStep } from './action.ts';
+import { closedThinking, readRedundancy, upToThinkEnd } from './replies.ts';
 
-/** What an action made of its parent; null when it came to nothing. */
-export interface Kid {
-  readonly action: string;
-  readonly text: string | null;
-}
+export const rerollout: EvolveAction = {
+  name: 'rerollout',
+  on: 'correct',
+  apply: ({ rollOut }) => rollOut(),
+};
 
-export async function enhance(round: Round, parent: string): Promise<Kid[]> {
-  const [rerollout, redundancy, refine] = await Promise.all([
-    rollOut(round, 'rerollout'),
-    withoutRedundancy(round, parent),
-    refined(round, parent),
-  ]);
-  return [
-    { action: 'rerollout', text: rerollout },
-    { action: 'redundancy', text: redundancy },
-    { action: 'refine', text: refine },
-  ];
-}
+/** The critic shortens one step; the policy goes on from it. */
+export const redundancyRemoval: EvolveAction = {
+  name: 'redundancy',
+  on: 'correct',
+  async apply(context) {
+    const { question, parent, prompts, mode, ask } = context;
+    const prompt = prompts.redundancy({
+      question: question.question,
+      steps: numberedSteps(parent),
+    });
+    const found = readRedundancy(await ask('critic', prompt));
+    if (found === null) return null;
+    const steps = splitSteps(parent);
+    const there = found.step >= 1 && found.step <= steps.length;
+    if (there) return finishStep(context, [...steps.slice(0, found.step - 1), found.corrected]);
+    // The published code replaces nothing then, and runs the corrected step's call at the end of what it keeps.
+    if (mode !== 'reference') return null;
+    return finishStep(context, steps.slice(0, found.step), found.corrected);
+  },
+};
 
-async function withoutRedundancy(round: Round, parent: string): Promise<string | null> {
-  const prompt = redundancyPrompt(round.question.question, numberedSteps(parent));
-  const found = readRedundancy(await ask(round, 'critic', 'redundancy', prompt));
-  if (found === null) return null;
-  const steps = splitSteps(parent);
-  if (found.step >= 1 && found.step <= steps.length) steps[found.step - 1] = found.corrected;
-  const kept = steps.slice(0, found.step);
-  return finishStep(round, 'redundancy-continue', kept, found.corrected);
-}
+/** The critic writes new thinking before each action; actions stay as they are. */
+export const refinement: EvolveAction = {
+  name: 'refine',
+  on: 'correct',
+  async apply(context) {
+    const actions = splitActions(context.parent);
+    const reference = context.mode === 'reference';
+    if (actions.length === 0) {
+      const whole = await think(context, '');
+      return whole === null || whole.startsWith('<think>') ? whole : `<think>${whole}`;
+    }
+    let written = '';
+    for (const action of actions) {
+      const thinking = await think(context, written);
+      if (thinking === null) return null;
+      written += (reference ? upToThinkEnd(thinking) : closedThinking(thinking)) + action;
+    }
+    return reference ? `<think>${written}` : written;
+  },
+};
 
-/** New thinking before each action, actions as they are. */
-async function refined(round: Round, parent: string): Promise<string> {
-  const actions = splitActions(parent);
-  const prompt = refinePrompt(round.question.question, parent);
-  const think = async (continuation: string) => {
-    const request = {
-      role: 'critic',
-      name: `${round.number}/refine`,
-      prompt,
-      continuation,
-    } as const;
-    const text = await completeWithRetry(round.options.complete, request);
-    if (text === null) throw new Error('the critic gave no thinking to refine a trajectory with');
-    return isReference(round) ? text.toLowerCase() : text;
-  };
-  if (actions.length === 0) return withThinkTag(await think(''));
-  let written = '';
-  for (const action of actions) written += upToThinkEnd(await think(written)) + action;
-  return isReference(round) ? `<think>${written}` : withThinkTag(written);
-}
-
-function withThinkTag(text: string): string {
-  return text.startsWith('<think>') ? text : `<think>${text}`;
+/** The critic's next thinking; null when it gave up, which ends a published flywheel. */
+async function think(context: ActionContext, continuation: string): Promise<string | null> {
+  const { question, parent, prompts, mode, complete } = context;
+  const prompt = prompts.refine({ question: question.question, trajectory: parent });
+  const text = await complete('critic', prompt, { continuation, stop: ['</think>'] });
+  if (mode !== 'reference') return text;
+  if (text === null) throw new Error('the critic gave no thinking to refine a trajectory with');
+  return text.toLowerCase();
 }

@@ -1,105 +1,206 @@
 /**
- * The self-evolving trajectory flywheel of one question (ET-Agent §4.5): a first trajectory, then rounds in which the
+ * The self-evolving trajectory flywheel of one question (ET-Agent §4.5): first trajectories, then rounds in which the
  * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all kids
  * join the pool.
  */
+import { MillraceError, messageOf } from '../../streams/errors.ts';
 import type { Question } from '../../streams/records.ts';
 import { extractAnswer } from '../text/answer.ts';
 import { rolloutF1 } from '../text/overlap.ts';
-import { type EvolveOptions, type Round, rollOut } from './context.ts';
-import { enhance, type Kid } from './enhance.ts';
-import { completeWithRetry } from './models.ts';
-import { judgePrompt } from './prompts.ts';
-import { reflect } from './reflect.ts';
+import type { EvolveAction } from './action.ts';
+import { actionContext, type FlywheelOptions, locator, rollOut, type Turn } from './context.ts';
+import { withRetry } from './models.ts';
 import { saysCorrectPlainly } from './replies.ts';
-import { selectParent } from './select.ts';
+import { selectParents } from './select.ts';
 
 export interface EvolvedTrajectory {
   readonly text: string;
   readonly prediction: string;
   readonly correct: boolean;
-  /** 0 = the first trajectory. */
+  /** 0 = a first trajectory. */
   readonly round: number;
-  /** Index of its parent in the pool; null for the first. */
+  /** Index of its parent in the pool; null for a first one. */
   readonly parent: number | null;
   readonly action: string;
+  /** Policy version in use when it was begun. */
+  readonly version: number;
 }
 
-/** How a round went. */
-export interface RoundReport {
+/** How a parent's turn went. */
+export interface TurnReport {
   readonly round: number;
   readonly parent: number;
-  readonly branch: 'correct' | 'incorrect';
-  /** Actions that came to nothing. */
-  readonly dropped: readonly string[];
+  readonly branch: EvolveAction['on'];
+  /** Actions that came to nothing; `why` is '' unless they failed. */
+  readonly dropped: readonly { readonly action: string; readonly why: string }[];
+  /** What the search for the first faulty step gave; absent when no action asked. */
+  readonly faultyStep?: number | null;
 }
+
+/** Makes the pool of a question: the flywheel, or another method's way (coldStart/pool.ts). */
+export type Grow = (question: Question, options: FlywheelOptions) => Promise<FlywheelRun>;
 
 export interface FlywheelRun {
   readonly pool: readonly EvolvedTrajectory[];
-  readonly rounds: readonly RoundReport[];
+  readonly turns: readonly TurnReport[];
+  /** What ended it early, with the pool as it was; null when nothing did. */
+  readonly failure: string | null;
+}
+
+/** A first trajectory, or what an action made of its parent. */
+type Made = Omit<EvolvedTrajectory, 'prediction' | 'correct'>;
+interface Judged extends EvolvedTrajectory {
+  readonly score: number;
 }
 
 /** An answer to a question of knowledge counts as correct above this F1. */
 const CORRECT_ABOVE = 0.8;
 const JUDGE_TRIES = 4;
 
-export async function flywheel(question: Question, options: EvolveOptions): Promise<FlywheelRun> {
-  const pool: (EvolvedTrajectory & { readonly score: number })[] = [];
-  const rounds: RoundReport[] = [];
-  const used = new Set([0]);
-  const add = async (
-    text: string,
-    from: Pick<EvolvedTrajectory, 'round' | 'parent' | 'action'>,
-  ) => {
-    const prediction = extractAnswer(text, 'rollout')!;
-    const score = await judged(question, prediction, pool.length, options);
-    const correct = question.ability === 'math' ? score === 1 : score > CORRECT_ABOVE;
-    pool.push({ text, prediction, score, correct, ...from });
-  };
-  const first: Round = { number: 0, question, options };
-  await add(await rollOut(first, 'initial'), { round: 0, parent: null, action: 'initial' });
-  for (let number = 1; number <= options.rounds; number++) {
-    const parent = number === 1 ? 0 : selectParent(pool, used);
-    used.add(parent);
-    const round: Round = { number, question, options };
-    const { text, correct } = pool[parent]!;
-    const kids = await (correct ? enhance(round, text) : reflect(round, text));
-    rounds.push({
-      round: number,
-      parent,
-      branch: correct ? 'correct' : 'incorrect',
-      dropped: kids.filter((kid) => !isKept(kid)).map((kid) => kid.action),
-    });
-    const kept = kids.filter(isKept);
-    if (kept.length === 0) break;
-    for (const kid of kept) await add(kid.text, { round: number, parent, action: kid.action });
+/**
+ * Evolves the pool of one question. Rejects when the signal aborts, and with a `MillraceError` of a model: the run is
+ * stopping, or the model can answer nobody. Any other failure is told in the run, and rejects in `reference` mode.
+ */
+export async function flywheel(question: Question, options: FlywheelOptions): Promise<FlywheelRun> {
+  const pool: Judged[] = [];
+  const turns: TurnReport[] = [];
+  let failure: string | null = null;
+  try {
+    await evolvePool(question, options, pool, turns);
+  } catch (error) {
+    if (options.mode === 'reference') throw error;
+    failure = reasonOf(error, options);
   }
-  return { pool: pool.map(({ score: _, ...trajectory }) => trajectory), rounds };
+  return { pool: pool.map(({ score: _, ...trajectory }) => trajectory), turns, failure };
 }
 
-function isKept(kid: Kid): kid is Kid & { readonly text: string } {
-  return kid.text !== null && kid.text !== '';
+async function evolvePool(
+  question: Question,
+  options: FlywheelOptions,
+  pool: Judged[],
+  turns: TurnReport[],
+): Promise<void> {
+  const { rounds, initial = 1, parents = 1, version = () => 0 } = options;
+  const used = new Set<number>();
+  const add = async (made: readonly Made[]) =>
+    void pool.push(
+      ...(await together(made.map((one, i) => judged(question, one, pool.length + i, options)))),
+    );
+  const first = { round: 0, parent: null, action: 'initial', version: version() };
+  const texts = Array.from({ length: initial }, (_, i) =>
+    rollOut({ label: label(0, i), question, options }),
+  );
+  await add((await together(texts)).map((text) => ({ ...first, text })));
+  for (let round = 1; round <= rounds; round++) {
+    const chosen = selectParents(pool, used, parents);
+    const all = await together(
+      chosen.map((parent, i) => {
+        used.add(parent);
+        return takeTurn(
+          { label: label(round, i), question, options },
+          round,
+          parent,
+          pool[parent]!,
+        );
+      }),
+    );
+    turns.push(...all.map(({ report }) => report));
+    const kids = all.flatMap(({ made }) => made);
+    if (kids.length === 0) return;
+    await add(kids);
+  }
+}
+
+/** Names the turns of a round: `1`, then `1.1`, `1.2`, … */
+export function label(round: number, place: number): string {
+  return place === 0 ? String(round) : `${round}.${place}`;
+}
+
+/** Every action that suits the parent, at once; what came of them in the order of the actions. */
+async function takeTurn(turn: Turn, round: number, parent: number, { text, correct }: Judged) {
+  const { options } = turn;
+  const branch = correct ? 'correct' : 'incorrect';
+  const version = options.version?.() ?? 0;
+  const find = locator(turn, text);
+  let faultyStep: number | null | undefined;
+  const locate = async () => (faultyStep = await find());
+  const actions = options.actions.filter(({ on }) => on === branch);
+  const outcomes = await together(
+    actions.map((action) => attempt(action, actionContext(turn, action, text, locate), options)),
+  );
+  const made = outcomes.flatMap(({ action, text: kid }): Made[] =>
+    kid === '' ? [] : [{ text: kid, round, parent, action, version }],
+  );
+  const dropped = outcomes.flatMap(({ action, text: kid, why }) =>
+    kid === '' ? [{ action, why }] : [],
+  );
+  const report: TurnReport = {
+    ...{ round, parent, branch, dropped },
+    ...(faultyStep === undefined ? {} : { faultyStep }),
+  };
+  return { made, report };
+}
+
+/** What an action made: '' for nothing, with the reason when it failed. */
+async function attempt(
+  { name, apply }: EvolveAction,
+  context: Parameters<EvolveAction['apply']>[0],
+  options: FlywheelOptions,
+): Promise<{ readonly action: string; readonly text: string; readonly why: string }> {
+  try {
+    return { action: name, text: (await apply(context)) ?? '', why: '' };
+  } catch (error) {
+    if (options.mode === 'reference') throw error;
+    return { action: name, text: '', why: reasonOf(error, options) };
+  }
+}
+
+/** The error as a reason; thrown on when no other question would fare better. */
+export function reasonOf(error: unknown, { signal }: Pick<FlywheelOptions, 'signal'>): string {
+  if (signal.aborted || error instanceof MillraceError) throw error;
+  return messageOf(error);
+}
+
+/** All of them, however they end; then the first error, if any. Nothing goes on unseen. */
+export async function together<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+async function judged(
+  question: Question,
+  made: Made,
+  index: number,
+  options: FlywheelOptions,
+): Promise<Judged> {
+  const prediction = extractAnswer(made.text, 'rollout')!;
+  const score = await scoreOf(question, prediction, index, options);
+  const correct = question.ability === 'math' ? score === 1 : score > CORRECT_ABOVE;
+  return { ...made, prediction, score, correct };
 }
 
 /** 1 or 0 from the judge for mathematics, the best F1 for knowledge. */
-async function judged(
+async function scoreOf(
   { question, answers, ability }: Question,
   prediction: string,
   index: number,
-  options: EvolveOptions,
+  options: FlywheelOptions,
 ): Promise<number> {
   if (ability !== 'math') return rolloutF1(prediction, answers);
-  const request = {
-    role: 'critic',
-    name: `judge/${index}`,
-    prompt: judgePrompt(question, answers, prediction),
-    continuation: '',
-  } as const;
-  if (options.mode !== 'reference') {
-    return saysCorrectPlainly((await completeWithRetry(options.complete, request)) ?? '') ? 1 : 0;
-  }
+  const { complete, prompts, key, signal, mode } = options;
+  const name = `judge/${index}`;
+  const prompt = prompts.judge({ question, answers: answers.join('\n'), prediction });
+  const ask = (attempt: number) =>
+    complete(
+      {
+        ...{ role: 'critic', name, draws: [...key, name, attempt] },
+        ...{ prompt, continuation: '', stop: [] },
+      },
+      signal,
+    );
+  if (mode !== 'reference') return saysCorrectPlainly((await withRetry(ask)) ?? '') ? 1 : 0;
   for (let attempt = 0; attempt < JUDGE_TRIES; attempt++) {
-    const reply = await options.complete(request);
+    const reply = await ask(attempt);
     if (reply === null) return 0;
     if (saysCorrectPlainly(reply)) return 1;
   }

@@ -2,49 +2,65 @@
  * The models of the flywheel, as one function that completes a text.
  *
  * Three roles (ET-Agent §4.1): the policy rolls trajectories out, the analyst explains and rewrites single steps, the
- * critic finds faults, refines and judges. They may be one model.
+ * critic finds faults, refines and judges. They may be one model. Whatever completes text fits: an engine with its
+ * chat template, a server, a scripted function.
  */
+import type { DrawKey } from '../../model/draws.ts';
 import { strip } from '../text/characters.ts';
 
 export type Role = 'policy' | 'analyst' | 'critic';
 
 export interface CompletionRequest {
   readonly role: Role;
-  /** Names the request within its question (`1/locate`, `judge/3`); key the sampling by it. */
+  /** Names the request within its question: `<round>/<purpose>` (`1/locate`) or `judge/<index in the pool>`. */
   readonly name: string;
+  /**
+   * Keys of its draws: seed, question, phase, stage, name, attempt. The calls that grow one trajectory share them and
+   * differ in `continuation`, so tie a draw to its place in the context (as `GenerateRequest.draws` does).
+   */
+  readonly draws: readonly DrawKey[];
   /** What the model is asked: the question itself for the policy, an instruction for the others. */
   readonly prompt: string;
-  /** What stands after the generation prompt already. */
+  /** What stands after the generation prompt already: the reply goes on from here. */
   readonly continuation: string;
+  /** The reply may end after the first of these, which is kept; empty = at the model's own end. A model may ignore it. */
+  readonly stop: readonly string[];
 }
 
-/** Completes a text; null when the model gave up, which may be tried again. */
-export type Complete = (request: CompletionRequest) => Promise<string | null>;
+/**
+ * Completes a text; null when the model gave up, which may be tried again. Rejects when `signal` aborts, and with a
+ * `MillraceError` when no request could get by: that ends the run. Whatever else it throws is this question's failure.
+ */
+export type Complete = (request: CompletionRequest, signal: AbortSignal) => Promise<string | null>;
+
+/** One model a role. */
+export type Models = Readonly<Record<Role, Complete>>;
+
+/** The models as one function: each request goes to the model of its role. */
+export function byRole(models: Models): Complete {
+  return (request, signal) => models[request.role](request, signal);
+}
+
+/** Asks once; `attempt` counts from 0 and is part of the draws' key. */
+export type Ask = (attempt: number) => Promise<string | null>;
 
 const TRIES = 4;
-const CLOSE_TAGS = ['</answer>', '</search>', '</python>'];
 
 /** The first answer of up to four tries; null when all gave up. */
-export async function completeWithRetry(
-  complete: Complete,
-  request: CompletionRequest,
-): Promise<string | null> {
+export async function withRetry(ask: Ask): Promise<string | null> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const text = await complete(request);
+    const text = await ask(attempt);
     if (text !== null) return text;
   }
   return null;
 }
 
-/** One piece of a trajectory: stripped, and cut behind its first closing tag; '' when all tries gave up. */
-export async function completePiece(
-  complete: Complete,
-  request: CompletionRequest,
-): Promise<string> {
-  const text = strip((await completeWithRetry(complete, request)) ?? '');
-  const ends = CLOSE_TAGS.map((tag) => ({ tag, at: text.indexOf(tag) })).filter(
-    ({ at }) => at >= 0,
-  );
-  if (ends.length === 0) return text;
-  return text.slice(0, Math.min(...ends.map(({ tag, at }) => at + tag.length)));
+/** A reply as a piece of a trajectory: stripped, and cut behind the first of the closing tags. */
+export function asPiece(reply: string, closeTags: readonly string[]): string {
+  const text = strip(reply);
+  const ends = closeTags
+    .map((tag) => ({ tag, at: text.indexOf(tag) }))
+    .filter(({ at }) => at >= 0)
+    .map(({ tag, at }) => at + tag.length);
+  return ends.length === 0 ? text : text.slice(0, Math.min(...ends));
 }

@@ -1,68 +1,102 @@
 /**
- * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7). The formats that `replies.ts` reads are
- * stated here.
+ * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one a request,
+ * with places to fill in written `{{name}}`.
+ *
+ * A folder of one's own overrides the files that it holds. Every file is read and checked once, when the prompts are
+ * loaded: a place that a prompt must have and has not, or that nothing fills in, is an error then and not in the middle
+ * of a run. What the replies must look like is said in `replies.ts`; a prompt that asks for something else gets nothing.
  */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MillraceError, messageOf } from '../../streams/errors.ts';
 
-function task(question: string, rest: string): string {
-  return `Question:\n${question}\n\n${rest}`;
+/** The prompts and the places of each. */
+const PLACES = {
+  /** The critic judges a mathematical answer: `Correct` or `Incorrect`. */
+  judge: ['question', 'answers', 'prediction'],
+  /** The critic looks for a step with redundant thinking or calls and shortens it. */
+  redundancy: ['question', 'steps'],
+  /** The critic rewrites the thinking of a whole trajectory around its actions. */
+  refine: ['question', 'trajectory'],
+  /** The critic finds the first step at which a wrong solution goes wrong. */
+  locate: ['question', 'steps'],
+  /** How the analyst's reply to `locate` begins, when the flawed step is known. */
+  'analysis-opener': ['step'],
+  /** The analyst rewrites the last of the given steps. */
+  'new-step': ['question', 'steps', 'analysis'],
+} as const;
+
+type Name = keyof typeof PLACES;
+
+/** Each prompt as a function of what fills its places. */
+export type Prompts = {
+  readonly [N in Name]: (values: Readonly<Record<(typeof PLACES)[N][number], string>>) => string;
+};
+
+const SHIPPED = fileURLToPath(new URL('./prompts', import.meta.url));
+const PLACE = /\{\{([^{}]*)\}\}/g;
+
+/**
+ * The prompts, from the package's own files and, where it has a file of that name, from `folder`.
+ *
+ * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is no prompt, a missing or an
+ * unknown place.
+ */
+export function loadPrompts(folder?: string): Prompts {
+  if (folder !== undefined) checkFolder(folder);
+  const names = Object.keys(PLACES) as Name[];
+  return Object.fromEntries(
+    names.map((name) => [name, template(fileOf(name, folder), PLACES[name])]),
+  ) as unknown as Prompts;
 }
 
-/** The critic judges a mathematical answer: `Correct` or `Incorrect`. */
-export function judgePrompt(
-  question: string,
-  answers: readonly string[],
-  prediction: string,
-): string {
-  return task(
-    question,
-    `Reference answers (any one counts):\n${answers.join('\n')}\n\nPrediction:\n${prediction}\n\n` +
-      'Does the prediction mean the same as a reference answer? Reply with one word: Correct or Incorrect.',
-  );
+function fileOf(name: Name, folder: string | undefined): string {
+  const own = folder === undefined ? '' : join(folder, `${name}.md`);
+  return existsSync(own) ? own : join(SHIPPED, `${name}.md`);
 }
 
-/** The critic looks for a step with redundant thinking or calls and shortens it. */
-export function redundancyPrompt(question: string, numberedSteps: string): string {
-  return task(
-    question,
-    `A correct solution, step by step:\n${numberedSteps}\n\n` +
-      'Find one step with redundant parts: thinking that repeats itself or leads nowhere, or a tool call whose ' +
-      'result was known already or is never used. Keep the tags. If there is none reply exactly "Step: no". ' +
-      'Otherwise reply in three lines:\nStep: <its number>\nAnalysis: <what is redundant>\n' +
-      'Corrected Step: <the whole step without it>',
-  );
+/** A file that overrides nothing is a slip in its name. */
+function checkFolder(folder: string): void {
+  const known = Object.keys(PLACES).map((name) => `${name}.md`);
+  const files = reading(folder, () => readdirSync(folder)).filter((file) => file.endsWith('.md'));
+  const stray = files.find((file) => !known.includes(file));
+  if (stray !== undefined) {
+    throw new MillraceError(
+      'PROMPT',
+      `${join(folder, stray)} is no prompt of the flywheel; rename it to one of ${known.join(', ')}`,
+      { context: { file: join(folder, stray) } },
+    );
+  }
 }
 
-/** The critic finds the first step at which a wrong solution goes wrong. */
-export function locatePrompt(question: string, numberedSteps: string): string {
-  return task(
-    question,
-    `A solution with a wrong answer, step by step:\n${numberedSteps}\n\n` +
-      'Find the first flawed step. Flaws are: a logical error, overthinking, a tool call that was not needed, a tool ' +
-      'call that was unsuitable. Reply in two lines:\nStep: <its number>\nAnalysis: <the flaw>',
-  );
+/** The file as a function that fills its places in; blank lines at its ends do not count. */
+function template(file: string, places: readonly string[]) {
+  const text = reading(file, () => readFileSync(file, 'utf8')).trim();
+  const found = [...text.matchAll(PLACE)].map((match) => match[1]!);
+  const wrong = (place: string, what: string) =>
+    new MillraceError('PROMPT', `${file}: ${what} {{${place}}}; its places are ${listed(places)}`, {
+      context: { file, place },
+    });
+  const unknown = found.find((place) => !places.includes(place));
+  if (unknown !== undefined) throw wrong(unknown, 'nothing fills in');
+  const missing = places.find((place) => !found.includes(place));
+  if (missing !== undefined) throw wrong(missing, 'it lacks');
+  return (values: Readonly<Record<string, string>>) =>
+    text.replaceAll(PLACE, (_, place: string) => values[place]!);
 }
 
-/** The opener of the analyst's reply, when the flawed step is known. */
-export function analysisOpener(step: number): string {
-  return `\n\nStep: ${step}\nAnalysis: In this step I`;
+function listed(places: readonly string[]): string {
+  return places.map((place) => `{{${place}}}`).join(', ');
 }
 
-/** The analyst rewrites the last of the given steps. */
-export function newStepPrompt(question: string, numberedSteps: string, analysis: string): string {
-  return task(
-    question,
-    `The steps so far:\n${numberedSteps}\n\nWhat is wrong with the last one:\n${analysis}\n\n` +
-      'Write a better last step and nothing else: thinking in <think></think>, then at most one call in ' +
-      '<search></search> or <python></python>, or the answer in <answer></answer>.',
-  );
-}
-
-/** The critic rewrites the thinking of a whole trajectory around its actions. */
-export function refinePrompt(question: string, trajectory: string): string {
-  return task(
-    question,
-    `A correct solution:\n${trajectory}\n\n` +
-      'Write it again with shorter and clearer thinking. Change only what is inside <think></think>; leave the tags, ' +
-      'their order, queries, code, results and the answer as they are.',
-  );
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new MillraceError('PROMPT', `${path} cannot be read: ${messageOf(cause)}`, {
+      context: { file: path },
+      cause,
+    });
+  }
 }

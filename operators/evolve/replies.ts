@@ -44,20 +44,27 @@ export function withThinkingTags(reply: string): string {
 
 /**
  * A trajectory opened again so that thinking can go on with a hint: the answer's tags go, and the thinking after the
- * last result stays open. `keepUnfinished` = a trajectory without an answer is kept as well (the published code
- * drops all of it).
+ * last result stays open. A call without a result goes too. (The published code keeps such a call, and drops all of
+ * a trajectory without an answer.)
  */
 export function reopenedWithHint(
   trajectory: string,
   hint: string,
-  keepUnfinished: boolean,
+  mode: 'clean' | 'reference',
+  tools: readonly string[],
 ): string {
   const finished = stripEnd(trajectory).endsWith('</answer>');
-  if (!finished && !keepUnfinished) return hint;
+  if (!finished && mode === 'reference') return hint;
   const text = trajectory.replaceAll('<answer>', '').replaceAll('</answer>', '');
   const tail = afterLastResult(text);
   const head = text.slice(0, text.length - tail.length);
-  return head + openThinking(tail, head !== '') + hint;
+  const open = openThinking(mode === 'clean' ? beforeCall(tail, tools) : tail, head !== '');
+  return head + open + hint;
+}
+
+function beforeCall(text: string, tools: readonly string[]): string {
+  const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
+  return calls.length === 0 ? text : text.slice(0, Math.min(...calls));
 }
 
 function openThinking(tail: string, followsResult: boolean): string {
@@ -77,4 +84,14 @@ export function saysCorrectPlainly(reply: string): boolean {
 export function upToThinkEnd(text: string): string {
   const close = text.indexOf('</think>');
   return close < 0 ? text : text.slice(0, close + '</think>'.length);
+}
+
+/** A reply as one block of thinking, opened and closed once, nothing behind it; '' when there is no thought in it. */
+export function closedThinking(reply: string): string {
+  const thought = strip(
+    upToThinkEnd(strip(reply))
+      .replace(/^<think>/, '')
+      .replace(/<\/think>$/, ''),
+  );
+  return thought === '' ? '' : `<think>${thought}</think>`;
 }

@@ -1,5 +1,5 @@
 /**
- * Which trajectory of the pool is evolved next (ET-Agent §4.5): the best one that was not a parent yet.
+ * Which trajectory of the pool is evolved next (ET-Agent §4.5): the best that were not parents yet.
  */
 import { countToolCalls } from '../text/tags.ts';
 
@@ -9,11 +9,19 @@ export interface Candidate {
   readonly score: number;
 }
 
-/** Index of the best candidate not in `used` (score, then fewer calls, then age); the best of all when all are. */
-export function selectParent(pool: readonly Candidate[], used: ReadonlySet<number>): number {
+/**
+ * The `count` best candidates not in `used` (score, then fewer calls, then age), as indices, best first; when all are
+ * used, the best of all.
+ */
+export function selectParents(
+  pool: readonly Candidate[],
+  used: ReadonlySet<number>,
+  count: number,
+): number[] {
   const order = pool
     .map(({ text, score }, index) => ({ index, score, calls: countToolCalls(text) }))
     .sort((a, b) => b.score - a.score || a.calls - b.calls)
     .map(({ index }) => index);
-  return order.find((index) => !used.has(index)) ?? order[0]!;
+  const fresh = order.filter((index) => !used.has(index)).slice(0, count);
+  return fresh.length > 0 ? fresh : order.slice(0, 1);
 }

@@ -4,12 +4,13 @@
  */
 import { stripEnd } from '../text/characters.ts';
 import { countPairs } from '../text/tags.ts';
-import { calledTool, type RunTool, resultOfCall } from './calls.ts';
+import { calledTool } from './calls.ts';
 
 export interface ToolLoopOptions {
   /** The next piece, given all text so far; '' ends the trajectory. */
   readonly piece: (text: string) => Promise<string>;
-  readonly run: RunTool;
+  /** The result block of the call of `tool` that a piece makes. */
+  readonly result: (tool: string, piece: string) => Promise<string>;
   /** Most calls of each tool. A piece that calls two tools calls the one named first here. */
   readonly quotas: Readonly<Record<string, number>>;
   /** A trajectory to go on with; its finished calls count. */
@@ -17,8 +18,9 @@ export interface ToolLoopOptions {
   /** Most pieces; ends a model that never answers. */
   readonly piecesMax?: number;
   /**
-   * `reference`: after a piece that neither calls nor answers, one more is taken and never looked at, so that a
-   * call in it does not run. `clean` (default): every piece is looked at.
+   * `clean` (default): every piece is looked at, and a call beyond its quota ends the trajectory. `reference`: after a
+   * piece that neither answers nor makes a call that it may make, one more is taken and never looked at, so that a
+   * call in it does not run.
    */
   readonly mode?: 'clean' | 'reference';
 }
@@ -35,6 +37,7 @@ const PIECES_MAX = 100;
 
 export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
   const { quotas, start = '', piecesMax = PIECES_MAX } = options;
+  const reference = options.mode === 'reference';
   const tools = Object.keys(quotas);
   const calls = Object.fromEntries(tools.map((tool) => [tool, countPairs(start, tool)]));
   const logs: string[] = [];
@@ -49,10 +52,11 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
     if (piece === '') break;
     const tool = calledTool(piece, tools);
     if (tool !== null && calls[tool]! < quotas[tool]!) {
-      logs.push(await resultOfCall(options.run, tool, piece));
+      logs.push(await options.result(tool, piece));
       calls[tool]!++;
     } else if (stripEnd(piece).endsWith('</answer>')) break;
-    else if (options.mode === 'reference' && (await next()) === '') break;
+    else if (!reference && tool !== null) break;
+    else if (reference && (await next()) === '') break;
   }
   return { text: text(), logs, calls };
 }

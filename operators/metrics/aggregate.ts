@@ -18,7 +18,10 @@ export interface BenchmarkMetrics {
   readonly searchCalls: number;
   /** Share of the samples with a tool call or more. */
   readonly toolUsers: number;
-  /** Mean over samples of c / T, or c without a call; c = judged (mathematics) or F1 (knowledge). */
+  /**
+   * Mean over samples of c / T, or c without a call; c = judged (mathematics) or F1 (knowledge). A mathematical sample
+   * that nobody judged counts by LaTeX equality (the reference has 0 there).
+   */
   readonly efficiency: number;
   /** 100 · A · T / (T + 0.1): A = the headline accuracy, T = mean tool calls. */
   readonly toolProductivity: number;
@@ -55,7 +58,7 @@ export function aggregate(
     searchCalls: mean((sample) => sample.searchCalls),
     toolUsers: mean((sample) => (sample.toolCalls > 0 ? 1 : 0)),
     efficiency: mean((sample) => {
-      const correct = ability === 'math' ? (sample.judged ?? 0) : sample.f1;
+      const correct = ability === 'math' ? (sample.judged ?? sample.mathEqual) : sample.f1;
       return sample.toolCalls > 0 ? correct / sample.toolCalls : correct;
     }),
     toolProductivity: ((accuracy * toolCalls) / (toolCalls + PRODUCTIVITY_SMOOTHING)) * 100,

@@ -9,7 +9,7 @@ import { firstAnswerBlock } from '../text/answer.ts';
 import { boxContent, lastBoxed } from '../text/boxed.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { plainWords, rewardF1, wordF1 } from '../text/overlap.ts';
-import { perRollout, type RewardFunction } from './reward.ts';
+import { type PureReward, perRollout } from './reward.ts';
 
 /** `match` = 0 or 1, as released; `f1` = word overlap for knowledge, as the paper has it. */
 export type KnowledgeScore = 'match' | 'f1';
@@ -46,6 +46,6 @@ function bestF1(answer: string, references: readonly string[]): number {
 }
 
 /** The reward that is accuracy alone; part `raw`. */
-export function accuracy(knowledge: KnowledgeScore = 'match'): RewardFunction {
+export function accuracy(knowledge: KnowledgeScore = 'match'): PureReward {
   return perRollout('raw', ({ question, text }) => correctness(question, text, knowledge).raw);
 }

@@ -6,7 +6,7 @@ import { firstAnswerBlock } from '../text/answer.ts';
 import { lastBoxed } from '../text/boxed.ts';
 import { type FormatFault, formatFault } from '../text/format.ts';
 import { plainWords, wordF1 } from '../text/overlap.ts';
-import type { RewardFunction } from './reward.ts';
+import type { PureReward } from './reward.ts';
 
 const BOTH_TOOLS_BONUS = 0.1;
 
@@ -40,11 +40,11 @@ export function outcomeVerdict(
 }
 
 /** The reward; parts `f1` and `format` (0 or -1). */
-export function deepResearch(): RewardFunction {
+export function deepResearch(): PureReward {
   return ({ question, texts }) =>
     texts.map((text) => {
       const { score, f1 } = outcomeVerdict(text, question.answers);
-      return { score, parts: { f1, format: score < 0 ? -1 : 0 } };
+      return { score, parts: { raw: f1, f1, format: score < 0 ? -1 : 0 } };
     });
 }
 

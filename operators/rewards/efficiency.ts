@@ -11,7 +11,7 @@ import type { Question, Reward } from '../../streams/records.ts';
 import { isWellFormed } from '../text/format.ts';
 import { countToolCalls } from '../text/tags.ts';
 import { correctness } from './accuracy.ts';
-import type { RewardFunction } from './reward.ts';
+import type { PureReward } from './reward.ts';
 
 /** A constant, or one that depends on the question (its stage, say: σ shrinks from round to round). */
 export type Sigma = number | ((question: Question) => number);
@@ -21,8 +21,8 @@ export interface EfficiencyOptions {
   readonly sigmaLength: Sigma;
   /**
    * `reference` (default): as released; answers of knowledge questions match or do not, f has numerator 2.
-   * `paper`: word F1 for knowledge questions, f has numerator 1. The paper counts lengths without tool
-   * results: give the group such lengths.
+   * `paper`: word F1 for knowledge questions, f has numerator 1, lengths without tool results (`policyLengths`;
+   * where the group does not say them, `lengths`).
    */
   readonly mode?: 'reference' | 'paper';
   /** Tags that count as tool calls. */
@@ -30,13 +30,13 @@ export interface EfficiencyOptions {
 }
 
 /** Parts: `raw`, `tool`, `length`, `format` (0 or -1), `toolCalls`, `f1`. */
-export function efficiency(options: EfficiencyOptions): RewardFunction {
+export function efficiency(options: EfficiencyOptions): PureReward {
   const paper = options.mode === 'paper';
-  return ({ question, texts, lengths }) => {
+  return ({ question, texts, lengths, policyLengths = lengths }) => {
     const calls = texts.map((text) => countToolCalls(text, options.tools));
     const toolFactors = factors(calls, sigmaOf(options.sigmaTool, question), paper ? 1 : 2);
     const lengthFactors = factors(
-      standardised(lengths),
+      standardised(paper ? policyLengths : lengths),
       sigmaOf(options.sigmaLength, question),
       paper ? 1 : 2,
     );

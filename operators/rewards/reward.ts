@@ -1,15 +1,18 @@
 /**
  * A reward: what the rollouts of one question are worth, seen as a group.
  *
- * A reward is a pure function from a group to one `Reward` a rollout, in order. The group is given whole
- * because efficiency is relative: a call is one too many only where others did without. Write one in a few
- * lines with `perRollout`, put several together with `weighted`:
+ * A reward is a function from a group to one `Reward` a rollout, in order. The group is given whole because efficiency
+ * is relative: a call is one too many only where others did without. Write one in a few lines with `perRollout`, put
+ * several together with `weighted`:
  *
  *     const brief = perRollout('brief', ({ length }) => (length < 500 ? 1 : 0));
  *     const reward = weighted([
  *       { weight: 1, reward: accuracy() },
  *       { weight: 0.2, reward: brief },
  *     ]);
+ *
+ * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
+ * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
 import type { Question, Reward } from '../../streams/records.ts';
 
@@ -18,11 +21,20 @@ export interface GroupForReward {
   readonly question: Question;
   /** The responses as text, tool calls and results included. */
   readonly texts: readonly string[];
-  /** Response lengths in tokens. */
+  /** Response lengths in tokens, tool results included. */
   readonly lengths: readonly number[];
+  /** How many of these tokens the policy wrote itself; `score` says it. */
+  readonly policyLengths?: readonly number[];
 }
 
-export type RewardFunction = (group: GroupForReward) => readonly Reward[];
+/** `signal` is aborted when nobody wants the answer any more. */
+export type RewardFunction = (
+  group: GroupForReward,
+  signal?: AbortSignal,
+) => readonly Reward[] | Promise<readonly Reward[]>;
+
+/** A reward that needs nothing from outside. */
+export type PureReward = (group: GroupForReward) => readonly Reward[];
 
 /** One rollout, as `perRollout` hands it over. */
 export interface RolloutForReward {
@@ -32,15 +44,30 @@ export interface RolloutForReward {
 }
 
 /** A reward that looks at each rollout by itself; its score is also the part `name`. */
-export function perRollout(
+export function perRollout(name: string, score: (rollout: RolloutForReward) => number): PureReward {
+  return (group) => rolloutsOf(group).map((rollout) => named(name, score(rollout)));
+}
+
+/** The same for a score that has to be waited for; the rollouts of a group are asked about one after the other. */
+export function perRolloutAsync(
   name: string,
-  score: (rollout: RolloutForReward) => number,
+  score: (rollout: RolloutForReward, signal?: AbortSignal) => Promise<number>,
 ): RewardFunction {
-  return ({ question, texts, lengths }) =>
-    texts.map((text, i) => {
-      const value = score({ question, text, length: lengths[i]! });
-      return { score: value, parts: { [name]: value } };
-    });
+  return async (group, signal) => {
+    const rewards: Reward[] = [];
+    for (const rollout of rolloutsOf(group)) {
+      rewards.push(named(name, await score(rollout, signal)));
+    }
+    return rewards;
+  };
+}
+
+function rolloutsOf({ question, texts, lengths }: GroupForReward): RolloutForReward[] {
+  return texts.map((text, i) => ({ question, text, length: lengths[i]! }));
+}
+
+function named(name: string, value: number): Reward {
+  return { score: value, parts: { [name]: value } };
 }
 
 /** One term of a weighted reward. */
@@ -54,8 +81,9 @@ export interface WeightedTerm {
  * is that of the later one.
  */
 export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
-  return (group) => {
-    const scored = terms.map(({ weight, reward }) => ({ weight, rewards: reward(group) }));
+  return async (group, signal) => {
+    const answered = await Promise.all(terms.map(({ reward }) => reward(group, signal)));
+    const scored = terms.map(({ weight }, term) => ({ weight, rewards: answered[term]! }));
     return group.texts.map((_, i) => ({
       score: scored.reduce((sum, { weight, rewards }) => sum + weight * rewards[i]!.score, 0),
       parts: Object.assign(

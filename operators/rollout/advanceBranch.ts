@@ -10,6 +10,7 @@ import type { Finish, Question, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import type { Branching } from '../sampling/branching.ts';
 import { appendGeneration, appendResult, type Branch } from './branch.ts';
+import { precedence } from './precedence.ts';
 import { resultTokens } from './resultBlock.ts';
 
 /** What the branches of one question share. */
@@ -18,10 +19,14 @@ export interface Growth {
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
   readonly branching: Branching | null;
+  /** Sees the top log-probs of every token of a segment and gives its step entropy; in the place of `branching`'s. */
+  readonly watch?: (topLogProbs: readonly (readonly number[])[]) => number;
   /** Or why it cannot be made: then every rollout of the group fails with that reason. */
   readonly prompt: Int32Array | Error;
   /** Names the draws of the question; each branch adds its index. */
   readonly key: readonly DrawKey[];
+  /** What its rollouts are called after: `<question id>/<phase>-<stage>`, and of a monitored one a name more. */
+  readonly owner: string;
   /** Every call that is made, in the order in which calls finish. */
   readonly toolCalls: ToolCall[];
 }
@@ -65,11 +70,15 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       temperature: options.temperature,
       stopTokens: [tokenizer.endToken, ...tools.stopTokens],
       draws: [...key, branch.index],
-      topLogProbs: branching?.entropyTokens ?? 0,
+      topLogProbs: growth.watch === undefined ? (branching?.entropyTokens ?? 0) : room,
+      priority: precedence(growth.question),
     },
     growth.signal,
   );
-  const entropy = branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ?? null;
+  const entropy =
+    growth.watch?.(made.topLogProbs) ??
+    branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ??
+    null;
   const tool = made.finish === 'stop' ? tools.tagOf(made.tokens.at(-1)!) : null;
   appendGeneration(branch, made, entropy, tool);
   branch.entropyFirst ??= entropy;
@@ -78,15 +87,24 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   if (tool === null) {
     return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
   }
-  return callTool(growth, branch, tool, tokenizer.decode(made.tokens));
+  return callTool(growth, branch, tool, policyTexts(branch, tokenizer).at(-1)!);
 }
 
 /** Whether the policy itself closed an answer; what a tool wrote does not count. */
-function hasAnswered({ tokens, segments }: Branch, tokenizer: Tokenizer): boolean {
-  return segments.some(
-    ({ kind, start, end }) =>
-      kind === 'policy' && tokenizer.decode(tokens.slice(start, end)).includes('</answer>'),
-  );
+function hasAnswered(branch: Branch, tokenizer: Tokenizer): boolean {
+  return policyTexts(branch, tokenizer).some((text) => text.includes('</answer>'));
+}
+
+/** What the policy wrote between one result and the next; segments that go on in the middle of a step are one text. */
+function policyTexts({ tokens, segments }: Branch, tokenizer: Tokenizer): string[] {
+  const spans: { start: number; end: number }[] = [];
+  for (const { kind, start, end } of segments) {
+    const last = spans.at(-1);
+    if (kind !== 'policy') continue;
+    if (last?.end === start) last.end = end;
+    else spans.push({ start, end });
+  }
+  return spans.map(({ start, end }) => tokenizer.decode(tokens.slice(start, end)));
 }
 
 /** Runs the call that `text` ends in and appends its result. The limit counts empty calls too. */
@@ -103,11 +121,11 @@ async function callTool(
   const input =
     open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
   if (input === '') return 'stop';
-  const called = await options.tools.call(tool, input, growth.signal);
+  const origin = { rolloutId: `${growth.owner}/${branch.index}`, turn };
+  const called = await options.tools.call(tool, input, growth.signal, origin);
   growth.toolCalls.push({
-    rolloutId: rolloutId(question, branch.index),
+    ...origin,
     questionId: question.id,
-    turn,
     tool,
     input,
     ...called,
@@ -116,6 +134,6 @@ async function callTool(
   return branch.tokens.length >= options.responseMax ? 'length' : null;
 }
 
-export function rolloutId(question: Question, index: number): string {
-  return `${question.id}/${question.phase}-${question.stage}/${index}`;
+export function ownerOf({ id, phase, stage }: Question): string {
+  return `${id}/${phase}-${stage}`;
 }

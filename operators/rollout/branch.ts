@@ -16,6 +16,8 @@ export interface Branch {
   /** Step entropy of the first segment made by this branch itself: ARPO's baseline. */
   entropyFirst: number | null;
   entropyLast: number;
+  /** Rounds in a row, up to the last, in which it was cloned. */
+  consecutive: number;
   finish: Finish | null;
   reason: string;
   endedMs: number;
@@ -31,9 +33,19 @@ export function root(index: number): Branch {
     calls: 0,
     entropyFirst: null,
     entropyLast: 0,
+    consecutive: 0,
     finish: null,
     reason: '',
     endedMs: 0,
+  };
+}
+
+/** What it is now, to be looked at when it has gone on. */
+export function copy(branch: Branch): Branch {
+  const { tokens, logProbs, segments } = branch;
+  return {
+    ...branch,
+    ...{ tokens: [...tokens], logProbs: [...logProbs], segments: [...segments] },
   };
 }
 
@@ -49,6 +61,7 @@ export function clone(source: Branch, index: number): Branch {
   };
 }
 
+/** One segment a policy version: the step's entropy is the first one's, the tool that it calls the last one's. */
 export function appendGeneration(
   branch: Branch,
   made: Generation,
@@ -58,9 +71,17 @@ export function appendGeneration(
   const start = branch.tokens.length;
   branch.tokens.push(...made.tokens);
   branch.logProbs.push(...made.logProbs);
-  const end = branch.tokens.length;
-  if (end > start) {
-    branch.segments.push({ kind: 'policy', start, end, version: made.version, entropy, tool });
+  const whole = { start: 0, end: made.tokens.length, version: made.version };
+  const spans = (made.spans ?? [whole]).filter((span) => span.end > span.start);
+  for (const [i, span] of spans.entries()) {
+    branch.segments.push({
+      kind: 'policy',
+      start: start + span.start,
+      end: start + span.end,
+      version: span.version,
+      entropy: i === 0 ? entropy : null,
+      tool: i === spans.length - 1 ? tool : null,
+    });
   }
 }
 

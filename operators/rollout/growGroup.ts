@@ -3,14 +3,20 @@
  * (ARPO, AEPO) branches are cloned and idle budget is refilled, until nothing is active. ARPO reference §1.5, per
  * question: its own draws, entropy baselines and count of rounds that grew, instead of the reference's batch-wide
  * ones, so that questions do not touch each other (the reference couples them by one random stream and a barrier).
+ *
+ * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered, and leaves
+ * what it was at the end of each round for the decision, which is the same whenever it is made.
  */
 import { draws } from '../../model/draws.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
-import { advanceBranch, type Growth, rolloutId } from './advanceBranch.ts';
-import { type Branch, clone, root } from './branch.ts';
+import { isGuided } from '../sampling/branching.ts';
+import { advanceBranch, type Growth, ownerOf } from './advanceBranch.ts';
+import { type Branch, clone, copy, root } from './branch.ts';
+import { growGuided } from './growGuided.ts';
 import { monitor } from './monitor.ts';
+import { precedence } from './precedence.ts';
 
 export interface Group {
   readonly rollouts: readonly Rollout[];
@@ -29,7 +35,8 @@ export async function growGroup(
 ): Promise<Group> {
   const startedMs = options.clock.now();
   const { id, phase, stage } = question;
-  const branching = options.branching(question);
+  const strategy = options.branching(question);
+  const branching = isGuided(strategy) ? null : strategy;
   const growth: GroupGrowth = {
     question,
     options,
@@ -37,26 +44,62 @@ export async function growGroup(
     signal,
     prompt: promptOf(question, options),
     key: [options.seed, id, phase, stage],
+    owner: ownerOf(question),
     branches: [],
     toolCalls: [],
   };
-  const roots = await rootsOf(growth);
-  for (let i = 0; i < roots; i++) growth.branches.push(root(i));
-  const coin = draws(...growth.key, 'branch');
-  let drawn = 0;
-  let consecutive = 0;
-  let active = [...growth.branches];
-  while (active.length > 0) {
-    active = await advance(growth, active);
-    const joined = joining(growth, active, consecutive, () => coin.uniform(drawn++));
-    consecutive = joined.length > 0 ? consecutive + 1 : 0;
-    active.push(...joined);
-  }
+  let monitored: readonly ToolCall[] = [];
+  if (isGuided(strategy)) {
+    growth.branches.push(...(await growGuided(growth, strategy, options.samples(question))));
+  } else monitored = await growByRounds(growth);
   const rollouts = growth.branches.map((branch) => finished(growth, branch, startedMs));
   const toolCalls = [...growth.toolCalls].sort(
     (a, b) => branchIndex(a.rolloutId) - branchIndex(b.rolloutId) || a.turn - b.turn,
   );
-  return { rollouts, toolCalls };
+  return { rollouts, toolCalls: [...monitored, ...toolCalls] };
+}
+
+/** Rounds, until nothing is active: see above. Gives a monitored rollout's calls. */
+async function growByRounds(growth: GroupGrowth): Promise<readonly ToolCall[]> {
+  const { roots, monitored } = await rootsOf(growth);
+  for (let i = 0; i < roots; i++) growth.branches.push(root(i));
+  const coin = draws(...growth.key, 'branch');
+  let drawn = 0;
+  let consecutive = 0;
+  let active = growth.branches.map((branch) => advance(growth, branch));
+  while (active.length > 0) {
+    const surviving = (await Promise.all(active)).flatMap((survivor) => survivor ?? []);
+    await lookAheadOf(growth, surviving);
+    const joined = joining(growth, surviving, consecutive, () => coin.uniform(drawn++));
+    consecutive = joined.length > 0 ? consecutive + 1 : 0;
+    const going = surviving.map(({ next }) => next);
+    active = [...going, ...joined.map((branch) => advance(growth, branch))];
+  }
+  return monitored;
+}
+
+/** A branch that goes on after a round. */
+interface Survivor {
+  readonly branch: Branch;
+  /** What it was at the end of the round. */
+  readonly then: Branch;
+  /** Its next round, which has begun; null: it has ended with it. */
+  readonly next: Promise<Survivor | null>;
+}
+
+/** One segment and its tool call, and on to the next. */
+async function advance(growth: GroupGrowth, branch: Branch): Promise<Survivor | null> {
+  if (!(await advanceBranch(growth, branch))) return null;
+  // Nobody asks any more what a branch of a full group was.
+  const then = isFull(growth) ? branch : copy(branch);
+  const next = advance(growth, branch);
+  // It rejects when the signal aborts; the round that is waited for may do so first.
+  next.catch(() => undefined);
+  return { branch, then, next };
+}
+
+function isFull({ branches, options, question }: GroupGrowth): boolean {
+  return branches.length >= options.samples(question);
 }
 
 function promptOf({ question }: Question, options: RolloutOptions): Int32Array | Error {
@@ -68,26 +111,29 @@ function promptOf({ question }: Question, options: RolloutOptions): Int32Array |
 }
 
 /** Rollouts to start with (N ≤ n): all without branching, else as set or as a monitored rollout shows. */
-async function rootsOf(growth: Growth): Promise<number> {
+async function rootsOf(
+  growth: Growth,
+): Promise<{ readonly roots: number; readonly monitored: readonly ToolCall[] }> {
   const { branching, options, question } = growth;
   const n = options.samples(question);
-  if (branching === null) return n;
+  if (branching === null) return { roots: n, monitored: [] };
   const { initialRollouts: initial, entropyTokens } = branching;
-  if (typeof initial === 'number') return Math.min(initial, n);
+  if (typeof initial === 'number') return { roots: Math.min(initial, n), monitored: [] };
   const seen = await monitor(growth, entropyTokens);
-  return Math.min(initial(n, seen.rootEntropy, seen.segmentEntropies), n);
+  const roots = Math.min(initial(n, seen.rootEntropy, seen.segmentEntropies), n);
+  return { roots, monitored: seen.toolCalls };
 }
 
-/** One segment for every active branch, and its tool call; gives back those that go on. */
-async function advance(growth: Growth, active: readonly Branch[]): Promise<Branch[]> {
-  const goesOn = await Promise.all(active.map((branch) => advanceBranch(growth, branch)));
-  return active.filter((_, i) => goesOn[i]);
+/** Where branches are asked behind their results: asks those that survive, while there may be clones. */
+async function lookAheadOf(growth: GroupGrowth, surviving: readonly Survivor[]): Promise<void> {
+  if (growth.branching?.entropyAt !== 'result' || isFull(growth)) return;
+  await Promise.all(surviving.map(({ then }) => lookAhead(growth, then)));
 }
 
 /** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
 function joining(
   growth: GroupGrowth,
-  active: readonly Branch[],
+  surviving: readonly Survivor[],
   consecutive: number,
   uniform: () => number,
 ): Branch[] {
@@ -99,12 +145,50 @@ function joining(
       created: branches.length,
       beamSize: branching?.beamSize ?? 1,
     },
-    active.length,
-    (i) => branching?.decide(entropyChange(active[i]!), uniform(), consecutive) ?? false,
+    surviving.length,
+    (i) => {
+      const { branch, then } = surviving[i]!;
+      const rounds = branching?.penaltyScope === 'path' ? branch.consecutive : consecutive;
+      return branching?.decide(entropyChange(then), uniform(), rounds) ?? false;
+    },
   );
-  for (const source of plan.clones) branches.push(clone(active[source]!, branches.length));
+  for (const [i, { branch }] of surviving.entries()) {
+    branch.consecutive = plan.clones.includes(i) ? branch.consecutive + 1 : 0;
+  }
+  for (const source of plan.clones) {
+    const { then, branch } = surviving[source]!;
+    const heir = branching?.entropyAt === 'result' ? { entropyFirst: then.entropyFirst } : {};
+    const { consecutive } = branch;
+    branches.push({ ...clone(then, branches.length), ...heir, consecutive });
+  }
   if (plan.refill) branches.push(root(branches.length));
   return branches.slice(branches.length - plan.clones.length - (plan.refill ? 1 : 0));
+}
+
+/** How sure the branch is behind its result: the first tokens that it will go on with. They are sampled again then. */
+async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
+  const { prompt, options, key, branching, signal } = growth;
+  const { engine, tokenizer, tools } = options;
+  const room = Math.min(branching!.entropyTokens, options.responseMax - branch.tokens.length);
+  if (prompt instanceof Error || room < 1) return;
+  try {
+    const ahead = await engine.generate(
+      {
+        tokens: Int32Array.from([...prompt, ...branch.tokens]),
+        maxTokens: room,
+        temperature: options.temperature,
+        stopTokens: [tokenizer.endToken, ...tools.stopTokens],
+        draws: [...key, branch.index],
+        topLogProbs: room,
+        priority: precedence(growth.question),
+      },
+      signal,
+    );
+    branch.entropyLast = branching!.stepEntropy(ahead.topLogProbs, tokenizer.vocabSize);
+  } catch (error) {
+    // What ails the branch shows when it goes on.
+    if (signal.aborted) throw error;
+  }
 }
 
 function entropyChange(branch: Branch): number {
@@ -120,7 +204,7 @@ function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollo
   const { question, options, prompt } = growth;
   const finish = branch.finish ?? 'failed';
   return {
-    id: rolloutId(question, branch.index),
+    id: `${growth.owner}/${branch.index}`,
     question,
     index: branch.index,
     groupSize: growth.branches.length,

@@ -33,6 +33,8 @@ export function aepoInitialRollouts(
 export interface AepoOptions extends ArpoOptions {
   /** Roots by a monitored rollout of the question (default), or `initialRollouts` as ARPO. */
   readonly dynamicBudget?: boolean;
+  /** See `Branching`; as released when left out. */
+  readonly penaltyScope?: Branching['penaltyScope'];
 }
 
 /**
@@ -58,6 +60,8 @@ export function aepo(options: AepoOptions): Branching {
     beamSize,
     entropyTokens: ENTROPY_TOKENS,
     stepEntropy,
+    entropyAt: options.entropyAt ?? 'call',
+    penaltyScope: options.penaltyScope ?? 'group',
     decide: (entropyChange, uniform, consecutive) =>
       aepoDecision(options, entropyChange, consecutive, uniform),
   };

@@ -17,6 +17,8 @@ export interface ArpoOptions {
   readonly branchProbability: number;
   /** How much ΔH moves it (w). */
   readonly entropyWeight: number;
+  /** See `Branching`; as released when left out. */
+  readonly entropyAt?: Branching['entropyAt'];
 }
 
 /** Whether one attempt makes a clone; `uniform` is the attempt's draw in [0, 1). */
@@ -36,6 +38,7 @@ export function arpo(options: ArpoOptions): Branching {
     beamSize: options.beamSize,
     entropyTokens: ENTROPY_TOKENS,
     stepEntropy,
+    entropyAt: options.entropyAt ?? 'call',
     decide: (entropyChange, uniform) => arpoDecision(options, entropyChange, uniform),
   };
 }

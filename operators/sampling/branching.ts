@@ -23,8 +23,31 @@ export interface Branching {
   /** First tokens of a segment whose top log-probs are asked for. */
   readonly entropyTokens: number;
   /**
+   * Where a branch is asked how sure it is. `call` (default, as released): in the segment that ended with the call, so that
+   * the answer of a tool shows one call later. `result` (the papers): in the first tokens behind the result, which are
+   * sampled once for that and once more for good; a clone keeps its source's baseline.
+   */
+  readonly entropyAt?: 'call' | 'result';
+  /**
+   * Whose rounds in a row `decide` is told. `group` (default, as released): rounds in which the group grew. `path` (AEPO's
+   * paper): rounds in which this very branch was cloned.
+   */
+  readonly penaltyScope?: 'group' | 'path';
+  /**
    * Whether one attempt makes a clone: the change of step entropy since the branch's first segment, the group's next
-   * draw in [0, 1), and the number of rounds in a row, up to the last, in which the group grew.
+   * draw in [0, 1), and the number of rounds in a row, up to the last, in which the group (or the branch) grew.
    */
   readonly decide: (entropyChange: number, uniform: number, consecutive: number) => boolean;
+}
+
+/** Tool-Light's other way (growGuided): a main chain, then `perStep` branches at each of its `steps` least sure steps. */
+export interface EntropyGuided {
+  /** Steps of the main chain to branch at (the method has 3). */
+  readonly steps: number;
+  /** Branches at each of them (3). */
+  readonly perStep: number;
+}
+
+export function isGuided(strategy: Branching | EntropyGuided | null): strategy is EntropyGuided {
+  return strategy !== null && 'perStep' in strategy;
 }

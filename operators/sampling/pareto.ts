@@ -14,8 +14,18 @@ export interface ParetoVerdict {
   readonly selected: readonly number[];
 }
 
+/**
+ * Which crowding distance: `reference` as released (NSGA-II: the outermost points get Infinity, an objective of equal
+ * values counts for nothing), `paper` the plain sum over neighbours: an outermost point counts the one that it has.
+ */
+export type Crowding = 'reference' | 'paper';
+
 /** Selects `keep` of the points (all when there are fewer). */
-export function paretoSelect(points: readonly Point[], keep: number): ParetoVerdict {
+export function paretoSelect(
+  points: readonly Point[],
+  keep: number,
+  mode: Crowding = 'reference',
+): ParetoVerdict {
   const ranks = new Array<number>(points.length).fill(0);
   const distances = new Array<number | null>(points.length).fill(null);
   const selected: number[] = [];
@@ -24,7 +34,7 @@ export function paretoSelect(points: readonly Point[], keep: number): ParetoVerd
     const missing = keep - selected.length;
     if (missing <= 0) continue;
     const whole = front.length <= missing;
-    const fitting = whole ? front : leastCrowded(points, front, missing, distances);
+    const fitting = whole ? front : leastCrowded(points, front, missing, { distances, mode });
     // Not push(...fitting): a front may have more members than a call may have arguments.
     for (const index of fitting) selected.push(index);
   }
@@ -36,9 +46,9 @@ function leastCrowded(
   points: readonly Point[],
   front: readonly number[],
   count: number,
-  distances: (number | null)[],
+  { distances, mode }: { readonly distances: (number | null)[]; readonly mode: Crowding },
 ): number[] {
-  const crowded = crowding(points, front);
+  const crowded = crowding(points, front, mode);
   for (const { index, distance } of crowded) distances[index] = distance;
   return crowded.slice(0, count).map(({ index }) => index);
 }
@@ -51,16 +61,20 @@ export interface Crowded {
 
 /**
  * The members of a front, least crowded first. A distance is the sum over both objectives of the gap between a
- * point's neighbours, relative to the range; the outermost points get Infinity, and an objective whose values
- * are all equal counts for nothing. Equal distances stay in the order of the second objective.
+ * point's neighbours, relative to the range; the outermost points get Infinity (paper: the gap to their one neighbour),
+ * and an objective whose values are all equal counts for nothing. Equal distances stay in the order of the second objective.
  */
-export function crowding(points: readonly Point[], front: readonly number[]): Crowded[] {
+export function crowding(
+  points: readonly Point[],
+  front: readonly number[],
+  mode: Crowding = 'reference',
+): Crowded[] {
   const distance = new Float64Array(front.length);
   let order = inOrder(front.length);
   for (const objective of [0, 1] as const) {
     const value = Float64Array.from(front, (index) => points[index]![objective] + 0); // -0 + 0 is 0
     order = stableOrder(value, order);
-    addGaps(distance, value, order);
+    addGaps(distance, value, order, mode);
   }
   const falling = distance.map((d) => 0 - d);
   return Array.from(stableOrder(falling, order), (member) => ({
@@ -70,13 +84,23 @@ export function crowding(points: readonly Point[], front: readonly number[]): Cr
 }
 
 /** Adds to each distance the gap between a member's neighbours in one objective; `order` is ascending in it. */
-function addGaps(distance: Float64Array, value: Float64Array, order: Int32Array): void {
+function addGaps(
+  distance: Float64Array,
+  value: Float64Array,
+  order: Int32Array,
+  mode: Crowding,
+): void {
   const first = order[0]!;
   const last = order.at(-1)!;
   const range = value[last]! - value[first]!;
   if (range === 0) return;
-  distance[first] = Number.POSITIVE_INFINITY;
-  distance[last] = Number.POSITIVE_INFINITY;
+  if (mode === 'paper') {
+    distance[first]! += (value[order[1]!]! - value[first]!) / range;
+    distance[last]! += (value[last]! - value[order.at(-2)!]!) / range;
+  } else {
+    distance[first] = Number.POSITIVE_INFINITY;
+    distance[last] = Number.POSITIVE_INFINITY;
+  }
   for (let i = 1; i < order.length - 1; i++)
     distance[order[i]!]! += (value[order[i + 1]!]! - value[order[i - 1]!]!) / range;
 }

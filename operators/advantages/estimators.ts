@@ -1,0 +1,37 @@
+/**
+ * The advantage estimators by the names that settings give them (docs/losses.md says which to choose).
+ *
+ * An estimator has two halves: what `score` can say of a group by itself, and whether the trainer whitens the advantages
+ * of a whole batch over its policy tokens (`whitened`). GAE and ReMax are not among them: they ask for a value model
+ * and for a greedy rollout, which no job has.
+ */
+import { centredOrOwn, type GroupAdvantage } from './group.ts';
+import { grpo } from './grpo.ts';
+import { grpoPassk } from './grpoPassk.ts';
+import { opo } from './opo.ts';
+import { rloo } from './rloo.ts';
+
+export interface AdvantageEstimator {
+  readonly group: GroupAdvantage;
+  /** Whiten over the policy tokens of the batch. */
+  readonly whiten: boolean;
+}
+
+const ofGroup = (group: GroupAdvantage): AdvantageEstimator => ({ group, whiten: false });
+const ofBatch = (group: GroupAdvantage): AdvantageEstimator => ({ group, whiten: true });
+
+export const advantageEstimators = {
+  grpo: ofGroup(grpo()),
+  drgrpo: ofGroup(grpo({ normByStd: false })),
+  rloo: ofGroup(rloo()),
+  opo: ofGroup(opo()),
+  /** A group of one has no second best, and no lead. */
+  'grpo-passk': ofGroup((scores) =>
+    scores.length < 2 ? scores.map(() => 0) : grpoPassk()(scores),
+  ),
+  /** With discount 1 every token's return is the score of its rollout. */
+  'reinforce++': ofBatch((scores) => [...scores]),
+  'reinforce++-baseline': ofBatch(centredOrOwn),
+} as const satisfies Readonly<Record<string, AdvantageEstimator>>;
+
+export type AdvantageName = keyof typeof advantageEstimators;

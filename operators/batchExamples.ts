@@ -1,0 +1,180 @@
+/**
+ * `batchDemonstrations`, `batchPairs`: what the questions of a round give to learn from in, the schedule of the
+ * round's optimiser steps out, once the last question is there.
+ *
+ * Holds true:
+ * - the schedule depends on the ids and the seed alone, not on the order in which questions came;
+ * - only references wait, no texts; all steps of a round are committed together;
+ * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no weights.
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import { shuffled } from '../model/draws.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
+import type {
+  Batch,
+  Demonstrations,
+  ExampleRef,
+  Pairs,
+  Position,
+  Question,
+} from '../streams/records.ts';
+import { type Mix, mixed } from './batching/mix.ts';
+
+export interface BatchExamplesOptions {
+  /** Questions of a round, or how that follows from one of them. All must arrive, those that give no example too. */
+  readonly questions: number | ((question: Question) => number);
+  /** How often each example is trained on; every time in another order. */
+  readonly epochs: number;
+  /** Most examples a step. The steps of an epoch differ in size by one at most. */
+  readonly size: number;
+  /** Most examples of one question. */
+  readonly perQuestionMax: number;
+  /** Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones have their place. */
+  readonly balance?: boolean;
+  /** In which proportions the classes of examples are trained on (batching/mix.ts); left out = all there are. */
+  readonly mix?: Mix;
+  /** Most examples of a round, drawn from all of them; left out = no limit. */
+  readonly examplesMax?: number;
+  readonly seed: number;
+  /** Rounds that may be incomplete at once. */
+  readonly openMax: number;
+}
+
+/** demonstrations → batches of kind `sft`. Classes of a mix: `<action>/<difficulty>`. */
+export function batchDemonstrations(
+  options: BatchExamplesOptions,
+): OperatorFunction<Delivery<Demonstrations>, Delivery<Batch>> {
+  return batchExamples('sft', options, ({ kept }) => kept.map(({ action }) => action));
+}
+
+/** pairs → batches of kind `dpo`. Classes of a mix: `<why>/<difficulty>`. */
+export function batchPairs(
+  options: BatchExamplesOptions,
+): OperatorFunction<Delivery<Pairs>, Delivery<Batch>> {
+  return batchExamples('dpo', options, ({ pairs }) => pairs.map(({ why }) => why));
+}
+
+/** What the topics of examples have in common. */
+interface FromQuestion {
+  readonly question: Question;
+  readonly difficulty: string;
+  readonly version: number;
+}
+
+/** What waits of a question: which of its examples are trained on. */
+interface Chosen {
+  readonly questionId: string;
+  readonly phase: string;
+  readonly stage: number;
+  readonly version: number;
+  readonly position: Position;
+  readonly indices: readonly number[];
+  /** The class of each. */
+  readonly classes: readonly string[];
+  /** Questions of its round. */
+  readonly of: number;
+}
+
+/** `sortsOf` names the sort of each example of a record, in order. */
+function batchExamples<In extends FromQuestion>(
+  kind: 'sft' | 'dpo',
+  options: BatchExamplesOptions,
+  sortsOf: (record: In) => readonly string[],
+): OperatorFunction<Delivery<In>, Delivery<Batch>> {
+  return pipe(
+    mapEach<In, Chosen>(
+      (record, { position }) => {
+        const { question, difficulty, version } = record;
+        const { id: questionId, phase, stage } = question;
+        const sorts = sortsOf(record);
+        const indices = choose(sorts, [questionId, phase, stage], options);
+        const classes = indices.map((index) => `${sorts[index]}/${difficulty}`);
+        const of =
+          typeof options.questions === 'number' ? options.questions : options.questions(question);
+        return { questionId, phase, stage, version, position, indices, classes, of };
+      },
+      { concurrency: 1 },
+    ),
+    gatherBy<Chosen>({
+      key: ({ phase, stage }) => `${phase}-${stage}`,
+      size: ({ of }) => of,
+      openMax: options.openMax,
+    }),
+    expandEach((round) => schedule(kind, round, options), { concurrency: 1, onError: 'fail' }),
+  );
+}
+
+/** At most `perQuestionMax` places among the examples of a question, drawn by its key, ascending. */
+function choose(
+  sorts: readonly string[],
+  key: readonly (string | number)[],
+  { perQuestionMax, balance = false, seed }: BatchExamplesOptions,
+): number[] {
+  const drawn = shuffled([...sorts.keys()], seed, 'choose', ...key);
+  const taken = (balance ? inTurn(drawn, sorts) : drawn).slice(0, perQuestionMax);
+  return taken.sort((a, b) => a - b);
+}
+
+/** One place of each sort, then another of each, and so on; otherwise in the order given. */
+function inTurn(places: readonly number[], sorts: readonly string[]): number[] {
+  const seen = new Map<string, number>();
+  const turns = places.map((place) => {
+    const turn = seen.get(sorts[place]!) ?? 0;
+    seen.set(sorts[place]!, turn + 1);
+    return { place, turn };
+  });
+  return turns.sort((a, b) => a.turn - b.turn).map(({ place }) => place);
+}
+
+/** The steps of a round, each from the version that the one before it made. */
+function schedule(
+  kind: 'sft' | 'dpo',
+  round: readonly Chosen[],
+  { epochs, size, mix, examplesMax = Number.POSITIVE_INFINITY, seed }: BatchExamplesOptions,
+): Batch[] {
+  const { phase, stage } = round[0]!;
+  const begun = Math.max(...round.map(({ version }) => version));
+  const listed = [...round].sort(byId).flatMap(examplesOf);
+  const inOrder = (epoch: string | number) =>
+    shuffled(listed, seed, 'examples', phase, stage, epoch);
+  const candidates = inOrder('drawn');
+  const drawn = new Set(
+    mix === undefined
+      ? candidates.slice(0, examplesMax)
+      : mixed(candidates, (example) => example.class, mix, examplesMax),
+  );
+  const steps = Array.from({ length: epochs }, (_, epoch) => {
+    const examples = inOrder(epoch).filter((example) => drawn.has(example));
+    return cut(
+      examples.map(({ ref }) => ref),
+      size,
+    );
+  }).flat();
+  const parts = steps.length === 0 ? [[]] : steps;
+  return parts.map((examples, index) => ({
+    ...{ step: begun + index + 1, stage, version: begun + index, groups: [], kind, examples },
+    ...{ last: index === parts.length - 1, index, of: parts.length },
+  }));
+}
+
+interface Example {
+  readonly ref: ExampleRef;
+  readonly class: string;
+}
+
+function examplesOf({ questionId, position, indices, classes }: Chosen): Example[] {
+  return indices.map((index, i) => ({ ref: { questionId, position, index }, class: classes[i]! }));
+}
+
+/** Ids by their code units: the same everywhere. */
+function byId(a: Chosen, b: Chosen): number {
+  return a.questionId < b.questionId ? -1 : Number(a.questionId > b.questionId);
+}
+
+/** As few runs of at most `size` as will do, of nearly equal size, in order. */
+function cut<T>(items: readonly T[], size: number): T[][] {
+  const count = Math.ceil(items.length / size);
+  const from = (part: number) => Math.floor((part * items.length) / count);
+  return Array.from({ length: count }, (_, part) => items.slice(from(part), from(part + 1)));
+}

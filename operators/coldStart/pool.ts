@@ -1,0 +1,152 @@
+/**
+ * Tool-Star's cold start (§4.1) as a pool of trajectories of one question: `evolve({ grow: coldStartPool() })`.
+ *
+ * - `direct`: answers without tools. A policy that calls one all the same is stopped before the call and made to answer.
+ * - `tools`: tool-integrated answers (TIR prompting).
+ * - `verify-hint`, `reflect-hint`: each direct chain, cut at a hint and continued with tools (hints.ts). Their parent is
+ *   that chain.
+ *
+ * Whether an answer is right is found by rule, the one that RL is rewarded by; no model judges. Every request is keyed by
+ * its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the others stay.
+ */
+import type { Question } from '../../streams/records.ts';
+import { type FlywheelOptions, grow, type Turn } from '../evolve/context.ts';
+import {
+  type EvolvedTrajectory,
+  type Grow,
+  label,
+  reasonOf,
+  type TurnReport,
+  together,
+} from '../evolve/flywheel.ts';
+import type { Hints } from '../evolve/hints.ts';
+import { RIGHT_FROM } from '../preferences/candidate.ts';
+import { correctness } from '../rewards/accuracy.ts';
+import { extractAnswer } from '../text/answer.ts';
+import { stripEnd } from '../text/characters.ts';
+import { type ColdStartHints, coldStartHints, reflectFrom, verifyFrom } from './hints.ts';
+
+export interface ColdStartOptions {
+  /** Direct answers a question (default 1). */
+  readonly direct?: number;
+  /** Tool-integrated answers a question (default 3). */
+  readonly tools?: number;
+  /** Null = no hint-based sampling (default `coldStartHints`). */
+  readonly hints?: ColdStartHints | null;
+  /** What the policy is asked, where answering without tools and with them takes other words than the question alone. */
+  readonly ask?: {
+    readonly direct?: (question: string) => string;
+    readonly tools?: (question: string) => string;
+  };
+  /** Whether a trajectory's answer is right (default: equivalent in mathematics, a match for knowledge). */
+  readonly isRight?: (question: Question, text: string) => boolean;
+}
+
+/** What became of one attempt: '' for nothing, with the reason when it failed. */
+interface Attempt {
+  readonly action: string;
+  readonly parent: number | null;
+  readonly text: string;
+  readonly why: string;
+}
+
+export function coldStartPool(options: ColdStartOptions = {}): Grow {
+  const { direct = 1, tools = 3, hints = coldStartHints, ask = {} } = options;
+  const isRight = options.isRight ?? rightByRule;
+  return async (question, flywheel) => {
+    const version = flywheel.version?.() ?? 0;
+    const pool: EvolvedTrajectory[] = [];
+    const turns: TurnReport[] = [];
+    const join = (round: number, attempts: readonly Attempt[]): void => {
+      for (const { action, parent, text } of attempts) {
+        if (text === '') continue;
+        const prediction = extractAnswer(text, 'rollout')!;
+        const correct = isRight(question, text);
+        pool.push({ text, prediction, correct, round, parent, action, version });
+      }
+      const dropped = attempts.filter(({ text }) => text === '');
+      turns.push({ round, parent: -1, branch: 'incorrect', dropped });
+    };
+    const turn = (round: number, place: number, as?: (text: string) => string): Turn => ({
+      ...{ label: label(round, place), options: flywheel },
+      question: as === undefined ? question : { ...question, question: as(question.question) },
+    });
+    const first = await together([
+      ...times(direct, (i) =>
+        attempt('direct', null, flywheel, () => answerDirectly(turn(0, i, ask.direct))),
+      ),
+      ...times(tools, (i) =>
+        attempt('tools', null, flywheel, () => grow(turn(0, i, ask.tools), 'tools')),
+      ),
+    ]);
+    join(0, first);
+    if (hints !== null) {
+      const chains = pool.flatMap(({ action, text }, i) =>
+        action === 'direct' ? [{ text, i }] : [],
+      );
+      const kids = chains.flatMap(({ text, i }, place) =>
+        hinted(turn(1, place, ask.tools), text, hints).map(({ action, start }) =>
+          attempt(action, i, flywheel, () => grow(turn(1, place, ask.tools), action, start)),
+        ),
+      );
+      join(1, await together(kids));
+    }
+    const failure = pool.length === 0 ? (first[0]?.why ?? '') || 'nobody answered' : null;
+    return { pool, turns, failure };
+  };
+}
+
+/** Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and punctuation. */
+export function rightByRule(question: Question, text: string): boolean {
+  return correctness(question, text).raw >= RIGHT_FROM;
+}
+
+async function attempt(
+  action: string,
+  parent: number | null,
+  options: FlywheelOptions,
+  make: () => Promise<string>,
+): Promise<Attempt> {
+  try {
+    return { action, parent, text: await make(), why: '' };
+  } catch (error) {
+    return { action, parent, text: '', why: reasonOf(error, options) };
+  }
+}
+
+/** A chain without tools. */
+async function answerDirectly(turn: Turn): Promise<string> {
+  const tools = Object.keys(turn.options.quotas);
+  const none = Object.fromEntries(tools.map((tool) => [tool, 0]));
+  const bare = { ...turn, options: { ...turn.options, quotas: none, extraQuotas: none } };
+  const text = await grow(bare, 'direct');
+  const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
+  if (calls.length === 0) return text;
+  const thought = stripEnd(text.slice(0, Math.min(...calls)));
+  const closed = thought.endsWith('</think>') ? thought : `${thought}</think>`;
+  return grow(bare, 'direct', `${closed}<answer>\\boxed{`);
+}
+
+/** Where the chain goes on, for each sort of hint that has a place in it. */
+function hinted(
+  { label: turn, question, options }: Turn,
+  chain: string,
+  { verify, reflect, uncertain }: ColdStartHints,
+): { readonly action: string; readonly start: string }[] {
+  const tools = Object.keys(options.quotas);
+  const hint = (action: string, lists: Hints): string => {
+    const list = lists[question.ability];
+    return list[options.draws.under(turn, action).integer(0, list.length)]!;
+  };
+  const starts = {
+    'verify-hint': verifyFrom(chain, hint('verify-hint', verify), uncertain),
+    'reflect-hint': reflectFrom(chain, hint('reflect-hint', reflect), tools),
+  };
+  return Object.entries(starts).flatMap(([action, start]) =>
+    start === null ? [] : [{ action, start }],
+  );
+}
+
+function times<T>(count: number, make: (i: number) => T): T[] {
+  return Array.from({ length: count }, (_, i) => make(i));
+}

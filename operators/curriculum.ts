@@ -1,0 +1,90 @@
+/**
+ * `curriculum`: what the questions of a stage came to in, the questions worth training on out, easy → hard, once the last
+ * one is there (Tool-Star §4.1: those that neither direct nor tool-integrated answers got right; Tool-Light §4.6: those
+ * that direct answers got wrong).
+ *
+ * The questions get places in a schedule of stages to come and go to the `questions` topic. Holds true:
+ * - the choice depends on the records and the seed alone, not on the order in which they came;
+ * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a stage that waits for
+ *   its questions can always end.
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import { shuffled } from '../model/draws.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { expandEach, gatherBy } from '../streams/primitives.ts';
+import type { Demonstrations, Phase, Question } from '../streams/records.ts';
+import { AFTER_LAST_STAGE } from './gate.ts';
+
+export interface CurriculumOptions {
+  /** Questions of the stage. All of them must arrive. */
+  readonly questions: number;
+  /** Who asks the chosen questions again: phase, and the stages, each of which asks all of them. */
+  readonly phase: Phase;
+  readonly stages: readonly number[];
+  /** Fewest questions, if there are so many (at least 1). */
+  readonly atLeast: number;
+  /** Most questions; of more hard ones those that came nearest to being right. */
+  readonly atMost: number;
+  readonly seed: number;
+}
+
+/** demonstrations → questions. */
+export function curriculum(
+  options: CurriculumOptions,
+): OperatorFunction<Delivery<Demonstrations>, Delivery<Question>> {
+  return pipe(
+    gatherBy<Demonstrations>({
+      key: ({ question: { phase, stage } }) => `${phase}-${stage}`,
+      size: options.questions,
+      openMax: 1,
+    }),
+    expandEach((tried) => options.stages.flatMap((stage) => asked(tried, stage, options)), {
+      concurrency: 1,
+      onError: 'fail',
+    }),
+  );
+}
+
+function asked(
+  tried: readonly Demonstrations[],
+  stage: number,
+  options: CurriculumOptions,
+): Question[] {
+  const { phase, seed } = options;
+  const chosen = easyToHard(tried, options);
+  const of = chosen.length;
+  // Equals come in another order in every stage.
+  return inOrder(chosen, rightShare, [seed, 'curriculum', stage]).map(({ question }, index) => ({
+    ...question,
+    ...{ phase, stage, schedule: { index, of, version: AFTER_LAST_STAGE } },
+  }));
+}
+
+/** The questions to train on, those that came nearest to being right first. */
+export function easyToHard(
+  tried: readonly Demonstrations[],
+  { atLeast, atMost, seed }: Pick<CurriculumOptions, 'atLeast' | 'atMost' | 'seed'>,
+): Demonstrations[] {
+  const all = inOrder(tried, rightShare, [seed, 'curriculum']);
+  const hard = all.filter(({ difficulty }) => difficulty === 'hard');
+  if (hard.length >= atLeast) return hard.slice(0, atMost);
+  const others = all.filter(({ difficulty }) => difficulty !== 'hard');
+  const missing = Math.min(atLeast, atMost) - hard.length;
+  return [...others.slice(Math.max(0, others.length - missing)), ...hard];
+}
+
+/** Share of a question's trajectories that gave the right answer, whatever else was wrong with them. */
+export function rightShare({ kept, dropped }: Demonstrations): number {
+  const right = dropped.filter(({ why }) => why !== 'wrong' && !why.startsWith('failed: '));
+  return (kept.length + right.length) / Math.max(1, kept.length + dropped.length);
+}
+
+/** Largest `key` first, equals in an order drawn by `draw`. */
+function inOrder(
+  items: readonly Demonstrations[],
+  key: (item: Demonstrations) => number,
+  draw: readonly [number, ...(string | number)[]],
+): Demonstrations[] {
+  const byId = [...items].sort((a, b) => (a.question.id < b.question.id ? -1 : 1));
+  return shuffled(byId, ...draw).sort((a, b) => key(b) - key(a));
+}

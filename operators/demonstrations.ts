@@ -1,0 +1,135 @@
+/**
+ * `demonstrations`: the quality filter. A question's pool of evolved trajectories in, those worth imitating out.
+ *
+ * A trajectory is kept when its answer is right, it is well-formed, every call in it worked, it calls tools seldom
+ * enough, and no other says the same (ET-Agent §5); of those, at most `perQuestion`, best first. Every other one is
+ * listed with the first reason against it: `wrong`, `malformed: <fault>`, `failed call`, `<n> calls`, `same as <index>`,
+ * `not among the best`. A question of which nothing is kept gives a record too.
+ *
+ * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import type { Delivery } from '../streams/delivery.ts';
+import { gatherBy, mapEach } from '../streams/primitives.ts';
+import type { Demonstration, Demonstrations, Evolved } from '../streams/records.ts';
+import type { Hints } from './evolve/hints.ts';
+import { defaultHints } from './evolve/hints.ts';
+import { strip } from './text/characters.ts';
+import { formatFault, isWellFormed } from './text/format.ts';
+import { repairHintPosition } from './text/repair.ts';
+import { isFailedResult, resultBlocks } from './text/results.ts';
+
+/** Negative when `a` is the better demonstration. */
+export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
+
+export interface DemonstrationsOptions {
+  /** Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the others). */
+  readonly perQuestion?: number;
+  /**
+   * Which are kept (default `fewestCalls`: fine-tuning should show that a call is made for a reason). Ties: the shorter
+   * text, then the older one.
+   */
+  readonly prefer?: keyof typeof demonstrationOrders | DemonstrationOrder;
+  /** Most tool calls (default: any number). */
+  readonly callsMax?: number;
+  /** The hints that the flywheel gave: in a malformed trajectory the thinking tags around them are put right. */
+  readonly hints?: Hints;
+  /** What a method makes of the whole pool, in order (default: no difficulty, no more reasons). */
+  readonly find?: (pool: readonly Evolved[]) => PoolFindings;
+  /** Questions whose pool may be incomplete at once. */
+  readonly openMax: number;
+}
+
+export interface PoolFindings {
+  /** The method's class of the question; '' where it has none. */
+  readonly difficulty: string;
+  /** What speaks against a trajectory that has no other fault; null for nothing. */
+  readonly against: (evolved: Evolved) => string | null;
+}
+
+const nothing: PoolFindings = { difficulty: '', against: () => null };
+
+export const demonstrationOrders = {
+  fewestCalls: (a, b) => a.toolCalls - b.toolCalls,
+  /** What was evolved longest. */
+  latestRound: (a, b) => b.round - a.round,
+  /** What the policy would do by itself first of all: the nearest to it. */
+  earliestRound: (a, b) => a.round - b.round,
+  shortest: (a, b) => a.text.length - b.text.length,
+} as const satisfies Readonly<Record<string, DemonstrationOrder>>;
+
+/** evolved → demonstrations, one record a question. Room for `openMax` pools must be in flight. */
+export function demonstrations(
+  options: DemonstrationsOptions,
+): OperatorFunction<Delivery<Evolved>, Delivery<Demonstrations>> {
+  return pipe(
+    gatherBy<Evolved>({
+      key: ({ question: { id, phase, stage } }) => `${id}/${phase}-${stage}`,
+      size: ({ of }) => of,
+      openMax: options.openMax,
+    }),
+    mapEach((pool) => filterPool(pool, options), { concurrency: 1, onError: 'fail' }),
+  );
+}
+
+type Verdict = Demonstrations['dropped'][number];
+
+/** The filter on one pool, whatever its order. */
+export function filterPool(
+  pool: readonly Evolved[],
+  options: Omit<DemonstrationsOptions, 'openMax'>,
+): Demonstrations {
+  const { perQuestion = 1, prefer = 'fewestCalls', hints = defaultHints } = options;
+  const preference = typeof prefer === 'function' ? prefer : demonstrationOrders[prefer];
+  const members = [...pool].sort((a, b) => a.index - b.index);
+  const { difficulty, against } = options.find?.(members) ?? nothing;
+  const dropped: Verdict[] = [];
+  const good: Demonstration[] = [];
+  const seen = new Map<string, number>();
+  for (const evolved of members) {
+    const { index, round, action, toolCalls, question } = evolved;
+    const text = repaired(evolved.text, hints[question.ability]);
+    const same = seen.get(strip(text));
+    const why =
+      fault(evolved, text, options) ??
+      against(evolved) ??
+      (same === undefined ? null : `same as ${same}`);
+    if (why === null) {
+      seen.set(strip(text), index);
+      good.push({ index, round, action, toolCalls, text });
+    } else dropped.push({ index, why });
+  }
+  const best = good.sort(
+    (a, b) => preference(a, b) || a.text.length - b.text.length || a.index - b.index,
+  );
+  const kept = best.slice(0, perQuestion);
+  const rest = best.slice(perQuestion).map(({ index }) => ({ index, why: 'not among the best' }));
+  return {
+    question: members[0]!.question,
+    difficulty,
+    kept,
+    dropped: [...dropped, ...rest].sort((a, b) => a.index - b.index),
+    version: Math.max(...members.map(({ version }) => version)),
+  };
+}
+
+/** Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of itself. */
+function repaired(text: string, hints: readonly string[]): string {
+  if (isWellFormed(text, 'selection')) return text;
+  const better = hints.reduce((so, hint) => repairHintPosition(so, hint), text);
+  return isWellFormed(better, 'selection') ? better : text;
+}
+
+/** The first reason against a trajectory; null when there is none. */
+function fault(
+  { action, correct, toolCalls, text: original }: Evolved,
+  text: string,
+  { callsMax = Number.POSITIVE_INFINITY }: Pick<DemonstrationsOptions, 'callsMax'>,
+): string | null {
+  if (action === 'failed') return `failed: ${original}`;
+  if (!correct) return 'wrong';
+  const malformed = formatFault(text, 'selection');
+  if (malformed !== null) return `malformed: ${malformed}`;
+  if (resultBlocks(text).some((result) => isFailedResult(strip(result)))) return 'failed call';
+  return toolCalls > callsMax ? `${toolCalls} calls` : null;
+}

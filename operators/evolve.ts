@@ -1,0 +1,163 @@
+/**
+ * `evolve`: a question in, the pool of trajectories that the flywheel made of it out (ET-Agent §4).
+ *
+ * The pool begins with what the policy does by itself and grows round by round: a correct trajectory is enhanced, a wrong
+ * one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by others. Holds true:
+ * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed, the pool is
+ *   one record with action `failed` whose text says why, and what failed on the way is in the dead letters;
+ * - every request and every hint is keyed by (seed, question, phase, stage, name), so timing changes nothing;
+ * - a question starts only when the policy is of the version that it is due (`gate`), and says which one it was;
+ * - when the run is stopping nothing more is asked: the question is left for the next start (`NOT_NOW`);
+ * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer nobody): a question is
+ *   never lost to a dead letter.
+ */
+import { setMaxListeners } from 'node:events';
+import type { OperatorFunction } from 'rxjs';
+import { draws } from '../model/draws.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { MillraceError, messageOf } from '../streams/errors.ts';
+import { expandEach, type Scope } from '../streams/primitives.ts';
+import type { DeadLetter, Evolved, Question } from '../streams/records.ts';
+import { topics } from '../streams/topics.ts';
+import type { EvolveAction } from './evolve/action.ts';
+import { defaultActions } from './evolve/actions.ts';
+import type { ResultBlock } from './evolve/calls.ts';
+import { type FlywheelRun, flywheel, type Grow } from './evolve/flywheel.ts';
+import type { Hints } from './evolve/hints.ts';
+import { byRole, type Complete, type Models } from './evolve/models.ts';
+import { loadPrompts, type Prompts } from './evolve/prompts.ts';
+import { recordedCalls } from './evolve/recordedCalls.ts';
+import type { PolicyGate } from './gate.ts';
+import { countToolCalls } from './text/tags.ts';
+import type { Toolbox } from './tools/callTool.ts';
+
+export interface EvolveOptions {
+  /** One function for all roles, or a model for each. */
+  readonly models: Complete | Models;
+  readonly tools: Pick<Toolbox, 'call'>;
+  /** Absent: everyone is let in at once, and the policy's version counts as 0. */
+  readonly gate?: PolicyGate;
+  /** Rounds of evolution after the first trajectories (R; the method has 3). */
+  readonly rounds: number;
+  /** Most calls of each tool in a fresh trajectory; its keys are the tools that there are. */
+  readonly quotas: Readonly<Record<string, number>>;
+  /** Added to them when a trajectory is continued (default: nothing). */
+  readonly extraQuotas?: Readonly<Record<string, number>>;
+  /** Who makes the pool (default: the flywheel). */
+  readonly grow?: Grow;
+  /** What is tried on a parent (default: the six of the method). */
+  readonly actions?: readonly EvolveAction[];
+  /** Default: those of the package (`loadPrompts()`). */
+  readonly prompts?: Prompts;
+  readonly hints?: Hints;
+  /** How a result stands in the text (default: `<result>…</result>`). */
+  readonly resultBlock?: ResultBlock;
+  /** First trajectories a question (default 1, as published; the paper samples several). */
+  readonly initial?: number;
+  /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
+  readonly parents?: number;
+  /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `clean`. */
+  readonly mode?: 'clean' | 'reference';
+  readonly seed: number;
+  /** Questions evolved at once; each makes up to `parents` times the actions requests at once. */
+  readonly concurrency: number;
+  /** Aborted when the run is to stop. */
+  readonly signal?: AbortSignal;
+}
+
+type Ready = EvolveOptions & Required<Pick<EvolveOptions, 'actions' | 'extraQuotas' | 'prompts'>>;
+
+const RESERVED = ['initial', 'failed'];
+
+/** questions → evolved (the whole pool of each), with their tool calls beside them. */
+export function evolve(
+  options: EvolveOptions,
+): OperatorFunction<Delivery<Question>, Delivery<Evolved>> {
+  const { actions = defaultActions, extraQuotas = {}, prompts = loadPrompts() } = options;
+  const ready = { ...options, actions, extraQuotas, prompts };
+  checkActions(actions);
+  return expandEach(
+    async (question, scope) => {
+      setMaxListeners(0, scope.signal);
+      const release = (await options.gate?.admit(question, scope.signal)) ?? (() => undefined);
+      try {
+        return await pool(question, ready, scope);
+      } finally {
+        release();
+      }
+    },
+    { concurrency: options.concurrency, onError: 'fail' },
+  );
+}
+
+/** Two actions of one name would share their draws. */
+function checkActions(actions: readonly EvolveAction[]): void {
+  const names = actions.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i || RESERVED.includes(name));
+  if (twice === undefined) return;
+  throw new MillraceError(
+    'ACTIONS',
+    `an evolve action cannot be named ${twice}: ${RESERVED.includes(twice) ? 'the flywheel uses that name' : 'another one has that name'}; rename it`,
+    { context: { name: twice } },
+  );
+}
+
+/** Evolves one question. Rejects when nothing is wanted any more, or when a model can answer nobody. */
+async function pool(question: Question, options: Ready, scope: Scope): Promise<Evolved[]> {
+  const { models, tools, gate, mode, grow = flywheel, signal: stop } = options;
+  const { signal } = scope;
+  const key = [options.seed, question.id, question.phase, question.stage];
+  const calls = recordedCalls(question, { tools, signal, asGiven: mode === 'reference' });
+  const complete = typeof models === 'function' ? models : byRole(models);
+  const version = () => gate?.version ?? 0;
+  const run = await grow(question, {
+    ...options,
+    ...{ key, draws: draws(...key), signal, version },
+    run: calls.run,
+    complete: async (request, aborted) => {
+      aborted.throwIfAborted();
+      if (stop?.aborted) throw new MillraceError('NOT_NOW', 'the run is stopping');
+      return complete(request, aborted);
+    },
+  }).catch((error: unknown): FlywheelRun => {
+    if (signal.aborted || error instanceof MillraceError) throw error;
+    return { pool: [], turns: [], failure: messageOf(error) };
+  });
+  for (const call of calls.inOrder()) scope.also(topics.toolCalls, call);
+  for (const letter of failures(question, run, scope)) scope.also(topics.deadLetters, letter);
+  return records(question, run, Object.keys(options.quotas), version());
+}
+
+function records(
+  question: Question,
+  { pool, failure }: FlywheelRun,
+  tools: readonly string[],
+  version: number,
+): Evolved[] {
+  if (pool.length === 0) {
+    const text = failure ?? 'there was nothing to evolve';
+    const none = { round: 0, parent: -1, correct: false, toolCalls: 0, index: 0, of: 1 };
+    return [{ question, action: 'failed', text, version, ...none }];
+  }
+  return pool.map(({ text, round, parent, action, correct, version }, index) => ({
+    ...{ question, round, parent: parent ?? -1, action, correct, text, version },
+    toolCalls: countToolCalls(text, tools),
+    index,
+    of: pool.length,
+  }));
+}
+
+/** What failed on the way, with the trajectory that it should have become. */
+function failures({ id }: Question, run: FlywheelRun, { topic, position }: Scope): DeadLetter[] {
+  const letter = (field: string, reason: string): DeadLetter => ({
+    ...{ origin: topic, place: position.offset, key: id, payload: '' },
+    field,
+    reason,
+  });
+  const dropped = run.turns.flatMap(({ round, dropped }) =>
+    dropped
+      .filter(({ why }) => why !== '')
+      .map(({ action, why }) => letter(`${round}/${action}`, why)),
+  );
+  return run.failure === null ? dropped : [...dropped, letter('flywheel', run.failure)];
+}

@@ -1,0 +1,71 @@
+/**
+ * An evolve action: one way to make a new trajectory out of an old one. The method's own are `defaultActions`
+ * (actions.ts); write another and add it to them:
+ *
+ *     const shorter: EvolveAction = {
+ *       name: 'shorter',
+ *       on: 'correct',
+ *       apply: ({ question, parent, ask }) =>
+ *         ask('analyst', `Say this in fewer words, tags and calls as they are.\n${question.question}\n${parent}`),
+ *     };
+ *     evolve({ ..., actions: [...defaultActions, shorter] })
+ */
+import type { Draws } from '../../model/draws.ts';
+import type { Question } from '../../streams/records.ts';
+import type { Role } from './models.ts';
+import type { Prompts } from './prompts.ts';
+
+export interface EvolveAction {
+  /** Stands in `Evolved.action`; unique among the actions of a flywheel. */
+  readonly name: string;
+  /** Which parents it is tried on. */
+  readonly on: 'correct' | 'incorrect';
+  /** The whole new trajectory; null or '' when it came to nothing. What it throws drops this one trajectory. */
+  readonly apply: (context: ActionContext) => Promise<string | null>;
+}
+
+/** What an action may use. The methods need no `this`: take them apart. */
+export interface ActionContext {
+  readonly question: Question;
+  /** The trajectory to improve. */
+  readonly parent: string;
+  readonly mode: 'clean' | 'reference';
+  readonly prompts: Prompts;
+  /** The tags of the tools that there are. */
+  readonly tools: readonly string[];
+  /** Draws of this action on this parent. */
+  readonly draws: Draws;
+  /** Asks a model. The reply is stripped and cut behind the first call or answer in it; '' when the model gave up. */
+  readonly ask: (role: Role, prompt: string, as?: AskAs) => Promise<string>;
+  /** The reply as it came; null when the model gave up. */
+  readonly complete: (role: Role, prompt: string, as?: AskAs) => Promise<string | null>;
+  /** A fresh trajectory of the policy. */
+  readonly rollOut: () => Promise<string>;
+  /** The policy goes on with a trajectory; its finished calls count against the raised quotas. */
+  readonly continueFrom: (start: string) => Promise<string>;
+  /** Runs the call that a step makes, whatever the quotas; its result block, '' when it makes none. */
+  readonly runCall: (step: string) => Promise<string>;
+  /** A hint for this kind of question, drawn uniformly. */
+  readonly hint: () => string;
+  /** Number (from 1) of the first faulty step; the critic is asked once a parent, whoever wants to know. Null = it named none. */
+  readonly locate: () => Promise<number | null>;
+}
+
+export interface AskAs {
+  /** What the request is for, in its name (default: the action's name). */
+  readonly purpose?: string;
+  /** What the reply goes on from. */
+  readonly continuation?: string;
+  /** The reply may end after the first of these. */
+  readonly stop?: readonly string[];
+}
+
+/** Steps up to a new one: the call of the new step is run, and the policy goes on unless it answers. */
+export async function finishStep(
+  { runCall, continueFrom }: ActionContext,
+  steps: readonly string[],
+  newStep: string = steps.at(-1) ?? '',
+): Promise<string> {
+  const text = steps.join('') + (await runCall(newStep));
+  return text.endsWith('</answer>') ? text : continueFrom(text);
+}

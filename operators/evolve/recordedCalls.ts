@@ -1,0 +1,46 @@
+/**
+ * The tools of one question's flywheel: each call runs in the toolbox and is kept as a `tool-calls` record of the
+ * trajectory that made it.
+ */
+import type { Question, ToolCall } from '../../streams/records.ts';
+import type { CallTool } from '../callTools.ts';
+import { isFailedResult } from '../text/results.ts';
+import type { RunTool } from './calls.ts';
+
+export interface RecordedCalls {
+  readonly run: RunTool;
+  /** All calls, by trajectory and turn: an order that does not depend on which finished first. */
+  readonly inOrder: () => readonly ToolCall[];
+}
+
+export interface RecordedCallsOptions {
+  readonly tools: Pick<CallTool, 'call'>;
+  readonly signal: AbortSignal;
+  /** A failed call's output as the toolbox gave it, also where nothing in it tells of the failure. */
+  readonly asGiven: boolean;
+}
+
+export function recordedCalls(question: Question, options: RecordedCallsOptions): RecordedCalls {
+  const calls: ToolCall[] = [];
+  const turns = new Map<string, number>();
+  return {
+    async run(tool, input, by) {
+      const rolloutId = `${question.id}/${question.phase}-${question.stage}/${by}`;
+      const turn = turns.get(rolloutId) ?? 0;
+      turns.set(rolloutId, turn + 1);
+      const origin = { rolloutId, turn };
+      const called = await options.tools.call(tool, input, options.signal, origin);
+      calls.push({ ...origin, questionId: question.id, tool, input, ...called });
+      const { output, ok } = called;
+      // The quality filter reads the text alone: there a failure must show.
+      return ok || options.asGiven || isFailedResult(output)
+        ? output
+        : `Tool execute failed: ${output}`;
+    },
+    inOrder: () => [...calls].sort((a, b) => order(a.rolloutId, b.rolloutId) || a.turn - b.turn),
+  };
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

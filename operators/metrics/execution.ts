@@ -1,0 +1,47 @@
+/**
+ * What a response shows of the policy's behaviour (ET-Agent §10): how its tool calls went, and how much it wrote itself.
+ *
+ * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`, `thinkingLength`. Added with
+ * weight 0 to any reward, it makes `measure` and the report tell successful execution and reasoning length.
+ */
+import type { GroupForReward, PureReward } from '../rewards/reward.ts';
+import { countFailedResults, resultBlocks } from '../text/results.ts';
+
+export interface Execution {
+  /** Closed result blocks, and those of them that tell of a failed call. */
+  readonly resultBlocks: number;
+  readonly failedResults: number;
+  /** Tokens that the policy wrote itself. */
+  readonly thinkingLength: number;
+}
+
+/**
+ * Of each response of a group. The tokens are those that the policy sampled, where the group says how many (the reference
+ * tokenises the text without results again); else all of them.
+ */
+export function executions({
+  texts,
+  lengths,
+  policyLengths = lengths,
+}: GroupForReward): Execution[] {
+  return texts.map((text, i) => ({
+    resultBlocks: resultBlocks(text).length,
+    failedResults: countFailedResults(text),
+    thinkingLength: policyLengths[i]!,
+  }));
+}
+
+/** Successful execution of one response: its correctness divided by its failed calls, if any. */
+export function perFailure(correct: number, { failedResults }: Execution): number {
+  return correct / Math.max(failedResults, 1);
+}
+
+/** Reasoning length of one response: its correctness per token that the policy wrote. The paper prints 1000 times it. */
+export function perToken(correct: number, { thinkingLength }: Execution): number {
+  return correct / Math.max(thinkingLength, 1);
+}
+
+/** The reward of weight 0: see above. */
+export function execution(): PureReward {
+  return (group) => executions(group).map((found) => ({ score: 0, parts: { ...found } }));
+}

@@ -1,0 +1,47 @@
+/** What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`. */
+
+/** Whether an answer says what one of the references says. The reply ends in Correct or Incorrect, between tags. */
+export function judgePrompt(given: {
+  readonly question: string;
+  readonly references: readonly string[];
+  readonly prediction: string;
+}): string {
+  return `You grade an answer against reference answers.
+
+Question:
+${given.question}
+
+Reference answers (any one of them is right):
+${given.references.map((reference) => `- ${reference}`).join('\n')}
+
+Answer to grade:
+${given.prediction}
+
+The answer is right when it means the same as one of the references and has all of its key information. Wording, units \
+that go without saying and notation do not matter. More or other facts than the reference has make it wrong when they \
+contradict it.
+
+Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and nothing else.`;
+}
+
+/** Whether a trajectory has tool calls that it could have done without. The reply is yes or no, between tags. */
+export function redundancyPrompt(given: {
+  readonly question: string;
+  readonly output: string;
+}): string {
+  return `Below is how an assistant with two tools, <search> and <python>, worked on a question. What a tool returned \
+stands in <result>.
+
+A tool call is redundant when its result was known already: it repeats an earlier call, or asks for what the assistant \
+can work out at once. A tool call is ineffective when its result brings the assistant no step further: it fails, finds \
+nothing, or nothing of it is used afterwards.
+
+Question:
+${given.question}
+
+The assistant's work:
+${given.output}
+
+Does the work have redundant or ineffective tool calls? Reply with <answer>yes</answer> or <answer>no</answer> and \
+nothing else.`;
+}

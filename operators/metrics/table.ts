@@ -1,0 +1,182 @@
+/**
+ * The paper's table of an evaluation (ET-Agent §9.5, §13): a row a benchmark, and the means over the rows of
+ * mathematics, of knowledge, and of all. Pure: the same scored groups give the same table.
+ */
+import type { Ability, Reward, Scored } from '../../streams/records.ts';
+import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate.ts';
+import { perFailure, perToken } from './execution.ts';
+import { headline, isRight, type Measure, measureOf } from './headline.ts';
+import { type Interval, meanInterval } from './interval.ts';
+import { meanPassAtK, passSizes } from './passAtK.ts';
+
+/** The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to 1. */
+export interface TableNumbers {
+  /** By `Row.measure`: judge, LaTeX equality or F1. */
+  readonly correctness: number;
+  /** Mean of correctness per tool call. */
+  readonly efficiency: number;
+  readonly toolCalls: number;
+  /** Mean of correctness per failed call. */
+  readonly successfulExecution: number;
+  /** Mean of correctness per 1000 tokens of the policy's own (×1000, as the paper prints it). */
+  readonly reasoningLength: number;
+  /** Share of the responses without redundant calls; null where nobody voted. */
+  readonly conciseness: number | null;
+}
+
+export interface Row extends TableNumbers {
+  readonly source: string;
+  readonly ability: Ability;
+  readonly measure: Measure;
+  readonly questions: number;
+  /** Responses, all questions together. */
+  readonly responses: number;
+  /** 95 % of the correctness, questions drawn again. */
+  readonly interval: Interval;
+  /** Name `pass@k` to its value; empty where each question has one response. */
+  readonly passAtK: Readonly<Record<string, number>>;
+  /** Share of the responses that keep the grammar. */
+  readonly formatValid: number;
+  /** Every other aggregate of the reference. */
+  readonly metrics: BenchmarkMetrics;
+  /** Verdicts that the judge did not give; LaTeX equality stood in. */
+  readonly judgeFailures: number;
+}
+
+export interface BenchmarkTable {
+  readonly rows: readonly Row[];
+  /** Means over rows; null where there is no such row. */
+  readonly averages: {
+    readonly math: TableNumbers | null;
+    readonly qa: TableNumbers | null;
+    readonly all: TableNumbers | null;
+  };
+}
+
+export interface TableOptions {
+  /** Of the interval's draws. */
+  readonly seed: number;
+  /** Order of the rows by source; others come behind, in the order of the groups. */
+  readonly order?: readonly string[];
+}
+
+/** The table of scored groups of phase `evaluate` that one policy answered. */
+export function benchmarkTable(groups: readonly Scored[], options: TableOptions): BenchmarkTable {
+  const bySource = new Map<string, Scored[]>((options.order ?? []).map((name) => [name, []]));
+  for (const group of groups) {
+    const { source } = group.question;
+    bySource.set(source, [...(bySource.get(source) ?? []), group]);
+  }
+  const rows = [...bySource]
+    .filter(([, members]) => members.length > 0)
+    .map(([source, members]) => rowOf(source, members, options.seed));
+  const of = (ability: Ability): readonly Row[] => rows.filter((row) => row.ability === ability);
+  return { rows, averages: { math: means(of('math')), qa: means(of('qa')), all: means(rows) } };
+}
+
+/** One response with what it is worth. */
+interface Response {
+  readonly correct: number;
+  readonly calls: number;
+  readonly parts: Reward['parts'];
+}
+
+function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
+  return rewards.map(({ parts }, i) => ({
+    correct: headline(parts, question.ability),
+    calls: parts.pythonCalls === undefined ? toolCalls[i]! : parts.pythonCalls + parts.searchCalls!,
+    parts,
+  }));
+}
+
+function rowOf(source: string, groups: readonly Scored[], seed: number): Row {
+  const { ability } = groups[0]!.question;
+  const perQuestion = groups.map(responsesOf);
+  const responses = perQuestion.flat();
+  const parts = responses[0]?.parts ?? {};
+  const mean = (value: (response: Response) => number): number => meanOf(responses.map(value));
+  const samples = responses.map(({ parts, calls }) => sampleOf(parts, calls));
+  return {
+    source,
+    ability,
+    measure: measureOf(parts, ability),
+    questions: new Set(groups.map(({ question }) => question.id)).size,
+    responses: responses.length,
+    correctness: mean(({ correct }) => correct),
+    interval: meanInterval(
+      perQuestion.map((tries) => meanOf(tries.map(({ correct }) => correct))),
+      { seed },
+    ),
+    efficiency: mean(({ correct, calls }) => (calls > 0 ? correct / calls : correct)),
+    toolCalls: mean(({ calls }) => calls),
+    ...behaviourOf(responses),
+    passAtK: passTable(
+      groups.map(({ rewards }) => ({
+        n: rewards.length,
+        right: rewards.filter((reward) => isRight(reward.parts, ability)).length,
+      })),
+    ),
+    formatValid: mean((response) => ((response.parts.format ?? 0) < 0 ? 0 : 1)),
+    metrics: aggregate(samples, ability, parts.judged !== undefined),
+    judgeFailures: responses.filter((response) => (response.parts.judgeFailed ?? 0) > 0).length,
+  };
+}
+
+/** The radar metrics; those that the parts do not tell are 0, conciseness null. */
+function behaviourOf(
+  responses: readonly Response[],
+): Pick<Row, 'successfulExecution' | 'reasoningLength' | 'conciseness'> {
+  const voted = responses.filter(({ parts }) => parts.concise !== undefined);
+  return {
+    successfulExecution: meanOf(responses.map((r) => perFailure(r.correct, executionIn(r.parts)))),
+    reasoningLength: 1000 * meanOf(responses.map((r) => perToken(r.correct, executionIn(r.parts)))),
+    conciseness: voted.length === 0 ? null : meanOf(voted.map(({ parts }) => parts.concise!)),
+  };
+}
+
+function executionIn(parts: Reward['parts']) {
+  const { resultBlocks = 0, failedResults = 0, thinkingLength = 0 } = parts;
+  return { resultBlocks, failedResults, thinkingLength };
+}
+
+/** Only for questions that all have the same number of responses, more than one. */
+function passTable(tries: readonly { n: number; right: number }[]): Record<string, number> {
+  const n = Math.min(...tries.map((each) => each.n));
+  if (n < 2) return {};
+  return Object.fromEntries(passSizes(n).map((k) => [`pass@${k}`, meanPassAtK(tries, k)]));
+}
+
+function sampleOf(parts: Reward['parts'], calls: number): ScoredSample {
+  const { pythonCalls = 0, searchCalls = 0, outputLength = 0, judged } = parts;
+  const both = pythonCalls > 0 && searchCalls > 0;
+  return {
+    valid: (parts.valid ?? 1) > 0,
+    exact: parts.exact ?? 0,
+    contains: parts.contains ?? 0,
+    f1: parts.f1 ?? 0,
+    mathEqual: parts.mathEqual ?? parts.raw ?? 0,
+    toolCalls: calls,
+    toolsUsed: both ? 'both' : pythonCalls > 0 ? 'python' : searchCalls > 0 ? 'search' : 'none',
+    ...{ pythonCalls, searchCalls, outputLength },
+    ...(judged === undefined ? {} : { judged }),
+  };
+}
+
+function means(rows: readonly Row[]): TableNumbers | null {
+  if (rows.length === 0) return null;
+  const mean = (name: Exclude<keyof TableNumbers, 'conciseness'>): number =>
+    meanOf(rows.map((row) => row[name]));
+  const concise = rows.flatMap(({ conciseness }) => (conciseness === null ? [] : [conciseness]));
+  return {
+    correctness: mean('correctness'),
+    efficiency: mean('efficiency'),
+    toolCalls: mean('toolCalls'),
+    successfulExecution: mean('successfulExecution'),
+    reasoningLength: mean('reasoningLength'),
+    conciseness: concise.length < rows.length ? null : meanOf(concise),
+  };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

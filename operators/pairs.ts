@@ -1,0 +1,40 @@
+/**
+ * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record a question (with none where its
+ * responses do not differ enough).
+ *
+ * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two stages. The texts are
+ * looked up where the group says that its rollouts lie.
+ */
+import { type OperatorFunction, pipe } from 'rxjs';
+import type { Delivery } from '../streams/delivery.ts';
+import type { Log } from '../streams/log.ts';
+import { keepIf, mapEach } from '../streams/primitives.ts';
+import type { Pairs, Question, Scored } from '../streams/records.ts';
+import { topics } from '../streams/topics.ts';
+import { type Criterion, candidatesOf } from './preferences/candidate.ts';
+
+export interface PairsOptions {
+  readonly log: Pick<Log, 'fetch'>;
+  /** A criterion, or one by the question (its stage, say). */
+  readonly criterion: (question: Question) => Criterion;
+  /** Groups looked up at once. */
+  readonly concurrency: number;
+}
+
+/** scored (phase `prefer`) → pairs. */
+export function pairs(options: PairsOptions): OperatorFunction<Delivery<Scored>, Delivery<Pairs>> {
+  return pipe(
+    keepIf<Scored>(({ question }) => question.phase === 'prefer'),
+    mapEach(
+      async (scored): Promise<Pairs> => {
+        const { question } = scored;
+        const stored = await options.log.fetch(topics.rollouts, scored.rollouts);
+        const rollouts = stored.map(({ value }) => value);
+        const version = Math.max(...rollouts.map((rollout) => rollout.version));
+        const criterion = options.criterion(question);
+        return { question, ...criterion(candidatesOf(scored, rollouts)), version };
+      },
+      { concurrency: options.concurrency, onError: 'fail' },
+    ),
+  );
+}

@@ -1,0 +1,83 @@
+/** What a preference criterion sees of a rollout, and what it makes of a group. */
+import type { PreferencePair, Rollout, Scored } from '../../streams/records.ts';
+
+export interface Candidate {
+  readonly text: string;
+  readonly correct: boolean;
+  /** The whole reward. */
+  readonly score: number;
+  readonly toolCalls: number;
+  /** Response tokens, tool results included. */
+  readonly length: number;
+  /** Mean of its steps' entropies; 0 where none was measured. */
+  readonly entropy: number;
+}
+
+export interface Verdict {
+  /** The criterion's class of the question; '' where it has none. */
+  readonly difficulty: string;
+  /** Best first. */
+  readonly pairs: readonly PreferencePair[];
+}
+
+/** A group of candidates to pairs. Pure; equals stay in the order of the rollouts. */
+export type Criterion = (candidates: readonly Candidate[]) => Verdict;
+
+/** An answer to a question of knowledge counts as right from this F1 on, as in Pareto sampling. */
+export const RIGHT_FROM = 0.75;
+
+/** The finished rollouts of a scored group as candidates, in order; `rollouts[i]` belongs to `rewards[i]`. */
+export function candidatesOf(scored: Scored, rollouts: readonly Rollout[]): Candidate[] {
+  return rollouts.flatMap((rollout, i): Candidate[] => {
+    if (rollout.status !== 'done') return [];
+    const { score, parts } = scored.rewards[i]!;
+    return [
+      {
+        ...{ text: rollout.text, score, toolCalls: rollout.toolCalls },
+        correct: (parts.raw ?? 0) >= RIGHT_FROM,
+        length: rollout.tokens.length,
+        entropy: meanEntropy(rollout),
+      },
+    ];
+  });
+}
+
+function meanEntropy({ segments }: Rollout): number {
+  const entropies = segments.flatMap(({ entropy }) => (entropy === null ? [] : [entropy]));
+  return entropies.length === 0 ? 0 : entropies.reduce((a, b) => a + b, 0) / entropies.length;
+}
+
+/** A number to order candidates by, smallest first. */
+export type Key = (candidate: Candidate) => number;
+
+/** The same, largest first. */
+export function most(key: Key): Key {
+  return (candidate) => -key(candidate);
+}
+
+/** The candidates by the first key, equals by the next, and at last as they came. */
+export function ordered(candidates: readonly Candidate[], ...keys: readonly Key[]): Candidate[] {
+  return candidates.toSorted((a, b) => {
+    for (const key of keys) {
+      const difference = key(a) - key(b);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+}
+
+/** Every chosen with every rejected, in order, at most `pairsMax`, no text against itself. */
+export function crossed(
+  chosen: readonly Pick<Candidate, 'text'>[],
+  rejected: readonly Candidate[],
+  pairsMax: number,
+  why: string,
+): PreferencePair[] {
+  return chosen
+    .flatMap((better) =>
+      rejected
+        .filter(({ text }) => text !== better.text)
+        .map((worse) => ({ chosen: better.text, rejected: worse.text, why })),
+    )
+    .slice(0, pairsMax);
+}

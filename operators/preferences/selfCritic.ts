@@ -1,0 +1,31 @@
+/**
+ * Tool-Star's self-critic pairs (§4.4): the current policy's own responses, judged by the rule reward. Chosen is any that
+ * earned at least 1 (right, in good form), rejected any that earned less.
+ *
+ * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward, of equals
+ * the fewest calls, then the shortest, against the lowest reward.
+ */
+import { type Criterion, crossed, most, ordered } from './candidate.ts';
+
+export interface SelfCriticOptions {
+  /** Most pairs a question (default 1). */
+  readonly pairsMax?: number;
+  /** The least reward of a chosen response (default 1). */
+  readonly from?: number;
+}
+
+export function selfCritic({ pairsMax = 1, from = 1 }: SelfCriticOptions = {}): Criterion {
+  return (candidates) => {
+    const chosen = ordered(
+      candidates.filter(({ score }) => score >= from),
+      most(({ score }) => score),
+      ({ toolCalls }) => toolCalls,
+      ({ length }) => length,
+    );
+    const rejected = ordered(
+      candidates.filter(({ score }) => score < from),
+      ({ score }) => score,
+    );
+    return { difficulty: '', pairs: crossed(chosen, rejected, pairsMax, 'self-critic') };
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Tool-Light's criteria for preference pairs (§4.6), in two stages: pre-aligned (what the fine-tuned policy samples, by
+ * itself or guided by entropy), then self-evolved (what the policy of each loop samples).
+ *
+ * How hard a question is follows from all its responses. Pairs are made of those of the strict format alone, none longer
+ * than `tokensMax`. The method does not say which of several wrong responses is rejected in stage 1: the one that calls
+ * most, then the longest.
+ */
+import type { PreferencePair } from '../../streams/records.ts';
+import { isPreferenceFormat } from '../text/preferenceFormat.ts';
+import { type Candidate, type Criterion, crossed, type Key, most, ordered } from './candidate.ts';
+
+export interface ToolLightOptions {
+  /** Most pairs a question (default 1). */
+  readonly pairsMax?: number;
+  /** Longest response in tokens (default 6000). */
+  readonly tokensMax?: number;
+}
+
+export interface GuidedOptions extends ToolLightOptions {
+  /** The question's demonstration, chosen where no chain is right; left out = then there is no pair. */
+  readonly demonstration?: Pick<Candidate, 'text' | 'toolCalls'>;
+}
+
+const calls: Key = ({ toolCalls }) => toolCalls;
+const entropy: Key = (candidate) => candidate.entropy;
+const length: Key = (candidate) => candidate.length;
+
+/** How many of all candidates are right and wrong, and which of them pairs may be made of. */
+interface Sides {
+  readonly rights: number;
+  readonly wrongs: number;
+  readonly right: readonly Candidate[];
+  readonly wrong: readonly Candidate[];
+}
+
+function sidesOf(candidates: readonly Candidate[], { tokensMax = 6000 }: ToolLightOptions): Sides {
+  const usable = candidates.filter(
+    (candidate) => candidate.length <= tokensMax && isPreferenceFormat(candidate.text),
+  );
+  const rights = candidates.filter(({ correct }) => correct).length;
+  return {
+    rights,
+    wrongs: candidates.length - rights,
+    right: usable.filter(({ correct }) => correct),
+    wrong: usable.filter(({ correct }) => !correct),
+  };
+}
+
+/** Stage 1, chains sampled freely: the shortest right one against a longer wrong one, or one that calls more. */
+export function preAlignedVanilla(options: ToolLightOptions = {}): Criterion {
+  return (candidates) => {
+    const { rights, right, wrong } = sidesOf(candidates, options);
+    const difficulty = vanillaClass(rights, candidates.length);
+    const shortest = ordered(right, length)[0];
+    if (difficulty === '' || shortest === undefined) return { difficulty, pairs: [] };
+    const worse = wrong.filter(
+      (candidate) => candidate.length > shortest.length || candidate.toolCalls > shortest.toolCalls,
+    );
+    return { difficulty, pairs: against(shortest, worse, 'vanilla', options) };
+  };
+}
+
+/** Easy from 70 % right, hard up to 40 %, neither between. In whole numbers, so that borders are borders. */
+function vanillaClass(rights: number, all: number): string {
+  if (10 * rights >= 7 * all) return all === 0 ? '' : 'easy';
+  return 10 * rights <= 4 * all ? 'hard' : '';
+}
+
+/** Stage 1, a main chain and its branches: the right one with the fewest calls against a wrong one with more. */
+export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
+  return (candidates) => {
+    const { rights, wrongs, right, wrong } = sidesOf(candidates, options);
+    const difficulty = candidates.length === 0 ? '' : rights >= wrongs ? 'easy' : 'hard';
+    const best = ordered(right, calls, entropy)[0] ?? options.demonstration;
+    if (best === undefined) return { difficulty, pairs: [] };
+    const worse = wrong.filter(({ toolCalls }) => toolCalls > best.toolCalls);
+    return { difficulty, pairs: against(best, worse, 'guided', options) };
+  };
+}
+
+/**
+ * Stage 2, on-policy. Easy: the right one with the fewest calls against the wrong one with most. Hard (fewer than half as
+ * many right as wrong): the longest right one against the shortest wrong one.
+ */
+export function selfEvolved(options: ToolLightOptions = {}): Criterion {
+  const { pairsMax = 1 } = options;
+  const why = 'self-evolved';
+  return (candidates) => {
+    const { rights, wrongs, right, wrong } = sidesOf(candidates, options);
+    if (candidates.length === 0) return { difficulty: '', pairs: [] };
+    if (2 * rights < wrongs) {
+      const chosen = ordered(right, most(length)).slice(0, 1);
+      return {
+        difficulty: 'hard',
+        pairs: crossed(chosen, ordered(wrong, length), pairsMax, why),
+      };
+    }
+    const chosen = ordered(right, calls, entropy).slice(0, 1);
+    const rejected = ordered(wrong, most(calls));
+    return { difficulty: 'easy', pairs: crossed(chosen, rejected, pairsMax, why) };
+  };
+}
+
+function against(
+  better: Pick<Candidate, 'text'>,
+  worse: readonly Candidate[],
+  why: string,
+  { pairsMax = 1 }: ToolLightOptions,
+): PreferencePair[] {
+  return crossed([better], ordered(worse, most(calls), most(length)), pairsMax, why);
+}

@@ -1,0 +1,79 @@
+/**
+ * Grows a group as Tool-Light's entropy-guided sampling does (§4.6): one main chain first; then branches of it at the steps
+ * where the policy was least sure, each going on right behind the tokens of the window with the largest entropy.
+ *
+ * - The reference looks at 50 log-probs a token; here it is as many as the engine returns (10, and the sampled one), so
+ *   entropies are a little smaller, and places may differ where two are close.
+ * - Where the window is the whole step there is nothing left of it to sample: the reference goes on behind a call without
+ *   its result, or behind the answer. Here such a step is sampled anew from its beginning.
+ * - A branch is known by `parent`; it begins with the entropies of the main chain's steps before its own, as in the
+ *   reference.
+ */
+import type { EntropyGuided } from '../sampling/branching.ts';
+import {
+  type BranchPoint,
+  branchPoints,
+  widestWindow,
+  windowEntropies,
+} from '../sampling/entropyGuided.ts';
+import { meanEntropy } from '../sampling/watching.ts';
+import { advanceBranch, type Growth } from './advanceBranch.ts';
+import { type Branch, root } from './branch.ts';
+
+/** All branches of the group, the main chain first; at most `rollouts`. */
+export async function growGuided(
+  growth: Growth,
+  { steps, perStep }: EntropyGuided,
+  rollouts: number,
+): Promise<Branch[]> {
+  const main = root(0);
+  const points = await mainChain(growth, main);
+  const places = branchPoints(points, steps).flatMap(({ position }) =>
+    Array.from({ length: perStep }, () => position),
+  );
+  const branches = places
+    .slice(0, rollouts - 1)
+    .map((position, i) => branchAt(main, position, i + 1));
+  const watching: Growth = { ...growth, watch: meanEntropy };
+  await Promise.all(branches.map((branch) => toItsEnd(watching, branch)));
+  return [main, ...branches];
+}
+
+/** Grows the main chain to its end; its steps as places to branch, `position` in response tokens. */
+async function mainChain(growth: Growth, main: Branch): Promise<BranchPoint[]> {
+  const points: BranchPoint[] = [];
+  const watching: Growth = {
+    ...growth,
+    watch: (topLogProbs) => {
+      const length = topLogProbs.length;
+      const { entropy, window, tokens } = widestWindow(windowEntropies(topLogProbs, length));
+      const position = main.tokens.length + (tokens < length ? tokens : 0);
+      if (length > 0) points.push({ step: points.length, position, entropy, window });
+      return meanEntropy(topLogProbs);
+    },
+  };
+  await toItsEnd(watching, main);
+  return points;
+}
+
+async function toItsEnd(growth: Growth, branch: Branch): Promise<void> {
+  while (await advanceBranch(growth, branch));
+}
+
+/** A branch that shares the main chain's first `position` tokens; the calls finished in them count. */
+function branchAt(main: Branch, position: number, index: number): Branch {
+  const segments = main.segments
+    .filter(({ start }) => start < position)
+    // A step that is cut has not called yet, and its entropy is that of what the branch makes of it.
+    .map((segment) =>
+      segment.end <= position ? segment : { ...segment, end: position, tool: null, entropy: null },
+    );
+  return {
+    ...root(index),
+    parent: { index: 0, offset: position },
+    tokens: main.tokens.slice(0, position),
+    logProbs: main.logProbs.slice(0, position),
+    segments,
+    calls: segments.filter(({ kind }) => kind === 'tool').length,
+  };
+}

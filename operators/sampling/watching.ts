@@ -1,0 +1,22 @@
+/**
+ * A branching that never branches: independent rollouts whose steps' mean entropies are measured, because something is
+ * chosen by them afterwards (preferences/toolLight.ts).
+ */
+import type { Branching } from './branching.ts';
+import { windowEntropies } from './entropyGuided.ts';
+
+/** Mean entropy of a step's tokens (nats), of the returned log-probs of each; 0 for an empty step. */
+export function meanEntropy(topLogProbs: readonly (readonly number[])[]): number {
+  return windowEntropies(topLogProbs, topLogProbs.length, [0])[0]!.entropy;
+}
+
+/** More than any step has. */
+const ALL_TOKENS = 1_000_000;
+
+export const watching: Branching = {
+  initialRollouts: Number.POSITIVE_INFINITY,
+  beamSize: 1,
+  stepEntropy: meanEntropy,
+  entropyTokens: ALL_TOKENS,
+  decide: () => false,
+};

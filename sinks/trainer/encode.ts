@@ -1,0 +1,79 @@
+/**
+ * Text to learn from as a training sequence, tokenised as a rollout of the same text would be.
+ *
+ * The policy's own text is encoded with its tags, piece by piece between results; a result is the block that a rollout
+ * appends, its content without tags (text from outside never speaks for the policy). After a closed answer comes the
+ * end token; a text that was cut off gets none, for it did not end there. An unclosed result block at the end, and
+ * what follows it, is left out: nothing of the policy's comes after it.
+ *
+ * A text does not say who wrote it: whatever stands between result tags counts as a result, and a result that holds a
+ * closing tag ends there.
+ */
+import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import { resultTokens } from '../../operators/rollout/resultBlock.ts';
+
+/** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
+export type ResultTokens = 'masked' | 'trained';
+
+export interface EncodeOptions {
+  /** The chat template: question text to prompt tokens. */
+  readonly prompt: (question: string) => Int32Array;
+  readonly tokenizer: Tokenizer;
+  readonly results: ResultTokens;
+}
+
+/** Prompt and response; the response is the target, result blocks by choice. Advantages and log-probs are 0. */
+export function encodeExample(
+  question: string,
+  text: string,
+  { prompt, tokenizer, results }: EncodeOptions,
+): TrainSequence {
+  const asked = prompt(question);
+  const pieces = piecesOf(text).map(({ kind, text: written }) => ({
+    tokens: kind === 'policy' ? tokenizer.encode(written) : resultTokens(tokenizer, written),
+    target: kind === 'policy' || results === 'trained' ? 1 : 0,
+  }));
+  if (text.trimEnd().endsWith('</answer>')) {
+    pieces.push({ tokens: Int32Array.of(tokenizer.endToken), target: 1 });
+  }
+  const length = pieces.reduce((sum, { tokens }) => sum + tokens.length, asked.length);
+  const tokens = new Int32Array(length);
+  const mask = new Uint8Array(length);
+  tokens.set(asked);
+  let at = asked.length;
+  for (const piece of pieces) {
+    tokens.set(piece.tokens, at);
+    mask.fill(piece.target, at, at + piece.tokens.length);
+    at += piece.tokens.length;
+  }
+  return {
+    ...{ tokens, mask },
+    advantages: new Float32Array(length),
+    oldLogProbs: new Float32Array(length),
+  };
+}
+
+interface Piece {
+  readonly kind: 'policy' | 'result';
+  /** Of a result: its content. */
+  readonly text: string;
+}
+
+/** A result block in any of its written forms, with or without the separators that a rollout puts there. */
+const RESULT = / ?<result>\n?([\s\S]*?)\n?<\/result>/g;
+const UNCLOSED = / ?<result>[\s\S]*$/;
+
+function piecesOf(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  const say = (own: string): void => {
+    if (own !== '') pieces.push({ kind: 'policy', text: own });
+  };
+  let from = 0;
+  for (const block of text.matchAll(RESULT)) {
+    say(text.slice(from, block.index));
+    pieces.push({ kind: 'result', text: block[1]! });
+    from = block.index + block[0].length;
+  }
+  say(text.slice(from).replace(UNCLOSED, ''));
+  return pieces;
+}

@@ -1,0 +1,26 @@
+/**
+ * A lesson: what a batch of any kind comes to, as the trainer takes it.
+ *
+ * One file a kind says how records become sequences; the trainer knows sequences only.
+ */
+import type { TrainSequence } from '../../model/engine.ts';
+
+export interface Lesson {
+  /** The sequences of each optimiser step. A step without any is not made. */
+  readonly steps: LessonSteps;
+  /** Numbers that describe it, by their names in docs/metrics.md. */
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+export type LessonSteps = readonly (readonly LessonSequence[])[];
+
+export interface LessonSequence {
+  readonly sequence: TrainSequence;
+  /** Whether an older version than the one that the step starts from wrote some of it. */
+  readonly lags: boolean;
+}
+
+/** 0 for no values. */
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

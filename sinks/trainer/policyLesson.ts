@@ -1,0 +1,127 @@
+/**
+ * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt and what
+ * tools wrote are not.
+ */
+import type { TrainSequence } from '../../model/engine.ts';
+import { type Attribution, attribute } from '../../operators/advantages/attribution.ts';
+import { whitened } from '../../operators/advantages/whitened.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Batch, Rollout, Scored } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { type Lesson, type LessonSequence, mean } from './lesson.ts';
+
+export interface PolicyLessonOptions {
+  readonly log: Log;
+  readonly attribution: Attribution;
+  /** Whiten the advantages over the policy tokens of the batch, before it is split. */
+  readonly whiten: boolean;
+  /** Optimiser steps: the groups are split, in order, into this many parts. */
+  readonly miniBatches: number;
+}
+
+/** A scored group with its rollouts. */
+interface TrainGroup {
+  readonly scored: Scored;
+  readonly rollouts: readonly Rollout[];
+}
+
+export async function policyLesson(batch: Batch, options: PolicyLessonOptions): Promise<Lesson> {
+  const groups = await load(options.log, batch);
+  const perRollout = groups.flatMap(({ scored, rollouts }) =>
+    attribute(options.attribution, scored.advantages, rollouts),
+  );
+  const masks = groups.flatMap(({ rollouts }) => rollouts.map(policyMask));
+  const advantages = options.whiten ? whitened(perRollout, masks) : perRollout;
+  let from = 0;
+  const perGroup = groups.map(({ rollouts }) => {
+    const own = advantages.slice(from, from + rollouts.length);
+    from += rollouts.length;
+    return sequencesOf(rollouts, own, batch.version);
+  });
+  return {
+    steps: split(perGroup, options.miniBatches).map((part) => part.flat()),
+    numbers: numbers(batch, groups),
+  };
+}
+
+async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
+  const scored = await log.fetch(
+    topics.scored,
+    batch.groups.map((group) => group.scored),
+  );
+  return Promise.all(
+    scored.map(async ({ value }) => {
+      const rollouts = await log.fetch(topics.rollouts, value.rollouts);
+      return { scored: value, rollouts: rollouts.map((stored) => stored.value) };
+    }),
+  );
+}
+
+/** Rollouts that failed before their first token have nothing to train on. */
+function sequencesOf(
+  rollouts: readonly Rollout[],
+  perToken: readonly ArrayLike<number>[],
+  version: number,
+): LessonSequence[] {
+  return rollouts.flatMap((rollout, i) => {
+    if (rollout.tokens.length === 0) return [];
+    const lags = rollout.segments.some((segment) => segment.version < version);
+    return [{ sequence: sequenceOf(rollout, perToken[i]!), lags }];
+  });
+}
+
+/** 1 where the policy wrote the response token. */
+function policyMask({ tokens, segments }: Rollout): Uint8Array {
+  const mask = new Uint8Array(tokens.length);
+  for (const { kind, start, end } of segments) if (kind === 'policy') mask.fill(1, start, end);
+  return mask;
+}
+
+/** The training sequence of a rollout, with an advantage for each response token. */
+export function sequenceOf(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence {
+  const start = rollout.prompt.length;
+  const length = start + rollout.tokens.length;
+  const tokens = new Int32Array(length);
+  tokens.set(rollout.prompt);
+  tokens.set(rollout.tokens, start);
+  const mask = new Uint8Array(length);
+  mask.set(policyMask(rollout), start);
+  const oldLogProbs = new Float32Array(length);
+  oldLogProbs.set(rollout.logProbs, start);
+  const advantages = new Float32Array(length);
+  advantages.set(perToken, start);
+  return { tokens, mask, advantages, oldLogProbs };
+}
+
+/** Splits in order into at most `parts` runs of nearly equal size. */
+function split<T>(items: readonly T[], parts: number): T[][] {
+  const count = Math.min(parts, items.length);
+  return Array.from({ length: count }, (_, i) =>
+    items.slice(
+      Math.floor((i * items.length) / count),
+      Math.floor(((i + 1) * items.length) / count),
+    ),
+  );
+}
+
+function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, number> {
+  const rewards = groups.flatMap(({ scored }) => scored.rewards);
+  const calls = groups.flatMap(({ scored }) => scored.toolCalls);
+  const raw = rewards.map((reward) => reward.parts.raw ?? 0);
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  const policyTokens = rollouts.flatMap(({ segments }) =>
+    segments.map(({ kind, start, end }) => (kind === 'policy' ? end - start : 0)),
+  );
+  const generatedMs =
+    Math.max(...rollouts.map((r) => r.endedMs)) - Math.min(...rollouts.map((r) => r.startedMs));
+  return {
+    'reward/mean': mean(rewards.map((reward) => reward.score)),
+    'accuracy/mean': mean(raw),
+    'format/valid': mean(rewards.map((reward) => ((reward.parts.format ?? 0) < 0 ? 0 : 1))),
+    'tools/mean': mean(calls),
+    'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
+    'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),
+    'policy/lag': mean(rollouts.map((rollout) => batch.version - rollout.version)),
+    'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * How the public benchmarks write a question and its answer (ET-Agent §9.2), a format a line.
+ *
+ * A format says which fields hold what and how the answer is taken out of its field; checking and stringifying
+ * is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to `aliases`.
+ */
+import { lastBoxed, unwrap } from '../operators/text/boxed.ts';
+import type { Ability } from '../streams/records.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface DatasetFormat {
+  readonly ability: Ability;
+  /** The names that a field may have; the first one that a row has counts. */
+  readonly question: readonly string[];
+  readonly answer: readonly string[];
+  /** Text that is put before the question, with a space between. */
+  readonly body?: readonly string[];
+  /** What of the answer field is the answer; the whole field when absent. */
+  readonly take?: (answer: unknown) => unknown;
+  /** The options of a multiple-choice question, in order; null or none for an open one. */
+  readonly choices?: (fields: Fields) => readonly unknown[] | null;
+}
+
+/** The options of a CS-Bench row stand in fields of their own, and only some rows have options. */
+function csbenchChoices(fields: Fields): readonly unknown[] | null {
+  if (fields.Format !== 'Multiple-choice') return null;
+  return ['A', 'B', 'C', 'D'].map((letter) => fields[letter]);
+}
+
+/** What is in the answer field is no answer; the message says why. */
+export class NoAnswer extends Error {}
+
+/** A worked solution ends in `#### ` and the number; its thousands commas go. */
+function afterHashes(answer: unknown): unknown {
+  if (typeof answer !== 'string') return answer;
+  const at = answer.lastIndexOf('####');
+  if (at < 0) throw new NoAnswer('has no #### before its number');
+  return answer
+    .slice(at + '####'.length)
+    .replaceAll(',', '')
+    .trim();
+}
+
+/** The content of the last box of a worked solution, or the solution itself where it has none. */
+function boxedOrWhole(answer: unknown): unknown {
+  if (typeof answer !== 'string') return answer;
+  return unwrap(lastBoxed(answer, 'rollout') ?? '', '\\boxed{') || answer;
+}
+
+function beforeParenthesis(answer: unknown): unknown {
+  return typeof answer === 'string' ? answer.split(' (', 1)[0] : answer;
+}
+
+function first(answer: unknown): unknown {
+  return Array.isArray(answer) ? answer[0] : answer;
+}
+
+const math = { ability: 'math', question: ['question'], answer: ['answer'] } as const;
+const knowledge = { ability: 'qa', question: ['question'], answer: ['answer'] } as const;
+const either = { ...math, question: ['question', 'problem'] } as const;
+const withBody = {
+  ability: 'math',
+  body: ['body', 'Body'],
+  question: ['question', 'Question'],
+  answer: ['answer', 'Answer'],
+} as const;
+
+export const datasetFormats = {
+  aime: either,
+  amc23: either,
+  tabmwp: either,
+  gaokao2023en: either,
+  college_math: either,
+  gsm8k: { ...either, take: afterHashes },
+  svamp: withBody,
+  asdiv: { ...withBody, take: beforeParenthesis },
+  mawps: { ability: 'math', question: ['input'], answer: ['target'] },
+  carp_en: { ability: 'math', question: ['content'], answer: ['answer'] },
+  minerva_math: {
+    ability: 'math',
+    question: ['problem'],
+    answer: ['solution'],
+    take: boxedOrWhole,
+  },
+  olympiadbench: { ...math, answer: ['final_answer'], take: first },
+  math: { ...math, question: ['problem', 'question'] },
+  math500: either,
+  gaia: { ...knowledge, question: ['Question'] },
+  csbench: { ability: 'qa', question: ['Question'], answer: ['Answer'], choices: csbenchChoices },
+  mmlu_pro: { ...knowledge, choices: ({ options }) => options as readonly unknown[] },
+  '2wiki': knowledge,
+  hotpotqa: knowledge,
+  musique: knowledge,
+  bamboogle: knowledge,
+  gpqa: knowledge,
+  simpleqa: knowledge,
+  webwalker: knowledge,
+  xbench: knowledge,
+  hle: knowledge,
+} as const satisfies Readonly<Record<string, DatasetFormat>>;
+
+export type DatasetName = keyof typeof datasetFormats;
+
+/** Other ways to write a name; separators do not count. */
+const aliases: Readonly<Record<string, DatasetName>> = {
+  '2wikimultihopqa': '2wiki',
+  '2wikimqa': '2wiki',
+  '2wikiqa': '2wiki',
+  hotpot: 'hotpotqa',
+  musiqueans: 'musique',
+  webwalkerqa: 'webwalker',
+  xbenchdeepsearch: 'xbench',
+  olympiad: 'olympiadbench',
+  minerva: 'minerva_math',
+  mathtest: 'math',
+  amc: 'amc23',
+};
+
+const letters = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '');
+
+const named = new Map<string, DatasetName>([
+  ...Object.keys(datasetFormats).map((name) => [letters(name), name as DatasetName] as const),
+  ...Object.entries(aliases),
+]);
+
+/** A dataset by the name of a file or folder: its own name, and the format it is in. */
+export interface NamedFormat {
+  /** What its questions are labelled with (`aime25`, say, whose format is that of all AIMEs). */
+  readonly name: string;
+  readonly format: DatasetFormat;
+}
+
+/**
+ * The format that a file's or folder's name (without ending) speaks of, or null. The name may go on after a
+ * separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is one wherever it is named.
+ */
+export function formatNamed(name: string): NamedFormat | null {
+  const lower = name.toLowerCase();
+  const aime = /(?<![a-z])aime[^a-z0-9]*(\d*)/.exec(lower);
+  if (aime !== null) return { name: `aime${aime[1]}`, format: datasetFormats.aime };
+  const parts = lower.split(/[^a-z0-9]+/).filter((part) => part !== '');
+  for (let count = parts.length; count > 0; count--) {
+    const found = named.get(parts.slice(0, count).join(''));
+    if (found !== undefined) return { name: found, format: datasetFormats[found] };
+  }
+  return null;
+}

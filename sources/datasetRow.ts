@@ -1,0 +1,130 @@
+/**
+ * A benchmark's row as a question: the fields that its format names, checked, with the options of a
+ * multiple-choice question below it (ET-Agent §9.1). Complaints name the field as the file has it.
+ */
+import { type DatasetFormat, type NamedFormat, NoAnswer } from './datasetFormats.ts';
+import { type Checked, idCharactersMax } from './questionRow.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const idNames = ['id', 'ID', 'task_id', 'question_id', 'idx'];
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+class Wrong extends Error {
+  readonly field: string;
+  constructor(field: string, reason: string) {
+    super(reason);
+    this.field = field;
+  }
+}
+
+/**
+ * Reads a row. Its id is the dataset's name with the row's own id, or with `place` - 1 where it has none.
+ * `text` = every cell is text, so a list is written as JSON.
+ */
+export function datasetRow(
+  fields: Fields,
+  { name, format }: NamedFormat,
+  { place, text }: { readonly place: number; readonly text: boolean },
+): Checked {
+  const idName = idNames.find((one) => isThere(fields[one]));
+  const id = `${name}-${idName === undefined ? place - 1 : String(fields[idName])}`;
+  try {
+    if (id.length > idCharactersMax) {
+      throw new Wrong(idName!, `is longer than ${idCharactersMax - name.length - 1} characters`);
+    }
+    const question = questionOf(fields, format, text);
+    const answers = answersOf(fields, format, text);
+    return { value: { id, source: name, question, answers, ability: format.ability } };
+  } catch (error) {
+    if (!(error instanceof Wrong)) throw error;
+    return { complaint: { field: error.field, reason: error.message, key: id } };
+  }
+}
+
+/** The fields that every row of a format must have, as a reader of columns may check them. */
+export function missingFields(columns: readonly string[], format: DatasetFormat): string | null {
+  const missing = [format.question, format.answer, format.body ?? []].filter(
+    (names) => names.length > 0 && !names.some((name) => columns.includes(name)),
+  );
+  if (missing.length === 0) return null;
+  const wanted = missing.map((names) => names.join(' or ')).join(', ');
+  return `no column ${wanted}; it has ${columns.join(', ')}`;
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** The first of these fields that the row has; complains of the first name when it has none. */
+function pick(fields: Fields, names: readonly string[]): { field: string; value: unknown } {
+  const field = names.find((name) => fields[name] !== undefined && fields[name] !== null);
+  if (field === undefined) throw new Wrong(names[0]!, 'is missing');
+  return { field, value: fields[field] };
+}
+
+function textOf(fields: Fields, names: readonly string[]): string {
+  const { field, value } = pick(fields, names);
+  if (typeof value !== 'string') throw new Wrong(field, `must be text, not ${kindOf(value)}`);
+  if (value.trim() === '') throw new Wrong(field, 'is empty');
+  return value;
+}
+
+function questionOf(fields: Fields, format: DatasetFormat, text: boolean): string {
+  const asked = textOf(fields, format.question);
+  const whole = format.body === undefined ? asked : `${textOf(fields, format.body)} ${asked}`;
+  const options = optionsOf(fields, format, text);
+  return options.length === 0 ? whole : `${whole}\n\n${options.join('\n')}`;
+}
+
+/** Lines `A. …`; an option that is not there is left out and keeps its letter. */
+function optionsOf(fields: Fields, { choices }: DatasetFormat, text: boolean): string[] {
+  const given = choices?.(fields) ?? [];
+  const listed = text ? parsedList(given) : given;
+  if (!Array.isArray(listed)) throw new Wrong('options', 'must be a list of texts');
+  if (listed.length > letters.length) {
+    throw new Wrong('options', `has ${listed.length} options, ${letters.length} at most`);
+  }
+  return listed.flatMap((option, index) =>
+    isThere(option) ? [`${letters[index]!}. ${String(option)}`] : [],
+  );
+}
+
+function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readonly string[] {
+  const { field, value } = pick(fields, format.answer);
+  try {
+    const taken = format.take === undefined ? value : format.take(value);
+    const listed = format.ability === 'qa' || text ? parsedList(taken) : taken;
+    const all = Array.isArray(listed) ? listed : [listed];
+    if (all.length === 0) throw new Wrong(field, 'holds no answer');
+    return all.map((answer) => written(field, answer));
+  } catch (error) {
+    if (error instanceof NoAnswer) throw new Wrong(field, error.message);
+    throw error;
+  }
+}
+
+/** Text that begins with `[` is a list: in JSON, or as the benchmarks print one, between commas. */
+function parsedList(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith('[')) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    const inner = value.replace(/^\[+|\]+$/g, '');
+    return inner.split(/, */).map((part) => part.replace(/^(['"])(.*)\1$/, '$2'));
+  }
+}
+
+/** An answer as text. Truth values are written as Python does, because that is what the benchmarks compare with. */
+function written(field: string, answer: unknown): string {
+  if (answer === null || answer === undefined) throw new Wrong(field, 'is missing');
+  if (typeof answer === 'boolean') return answer ? 'True' : 'False';
+  if (typeof answer === 'number' || typeof answer === 'bigint') return String(answer);
+  if (typeof answer !== 'string') throw new Wrong(field, `must be text, not ${kindOf(answer)}`);
+  if (answer.trim() === '') throw new Wrong(field, 'is empty');
+  return answer;
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}

@@ -1,0 +1,96 @@
+/**
+ * Public benchmarks as questions: recognised by the name of their file or folder, in the form that they are
+ * published in.
+ *
+ * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is called. A bad row is
+ * a dead letter, as in `readQuestions`.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { datasetFormats, formatNamed, type NamedFormat } from './datasetFormats.ts';
+import { datasetRow, missingFields } from './datasetRow.ts';
+import { fileKinds, type QuestionItem, questionItems } from './questionItems.ts';
+import { missingColumns, questionRow } from './questionRow.ts';
+import { questionsFileError } from './rawRow.ts';
+
+export interface DatasetOptions {
+  /** The benchmark that the file holds, where its name does not say so. */
+  readonly name?: string;
+}
+
+/** The benchmarks whose form is known. */
+export const datasetNames: readonly string[] = Object.keys(datasetFormats);
+
+/**
+ * Reads a file of questions: ours, the RL schema, or a benchmark's.
+ *
+ * @throws MillraceError `QUESTIONS_FILE` when the file cannot be used at all or `name` is of no known benchmark.
+ */
+export function readDataset(
+  path: string,
+  { name }: DatasetOptions = {},
+): AsyncGenerator<QuestionItem> {
+  const dataset = name === undefined ? datasetOf(path) : byName(name);
+  return questionItems(path, {
+    check(columns) {
+      const complaint = missingColumns(columns);
+      if (complaint === null) return null;
+      return dataset === null ? complaint : missingFields(columns, dataset.format);
+    },
+    read(fields, at) {
+      const ours = dataset === null || missingColumns(Object.keys(fields)) === null;
+      return ours ? questionRow(fields, at.text) : datasetRow(fields, dataset, at);
+    },
+  });
+}
+
+/** The benchmark that a path speaks of: its file's name, else its folder's (`gsm8k/test.jsonl`). */
+export function datasetOf(path: string): NamedFormat | null {
+  return formatNamed(basename(path, extname(path))) ?? formatNamed(basename(dirname(path)));
+}
+
+function byName(name: string): NamedFormat {
+  const found = formatNamed(name);
+  if (found !== null) return found;
+  throw questionsFileError(
+    `no dataset is called ${name}; known are ${datasetNames.join(', ')}. Any other file needs the fields id, source, question, answers, ability`,
+  );
+}
+
+/** Files that a folder of one dataset holds, the best first. */
+const stems = ['test', 'data', 'valid', 'dev', 'train'];
+
+/**
+ * The file that is meant by a path or by a name: the file itself, the file in a folder (`2wiki/test.jsonl`), or the one
+ * of that name in the folder `data` (`data/2wiki.jsonl`, `data/2wiki/test.jsonl`); absolute. Throws code `QUESTIONS_FILE`.
+ */
+export async function findDataset(given: string, data: string, cwd = '.'): Promise<string> {
+  const tried = [resolve(cwd, given), resolve(cwd, data, given)];
+  for (const place of tried) {
+    const file = (await fileAt(place)) ?? (await firstOf(fileKinds.map((kind) => place + kind)));
+    if (file !== null) return file;
+  }
+  throw questionsFileError(
+    `no questions at ${given}, and none of that name in ${data}; give a file that ends in ${fileKinds.join(', ')}, or a folder with test.jsonl in it`,
+  );
+}
+
+async function fileAt(place: string): Promise<string | null> {
+  const entry = await stat(place).catch(() => null);
+  if (entry === null) return null;
+  if (!entry.isDirectory()) return place;
+  const files = (await readdir(place)).filter((name) => fileKinds.includes(extname(name)));
+  const wanted = stems.flatMap((stem) =>
+    fileKinds.flatMap((kind) => files.filter((name) => name === stem + kind)),
+  );
+  const chosen = wanted[0] ?? (files.length === 1 ? files[0] : undefined);
+  return chosen === undefined ? null : join(place, chosen);
+}
+
+async function firstOf(places: readonly string[]): Promise<string | null> {
+  for (const place of places) {
+    const entry = await stat(place).catch(() => null);
+    if (entry?.isFile() === true) return place;
+  }
+  return null;
+}
