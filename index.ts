@@ -4,31 +4,124 @@
 export * from './jobs/calibrate.ts';
 export * from './jobs/calibrateSettings.ts';
 export * from './jobs/defineJob.ts';
+export * from './jobs/evaluate.ts';
+export * from './jobs/evaluateSettings.ts';
+export * from './jobs/evaluationPlan.ts';
+export * from './jobs/finetune.ts';
+export * from './jobs/finetuneSettings.ts';
+export * from './jobs/flywheel.ts';
+export * from './jobs/flywheelSettings.ts';
+export * from './jobs/lossSettings.ts';
 export * from './jobs/plan.ts';
+export * from './jobs/policyLoop.ts';
+export * from './jobs/policySettings.ts';
+export * from './jobs/prefer.ts';
+export * from './jobs/preferSettings.ts';
+export * from './jobs/roles.ts';
+export * from './jobs/toolLight.ts';
+export * from './jobs/toolLightPlan.ts';
+export * from './jobs/toolLightSettings.ts';
+export * from './jobs/toolStar.ts';
+export * from './jobs/toolStarPlan.ts';
+export * from './jobs/toolStarSettings.ts';
 export * from './model/config.ts';
 export * from './model/draws.ts';
 export * from './model/engine.ts';
-export { EmbeddedEngine } from './model/rollout/embeddedEngine.ts';
+export * from './model/hf/adapterFiles.ts';
+export type { ChatMessage, ChatOptions } from './model/hf/chatTemplate.ts';
+export { type OpenPolicy, openPolicy } from './model/hf/loadPolicy.ts';
+export * from './model/hf/loadTokenizer.ts';
+export * from './model/hf/lora.ts';
+export { inMemory, type TensorSource } from './model/hf/tensorSource.ts';
+export { type FolderOptions, type SavedFolder, writeFolder } from './model/hf/writeFolder.ts';
+export {
+  type Publisher,
+  publishAdapter,
+  publishByRoute,
+  publishFromDisk,
+} from './model/remote/publish.ts';
+export { RemoteEngine, type RemoteEngineOptions } from './model/remote/remoteEngine.ts';
+export { type WaitingClock, waiting } from './model/remote/waitingClock.ts';
+export { EmbeddedEngine, tokenTexts } from './model/rollout/embeddedEngine.ts';
+export { type CachedOptions, cached } from './model/text/cached.ts';
+export {
+  configuredTextModel,
+  samplingOf,
+  type TextModelParts,
+  type TextModelSettings,
+  textModelSettings,
+} from './model/text/configured.ts';
+export * from './model/text/enginePolicy.ts';
+export { type OpenAiOptions, openAi } from './model/text/openAi.ts';
+export { openReplies, type ReplyStore } from './model/text/replyStore.ts';
+export * from './model/text/scripted.ts';
+export * from './model/text/textModel.ts';
+export type { AdapterOptions } from './model/train/trainee.ts';
 export { EmbeddedTrainer } from './model/train/trainer.ts';
 export * from './model/wordTokenizer.ts';
 export * from './operators/advantages/attribution.ts';
+export * from './operators/advantages/estimators.ts';
+export * from './operators/advantages/group.ts';
 export * from './operators/advantages/grpo.ts';
 export * from './operators/advantages/lagCorrection.ts';
 export * from './operators/batch.ts';
+export * from './operators/batchExamples.ts';
+export * from './operators/batching/learningRate.ts';
+export * from './operators/batching/mix.ts';
 export * from './operators/callTools.ts';
+export * from './operators/coldStart/findings.ts';
+export * from './operators/coldStart/hints.ts';
+export * from './operators/coldStart/pool.ts';
+export * from './operators/curriculum.ts';
+export * from './operators/demonstrations.ts';
+export * from './operators/evolve/action.ts';
+export * from './operators/evolve/actions.ts';
+export type { ResultBlock } from './operators/evolve/calls.ts';
+export type { FlywheelOptions } from './operators/evolve/context.ts';
+export type {
+  EvolvedTrajectory,
+  FlywheelRun,
+  Grow,
+  TurnReport,
+} from './operators/evolve/flywheel.ts';
+export * from './operators/evolve/hints.ts';
+export {
+  byRole,
+  type Complete,
+  type CompletionRequest,
+  type Models,
+  type Role,
+} from './operators/evolve/models.ts';
+export { loadPrompts, type Prompts } from './operators/evolve/prompts.ts';
+export * from './operators/evolve.ts';
 export * from './operators/gate.ts';
 export * from './operators/measure.ts';
+export * from './operators/metrics/behaviour.ts';
+export * from './operators/metrics/benchmark.ts';
 export * from './operators/metrics/evaluation.ts';
+export * from './operators/metrics/execution.ts';
+export * from './operators/metrics/interval.ts';
+export * from './operators/metrics/jury.ts';
+export * from './operators/metrics/passAtK.ts';
+export * from './operators/metrics/table.ts';
+export * from './operators/pairs.ts';
+export * from './operators/paretoFront.ts';
 export * from './operators/paretoSample.ts';
 export * from './operators/practice.ts';
+export * from './operators/preferences/candidate.ts';
+export * from './operators/preferences/selfCritic.ts';
+export * from './operators/preferences/toolLight.ts';
 export * from './operators/rewards/accuracy.ts';
 export * from './operators/rewards/efficiency.ts';
+export * from './operators/rewards/hierarchical.ts';
 export * from './operators/rewards/reward.ts';
 export * from './operators/rollout/resultBlock.ts';
 export * from './operators/rollout.ts';
 export * from './operators/sampling/aepo.ts';
 export * from './operators/sampling/arpo.ts';
 export * from './operators/sampling/branching.ts';
+export * from './operators/sampling/objectives.ts';
+export * from './operators/sampling/watching.ts';
 export * from './operators/score.ts';
 export * from './operators/tools/callTool.ts';
 export * from './operators/tools/python/pythonTool.ts';
@@ -40,5 +133,6 @@ export * from './sinks/files.ts';
 export * from './sinks/progress.ts';
 export * from './sinks/trainer.ts';
 export * from './sinks/weights.ts';
+export { type DatasetOptions, datasetNames, findDataset, readDataset } from './sources/datasets.ts';
 export * from './sources/questions.ts';
 export * from './streams/index.ts';

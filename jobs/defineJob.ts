@@ -6,6 +6,8 @@
  * through the flow.
  */
 import type { z } from 'zod';
+import type { PolicyEngine } from '../model/engine.ts';
+import type { CallTool } from '../operators/callTools.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
@@ -25,6 +27,18 @@ export interface JobContext<Settings> {
   readonly print: (line: string) => void;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
+  /** Set when the records of another run are gone over again: what rolls out goes through it. */
+  readonly replay?: Replay;
+}
+
+/** What a replay puts in the place of a job's means. `policyLoop` does so; a job with wiring of its own calls it. */
+export interface Replay {
+  /** The engine, held to the policy versions of then. */
+  engine(live: PolicyEngine): PolicyEngine;
+  /** The tools, answering from the record. */
+  tools(live: CallTool): CallTool;
+  /** Keep the weights of all versions: an old one may be asked for when newer ones are there. */
+  readonly keepAll: boolean;
 }
 
 export interface Job<Schema extends z.ZodType = z.ZodType> {

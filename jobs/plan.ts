@@ -1,49 +1,67 @@
 /**
- * The plan of a curriculum: which question comes when. Rows of question files in, the `questions` topic out.
+ * The plan of a job: which question comes when. Rows of question files in, the `questions` topic out.
  *
- * Order of the topic: the held-out questions (stage 0), then for each round its candidates and the held-out
- * questions again. An evaluation precedes the next round's candidates, so it is in flight before any of them.
- * Deterministic in rows and seed: a resumed run plans the same.
+ * A job has stages. Stage 0 is before any training; each later one ends when its last step is trained (a round of RL,
+ * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (stage 0), then for each stage its
+ * own questions and the held-out ones again. An evaluation precedes the next stage's questions, so it is in flight before
+ * any of them. Deterministic in rows and seed: a resumed run plans the same.
  */
 import { shuffled } from '../model/draws.ts';
+import { AFTER_LAST_STAGE } from '../operators/gate.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
 
 export type Item<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
-export interface QuestionPlan {
+/** One stage after the first. */
+export interface StagePlan {
+  /** What people call it: `fine-tuning`, `round 2`. */
+  readonly name: string;
+  /** Why its questions are asked; null where it takes none from the plan, because an operator asks them. */
+  readonly phase: Exclude<Phase, 'evaluate' | 'practice'> | null;
+  /** Questions that it takes of those to train on, after so many others; past the last one it begins again. */
+  readonly count: number;
+  readonly skip: number;
+  /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
+  readonly schedule?: (index: number) => Schedule;
+}
+
+/** The questions of a job, in order. */
+export interface StagedPlan {
+  /** What each stage is called, stage 0 included. */
+  readonly stages: readonly string[];
   readonly items: readonly Item<Question>[];
+  /** Held-out questions, each asked at every evaluation. */
+  readonly heldOut: number;
+  /** Questions to train on. */
+  readonly train: number;
+}
+
+export interface QuestionPlan extends StagedPlan {
+  /** The stage of the first round of calibration. */
+  readonly firstRound: number;
+  /** Questions of the flywheel; 0 = there is none. */
+  readonly evolve: number;
   /** Candidates of a round. */
   readonly explore: number;
   /** Candidates that Pareto sampling sorts at once, and how many of them it keeps. */
   readonly window: number;
   readonly keep: number;
-  /** Held-out questions, each asked at every evaluation. */
-  readonly heldOut: number;
-}
-
-export interface PlanOptions {
-  readonly rounds: number;
-  /**
-   * `questions`: a round's candidates are one window, the kept are rolled out afresh. `groups`: a window a step,
-   * the kept groups are trained on as they are.
-   */
-  readonly select: 'questions' | 'groups';
-  /** Most candidates a round. */
-  readonly explore: number;
-  /** Most kept a round. */
-  readonly keep: number;
-  /** Groups a step. */
-  readonly batchGroups: number;
-  /** Most held-out questions. */
-  readonly heldOut: number;
-  readonly seed: number;
 }
 
 export interface Rows {
   readonly train: AsyncIterable<QuestionItem>;
   /** Absent: held-out questions are taken from `train`, at most three in ten. */
   readonly heldOut?: AsyncIterable<QuestionItem>;
+}
+
+/** How the stages divide the questions to train on, of which there are `train`. */
+export type Layout = (train: number) => readonly StagePlan[];
+
+export interface StagesOptions {
+  /** Most held-out questions. */
+  readonly heldOut: number;
+  readonly seed: number;
 }
 
 async function read(
@@ -59,7 +77,11 @@ async function read(
 }
 
 /** Throws when there are too few questions to train on and to hold out. */
-export async function planQuestions(rows: Rows, options: PlanOptions): Promise<QuestionPlan> {
+export async function planStages(
+  rows: Rows,
+  layout: Layout,
+  options: StagesOptions,
+): Promise<StagedPlan> {
   const letters: Item<never>[] = [];
   let train = shuffled(await read(rows.train, letters), options.seed, 'plan');
   let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, letters);
@@ -73,31 +95,79 @@ export async function planQuestions(rows: Rows, options: PlanOptions): Promise<Q
     );
   }
   held = held.slice(0, options.heldOut);
-  const explore = Math.min(options.explore, train.length);
-  if (explore === 0 || held.length === 0) {
+  if (train.length === 0 || held.length === 0) {
     throw new Error(
       `the questions file has ${train.length + held.length} usable rows (${letters.length} bad ones); at least 4 are needed to train on some and hold out others`,
     );
   }
-  const groups = options.select === 'groups';
-  const steps = Math.ceil(options.keep / options.batchGroups);
-  const window = groups ? Math.ceil(explore / steps) : explore;
-  /** Each window is one step, so the version that a round begins with is known. */
-  const placed = (index: number, round: number): Schedule | null =>
-    groups ? { index, of: explore, version: (round - 1) * Math.ceil(explore / window) } : null;
-
+  const stages = layout(train.length);
   const items: Item<Question>[] = [...letters];
   const put = (row: QuestionRow, phase: Phase, stage: number, schedule: Schedule | null = null) => {
     items.push({ value: { ...row, phase, stage, schedule } });
   };
   for (const row of held) put(row, 'evaluate', 0);
-  for (let round = 1; round <= options.rounds; round++) {
-    for (let i = 0; i < explore; i++) {
-      const row = train[((round - 1) * explore + i) % train.length]!;
-      put(row, 'explore', round, placed(i, round));
+  for (const [i, { phase, count, skip, schedule }] of stages.entries()) {
+    for (let index = 0; phase !== null && index < count; index++) {
+      put(train[(skip + index) % train.length]!, phase, i + 1, schedule?.(index) ?? null);
     }
-    for (const row of held) put(row, 'evaluate', round);
+    for (const row of held) put(row, 'evaluate', i + 1);
   }
-  const keep = groups ? options.batchGroups : options.keep;
-  return { items, explore, window, keep, heldOut: held.length };
+  return {
+    stages: ['the base policy', ...stages.map(({ name }) => name)],
+    ...{ items, heldOut: held.length, train: train.length },
+  };
+}
+
+/** The rounds of calibration, and the flywheel before them where there is one. */
+export interface PlanOptions extends StagesOptions {
+  readonly rounds: number;
+  /**
+   * `questions`: a round's candidates are one window, the kept are rolled out afresh. `groups`: a window a step,
+   * the kept groups are trained on as they are.
+   */
+  readonly select: 'questions' | 'groups';
+  /** Questions of the flywheel; 0 = there is none. The first round begins with the same ones. */
+  readonly evolve?: number;
+  /** Most candidates a round. */
+  readonly explore: number;
+  /** Most kept a round. */
+  readonly keep: number;
+  /** Groups a step. */
+  readonly batchGroups: number;
+}
+
+/** The plan of calibration. Throws as `planStages` does. */
+export async function planQuestions(rows: Rows, options: PlanOptions): Promise<QuestionPlan> {
+  const { rounds, batchGroups } = options;
+  const groups = options.select === 'groups';
+  const of = (train: number) => {
+    const evolve = Math.min(options.evolve ?? 0, train);
+    const explore = Math.min(options.explore, train);
+    const steps = Math.ceil(options.keep / batchGroups);
+    return { evolve, explore, window: groups ? Math.ceil(explore / steps) : explore };
+  };
+  const layout: Layout = (train) => {
+    const { evolve, explore, window } = of(train);
+    /** Each window is one step, so without a fine-tuning the version that a round begins with is known. */
+    const begins = (round: number): number =>
+      evolve > 0 ? AFTER_LAST_STAGE : round * Math.ceil(explore / window);
+    const placed = (round: number) => (index: number) => ({
+      ...{ index, of: explore, version: begins(round) },
+    });
+    return [
+      ...(evolve > 0
+        ? [{ name: 'fine-tuning', phase: 'evolve' as const, count: evolve, skip: 0 }]
+        : []),
+      ...Array.from({ length: rounds }, (_, round) => ({
+        ...{ name: `round ${round + 1}`, phase: 'explore' as const },
+        ...{ count: explore, skip: round * explore },
+        ...(groups ? { schedule: placed(round) } : {}),
+      })),
+    ];
+  };
+  const staged = await planStages(rows, layout, options);
+  const { evolve, explore, window } = of(staged.train);
+  const keep = groups ? batchGroups : options.keep;
+  const firstRound = evolve > 0 ? 2 : 1;
+  return { ...staged, firstRound, evolve, explore, window, keep };
 }

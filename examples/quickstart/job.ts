@@ -1,87 +1,82 @@
 /**
  * The quickstart: a small policy with bad habits learns to stop wasting tool calls. `npm start` runs it.
  *
- * An invented world is written to the run folder (corpus, training and held-out questions); the base policy was
- * never shown this world. `--set questions=FILE` trains on another CSV, JSONL or Parquet file instead.
+ * The whole method in one job: the flywheel evolves trajectories, the policy is fine-tuned on the good ones, and three
+ * rounds of calibration follow. An invented world is written to the run folder (corpus, training and held-out questions);
+ * the base policy was never shown this world. `--set flywheel.questions=0` begins with the calibration;
+ * `--set questions=FILE` trains on another CSV, JSONL or Parquet file. `--set critic.url=…` asks a model on a server instead of
+ * the scripted critic.
  */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   calibrate,
   calibrateSettings,
-  callTools,
+  calibration,
+  configuredTextModel,
   defineJob,
-  EmbeddedEngine,
-  EmbeddedTrainer,
-  loadWordTokenizer,
+  fineTuned,
+  finetune,
+  finetuneSettings,
+  flow,
+  flywheel,
+  flywheelSettings,
+  openReplies,
   planQuestions,
-  pythonTool,
-  readCorpus,
-  readQuestions,
-  searchTool,
+  policyLoop,
+  role,
+  samplingOf,
+  scripted,
+  textModelSettings,
+  waiting,
 } from 'millrace';
 import { z } from 'zod';
-import { prompt } from './policy.ts';
-import { writeWorld } from './world/files.ts';
-
-const here = fileURLToPath(new URL('.', import.meta.url));
+import { hints, worldCritic } from './critic.ts';
+import { policyRole, worldParts, worldSettings } from './parts.ts';
+import { trainingTasks } from './world/files.ts';
 
 export default defineJob({
   name: 'quickstart',
-  about: 'Calibrates the tool use of a small policy in an invented world, in three rounds.',
+  about:
+    'Teaches a small policy good tool use in an invented world: flywheel, fine-tuning, calibration.',
   settings: calibrateSettings.extend({
+    flywheel: flywheelSettings.prefault({}),
+    finetune: finetuneSettings.prefault({}),
+    critic: textModelSettings.prefault({}),
     mixedOnly: z
       .boolean()
       .default(false)
       .describe(calibrateSettings.shape.mixedOnly.description ?? ''),
-    base: z
-      .string()
-      .default('')
-      .describe('folder of the first policy; empty = the quickstart’s own'),
-    questions: z
-      .string()
-      .default('')
-      .describe('questions file (CSV, JSONL, Parquet); empty = the world’s own'),
-    threads: z
-      .number()
-      .int()
-      .positive()
-      .default(2)
-      .describe('threads of engine and trainer, which take turns'),
+    ...worldSettings,
   }),
 
   async build(context) {
     const { settings, folder, seed, clock, own } = context;
-    const world = await writeWorld(folder, seed);
-    const first = settings.base || join(here, 'base');
-    const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
-    const base = join(first, 'policy.safetensors');
-    const rows = settings.questions
-      ? { train: readQuestions(settings.questions) }
-      : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) };
+    const { rows, parts, toolTags } = await worldParts(context);
+    // The scripted critic knows the world's questions alone.
+    const teachable = settings.questions === '' || settings.critic.url !== '';
+    const evolve = teachable ? settings.flywheel.questions : 0;
+    const plan = await planQuestions(rows, { ...settings, evolve, seed });
+    const method = fineTuned(calibration(settings, plan), settings.finetune);
+    const loop = await policyLoop(context, { ...parts, plan }, method);
+    const calibrating = calibrate(loop, plan, settings);
+    if (evolve === 0) return calibrating;
 
-    if (settings.questions) {
-      context.print(
-        `training on ${settings.questions}; this policy knows its invented world alone, expect scores near zero`,
-      );
-    }
-
-    return calibrate(context, {
-      plan: await planQuestions(rows, { ...settings, seed }),
-      engine: own(await EmbeddedEngine.create({ weights: base, threads: settings.threads, clock })),
-      trainer: own(await EmbeddedTrainer.create({ policy: base, threads: settings.threads })),
-      tools: own(
-        callTools(
-          [pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })],
-          {
-            tokenizer,
-            clock,
-          },
-        ),
-      ),
-      tokenizer,
-      prompt: prompt(tokenizer),
-      base,
+    const policy = policyRole(loop.parts, settings);
+    const teacher = configuredTextModel(settings.critic, {
+      own: () => scripted(worldCritic(trainingTasks(seed))),
+      clock: waiting(clock),
+      replies: own(openReplies(join(folder, 'replies.mdb'))),
+      report: context.print,
     });
+    const critic = role(own(teacher), samplingOf(settings.critic));
+    return flow(
+      flywheel(loop, settings.flywheel, {
+        models: { policy, analyst: critic, critic },
+        toolTags,
+        hints,
+      }),
+      finetune(loop, plan.evolve, settings.finetune),
+      calibrating,
+    );
   },
 });

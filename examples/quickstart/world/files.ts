@@ -16,6 +16,11 @@ export interface WorldFiles {
 export const TRAIN = 450;
 export const HELD_OUT = 150;
 
+/** What the training questions of a world are and take; the critic's knowledge. */
+export function trainingTasks(seed: number): readonly Task[] {
+  return makeTasks(makeWorld(seed), 'train', TRAIN);
+}
+
 function rows(tasks: readonly Task[]): readonly Record<string, string>[] {
   return tasks.map(({ id, kind, question, answer }) => ({
     id,

@@ -1,0 +1,93 @@
+/**
+ * What every job in the quickstart's world runs on: the world's files, the first policy, an engine, a trainer, the tools.
+ * Owned by the job that asks for them.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  type Complete,
+  callTools,
+  EmbeddedEngine,
+  EmbeddedTrainer,
+  enginePolicy,
+  type JobContext,
+  loadWordTokenizer,
+  type PolicyParts,
+  type PolicySettings,
+  pythonTool,
+  type Rows,
+  readCorpus,
+  readQuestions,
+  role,
+  searchTool,
+} from 'millrace';
+import { z } from 'zod';
+import { prompt } from './policy.ts';
+import { writeWorld } from './world/files.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** Settings that all of them have. */
+export const worldSettings = {
+  base: z.string().default('').describe('folder of the first policy; empty = the quickstart’s own'),
+  questions: z
+    .string()
+    .default('')
+    .describe('questions file (CSV, JSONL, Parquet); empty = the world’s own'),
+  threads: z
+    .number()
+    .int()
+    .positive()
+    .default(2)
+    .describe('threads of engine and trainer, which take turns'),
+};
+
+interface WorldSettings extends PolicySettings {
+  readonly base: string;
+  readonly questions: string;
+  readonly threads: number;
+}
+
+/** What a job runs on but for its plan, which is made of `rows`. */
+export interface WorldParts {
+  readonly rows: Rows;
+  readonly parts: Omit<PolicyParts, 'plan'>;
+  readonly toolTags: readonly string[];
+}
+
+export async function worldParts(context: JobContext<WorldSettings>): Promise<WorldParts> {
+  const { settings, folder, seed, clock, own } = context;
+  const { threads, questions } = settings;
+  const world = await writeWorld(folder, seed);
+  const first = settings.base || join(here, 'base');
+  const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
+  const base = join(first, 'policy.safetensors');
+  if (questions) {
+    context.print(
+      `training on ${questions}; this policy knows its invented world alone, expect scores near zero`,
+    );
+  }
+  const tools = [pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })];
+  return {
+    rows: questions
+      ? { train: readQuestions(questions) }
+      : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) },
+    parts: {
+      engine: own(await EmbeddedEngine.create({ weights: base, threads, clock })),
+      trainer: own(await EmbeddedTrainer.create({ policy: base, threads })),
+      tools: own(callTools(tools, { tokenizer, clock })),
+      tokenizer,
+      prompt: prompt(tokenizer),
+      base,
+    },
+    toolTags: tools.map((tool) => tool.name),
+  };
+}
+
+/** The policy as a model of text, sampled as in rollouts. */
+export function policyRole(
+  parts: Omit<PolicyParts, 'plan'>,
+  { temperature, responseMax: maxTokens }: Pick<PolicySettings, 'temperature' | 'responseMax'>,
+): Complete {
+  return role(enginePolicy(parts), { temperature, maxTokens });
+}

@@ -1,0 +1,38 @@
+/**
+ * Tool-Light in the quickstart's world: a small policy with bad habits learns from preference pairs to call tools less and
+ * better. `npx millrace run examples/toolLight/job.ts` runs it.
+ *
+ * The source set are the questions that the policy answers wrongly when it may not call. Easy questions have twice the pairs
+ * of hard ones, not half: this policy's fault is waste, which easy ones show (docs/toolStar.md has both).
+ * `--set loops=0` ends with the pre-aligned stage; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
+ */
+import {
+  defineJob,
+  mixSettings,
+  planToolLight,
+  policyLoop,
+  toolLight,
+  toolLightMethod,
+  toolLightSettings,
+} from 'millrace';
+import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
+
+export default defineJob({
+  name: 'toolLight',
+  about: 'Teaches the quickstart’s policy fewer and better tool calls by preference pairs.',
+  settings: toolLightSettings.extend({
+    ...worldSettings,
+    mix: mixSettings
+      .prefault({ hard: 1, easy: 2 })
+      .describe(toolLightSettings.shape.mix.description ?? ''),
+  }),
+
+  async build(context) {
+    const { settings, seed } = context;
+    const { rows, parts, toolTags } = await worldParts(context);
+    const plan = await planToolLight(rows, settings, seed);
+    const loop = await policyLoop(context, { ...parts, plan }, toolLightMethod(settings, seed));
+    const policy = policyRole(loop.parts, settings);
+    return toolLight(loop, plan, settings, { policy, toolTags });
+  },
+});

@@ -1,0 +1,37 @@
+/**
+ * Tool-Star in the quickstart's world: cold start, RL on what is hard, self-critic.
+ * `npx millrace run examples/toolStar/job.ts` runs it.
+ *
+ * The small policy has one way of being asked, the question; without tools it answers because it is stopped before it
+ * calls one. `--set loops=2` trains two rounds, `--set criticQuestions=0` leaves the self-critic out;
+ * `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
+ */
+import {
+  type ColdStartHints,
+  defineJob,
+  planToolStar,
+  policyLoop,
+  toolStar,
+  toolStarMethod,
+  toolStarSettings,
+} from 'millrace';
+import { hints as again } from '../quickstart/critic.ts';
+import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
+
+/** In words that the policy has tokens for. */
+const hints: ColdStartHints = { verify: again, reflect: again, uncertain: ['I think'] };
+
+export default defineJob({
+  name: 'toolStar',
+  about: 'Teaches the quickstart’s policy when to use tools: cold start, RL, self-critic.',
+  settings: toolStarSettings.extend(worldSettings),
+
+  async build(context) {
+    const { settings, seed } = context;
+    const { rows, parts, toolTags } = await worldParts(context);
+    const plan = await planToolStar(rows, settings, seed);
+    const loop = await policyLoop(context, { ...parts, plan }, toolStarMethod(settings));
+    const policy = policyRole(loop.parts, settings);
+    return toolStar(loop, plan, settings, { policy, toolTags, hints });
+  },
+});

@@ -1,0 +1,105 @@
+/**
+ * `evaluate`: what one policy can do (ET-Agent §9), measured once.
+ *
+ *     questions ─► rollout (greedy or n) ─► score (benchmark numbers, jury) ─► measure ─► metrics
+ *
+ * Every number of every response is a part of its
+ * reward in `scored`; the table is made of those (`benchmarkTable`).
+ */
+import { stat } from 'node:fs/promises';
+import { of } from 'rxjs';
+import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
+import { grpo } from '../operators/advantages/grpo.ts';
+import type { CallTool } from '../operators/callTools.ts';
+import { policyGate } from '../operators/gate.ts';
+import { measure } from '../operators/measure.ts';
+import type { NamedNumbers } from '../operators/metrics/behaviour.ts';
+import { benchmark, judgedBenchmark } from '../operators/metrics/benchmark.ts';
+import type { Jury } from '../operators/metrics/jury.ts';
+import { benchmarkTable } from '../operators/metrics/table.ts';
+import { rollout } from '../operators/rollout.ts';
+import { score } from '../operators/score.ts';
+import { files } from '../sinks/files.ts';
+import { progress } from '../sinks/progress.ts';
+import { weightsStore } from '../sinks/weights.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import type { Scored } from '../streams/records.ts';
+import { sink, source, stage } from '../streams/stage.ts';
+import { topics } from '../streams/topics.ts';
+import type { JobContext } from './defineJob.ts';
+import type { EvaluateSettings } from './evaluateSettings.ts';
+import type { EvaluationPlan } from './evaluationPlan.ts';
+import { linkedWeights } from './linkedWeights.ts';
+
+/** What the evaluation runs on. */
+export interface EvaluateParts {
+  readonly plan: EvaluationPlan;
+  readonly engine: PolicyEngine;
+  readonly tools: CallTool;
+  readonly tokenizer: Tokenizer;
+  /** The chat template: question text to prompt tokens. */
+  readonly prompt: (question: string) => Int32Array;
+  /** The policy: a safetensors file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
+  readonly base: string;
+  /** Judges answers and calls; null = LaTeX equality and F1 alone. */
+  readonly jury: Jury | null;
+}
+
+/** A response is not compared with its group: nothing is trained on it. */
+const advantage = grpo();
+
+export async function evaluate(
+  context: JobContext<EvaluateSettings>,
+  parts: EvaluateParts,
+): Promise<Flow> {
+  const { settings, log, folder, clock, seed, signal, own, print, replay } = context;
+  const { plan, tokenizer, prompt, jury } = parts;
+  const { concurrency, judgedAtOnce } = settings;
+  const engine = replay?.engine(parts.engine) ?? parts.engine;
+  const tools = replay?.tools(parts.tools) ?? parts.tools;
+
+  const store = weightsStore(folder, log);
+  const isFolder = (await stat(parts.base)).isDirectory();
+  const first = isFolder ? await linkedWeights(parts.base, folder) : await store.adopt(parts.base);
+  const known = { weights$: of(first), resolve: store.resolve };
+  const gate = own(policyGate({ ...known, engine, signal, batchGroups: 1, window: 1, lagMax: 0 }));
+
+  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
+  const how = { samples: () => settings.rollouts, branching: () => null };
+  const reward = jury === null ? benchmark() : judgedBenchmark(jury);
+  const judging = { reward, advantage, concurrency: judgedAtOnce, openMax: concurrency * 2 };
+  const all = { questions: plan.questions, openMax: 1, clock, also: bySource(seed) };
+  const pulse = () => ({
+    inflight: gate.inflight,
+    version: gate.version,
+    generatedTokens: engine.stats().generatedTokens,
+  });
+
+  return flow(
+    source('base', topics.weights, [{ value: first }]),
+    source('questions', topics.questions, plan.items),
+    stage(
+      'rollout',
+      topics.questions,
+      topics.rollouts,
+      rollout({ ...settings, ...how, ...policy }),
+    ),
+    stage('score', topics.rollouts, topics.scored, score(judging)),
+    stage('measure', topics.scored, topics.metrics, measure(all), {
+      inflightMax: plan.questions + 64,
+    }),
+    sink('files', topics.metrics, null, files({ folder })),
+    sink('progress', topics.metrics, null, progress({ stages: ['the policy'], print, pulse })),
+  );
+}
+
+/** The table's rows as metrics, `eval/<source>/correctness` and `eval/<source>/efficiency`. */
+function bySource(seed: number): (groups: readonly Scored[]) => NamedNumbers {
+  return (groups) =>
+    Object.fromEntries(
+      benchmarkTable(groups, { seed }).rows.flatMap(({ source, correctness, efficiency }) => [
+        [`eval/${source}/correctness`, correctness],
+        [`eval/${source}/efficiency`, efficiency],
+      ]),
+    );
+}

@@ -1,0 +1,64 @@
+/**
+ * `flywheel`: the self-evolving data flywheel (ET-Agent §4), as a stream.
+ *
+ *     questions ─► evolve (rollout, judge, reflect or enhance; R rounds) ─► evolved ─► filter ─► demonstrations
+ *         ▲ gate
+ *
+ * Each question gets a pool of trajectories: what the policy does by itself, and what becomes of that when wrong ones are
+ * reflected upon and right ones enhanced. What is right, well-formed and worked goes on to fine-tuning (`finetune`).
+ */
+import { pipe } from 'rxjs';
+import { demonstrations } from '../operators/demonstrations.ts';
+import type { EvolveAction } from '../operators/evolve/action.ts';
+import { defaultActions } from '../operators/evolve/actions.ts';
+import type { Hints } from '../operators/evolve/hints.ts';
+import type { Complete, Models } from '../operators/evolve/models.ts';
+import { loadPrompts } from '../operators/evolve/prompts.ts';
+import { evolve } from '../operators/evolve.ts';
+import { resultBlock } from '../operators/rollout/resultBlock.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import { keepIf } from '../streams/primitives.ts';
+import type { Question } from '../streams/records.ts';
+import { stage } from '../streams/stage.ts';
+import { topics } from '../streams/topics.ts';
+import type { FlywheelSettings } from './flywheelSettings.ts';
+import { type PolicyLoop, room } from './policyLoop.ts';
+
+export interface FlywheelParts {
+  /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
+  readonly models: Complete | Models;
+  /** The tools that trajectories may call, by tag. */
+  readonly toolTags: readonly string[];
+  /** What is tried on a parent; left out = the six of the method. */
+  readonly actions?: readonly EvolveAction[];
+  readonly hints?: Hints;
+}
+
+export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts): Flow {
+  const { seed, signal } = loop.context;
+  const { gate } = loop;
+  const { tools } = loop.parts;
+  const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
+  const perTool = (calls: number) =>
+    Object.fromEntries(parts.toolTags.map((tag) => [tag, calls] as const));
+  const evolving = evolve({
+    ...{ ...settings, ...parts, tools, gate, seed, signal, resultBlock },
+    quotas: perTool(callLimit),
+    extraQuotas: perTool(extraCalls),
+    prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),
+  });
+  const worthy = demonstrations({ ...settings, ...parts, openMax: concurrency });
+  const actions = parts.actions ?? defaultActions;
+  const kidsMax = (on: EvolveAction['on']) => actions.filter((action) => action.on === on).length;
+  const poolMax =
+    settings.initial +
+    settings.rounds * settings.parents * Math.max(kidsMax('correct'), kidsMax('incorrect'));
+
+  return flow(
+    loop.begun,
+    stage('evolve', topics.questions, topics.evolved, pipe(asked, evolving)),
+    stage('filter', topics.evolved, topics.demonstrations, worthy, room(concurrency * poolMax)),
+  );
+}
+
+const asked = keepIf<Question>(({ phase }) => phase === 'evolve');

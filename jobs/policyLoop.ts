@@ -1,0 +1,169 @@
+/**
+ * The loop that every training job turns in: questions are rolled out by the newest policy, scored, and whatever the
+ * `batches` topic schedules is trained on; the new weights go back to the rollouts. Held-out questions take the same
+ * way and are measured.
+ *
+ *     questions ─► rolled ─► scored ─► … a method … ─► batches ─► trained ─► weights
+ *         ▲ gate                │                                               │
+ *         └─────────────────────│───────────────────────────────────────────────┘
+ *                               └─► watched (metrics, files, the screen)
+ *
+ * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names the parts of
+ * the loop it turns in. Several methods on one loop make one job: `flow` counts a part that is named twice once.
+ */
+import type { OperatorFunction } from 'rxjs';
+import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
+import type { CallTool } from '../operators/callTools.ts';
+import { type PolicyGate, policyGate } from '../operators/gate.ts';
+import { measure } from '../operators/measure.ts';
+import { execution } from '../operators/metrics/execution.ts';
+import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
+import { type RolloutOptions, rollout } from '../operators/rollout.ts';
+import { type ScoreOptions, score } from '../operators/score.ts';
+import { files } from '../sinks/files.ts';
+import { progress } from '../sinks/progress.ts';
+import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
+import { weightsStore } from '../sinks/weights.ts';
+import type { Delivery } from '../streams/delivery.ts';
+import { feedback } from '../streams/feedback.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import { keepIf } from '../streams/primitives.ts';
+import type { Phase, Question, Rollout } from '../streams/records.ts';
+import { type Stage, sink, source, stage } from '../streams/stage.ts';
+import { topics } from '../streams/topics.ts';
+import type { JobContext, Replay } from './defineJob.ts';
+import type { StagedPlan } from './plan.ts';
+import type { PolicySettings } from './policySettings.ts';
+
+/** What a job runs on. */
+export interface PolicyParts {
+  readonly plan: StagedPlan;
+  readonly engine: PolicyEngine;
+  readonly trainer: TrainerEngine;
+  readonly tools: CallTool;
+  readonly tokenizer: Tokenizer;
+  /** The chat template: question text to prompt tokens. */
+  readonly prompt: (question: string) => Int32Array;
+  /** The first policy, a safetensors file. */
+  readonly base: string;
+}
+
+/** What the loop itself gives the trainer. */
+type LoopOwned =
+  | 'engine'
+  | 'store'
+  | 'log'
+  | 'clock'
+  | 'lagMax'
+  | 'prompt'
+  | 'tokenizer'
+  | 'signal';
+
+/** What the method decides of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
+export interface Method {
+  readonly samples: RolloutOptions['samples'];
+  readonly branching: RolloutOptions['branching'];
+  readonly reward: RewardFunction;
+  readonly advantage: ScoreOptions['advantage'];
+  readonly training: Omit<TrainerOptions, LoopOwned>;
+  /** Groups a step, and candidates a step where they are trained on as they are: which version a place is due (`gate`). */
+  readonly batchGroups: number;
+  readonly window: number;
+  /**
+   * Phases of the `questions` topic that the loop's own stage rolls out (default: all but `evolve` and `practice`). A method
+   * has stages of its own for the others: questions that wait for weights must not stand before those that make them.
+   */
+  readonly phases?: readonly Phase[];
+}
+
+export interface PolicyLoop {
+  readonly context: JobContext<PolicySettings>;
+  readonly parts: PolicyParts;
+  readonly gate: PolicyGate;
+  /** Rolls out under the version that each question is due. */
+  readonly rollout: OperatorFunction<Delivery<Question>, Delivery<Rollout>>;
+  /** The first policy, and the questions. */
+  readonly begun: Flow;
+  readonly rolled: Stage;
+  readonly scored: Stage;
+  readonly trained: Stage;
+  readonly watched: Flow;
+}
+
+export async function policyLoop(
+  context: JobContext<PolicySettings>,
+  given: PolicyParts,
+  method: Method,
+): Promise<PolicyLoop> {
+  const parts = replayed(given, context.replay);
+  const { settings, log, folder, clock, seed, signal, own } = context;
+  const { plan, engine, tools, tokenizer, prompt } = parts;
+  const { lagMax, concurrency } = settings;
+  const store = weightsStore(folder, log);
+  const first = { value: await store.adopt(parts.base) };
+  const weights = feedback(topics.weights, { history: 'all' });
+  const known = { weights$: weights.values$, resolve: store.resolve };
+  const { batchGroups, window } = method;
+  const gate = own(policyGate({ batchGroups, window, lagMax, ...known, engine, signal }));
+
+  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
+  const rolling = rollout({ ...settings, ...method, ...policy });
+  const judged = score({ ...method, reward: watched(method.reward), openMax: concurrency * 2 });
+  const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt, signal };
+  const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
+  const learnt = trainer({ ...means, ...method.training, keepVersions });
+  const measured = measure({ questions: plan.heldOut, openMax: plan.stages.length, clock });
+  const pulse = () => ({
+    inflight: gate.inflight,
+    version: gate.version,
+    generatedTokens: engine.stats().generatedTokens,
+  });
+  const shown = progress({ stages: plan.stages, print: context.print, pulse });
+  const { phases = ['explore', 'evaluate', 'prefer'] } = method;
+
+  return {
+    ...{ context, parts, gate, rollout: rolling },
+    begun: flow(
+      source('base', topics.weights, [first]),
+      source('questions', topics.questions, plan.items),
+    ),
+    rolled: stage('rollout', topics.questions, topics.rollouts, (questions$) =>
+      questions$.pipe(inPhase(...phases), rolling),
+    ),
+    scored: stage('score', topics.rollouts, topics.scored, judged),
+    trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
+    watched: flow(
+      stage('measure', topics.scored, topics.metrics, measured, room(2 * plan.heldOut)),
+      sink('files', topics.metrics, null, files({ folder })),
+      sink('progress', topics.metrics, null, shown),
+    ),
+  };
+}
+
+/** Evaluations tell of the behaviour too; that is worth nothing. */
+function watched(reward: RewardFunction): RewardFunction {
+  const both = weighted([
+    { weight: 1, reward },
+    { weight: 0, reward: execution() },
+  ]);
+  return (group, signal) =>
+    group.question.phase === 'evaluate' ? both(group, signal) : reward(group, signal);
+}
+
+/** The questions that are asked for one of these reasons. */
+export function inPhase(
+  ...phases: readonly Phase[]
+): OperatorFunction<Delivery<Question>, Delivery<Question>> {
+  return keepIf<Question>(({ phase }) => phases.includes(phase));
+}
+
+/** On a replay, engine and tools are those of the record. */
+function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
+  if (replay === undefined) return parts;
+  return { ...parts, engine: replay.engine(parts.engine), tools: replay.tools(parts.tools) };
+}
+
+/** For a stage that gathers so many records before it gives any out. */
+export function room(records: number): { readonly inflightMax: number } {
+  return { inflightMax: records + 64 };
+}

@@ -1,0 +1,52 @@
+/**
+ * `prefer`: a stage of preferences, the last step of Tool-Star's and Tool-Light's stages.
+ *
+ *     questions ─► rollout ─► score ─► pairs (by a criterion) ─► batch ─► trainer (DPO) ─► weights
+ *
+ * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy is the one that
+ * wrote the responses, frozen.
+ */
+import { type BatchExamplesOptions, batchPairs } from '../operators/batchExamples.ts';
+import { roundRate } from '../operators/batching/learningRate.ts';
+import { type PairsOptions, pairs } from '../operators/pairs.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import type { Batch } from '../streams/records.ts';
+import { stage } from '../streams/stage.ts';
+import { topics } from '../streams/topics.ts';
+import { type Method, type PolicyLoop, room } from './policyLoop.ts';
+import type { PreferSettings } from './preferSettings.ts';
+
+export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
+  readonly criterion: PairsOptions['criterion'];
+  /** Most questions of a stage. */
+  readonly most: number;
+}
+
+export function prefer(loop: PolicyLoop, settings: PreferSettings, parts: PreferParts): Flow {
+  const { log, seed, settings: shared } = loop.context;
+  const { concurrency } = shared;
+  const paired = pairs({ log, criterion: parts.criterion, concurrency });
+  const { pairsMax: perQuestionMax } = settings;
+  const lessons = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
+  return flow(
+    loop.begun,
+    loop.rolled,
+    loop.scored,
+    stage('pairs', topics.scored, topics.pairs, paired, room(concurrency)),
+    stage('preferences', topics.pairs, topics.batches, lessons, room(parts.most)),
+    loop.trained,
+    loop.watched,
+  );
+}
+
+/** A method that learns from preferences too: pairs have a loss and a learning rate of their own. */
+export function preferring(method: Method, settings: PreferSettings): Method {
+  const { training } = method;
+  const rate = roundRate(settings);
+  const lr = (batch: Batch): number => {
+    if (batch.kind === 'dpo') return rate(batch);
+    return typeof training.lr === 'number' ? training.lr : training.lr(batch);
+  };
+  const losses = { ...training.losses, dpo: { kind: 'dpo', beta: settings.beta } as const };
+  return { ...method, training: { ...training, losses, lr } };
+}

@@ -1,0 +1,222 @@
+/**
+ * `again`: a run made over from one of its topics on, with other settings: another reward, another selection, another
+ * loss, down to new weights. What lies above that topic is as it is recorded.
+ *
+ * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
+ * part; how far is told at the end (`Lag`).
+ */
+import type { Clock } from '../../streams/clock.ts';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Flow } from '../../streams/flow.ts';
+import type { Log, Standing } from '../../streams/log.ts';
+import { mapEach } from '../../streams/primitives.ts';
+import type { Question, Scored, Selected, ToolCall, Weights } from '../../streams/records.ts';
+import { asked } from '../../streams/replay/meaning.ts';
+import { upTo } from '../../streams/replay/places.ts';
+import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { type Source, type Stage, source } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import type { Job } from '../defineJob.ts';
+import { RecordedGroups } from './recordedGroups.ts';
+import { recordedItems } from './recordedItems.ts';
+import { RecordedCalls, recordedTools, type ToolMode } from './recordedTools.ts';
+import { rolledThen } from './rolledThen.ts';
+
+/** The first topic that is made anew. */
+export const beginnings = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;
+export type Beginning = (typeof beginnings)[number];
+
+export interface AgainOptions {
+  readonly job: Job;
+  readonly from: Beginning;
+  readonly tools: ToolMode;
+  /** Name, folder, seed and settings of the new run, and its log, open to write. */
+  readonly run: string;
+  readonly folder: string;
+  readonly seed: number;
+  readonly settings: unknown;
+  readonly log: Log;
+  /** The log of the run that is made over, open to read. */
+  readonly recorded: Log;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+  readonly graceMs: number;
+}
+
+/** How far the trained policy is from the one that sampled, in optimiser steps since the last weights both runs have. */
+export interface Lag {
+  /** Steps whose weights are those of the other run. */
+  readonly sameSteps: number;
+  readonly steps: number;
+  /** Over the groups that were trained on. */
+  readonly mean: number;
+  readonly max: number;
+}
+
+export interface Again {
+  readonly end: FlowEnd;
+  readonly lag: Lag;
+}
+
+export async function again(options: AgainOptions): Promise<Again> {
+  const { recorded, job, log, clock, signal, graceMs } = options;
+  const standing = await recorded.standing?.();
+  if (standing === undefined) {
+    throw new MillraceError('NO_HISTORY', 'this log cannot be replayed; use one in a run folder');
+  }
+  const calls = new RecordedCalls();
+  const groups = await RecordedGroups.of(recorded, standing);
+  const end = standing.ends[topics.toolCalls.name] ?? 0;
+  for await (const { value, position } of upTo(recorded, topics.toolCalls, end)) {
+    calls.add(value as ToolCall, position.offset);
+  }
+  const owned: { close(): Promise<void> }[] = [];
+  const { run, folder, seed, settings, print, tools: mode } = options;
+  try {
+    const built = await job.build({
+      ...{ run, folder, seed, settings, log, clock, signal, print },
+      own: (resource) => {
+        owned.push(resource);
+        return resource;
+      },
+      replay: {
+        keepAll: false,
+        engine: (live) => live,
+        tools: (live) => recordedTools(live, { log: recorded, calls, mode }),
+      },
+    });
+    const flow = await rewired(built, options, { standing, groups });
+    const ended = await runFlow(flow, { log, signal, clock, graceMs });
+    return { end: ended, lag: await lagOf(log, groups.weights) };
+  } finally {
+    for (const resource of owned.reverse()) await resource.close();
+  }
+}
+
+interface Past {
+  readonly standing: Standing;
+  readonly groups: RecordedGroups;
+}
+
+async function rewired(built: Flow, options: AgainOptions, past: Past): Promise<Flow> {
+  const { recorded, from } = options;
+  const { standing } = past;
+  const questions = built.sources.filter(({ to }) => to.name === topics.questions.name);
+  const planned = await schedules(questions, standing.ends[topics.questions.name] ?? 0);
+  const given = source('recorded/questions', topics.questions, {
+    async *[Symbol.asyncIterator]() {
+      for await (const item of recordedItems(recorded, topics.questions, standing)) {
+        const question = scheduled(item.value, planned);
+        const wanted = options.tools !== 'recorded' || from === 'rollouts';
+        if (wanted || past.groups.knows(question)) yield { value: question };
+      }
+    },
+  });
+  const verdicts = await decided(recorded, standing, from);
+  return {
+    ...built,
+    sources: [
+      ...built.sources.filter((part) => !questions.includes(part)),
+      ...(questions.length === 0 ? [] : [given]),
+    ],
+    stages: built.stages.map((stage) => above(stage, options, past, verdicts)),
+  };
+}
+
+type Schedules = ReadonlyMap<string, Question['schedule']>;
+
+/** Where the settings of the new run place each question. Looks at no more items than could be needed. */
+async function schedules(sources: readonly Source[], recorded: number): Promise<Schedules> {
+  const planned = new Map<string, Question['schedule']>();
+  for (const { items } of sources) {
+    let left = 2 * recorded;
+    for await (const item of items) {
+      if ('value' in item) {
+        const question = item.value as Question;
+        planned.set(asked(question), question.schedule);
+      }
+      if (--left < 0) break;
+    }
+  }
+  return planned;
+}
+
+/** The recorded question at the place that it has now. */
+function scheduled(question: Question, planned: Schedules): Question {
+  const schedule = planned.get(asked(question));
+  if (schedule !== undefined) return { ...question, schedule };
+  throw new MillraceError(
+    'REPLAY_PLAN',
+    `with these settings the job does not ask ${asked(question)}, which is recorded: a replay keeps the questions; leave out the settings that choose them (rounds, explore, heldOut, questions, …)`,
+  );
+}
+
+/** A stage whose output is above `from`, held to the record. */
+function above(stage: Stage, options: AgainOptions, past: Past, verdicts: Verdicts): Stage {
+  const { from, tools, log } = options;
+  if (from === 'rollouts') return stage;
+  const weights$ = log.tap(topics.weights, { from: { kind: 'earliest' }, follow: true });
+  const rolled = rolledThen(stage, { groups: past.groups, weights$, live: tools !== 'recorded' });
+  if (rolled !== null) return rolled;
+  const held = verdicts.get(stage.to?.name ?? '');
+  if (held === undefined) return stage;
+  return {
+    ...stage,
+    run: (deliveries$) => deliveries$.pipe(stage.run, mapEach(held, { concurrency: 1 })),
+  };
+}
+
+/** By topic: what was decided then, in the place of what would be decided now. */
+type Verdicts = ReadonlyMap<string, (value: unknown) => unknown>;
+
+async function decided(log: Log, { ends }: Standing, from: Beginning): Promise<Verdicts> {
+  const place = beginnings.indexOf(from);
+  const verdicts = new Map<string, (value: unknown) => unknown>();
+  const hold = async <T extends Scored | Selected>(
+    topic: Topic<T>,
+    keep: (then: T, now: T) => T,
+  ): Promise<void> => {
+    const then = new Map<string, T>();
+    for await (const { value } of upTo(log, topic, ends[topic.name] ?? 0)) {
+      then.set(asked(value.question), value);
+    }
+    verdicts.set(topic.name, (value) => {
+      const now = value as T;
+      const known = then.get(asked(now.question));
+      return known === undefined ? now : keep(known, now);
+    });
+  };
+  if (place > beginnings.indexOf('scored')) {
+    await hold(topics.scored, ({ rewards, advantages }, now) =>
+      rewards.length === now.rollouts.length ? { ...now, rewards, advantages } : now,
+    );
+  }
+  if (place > beginnings.indexOf('selected')) {
+    await hold(topics.selected, (then, { question, scored, version }) => {
+      return { ...then, question, scored, version };
+    });
+  }
+  return verdicts;
+}
+
+async function lagOf(log: Log, then: readonly Weights[]): Promise<Lag> {
+  const digests = new Map(then.map(({ version, sha256 }) => [version, sha256]));
+  const now: Weights[] = [];
+  const stats = await log.stats();
+  const records = (name: string): number => stats.find(({ topic }) => topic === name)?.records ?? 0;
+  for await (const { value } of upTo(log, topics.weights, records('weights'))) now.push(value);
+  const parted = now.findIndex(({ version, sha256 }) => digests.get(version) !== sha256);
+  const shared = parted < 0 ? now.length - 1 : parted - 1;
+  const lags: number[] = [];
+  for await (const { value } of upTo(log, topics.batches, records('batches'))) {
+    for (const _ of value.groups) lags.push(Math.max(0, value.version - shared));
+  }
+  const sum = lags.reduce((total, lag) => total + lag, 0);
+  return {
+    ...{ sameSteps: Math.max(0, shared), steps: now.length - 1 },
+    mean: lags.length === 0 ? 0 : sum / lags.length,
+    max: Math.max(0, ...lags),
+  };
+}

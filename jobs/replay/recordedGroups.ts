@@ -1,0 +1,73 @@
+/**
+ * Groups of recorded rollouts, by the question as it was asked, and the weights of then: what another reward, another
+ * selection or another loss is computed from.
+ */
+import type { Log, Standing } from '../../streams/log.ts';
+import type { Position, Question, Rollout, ToolCall, Weights } from '../../streams/records.ts';
+import { asked } from '../../streams/replay/meaning.ts';
+import { upTo } from '../../streams/replay/places.ts';
+import { topics } from '../../streams/topics.ts';
+
+/** A group as it is recorded. */
+export interface RecordedGroup {
+  readonly rollouts: readonly Rollout[];
+  readonly toolCalls: readonly ToolCall[];
+}
+
+export class RecordedGroups {
+  readonly #log: Log;
+  /** Places of rollouts and of their calls; records are read when they are asked for. */
+  readonly #rollouts = new Map<string, Position[]>();
+  readonly #calls = new Map<string, Position[]>();
+  /** Every manifest of then, oldest first. */
+  readonly weights: Weights[] = [];
+
+  private constructor(log: Log) {
+    this.#log = log;
+  }
+
+  static async of(log: Log, { ends }: Standing): Promise<RecordedGroups> {
+    const groups = new RecordedGroups(log);
+    const end = (topic: { readonly name: string }): number => ends[topic.name] ?? 0;
+    for await (const { value, position } of upTo(log, topics.rollouts, end(topics.rollouts))) {
+      add(groups.#rollouts, asked(value.question), position.offset);
+    }
+    for await (const { value, position } of upTo(log, topics.toolCalls, end(topics.toolCalls))) {
+      add(groups.#calls, ownerOf(value.rolloutId), position.offset);
+    }
+    for await (const { value } of upTo(log, topics.weights, end(topics.weights))) {
+      groups.weights.push(value);
+    }
+    return groups;
+  }
+
+  has(question: Question): boolean {
+    return this.#rollouts.has(asked(question));
+  }
+
+  /** Whether the run had come to this question; the flywheel has no rollouts. */
+  knows(question: Question): boolean {
+    return question.phase === 'evolve' || this.has(question);
+  }
+
+  async get(question: Question): Promise<RecordedGroup> {
+    const key = asked(question);
+    const rollouts = await this.#log.fetch(topics.rollouts, this.#rollouts.get(key) ?? []);
+    const calls = await this.#log.fetch(topics.toolCalls, this.#calls.get(key) ?? []);
+    return {
+      rollouts: rollouts.map(({ value }) => value),
+      toolCalls: calls.map(({ value }) => value),
+    };
+  }
+}
+
+function add(places: Map<string, Position[]>, key: string, offset: number): void {
+  const known = places.get(key);
+  if (known === undefined) places.set(key, [{ partition: 0, offset }]);
+  else known.push({ partition: 0, offset });
+}
+
+/** The question of a call: what its rollout is called after. */
+function ownerOf(rolloutId: string): string {
+  return rolloutId.replace(/(\/monitor)?\/[^/]*$/, '');
+}

@@ -1,0 +1,107 @@
+/**
+ * Tools that answer from the record: the output that a call got then, without the tool.
+ *
+ * `recorded` = from the record or not at all; `recorded-else-live` = what was never called runs; `live` = everything
+ * runs. A call is looked up by its rollout and turn, and, where rollouts may differ from those recorded, by the tool and
+ * its input. Places of calls are held in memory, outputs are not.
+ */
+import type { CallOrigin, CallTool } from '../../operators/callTools.ts';
+import type { Called } from '../../operators/tools/callTool.ts';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Log } from '../../streams/log.ts';
+import type { ToolCall } from '../../streams/records.ts';
+import { identityOf } from '../../streams/replay/meaning.ts';
+import { topics } from '../../streams/topics.ts';
+
+export const toolModes = ['live', 'recorded', 'recorded-else-live'] as const;
+export type ToolMode = (typeof toolModes)[number];
+
+/** Where each recorded call lies. */
+export class RecordedCalls {
+  readonly #byOrigin = new Map<string, number>();
+  /** The first call of each tool and input. */
+  readonly #byInput = new Map<string, number>();
+
+  add(call: ToolCall, offset: number): void {
+    this.#byOrigin.set(identityOf(topics.toolCalls, call), offset);
+    const input = inputKey(call.tool, call.input);
+    if (!this.#byInput.has(input)) this.#byInput.set(input, offset);
+  }
+
+  ofOrigin(origin: CallOrigin): number | undefined {
+    return this.#byOrigin.get(`${origin.rolloutId}#${origin.turn}`);
+  }
+
+  ofInput(tool: string, input: string): number | undefined {
+    return this.#byInput.get(inputKey(tool, input));
+  }
+}
+
+function inputKey(tool: string, input: string): string {
+  return `${tool}\0${input}`;
+}
+
+/** A call as it is made now, beside what is recorded in its place. */
+export interface Strayed {
+  readonly origin: CallOrigin | null;
+  readonly tool: string;
+  readonly input: string;
+  /** Null where nothing is. */
+  readonly recorded: ToolCall | null;
+  readonly offset: number | null;
+}
+
+export interface RecordedToolsOptions {
+  readonly log: Log;
+  readonly calls: RecordedCalls;
+  readonly mode: ToolMode;
+  /**
+   * Given, a call must be the very one that is recorded for its rollout and turn: what strays is told here and fails.
+   * Left out, the same tool and input will do.
+   */
+  readonly onStray?: (strayed: Strayed) => void;
+}
+
+export function recordedTools(live: CallTool, options: RecordedToolsOptions): CallTool {
+  if (options.mode === 'live') return live;
+  const { log, calls, mode, onStray } = options;
+
+  async function at(offset: number | undefined): Promise<ToolCall | null> {
+    if (offset === undefined) return null;
+    const [stored] = await log.fetch(topics.toolCalls, [{ partition: 0, offset }]);
+    return stored!.value;
+  }
+
+  async function find(tool: string, input: string, origin?: CallOrigin): Promise<ToolCall | null> {
+    const offset = origin && calls.ofOrigin(origin);
+    const same = await at(offset);
+    if (same !== null && same.tool === tool && same.input === input) return same;
+    if (onStray === undefined) return at(calls.ofInput(tool, input));
+    onStray({ origin: origin ?? null, tool, input, recorded: same, offset: offset ?? null });
+    return null;
+  }
+
+  return {
+    stopTokens: live.stopTokens,
+    tagOf: (token) => live.tagOf(token),
+    async call(tool, input, signal, origin) {
+      const found = await find(tool, input, origin);
+      signal.throwIfAborted();
+      if (found !== null) return called(found);
+      if (mode === 'recorded-else-live') return live.call(tool, input, signal, origin);
+      if (onStray === undefined) return missing(tool);
+      throw new MillraceError('NOT_RECORDED', `this call of ${tool} is not in the record`);
+    },
+    close: () => live.close(),
+  };
+}
+
+function called({ output, ok, attempts, cached, ms }: ToolCall): Called {
+  return { output, ok, attempts, cached, ms };
+}
+
+/** A failed call, as the policy is told of it. */
+function missing(tool: string): Called {
+  const output = `Tool(${tool}) failed: the call is not in the record and tools are not run.`;
+  return { output, ok: false, attempts: 0, cached: false, ms: 0 };
+}

@@ -1,0 +1,69 @@
+/**
+ * Which policy version made which tokens of a recorded run, so that a replay can hold every generation to the version
+ * that it was made with. Read from the spans of the rollouts; a few numbers a rollout are held in memory.
+ */
+import type { DrawKey } from '../../model/draws.ts';
+import type { GenerateRequest } from '../../model/engine.ts';
+import type { Rollout } from '../../streams/records.ts';
+
+interface Spans {
+  /** Tokens of the prompt, and response tokens at which each policy span begins. */
+  readonly prompt: number;
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly versions: readonly number[];
+  /** Why it failed; null when it did not. */
+  readonly failure: string | null;
+}
+
+/**
+ * A version, and how many tokens it made where another one went on after them in the same generation; or why the
+ * generation failed then.
+ */
+export type Made =
+  | { readonly version: number; readonly tokens?: number }
+  | { readonly failure: string };
+
+export class RecordedVersions {
+  readonly #rollouts = new Map<string, Spans>();
+
+  add({ id, prompt, segments, status, reason }: Rollout): void {
+    const spans = segments.filter(({ kind }) => kind === 'policy');
+    this.#rollouts.set(id, {
+      prompt: prompt.length,
+      starts: spans.map(({ start }) => start),
+      ends: spans.map(({ end }) => end),
+      versions: spans.map(({ version }) => version),
+      failure: status === 'failed' ? reason : null,
+    });
+  }
+
+  /** How the generation went that this request asks for; null where the record does not tell. */
+  of({ draws, tokens }: GenerateRequest): Made | null {
+    const spans = this.#rollouts.get(rolloutOf(draws));
+    if (spans === undefined) return null;
+    if (isMonitor(draws)) return { version: spans.versions[0] ?? 0 };
+    const begun = spans.starts.indexOf(tokens.length - spans.prompt);
+    if (begun >= 0) return madeBy(spans, begun);
+    if (spans.failure !== null) return { failure: spans.failure };
+    const last = spans.versions.at(-1);
+    return last === undefined ? null : { version: last };
+  }
+}
+
+/** Policy spans that touch are of one generation: between two of them a tool writes. */
+function madeBy({ starts, ends, versions }: Spans, place: number): Made {
+  const version = versions[place]!;
+  const end = ends[place]!;
+  return starts[place + 1] === end ? { version, tokens: end - starts[place]! } : { version };
+}
+
+/** Draws of a rollout are keyed by (seed, question, phase, stage, index), those of a monitored one by a name more. */
+function rolloutOf(draws: readonly DrawKey[]): string {
+  const [, id, phase, stage] = draws;
+  return `${id}/${phase}-${stage}/${isMonitor(draws) ? 0 : draws[4]}`;
+}
+
+function isMonitor(draws: readonly DrawKey[]): boolean {
+  return draws.length > 5;
+}

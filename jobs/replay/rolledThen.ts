@@ -1,0 +1,126 @@
+/**
+ * `rolledThen`: in the place of a stage that rolls out, the rollouts of then. What was not rolled out then is rolled out
+ * now, or, where that is not wanted, comes to nothing: a group that is trained on has failed rollouts, which teach nothing,
+ * and a question that is only measured is left out. A measurement is taken from the record only while the weights are
+ * those of then; after that it would be of another policy.
+ *
+ * The versions of recorded rollouts are moved to the numbers of this run: by as many as the beginning of their round has
+ * moved. They were made by the policies of the other run all the same.
+ */
+import {
+  connect,
+  filter,
+  firstValueFrom,
+  map,
+  merge,
+  type Observable,
+  type OperatorFunction,
+} from 'rxjs';
+import type { Delivery } from '../../streams/delivery.ts';
+import { expandEach } from '../../streams/primitives.ts';
+import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
+import type { Stage } from '../../streams/stage.ts';
+import { topics } from '../../streams/topics.ts';
+import type { RecordedGroups } from './recordedGroups.ts';
+
+export interface RolledThenOptions {
+  readonly groups: RecordedGroups;
+  /** Manifests of this run, from the first on. */
+  readonly weights$: Observable<{ readonly value: Weights }>;
+  /** What is not recorded is rolled out. */
+  readonly live: boolean;
+}
+
+/** Groups that are fetched, or wait for their round, at once. */
+const CONCURRENCY = 64;
+
+/** The stage with its rollouts taken from the record; null when it does not roll out what we know to be questions. */
+export function rolledThen(stage: Stage, options: RolledThenOptions): Stage | null {
+  const askedBy = asking[stage.from.name];
+  if (stage.to?.name !== topics.rollouts.name || askedBy === undefined) return null;
+  const wanted = (delivery: Delivery<unknown>): Question | null => askedBy(delivery.value as never);
+  const known = (delivery: Delivery<unknown>): boolean => {
+    const question = wanted(delivery);
+    if (question === null || question.phase === 'evolve') return false;
+    return !options.live || (question.phase !== 'evaluate' && options.groups.has(question));
+  };
+  const recorded: OperatorFunction<Delivery<unknown>, Delivery<unknown>> = expandEach(
+    (value, scope) => {
+      const given = askedBy(value as never)!;
+      return rollouts(given, options, (to, side) => scope.also(to, side));
+    },
+    { concurrency: CONCURRENCY, onError: 'fail' },
+  );
+  return {
+    ...stage,
+    run: connect((deliveries$) =>
+      merge(
+        deliveries$.pipe(filter(known), recorded),
+        deliveries$.pipe(
+          filter((delivery) => !known(delivery)),
+          stage.run,
+        ),
+      ),
+    ),
+  };
+}
+
+/** The question that a record asks; null when it asks none. */
+const asking: Readonly<Record<string, (value: never) => Question | null>> = {
+  [topics.questions.name]: (question: Question) => question,
+  [topics.selected.name]: ({ question, kept, index, of, version }: Selected) =>
+    kept ? { ...question, phase: 'practice', schedule: { index, of, version } } : null,
+};
+
+async function rollouts(
+  question: Question,
+  { groups, weights$ }: RolledThenOptions,
+  also: (topic: typeof topics.toolCalls, value: never) => void,
+): Promise<readonly Rollout[]> {
+  const rounds = question.phase === 'evaluate' ? question.stage : question.stage - 1;
+  const begun = await firstValueFrom(
+    weights$.pipe(
+      map(({ value }) => value),
+      filter(({ roundsDone }) => roundsDone >= rounds),
+    ),
+  );
+  const then = groups.weights.find(({ roundsDone }) => roundsDone >= rounds);
+  const moved = begun.version - (then?.version ?? begun.version);
+  if (question.phase === 'evaluate' && then?.sha256 !== begun.sha256) return [];
+  const { rollouts: found, toolCalls } = await groups.get(question);
+  for (const call of toolCalls) also(topics.toolCalls, call as never);
+  if (found.length === 0)
+    return question.phase === 'evaluate' ? [] : [notRolledOut(question, begun)];
+  return found.map((rollout) => movedBy(moved, rollout, question));
+}
+
+function movedBy(moved: number, rollout: Rollout, question: Question): Rollout {
+  const open = question.schedule !== null && question.schedule.version < 0;
+  const then = rollout.question.schedule;
+  const schedule =
+    open && then !== null
+      ? { ...question.schedule!, version: then.version + moved }
+      : question.schedule;
+  return {
+    ...rollout,
+    question: { ...question, schedule },
+    version: rollout.version + moved,
+    segments: rollout.segments.map((part) => ({ ...part, version: part.version + moved })),
+  };
+}
+
+/** The one member of a group that nobody rolled out: nothing is learnt from it, and the schedule goes on. */
+function notRolledOut(question: Question, { version }: Weights): Rollout {
+  const { id, phase, stage } = question;
+  return {
+    id: `${id}/${phase}-${stage}/0`,
+    question,
+    ...{ index: 0, groupSize: 1, seed: 0, text: '', toolCalls: 0, parent: null, version },
+    prompt: new Int32Array(0),
+    tokens: new Int32Array(0),
+    logProbs: new Float32Array(0),
+    segments: [],
+    ...{ status: 'failed', finish: 'failed', startedMs: 0, endedMs: 0 },
+    reason: 'not in the record, and nothing is rolled out',
+  };
+}

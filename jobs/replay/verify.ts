@@ -1,0 +1,273 @@
+/**
+ * `verify`: a run is made again from its records, and every record that comes out is held against the one of then.
+ *
+ * The job is wired as ever, in a scratch folder: its questions are those recorded, its tools answer from the record,
+ * every generation is made by the version that made it then, and commits keep the order of then (streams/replay). What
+ * the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../../streams/clock.ts';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Flow } from '../../streams/flow.ts';
+import type { Log, Standing } from '../../streams/log.ts';
+import type { Rollout, ToolCall, Weights } from '../../streams/records.ts';
+import { firstDifference } from '../../streams/replay/difference.ts';
+import { identityOf } from '../../streams/replay/meaning.ts';
+import { onlySettled } from '../../streams/replay/onlySettled.ts';
+import { Places } from '../../streams/replay/places.ts';
+import { type Difference, Retrace } from '../../streams/replay/retrace.ts';
+import { runFlow } from '../../streams/runFlow.ts';
+import { type Source, source } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import type { Job, JobContext, Replay } from '../defineJob.ts';
+import { HeldEngine } from './heldEngine.ts';
+import { recordedItems } from './recordedItems.ts';
+import { RecordedCalls, recordedTools, type Strayed } from './recordedTools.ts';
+import { RecordedVersions } from './recordedVersions.ts';
+
+export interface VerifyOptions {
+  readonly job: Job;
+  readonly run: string;
+  readonly seed: number;
+  readonly settings: unknown;
+  /** The log of the run, open to read. */
+  readonly recorded: Log;
+  /** An empty folder with an empty log in it, open to write. */
+  readonly folder: string;
+  readonly scratch: Log;
+  readonly clock: Clock;
+  /** Aborts = stop; what was compared until then counts. */
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+}
+
+export interface Verified {
+  /** Null when all that was made again is equal. */
+  readonly difference: Difference | null;
+  /** Records that were made again, equal, by topic. */
+  readonly equal: Readonly<Record<string, number>>;
+  /** Weights files whose digests were equal, the first included. */
+  readonly weights: number;
+  readonly stopped: boolean;
+}
+
+/** What is read of the run before it is made again. */
+interface Recorded {
+  readonly standing: Standing;
+  readonly places: Places;
+  readonly versions: RecordedVersions;
+  readonly calls: RecordedCalls;
+}
+
+async function read(log: Log): Promise<Recorded> {
+  if (log.standing === undefined) {
+    throw new MillraceError(
+      'NO_HISTORY',
+      'this log cannot tell what a run had finished; replay runs of the embedded log',
+    );
+  }
+  const standing = await log.standing();
+  const versions = new RecordedVersions();
+  const calls = new RecordedCalls();
+  const places = await Places.of(log, standing, (topic, value, offset) => {
+    if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
+    if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
+  });
+  return { standing, places, versions, calls };
+}
+
+export async function verify(options: VerifyOptions): Promise<Verified> {
+  const record = await read(options.recorded);
+  return new Verification(options, record).run();
+}
+
+class Verification {
+  readonly #options: VerifyOptions;
+  readonly #record: Recorded;
+  readonly #ended = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #owned: { close(): Promise<void> }[] = [];
+  readonly #equal: Record<string, number> = {};
+  #difference: Difference | null = null;
+  #toolsHeld = false;
+
+  constructor(options: VerifyOptions, record: Recorded) {
+    this.#options = options;
+    this.#record = record;
+    this.#signal = AbortSignal.any([options.signal, this.#ended.signal]);
+  }
+
+  async run(): Promise<Verified> {
+    try {
+      const built = await this.#options.job.build(this.#context());
+      this.#checkTools();
+      await this.#go(built);
+      if (!this.#signal.aborted) await this.#compareGiven(built);
+      if (!this.#signal.aborted) this.#lookForMissing();
+    } finally {
+      for (const resource of this.#owned.reverse()) await resource.close();
+    }
+    const weights = this.#equal[topics.weights.name] ?? 0;
+    const stopped = this.#difference === null && this.#options.signal.aborted;
+    return { difference: this.#difference, equal: this.#equal, weights, stopped };
+  }
+
+  async #go(built: Flow): Promise<void> {
+    const { scratch, clock, recorded } = this.#options;
+    const { standing, places } = this.#record;
+    const flow = onlySettled(this.#rewired(built), standing);
+    const turns = new Retrace({
+      ...{ recorded, standing, places },
+      given: this.#given(flow),
+      onDifference: (difference) => this.#end(difference),
+      onEqual: (topic, value) => this.#same(topic, value),
+    });
+    await runFlow(flow, { log: scratch, signal: this.#signal, clock, graceMs: 0, turns });
+  }
+
+  #context(): JobContext<unknown> {
+    const { run, folder, seed, settings, scratch, clock } = this.#options;
+    return {
+      ...{ run, folder, seed, settings, clock, log: scratch, signal: this.#signal },
+      print: () => undefined,
+      own: (resource) => {
+        this.#owned.push(resource);
+        return resource;
+      },
+      replay: this.#replay(),
+    };
+  }
+
+  #replay(): Replay {
+    const { scratch, folder, recorded } = this.#options;
+    const { versions, calls } = this.#record;
+    return {
+      engine: (live) => {
+        const resolve = ({ version, file, sha256 }: Weights) => ({
+          ...{ version, sha256, path: join(folder, file) },
+        });
+        const weights$ = scratch.tap(topics.weights, { from: { kind: 'earliest' }, follow: true });
+        const held = new HeldEngine(live, { versions, weights$, resolve });
+        this.#owned.push({ close: async () => held.release() });
+        return held;
+      },
+      keepAll: true,
+      tools: (live) => {
+        this.#toolsHeld = true;
+        const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));
+        return recordedTools(live, { log: recorded, calls, mode: 'recorded', onStray });
+      },
+    };
+  }
+
+  /** A replay must never call a tool. */
+  #checkTools(): void {
+    if (this.#toolsHeld || (this.#record.standing.ends[topics.toolCalls.name] ?? 0) === 0) return;
+    throw new MillraceError(
+      'REPLAY_TOOLS',
+      `job ${this.#options.job.name} does not pass its tools through context.replay, so a replay would call them; wire it with policyLoop, or call context.replay?.tools(…) and context.replay?.engine(…)`,
+    );
+  }
+
+  /** Sources give what is recorded; what only shows metrics to people is left out. */
+  #rewired(built: Flow): Flow {
+    const { recorded } = this.#options;
+    const { standing } = this.#record;
+    const stages = built.stages.filter(
+      ({ from, to }) => to !== null || from.name !== topics.metrics.name,
+    );
+    const fed = [...new Set(this.#replacedSources(built).map(({ to }) => to))];
+    const sources = [
+      ...built.sources.filter(({ to }) => !fed.includes(to)),
+      ...fed.map((topic) =>
+        source(`recorded/${topic.name}`, topic, recordedItems(recorded, topic, standing)),
+      ),
+    ];
+    return { ...built, stages, sources };
+  }
+
+  /** All but those of the first weights, which are made again, and of topics that a stage writes too. */
+  #replacedSources({ sources, stages }: Flow): readonly Source[] {
+    const written = new Set(stages.map(({ to }) => to?.name));
+    return sources.filter(({ to }) => !written.has(to.name));
+  }
+
+  /** Records at the beginning of a topic that come from sources. */
+  #given({ sources }: Flow): Map<string, number> {
+    const { ends, marks } = this.#record.standing;
+    return new Map(
+      sources.map(({ to, name }) => [
+        to.name,
+        Math.min(ends[to.name] ?? 0, marks[`source/${name}`] ?? Number.POSITIVE_INFINITY),
+      ]),
+    );
+  }
+
+  /** What the job's own sources have written is compared at the end, place by place. */
+  async #compareGiven(built: Flow): Promise<void> {
+    const rewired = this.#rewired(built);
+    for (const [name, count] of this.#given(rewired)) {
+      this.#record.places.takeBefore(name, count);
+      const own = built.sources.find(
+        (part) => rewired.sources.includes(part) && part.to.name === name,
+      );
+      if (own === undefined) this.#equal[name] = count;
+      else await this.#compareBeginning(own.to, count);
+    }
+  }
+
+  async #compareBeginning(topic: Topic<unknown>, count: number): Promise<void> {
+    const { recorded, scratch } = this.#options;
+    for (let offset = 0; offset < count && !this.#signal.aborted; offset++) {
+      const position = { partition: 0, offset };
+      const [stored] = await recorded.fetch(topic, [position]);
+      const [made] = await scratch.fetch(topic, [position]).catch(() => []);
+      const found = firstDifference(stored!.value, made?.value);
+      const at = { topic: topic.name, id: identityOf(topic, stored!.value), offset };
+      if (found !== null) this.#end({ kind: 'differs', ...at, ...found });
+      else this.#same(topic.name, stored!.value);
+    }
+  }
+
+  #lookForMissing(): void {
+    for (const { topic, id, offset } of this.#record.places.left()) {
+      // A letter about a row of a file came from a source.
+      if (topic === topics.deadLetters.name && !isTopic(id.slice(0, id.indexOf('@')))) continue;
+      const none = { field: '', recorded: undefined, made: undefined };
+      this.#end({ kind: 'notMadeAgain', topic, id, offset, ...none });
+      return;
+    }
+  }
+
+  #same(topic: string, value: unknown): void {
+    this.#equal[topic] = (this.#equal[topic] ?? 0) + 1;
+    if (topic !== topics.weights.name) return;
+    const { version, sha256 } = value as Weights;
+    if (version === 0) return;
+    const last = (this.#record.standing.ends[topic] ?? 0) - 1;
+    this.#options.print(
+      `version ${version} of ${last}: weights equal (${sha256.slice(0, 12)}…) · ${this.#equal[topics.rollouts.name] ?? 0} rollouts equal`,
+    );
+  }
+
+  #end(difference: Difference): void {
+    this.#difference ??= difference;
+    this.#ended.abort();
+  }
+}
+
+const isTopic = (name: string): boolean =>
+  Object.values(topics as unknown as Record<string, Topic<unknown>>).some(
+    (topic) => topic.name === name,
+  );
+
+function strayedCall({ origin, tool, input, recorded, offset }: Strayed): Difference {
+  const id = origin === null ? `of ${tool}` : `${origin.rolloutId}#${origin.turn}`;
+  const at = { topic: topics.toolCalls.name, id, offset };
+  if (recorded === null) {
+    return { ...at, kind: 'notRecorded', field: '', recorded: undefined, made: { tool, input } };
+  }
+  const found = firstDifference({ tool: recorded.tool, input: recorded.input }, { tool, input });
+  return { ...at, kind: 'differs', ...found! };
+}

@@ -1,0 +1,107 @@
+/**
+ * `toolStar`: Tool-Star (§4.1 to §4.4), from data synthesis to self-critic RL, as one stream.
+ *
+ *     questions ─► evolve (direct, with tools, hinted) ─► classify ─► demonstrations ─► fine-tuning (SFT)
+ *                                                                          │
+ *        ┌────────────────────────────── curriculum (the hard ones) ◄──────┘
+ *        ▼
+ *     questions ─► rollout ─► score (hierarchical) ─► batch ─► trainer (GRPO)
+ *     questions ─► rollout ─► score ─► pairs (self-critic) ─► batch ─► trainer (DPO)
+ *
+ * What the policy gets right without tools is kept without tools, what it gets right with them is kept with them, and what
+ * it gets wrong either way is what RL trains on, easy → hard. After each round of RL the policy's own responses make
+ * preference pairs. Held-out questions are measured before the first stage and after each.
+ */
+import { pipe } from 'rxjs';
+import { advantageEstimators } from '../operators/advantages/estimators.ts';
+import { batch } from '../operators/batch.ts';
+import { coldStartFindings } from '../operators/coldStart/findings.ts';
+import { allHints, type ColdStartHints, coldStartHints } from '../operators/coldStart/hints.ts';
+import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
+import { curriculum } from '../operators/curriculum.ts';
+import { demonstrations } from '../operators/demonstrations.ts';
+import type { Complete } from '../operators/evolve/models.ts';
+import { evolve } from '../operators/evolve.ts';
+import { selfCritic } from '../operators/preferences/selfCritic.ts';
+import { hierarchical } from '../operators/rewards/hierarchical.ts';
+import { resultBlock } from '../operators/rollout/resultBlock.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import { stage } from '../streams/stage.ts';
+import { topics } from '../streams/topics.ts';
+import { fineTuned, finetune } from './finetune.ts';
+import { policyTraining } from './lossSettings.ts';
+import { inPhase, type Method, type PolicyLoop, room } from './policyLoop.ts';
+import { prefer, preferring } from './prefer.ts';
+import type { ToolStarPlan } from './toolStarPlan.ts';
+import type { ToolStarSettings } from './toolStarSettings.ts';
+
+/** How it is asked to answer without tools and with them, and what counts as right: as the cold start has them. */
+export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'> {
+  /** The policy as a model of text, for the cold start. */
+  readonly policy: Complete;
+  /** The tools that it may call, by tag. */
+  readonly toolTags: readonly string[];
+  /** Left out = those of the package. */
+  readonly hints?: ColdStartHints;
+}
+
+export function toolStar(
+  loop: PolicyLoop,
+  plan: ToolStarPlan,
+  settings: ToolStarSettings,
+  { policy, toolTags, hints = coldStartHints, ...how }: ToolStarParts,
+): Flow {
+  const { seed, signal } = loop.context;
+  const { gate, parts } = loop;
+  const { coldStart, batchGroups: groups, lagMax } = settings;
+  const { direct, tools, concurrency: openMax } = coldStart;
+  const perTool = (calls: number) =>
+    Object.fromEntries(toolTags.map((tag) => [tag, calls] as const));
+  const tried = evolve({
+    ...{ models: policy, tools: parts.tools, gate, seed, signal, resultBlock },
+    grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
+    quotas: perTool(coldStart.callLimit),
+    extraQuotas: perTool(coldStart.extraCalls),
+    ...{ rounds: 0, concurrency: openMax },
+  });
+  const repair = { hints: allHints(hints), find: coldStartFindings };
+  const classified = demonstrations({ ...coldStart, ...repair, openMax });
+  const poolMax = 3 * direct + tools;
+  const hardest = curriculum({
+    ...{ questions: plan.coldStart, phase: 'practice', stages: plan.rounds, seed },
+    ...{ atLeast: settings.hardMin, atMost: settings.hardMax },
+  });
+  const scheduled = batch({ groups, openMax: lagMax + 2 });
+  const most = plan.critic;
+  const { pairsMax } = settings.critic;
+  const critic = { criterion: () => selfCritic({ pairsMax }), questions: most, most };
+
+  return flow(
+    loop.begun,
+    stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), tried)),
+    stage('classify', topics.evolved, topics.demonstrations, classified, room(openMax * poolMax)),
+    finetune(loop, plan.coldStart, settings.finetune),
+    stage('curriculum', topics.demonstrations, topics.questions, hardest, room(plan.coldStart)),
+    stage('practice', topics.questions, topics.rollouts, pipe(inPhase('practice'), loop.rollout)),
+    stage('batch', topics.scored, topics.batches, scheduled, room(groups * (lagMax + 2))),
+    ...(most === 0 ? [] : [prefer(loop, settings.critic, critic)]),
+  );
+}
+
+/** What Tool-Star makes of the loop. */
+export function toolStarMethod(settings: ToolStarSettings): Method {
+  const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches } = settings;
+  const method: Method = {
+    samples: ({ phase }) => {
+      if (phase === 'evaluate') return evaluationRollouts;
+      return phase === 'prefer' ? settings.critic.samples : rollouts;
+    },
+    branching: () => null,
+    reward: hierarchical(settings),
+    advantage: advantageEstimators[settings.advantage].group,
+    training: { lr, miniBatches, ...policyTraining(settings) },
+    // Nothing is trained on as it was explored.
+    ...{ batchGroups, window: 1 },
+  };
+  return preferring(fineTuned(method, settings.finetune), settings.critic);
+}
