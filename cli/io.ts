@@ -6,18 +6,27 @@
  */
 import type { Clock } from '../streams/clock.ts';
 
+export interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface Io {
   /** Where relative paths start. */
   readonly cwd: string;
   readonly clock: Clock;
   /** Whether a person watches stderr. */
   readonly terminal: boolean;
+  /** The size of the terminal that stdout is; null where it is none. */
+  readonly screen?: () => Screen | null;
   /** Writes to stdout; resolves when the text has been taken. */
   out(text: string): Promise<void>;
   /** A line on stderr. */
   err(line: string): void;
   /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */
   onInterrupt(handler: () => void): () => void;
+  /** From now on this process takes what others leave of the processors: who watches must not slow what is watched. */
+  readonly giveWay?: () => void;
   /** Ends the process at once. */
   exit(code: number): void;
 }

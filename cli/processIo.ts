@@ -1,6 +1,7 @@
 /**
  * The process as `Io`. A reader that goes away (`| head`) ends the process quietly with 0.
  */
+import { constants, setPriority } from 'node:os';
 import { systemClock } from '../streams/clock.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
@@ -25,6 +26,10 @@ export function processIo(): Io {
     cwd: process.cwd(),
     clock: systemClock,
     terminal: process.stderr.isTTY === true,
+    screen() {
+      const { isTTY, columns, rows } = process.stdout;
+      return isTTY === true && columns > 0 ? { columns, rows } : null;
+    },
     out: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
     err: (line) => void process.stderr.write(`${line}\n`),
     onInterrupt(handler) {
@@ -34,6 +39,13 @@ export function processIo(): Io {
         process.off('SIGINT', handler);
         process.off('SIGTERM', handler);
       };
+    },
+    giveWay() {
+      try {
+        setPriority(constants.priority.PRIORITY_LOW);
+      } catch {
+        // Where the system does not allow it, all are equal.
+      }
     },
     exit: (code) => (code === exitCodes.interrupted ? dieOfInterrupt() : process.exit(code)),
   };

@@ -2,15 +2,17 @@
  * The command line: every command with its options, an example, and nothing else. What a command does is
  * in the file of its name.
  */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
+import { collect, command, type Done, whole } from './command.ts';
+import { addEval } from './eval/command.ts';
 import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
+import { addLookBack } from './lookBack.ts';
+import { addModel } from './model/commands.ts';
 import { reportCommand } from './report/report.ts';
 import { runCommand } from './run.ts';
-import { defaultRunsFolder } from './runs.ts';
-import { formatNames } from './tap/formats.ts';
-import { tapCommand } from './tap/tap.ts';
-import { topicNames } from './topicNamed.ts';
+import { addTap } from './tap/command.ts';
+import { addTop } from './top/command.ts';
 import { topicsCommand } from './topics.ts';
 import { version } from './version.ts';
 
@@ -30,8 +32,6 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-type Done = (code: number) => void;
-
 function build(io: Io, done: Done): Command {
   const program = new Command('millrace')
     .description('Trains tool-using language-model agents as a stream of durable topics.')
@@ -45,8 +45,12 @@ function build(io: Io, done: Done): Command {
     .addHelpText('after', `\n${exitCodesText}\n\nFor one command: millrace help <command>`);
   addRun(program, io, done);
   addTap(program, io, done);
+  addTop(program, io, done);
   addTopics(program, io, done);
   addReport(program, io, done);
+  addEval(program, io, done);
+  addModel(program, io, done);
+  addLookBack(program, io, done);
   return program;
 }
 
@@ -63,34 +67,15 @@ function addRun(program: Command, io: Io, done: Done): void {
     .option('--set <key=value>', 'override a setting; may be repeated', collect, [])
     .option('--run <NAME>', 'name of the run (default: the job with a number)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
+    .option(
+      '--log <URL>',
+      'keep the records on Kafka: kafka://host:port (docs/kafka.md); default: in the run folder',
+    )
+    .option('--only <a,b>', 'run just these stages and sources, beside other processes (Kafka)')
+    .option('--except <a,b>', 'run all but these stages and sources (Kafka)')
+    .option('--worker <NAME>', 'name of this process: one that starts under it takes over at once')
     .option('--settings', 'list the settings of the job and their defaults, run nothing')
     .action(async (file: string, options) => done(await runCommand({ ...options, file }, io)));
-}
-
-function addTap(program: Command, io: Io, done: Done): void {
-  command(program, 'tap', 'Print the records of a topic of a live or finished run.', [
-    'millrace tap first.rollouts -n 5 -o ndjson',
-    "millrace tap first.scored -f --where 'v.rewards.some((r) => r.score > 1)'",
-    'millrace tap metrics --run first --fields step,name,value -o csv | head',
-  ])
-    .argument('<topic>', `<run>.<topic>, or a topic of the newest run: ${topicNames.join(', ')}`)
-    .option('--run <NAME>', 'the run')
-    .option(
-      '--from <where>',
-      'earliest, latest, offset (120), last (-100), age (15m), time (@2026-11-20T10:00); default: earliest, with -f latest',
-    )
-    .option('-f, --follow', 'go on at the end and wait for more')
-    .option('-n, --count <N>', 'stop after so many records', whole)
-    .option(
-      '--where <expression>',
-      'JavaScript over v (record), k (key), o (offset); runs with your rights: only what you wrote yourself',
-    )
-    .option('--fields <a,b.c>', 'only these parts; $offset, $key, $at are of the envelope')
-    .option('--envelope', 'ndjson and csv: put offset, key and time around the record')
-    .addOption(
-      new Option('-o, --output <format>', 'how to print').choices(formatNames).default('pretty'),
-    )
-    .action(async (topic: string, options) => done(await tapCommand({ ...options, topic }, io)));
 }
 
 function addTopics(program: Command, io: Io, done: Done): void {
@@ -119,28 +104,4 @@ function addReport(program: Command, io: Io, done: Done): void {
     .action(async (run: string | undefined, options) =>
       done(await reportCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );
-}
-
-function command(
-  program: Command,
-  name: string,
-  about: string,
-  examples: readonly string[],
-): Command {
-  const lines = examples.map((example) => `  ${example}`).join('\n');
-  return program
-    .command(name)
-    .description(about)
-    .option('--runs <FOLDER>', 'where runs lie', defaultRunsFolder)
-    .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }

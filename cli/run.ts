@@ -4,19 +4,18 @@
  * The order at the start matters: settings are checked before anything is written, and the log's writer
  * lock is taken before `run.json` is touched, so a second start of a live run changes nothing.
  */
-import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Job } from '../jobs/defineJob.ts';
-import { openLog } from '../streams/embedded/openLog.ts';
-import { messageOf } from '../streams/errors.ts';
-import type { Log } from '../streams/log.ts';
-import { type FlowEnd, runFlow } from '../streams/runFlow.ts';
-import { topics } from '../streams/topics.ts';
-import { exitCodes } from './failure.ts';
+import { hasCode } from '../streams/errors.ts';
+import { isKafkaUrl, withoutSecrets } from '../streams/kafka/kafkaUrl.ts';
+import { openAnyLog } from '../streams/openAnyLog.ts';
+import { conduct } from './conduct.ts';
+import { exitCodes, usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { loadJob } from './loadJob.ts';
-import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
-import { checkedRunName, freeRunName, logFolder, type Run } from './runs.ts';
+import { readRunRecord } from './runRecord.ts';
+import { checkedRunName, freeRunName, type RunPart } from './runs.ts';
 import { checkSettings, knownSettings, parseSetting } from './settings.ts';
 import { startRun } from './startRun.ts';
 
@@ -26,12 +25,16 @@ export interface RunOptions {
   readonly run?: string;
   readonly seed?: number;
   readonly runs: string;
+  /** A Kafka URL: the records lie there and not in the run's folder. */
+  readonly log?: string;
+  /** Names of stages and sources, with commas: what this process runs, or what it leaves to others. */
+  readonly only?: string;
+  readonly except?: string;
+  /** Name of this process among those that share the run. */
+  readonly worker?: string;
   /** List the job's settings instead of running it. */
   readonly settings?: boolean;
 }
-
-/** Work in flight may take this long to end after Ctrl-C. */
-const graceMs = 60_000;
 
 export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   const job = await loadJob(options.file, io.cwd);
@@ -46,109 +49,79 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     given: options.set.map(parseSetting),
     seed: options.seed,
     nowMs: io.clock.now(),
+    log: options.log === undefined ? undefined : shownLog(options.log),
+    part: options.only !== undefined || options.except !== undefined,
   };
+  const part = partIn(options);
+  const own = {
+    ...(options.log === undefined ? {} : { log: options.log }),
+    ...(part === null ? {} : { part }),
+  };
+  if (part !== null && options.log === undefined && known?.log === undefined) {
+    throw usageError('processes share a run through Kafka: begin it with --log kafka://host:port');
+  }
+  if (known === null && options.log !== undefined) await mustBeFree(name, options.log);
   const { record, resumed } = await startRun(
     request,
-    known === null ? null : { name, folder, record: known },
+    known === null ? null : { name, folder, record: known, ...own },
   );
   if (resumed && known?.status === 'done') {
     io.err(`run ${name} is done already; see it with: millrace report ${name}${at(options)}`);
     return exitCodes.done;
   }
-  const interrupted = interruption(io);
-  try {
-    io.err(
-      `${resumed ? 'going on with' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
-    );
-    const end = await runIn({ name, folder, record }, job, interrupted.signal, io);
-    io.err(
-      end === 'stopped'
-        ? `stopped; go on with: millrace run ${options.file} --run ${name}${at(options)}`
-        : `done; see it with: millrace report ${name}${at(options)}`,
-    );
-  } finally {
-    interrupted.release();
-  }
+  io.err(
+    `${resumed ? 'going on with' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
+  );
+  if (part !== null) io.err(`a part of it, as worker ${part.worker}`);
+  const end = await conduct({ name, folder, record, ...own }, job, io);
+  io.err(
+    end === 'stopped'
+      ? `stopped; go on with: millrace run ${options.file} --run ${name}${at(options)}`
+      : `done; see it with: millrace report ${name}${at(options)}`,
+  );
   return exitCodes.done;
+}
+
+/** What this process is to run; null: everything, by itself. */
+function partIn({ only, except, worker }: RunOptions): RunPart | null {
+  if (only === undefined && except === undefined) {
+    if (worker === undefined) return null;
+    throw usageError('--worker names one of several processes; it goes with --only or --except');
+  }
+  const names = (list: string): readonly string[] => list.split(',').map((name) => name.trim());
+  return {
+    ...(only === undefined ? {} : { only: names(only) }),
+    ...(except === undefined ? {} : { except: names(except) }),
+    // Unlike any other; one that is to be taken over by its successor at once is given a name.
+    worker: worker ?? `${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`,
+  };
+}
+
+/** A run that began elsewhere is not gone on with by chance: here its folder, with the weights, is missing. */
+async function mustBeFree(run: string, at: string): Promise<void> {
+  const opening = openAnyLog({ at, run, mode: 'read', env: process.env });
+  const log = await opening.catch((error: unknown) => {
+    if (hasCode(error, 'NO_LOG')) return null;
+    throw error;
+  });
+  if (log === null) return;
+  const stats = await log.stats().finally(() => log.close());
+  if (stats.every(({ records }) => records === 0)) return;
+  throw usageError(
+    `this Kafka has records of a run ${run}, whose folder is not here; begin another with --run NAME`,
+  );
+}
+
+/** The address as it may be written down. */
+function shownLog(log: string): string {
+  if (isKafkaUrl(log)) return withoutSecrets(log);
+  throw usageError(
+    'the log is a Kafka address (kafka://host:port); without --log it lies in the run folder',
+  );
 }
 
 function at({ runs }: RunOptions): string {
   return runs === 'runs' ? '' : ` --runs ${runs}`;
-}
-
-async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<FlowEnd> {
-  const { folder, record } = run;
-  await mkdir(folder, { recursive: true });
-  const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
-  const finish = (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> =>
-    writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
-  try {
-    await writeRunRecord(folder, record);
-    const end = await runJob(run, job, { log, signal }, io);
-    await finish(end === 'stopped' ? 'stopped' : 'done');
-    await tellDeadLetters(run.name, log, io);
-    return end;
-  } catch (error) {
-    await finish('failed', messageOf(error));
-    throw error;
-  } finally {
-    await log.close();
-  }
-}
-
-/** Bad rows do not stop a run; nobody should have to look for them either. */
-async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
-  const stats = await log.stats();
-  const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${count} dead letters; see them with: millrace tap ${name}.dead-letters`);
-}
-
-async function runJob(
-  { name, folder, record }: Run,
-  job: Job,
-  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
-  io: Io,
-): Promise<FlowEnd> {
-  const owned: { close(): Promise<void> }[] = [];
-  try {
-    const flow = await job.build({
-      run: name,
-      folder,
-      seed: record.seed,
-      settings: record.settings,
-      log,
-      clock: io.clock,
-      signal,
-      print: (line) => io.err(line),
-      own: (resource) => {
-        owned.push(resource);
-        return resource;
-      },
-    });
-    return await runFlow(flow, { log, signal, clock: io.clock, graceMs });
-  } finally {
-    for (const resource of owned.reverse()) await closed(resource, io);
-  }
-}
-
-/** A resource that cannot close is told, and does not hide how the run ended. */
-async function closed(resource: { close(): Promise<void> }, io: Io): Promise<void> {
-  try {
-    await resource.close();
-  } catch (error) {
-    io.err(`while closing: ${messageOf(error)}`);
-  }
-}
-
-/** The first Ctrl-C stops in order, the second at once. */
-function interruption(io: Io): { readonly signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const release = io.onInterrupt(() => {
-    if (controller.signal.aborted) return io.exit(exitCodes.interrupted);
-    io.err('stopping when the work in hand is done; Ctrl-C again stops at once');
-    controller.abort();
-  });
-  return { signal: controller.signal, release };
 }
 
 async function listSettings(job: Job, io: Io): Promise<number> {

@@ -1,12 +1,14 @@
 /**
  * `run.json`: what a run is. Written when a run starts, resumes and ends; every other command reads it.
  *
- * It is replaced by a rename, so a reader (or a crash) never meets half of one.
+ * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is (job, seed,
+ * settings, log) tells when a byte of that has changed; one that was written by hand need not have it.
  */
+import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../streams/errors.ts';
+import { MillraceError, messageOf } from '../streams/errors.ts';
 
 export const runStatuses = ['running', 'done', 'stopped', 'failed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -23,7 +25,14 @@ const schema = z.object({
   starts: z.array(z.object({ startedMs: z.number(), endedMs: z.number().nullable() })).min(1),
   /** Why it failed; empty otherwise. */
   reason: z.string(),
+  /** Where it was forked off, if it was. */
+  forked: z.object({ run: z.string(), step: z.number() }).optional(),
+  /** The run that it was made over from, and the first topic that is its own. */
+  replayed: z.object({ run: z.string(), from: z.string() }).optional(),
+  /** Where its records lie when not in its folder: a Kafka URL without passwords. */
+  log: z.string().optional(),
 });
+const checked = schema.extend({ digest: z.string().optional() });
 
 export type RunRecord = Readonly<z.infer<typeof schema>>;
 
@@ -35,23 +44,37 @@ export async function readRunRecord(folder: string): Promise<RunRecord | null> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text === null) return null;
   try {
-    return schema.parse(JSON.parse(text));
+    const { digest, ...record } = checked.parse(JSON.parse(text));
+    if (digest === undefined || digest === digestOf(record)) return record;
+    throw new Error('job, seed, settings or log are not what was written');
   } catch (cause) {
     throw new MillraceError(
       'RUN_RECORD',
-      `${path} is damaged; restore it or delete the run's folder`,
-      {
-        context: { path },
-        cause,
-      },
+      `${path} is damaged (${reasonOf(cause)}); the run's records are not: restore this file from a backup, or delete it and ` +
+        'start the run again under its name, with the job, seed and settings that it began with. If it was changed by ' +
+        'hand, take out its "digest"',
+      { context: { path }, cause },
     );
   }
 }
 
 export async function writeRunRecord(folder: string, record: RunRecord): Promise<void> {
   const path = join(folder, fileName);
-  await writeFile(`${path}.new`, `${JSON.stringify(record, null, 2)}\n`);
+  const text = JSON.stringify({ ...record, digest: digestOf(record) }, null, 2);
+  await writeFile(`${path}.new`, `${text}\n`);
   await rename(`${path}.new`, path);
+}
+
+/** Of what a run is; how it goes may change. */
+function digestOf({ job, seed, settings, log }: RunRecord): string {
+  const text = JSON.stringify([job, seed, settings, log ?? null]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof z.ZodError
+    ? `${cause.issues[0]?.path.join('.')}: ${cause.issues[0]?.message}`
+    : messageOf(cause);
 }
 
 /** The record with its last start ended. */

@@ -4,9 +4,10 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { openLog } from '../streams/embedded/openLog.ts';
 import { MillraceError } from '../streams/errors.ts';
+import type { PartNames } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
+import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';
 import { usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { nearest } from './nearest.ts';
@@ -17,13 +18,31 @@ export interface Run {
   /** Absolute. */
   readonly folder: string;
   readonly record: RunRecord;
+  /** Where its records lie, with what the command line added to the address: a password, a worker's name. */
+  readonly log?: string;
+  /** What of the flow this process runs, and under which name; all of it when absent. */
+  readonly part?: RunPart;
+}
+
+export interface RunPart extends PartNames {
+  readonly worker: string;
 }
 
 export const defaultRunsFolder = 'runs';
 
-/** Where the log of a run lies. */
+/** Where the embedded log of a run lies. */
 export function logFolder(runFolder: string): string {
   return join(runFolder, 'log');
+}
+
+/** Opens the log of a run, wherever it lies. Passwords that its address leaves out are taken from the environment. */
+export function openRunLog(
+  run: Run,
+  options: Omit<AnyLogOptions, 'at' | 'run' | 'env'>,
+): Promise<Log> {
+  const at = run.log ?? run.record.log ?? logFolder(run.folder);
+  const worker = run.part === undefined ? {} : { worker: run.part.worker };
+  return openAnyLog({ ...options, ...worker, at, run: run.name, env: process.env });
 }
 
 /** A run's name is part of `<run>.<topic>` and a folder: no dots, no separators. */
@@ -89,10 +108,19 @@ export async function freeRunName(runsFolder: string, job: string): Promise<stri
 
 /** Opens the log of a run to read, also while the run writes it, for as long as `use` takes. */
 export async function withLog<T>(run: Run, use: (log: Log) => Promise<T>): Promise<T> {
-  const log = await openLog({ folder: logFolder(run.folder), mode: 'read' });
+  const log = await openRunLog(run, { mode: 'read' });
   try {
     return await use(log);
   } finally {
     await log.close();
   }
+}
+
+/** Fails with code `NO_HISTORY` unless the log of the run lies in its folder; `what` is the command. */
+export function inFolder(run: Run, what: string): Run {
+  if (run.record.log === undefined) return run;
+  throw new MillraceError(
+    'NO_HISTORY',
+    `run ${run.name} keeps its records on Kafka, which does not say how they stood at a moment; ${what} works on runs whose log is in their folder`,
+  );
 }

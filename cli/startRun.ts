@@ -21,6 +21,10 @@ export interface StartRequest {
   readonly given: readonly Setting[];
   /** Undefined = not given. */
   readonly seed: number | undefined;
+  /** Where the records are to lie, without passwords; undefined = not given. */
+  readonly log?: string | undefined;
+  /** This process runs a part of a run that others run too: what `run.json` says holds from the start. */
+  readonly part?: boolean;
   readonly nowMs: number;
 }
 
@@ -31,7 +35,7 @@ export async function startRun(
   request: StartRequest,
   run: Run | null,
 ): Promise<{ readonly record: RunRecord; readonly resumed: boolean }> {
-  if (run !== null && (await hasRecords(run))) {
+  if (run !== null && (request.part === true || (await hasRecords(run)))) {
     return { record: resumedRecord(request, run), resumed: true };
   }
   return { record: freshRecord(request), resumed: false };
@@ -47,7 +51,7 @@ async function hasRecords(run: Run): Promise<boolean> {
   }
 }
 
-function freshRecord({ job, file, given, seed, nowMs }: StartRequest): RunRecord {
+function freshRecord({ job, file, given, seed, nowMs, log }: StartRequest): RunRecord {
   return {
     millrace: version,
     job: { name: job.name, file },
@@ -56,17 +60,23 @@ function freshRecord({ job, file, given, seed, nowMs }: StartRequest): RunRecord
     status: 'running',
     starts: [{ startedMs: nowMs, endedMs: null }],
     reason: '',
+    ...(log === undefined ? {} : { log }),
   };
 }
 
 function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {
-  const { job, given, seed, nowMs } = request;
+  const { job, given, seed, nowMs, log } = request;
   const settings = checkSettings(job.settings, given, record.settings);
   const differences = [
     ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
     ...(seed === undefined || seed === record.seed
       ? []
       : [`seed: it began with ${record.seed}, not ${seed}`]),
+    ...(log === undefined || log === record.log
+      ? []
+      : [
+          `log: its records lie ${record.log === undefined ? 'in its folder' : `at ${record.log}`}`,
+        ]),
     ...changed(record.settings, settings),
   ];
   if (differences.length > 0) {

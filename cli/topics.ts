@@ -3,6 +3,7 @@ import type { TopicStat } from '../streams/log.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';
+import { size } from './size.ts';
 import { table } from './table.ts';
 
 export interface TopicsOptions {
@@ -25,15 +26,4 @@ export async function topicsCommand(options: TopicsOptions, io: Io): Promise<num
 function row({ topic, records, bytes, lag }: TopicStat): string[] {
   const groups = Object.entries(lag).map(([group, count]) => `${group} ${count}`);
   return [topic, String(records), size(bytes), groups.join(', ')];
-}
-
-function size(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }

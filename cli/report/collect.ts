@@ -1,6 +1,6 @@
-/** Reads from a run's log what its report needs: one pass over three topics, and six trajectories. */
+/** Reads from a run's log what its report needs: one pass over four topics, and six trajectories. */
 import type { Log } from '../../streams/log.ts';
-import type { Metric, Rollout, Scored } from '../../streams/records.ts';
+import type { BatchKind, Metric, Rollout, Scored } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Run } from '../runs.ts';
@@ -18,11 +18,13 @@ export async function collect(log: Log, { name, record }: Run): Promise<ReportIn
     if (phase !== 'evaluate') return;
     evaluations.set(stage, [...(evaluations.get(stage) ?? []), { value, atMs }]);
   });
+  const kinds = new Map<number, BatchKind>();
+  await each(log, topics.batches, ({ value: { stage, kind } }) => kinds.set(stage, kind));
   const metrics: Metric[] = [];
   await each(log, topics.metrics, ({ value }) => metrics.push(value));
   const stats = await log.stats();
   const deadLetters = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  return { run: name, record, expected, evaluations, metrics, deadLetters };
+  return { run: name, record, expected, evaluations, metrics, kinds, deadLetters };
 }
 
 function each<T>(log: Log, topic: Topic<T>, take: (stored: Timed<T>) => void): Promise<void> {

@@ -1,12 +1,12 @@
-/**
- * The report as one self-contained page: no script, no other file, no request. What a model wrote is shown
- * as text; the content policy in the head forbids the rest should anything ever slip through.
- */
+/** The report of a run as one self-contained page. */
+
+import { behaviourRadar } from './behaviourRadar.ts';
 import type { Sample, Trajectory } from './collect.ts';
 import { curves } from './curves.ts';
 import { duration, type Figure, figures, shown } from './figures.ts';
 import { type Html, html } from './html.ts';
-import { style } from './style.ts';
+import { phaseCell, phaseFigures, tellsPhases } from './phases.ts';
+import { pageOf } from './shell.ts';
 import type { Report, ReportInput } from './summary.ts';
 import { highlighted } from './trajectory.ts';
 
@@ -18,21 +18,18 @@ export interface PageParts {
 
 export function reportPage({ report, input, samples }: PageParts): string {
   const { learning, stability } = curves(input, report);
-  const page = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${report.run} – millrace report</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>${style}</style></head><body>
-${header(report, input)}
+  return pageOf(
+    `${report.run} – millrace report`,
+    html`${header(report, input)}
 <h2>${report.before?.questions ?? ''} held-out questions, before and after</h2>${tiles(report)}
+${tellsPhases(report) ? html`<h2>What each phase added</h2>${phases(report)}` : null}
 <h2>Round by round</h2>${rounds(report)}
+${behaviour(report)}
 <h2>Learning</h2><div class="charts">${learning}</div>
 <h2>Stability</h2><div class="charts">${stability}</div>
 <h2>Trajectories, before and after</h2>${samples.length === 0 ? html`<p class="muted">none yet</p>` : samples.map(sample)}
-<h2>Settings</h2>${settings(input)}
-</body></html>
-`;
-  return page.markup;
+<h2>Settings</h2>${settings(input)}`,
+  );
 }
 
 function header(report: Report, { record }: ReportInput): Html {
@@ -81,14 +78,32 @@ function rounds(report: Report): Html {
   const cell = (text: string): Html => html`<td>${text}</td>`;
   const first = report.before;
   const rows = report.rounds.map(
-    (round) => html`<tr>${cell(String(round.round))}${cell(String(round.steps))}
+    (round) => html`<tr>${cell(round.name)}${cell(String(round.steps))}
 ${cell(shown(round.reward, (value) => value.toFixed(3)))}${measured.map(({ key, show }) => cell(shown(round[key], show)))}
 ${cell(shown(round.seconds, duration))}</tr>`,
   );
   const before = html`<tr>${cell('before')}${cell('')}${cell('')}${measured.map(({ key, show }) => cell(shown(first?.[key], show)))}${cell('')}</tr>`;
-  return html`<div class="scroll"><table><thead><tr><th>round</th><th>steps</th><th>reward</th>
+  return html`<div class="scroll wide"><table><thead><tr><th>round</th><th>steps</th><th>reward</th>
 ${measured.map(({ label }) => html`<th>${label}</th>`)}<th>time</th></tr></thead>
 <tbody>${before}${rows}</tbody></table></div>`;
+}
+
+function phases({ phases }: Report): Html {
+  const rows = phases.map(
+    (phase) =>
+      html`<tr><td>${phase.name}</td>${phaseFigures.map((figure) => html`<td>${phaseCell(phase, figure)}</td>`)}</tr>`,
+  );
+  return html`<div class="scroll wide"><table><thead><tr><th>phase</th>${phaseFigures.map(({ label }) => html`<th>${label}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div><p class="muted">in brackets: the difference that the phase made</p>`;
+}
+
+function behaviour({ behaviour: { before, after } }: Report): Html | null {
+  const series = [
+    ...(before === null ? [] : [{ name: 'before', numbers: before }]),
+    ...(after === null ? [] : [{ name: 'after', numbers: after }]),
+  ];
+  const chart = behaviourRadar('Tool use on held-out questions', series);
+  return chart === null ? null : html`<h2>Behaviour</h2>${chart}`;
 }
 
 function sample({ why, question, before, after }: Sample): Html {

@@ -3,10 +3,10 @@ import { trusted } from './html.ts';
 
 export const style = trusted(`
 :root { color-scheme: light dark; --ground: #fcfcfb; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
-  --line: #e3e4e6; --s0: #2a6fd1; --s1: #c05a10; --good: #12703c; --bad: #b3261e;
+  --line: #e3e4e6; --s0: #2a6fd1; --s1: #c05a10; --s2: #2f7d4f; --good: #12703c; --bad: #b3261e;
   --think: #5d6470; --search: #1d62b8; --python: #7a3fb0; --result: #3c6b34; --answer: #a8480a; }
 @media (prefers-color-scheme: dark) { :root { --ground: #16181b; --card: #1e2125; --ink: #e6e7e9;
-  --muted: #9aa0a8; --line: #33373d; --s0: #6aa6f5; --s1: #f0954a; --good: #63c78d; --bad: #f28b82;
+  --muted: #9aa0a8; --line: #33373d; --s0: #6aa6f5; --s1: #f0954a; --s2: #6fc795; --good: #63c78d; --bad: #f28b82;
   --think: #a3abb6; --search: #7fb4f5; --python: #c39bea; --result: #95c98b; --answer: #f3a56a; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--ground);
@@ -29,6 +29,13 @@ svg { width: 100%; height: auto; display: block; } .tick { font-size: 11px; }
 .s0 polyline { stroke: var(--s0); } .s1 polyline { stroke: var(--s1); }
 .s0 .dot { fill: var(--s0); } .s1 .dot { fill: var(--s1); } .dot { stroke: var(--card); }
 .hover { fill: transparent; } .s0 .hover:hover { fill: var(--s0); } .s1 .hover:hover { fill: var(--s1); }
+.radar { max-width: 34rem; } .ring { fill: none; stroke: var(--line); } .axis { font-size: 12px; fill: var(--ink); }
+.area polygon { fill-opacity: .14; stroke-width: 2; stroke-linejoin: round; }
+.area.s0 { fill: var(--s0); } .area.s1 { fill: var(--s1); } .area.s2 { fill: var(--s2); }
+.area.s0 polygon { stroke: var(--s0); } .area.s1 polygon { stroke: var(--s1); stroke-dasharray: 7 4; }
+.area.s2 polygon { stroke: var(--s2); stroke-dasharray: 2 3; } .corner { stroke: var(--card); }
+.key b { font-weight: 400; } .key.s0 b { color: var(--s0); } .key.s1 b { color: var(--s1); } .key.s2 b { color: var(--s2); }
+th:first-child, .wide td:first-child { text-align: left; } .mean td { color: var(--muted); }
 .legend { display: flex; gap: .9rem; font-weight: 400; color: var(--muted); font-size: .85rem; }
 .key i { display: inline-block; width: .9rem; height: 3px; margin-right: .35rem; vertical-align: middle; }
 .key.s0 i { background: var(--s0); } .key.s1 i { background: var(--s1); }

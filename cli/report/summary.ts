@@ -5,8 +5,10 @@
  * counts once all of its questions are scored; after it has ended, what is there counts.
  */
 import { type Evaluation, evaluation } from '../../operators/metrics/evaluation.ts';
-import type { Metric, Scored } from '../../streams/records.ts';
+import type { BatchKind, Metric, Scored } from '../../streams/records.ts';
 import type { RunRecord, RunStatus } from '../runRecord.ts';
+import { type Behaviour, stageBehaviour } from './behaviourRadar.ts';
+import { type Phase, phasesOf, stageNames } from './phases.ts';
 
 /** A record with the time of its append. */
 export interface Timed<T> {
@@ -23,6 +25,8 @@ export interface ReportInput {
   /** Scored groups of phase `evaluate`, by stage. */
   readonly evaluations: ReadonlyMap<number, readonly Timed<Scored>[]>;
   readonly metrics: readonly Metric[];
+  /** What the steps of each stage trained on. */
+  readonly kinds: ReadonlyMap<number, BatchKind>;
   readonly deadLetters: number;
 }
 
@@ -32,7 +36,10 @@ type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 /** One round: its training steps, and the evaluation at its end (null until that is complete). */
 export interface Round extends Nullable<Evaluation> {
+  /** Its stage. */
   readonly round: number;
+  /** What people call it. */
+  readonly name: string;
   readonly steps: number;
   /** Mean over its steps; null before the first. */
   readonly reward: number | null;
@@ -52,14 +59,22 @@ export interface Report {
   /** The last complete evaluation after training began. */
   readonly after: Evaluation | null;
   readonly rounds: readonly Round[];
+  /** The base policy, then what each kind of training made of it. */
+  readonly phases: readonly Phase[];
+  /** The radar's numbers of `before` and `after`. */
+  readonly behaviour: { readonly before: Behaviour | null; readonly after: Behaviour | null };
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
 }
 
 export function summarise(input: ReportInput): Report {
-  const { run, record } = input;
+  const { run, record, kinds } = input;
   const stages = completeStages(input);
+  const last = stages.filter((stage) => stage > 0).at(-1);
+  const names = stageNames(roundNumbers(input), kinds);
+  const behaviour = (stage: number | undefined): Behaviour | null =>
+    stage === undefined || !stages.includes(stage) ? null : stageBehaviour(groupsOf(input, stage));
   const measured = (stage: number | undefined): Evaluation | null =>
     stage === undefined || !stages.includes(stage) ? null : evaluate(input, stage);
   return {
@@ -68,8 +83,13 @@ export function summarise(input: ReportInput): Report {
     seed: record.seed,
     status: record.status,
     before: measured(0),
-    after: measured(stages.filter((stage) => stage > 0).at(-1)),
-    rounds: roundNumbers(input).map((round) => summariseRound(input, round, measured(round))),
+    after: measured(last),
+    rounds: roundNumbers(input).map((round) => ({
+      ...summariseRound(input, round, measured(round)),
+      name: names.get(round) ?? String(round),
+    })),
+    phases: phasesOf(stages, kinds, (stage) => evaluate(input, stage)),
+    behaviour: { before: behaviour(0), after: behaviour(last) },
     seconds: runningMs(input) / 1000,
     deadLetters: input.deadLetters,
   };
@@ -84,8 +104,12 @@ export function completeStages({ record, expected, evaluations }: ReportInput): 
     .sort((a, b) => a - b);
 }
 
-function evaluate({ evaluations }: ReportInput, stage: number): Evaluation {
-  return evaluation((evaluations.get(stage) ?? []).map(({ value }) => value));
+function groupsOf({ evaluations }: ReportInput, stage: number): readonly Scored[] {
+  return (evaluations.get(stage) ?? []).map(({ value }) => value);
+}
+
+function evaluate(input: ReportInput, stage: number): Evaluation {
+  return evaluation(groupsOf(input, stage));
 }
 
 const unmeasured: Nullable<Evaluation> = {
@@ -109,7 +133,11 @@ function roundNumbers(input: ReportInput): number[] {
   return [...rounds].sort((a, b) => a - b);
 }
 
-function summariseRound(input: ReportInput, round: number, measured: Evaluation | null): Round {
+function summariseRound(
+  input: ReportInput,
+  round: number,
+  measured: Evaluation | null,
+): Omit<Round, 'name'> {
   const metrics = stepMetrics(input).filter(({ stage }) => stage === round);
   const mean = (name: string): number | null =>
     average(metrics.filter((metric) => metric.name === name).map(({ value }) => value));

@@ -1,6 +1,7 @@
 /** The report as plain text. */
 import { table } from '../table.ts';
 import { duration, figures, shown } from './figures.ts';
+import { phaseCell, phaseFigures, tellsPhases } from './phases.ts';
 import type { Report } from './summary.ts';
 
 export function reportText(report: Report): string {
@@ -18,6 +19,7 @@ export function reportText(report: Report): string {
     );
   }
   if (rounds.length > 0) parts.push(roundsText(report));
+  if (tellsPhases(report)) parts.push(phasesText(report));
   if (deadLetters > 0) {
     parts.push(`${deadLetters} dead letters; see them with: millrace tap ${run}.dead-letters`);
   }
@@ -28,7 +30,7 @@ function roundsText({ rounds }: Report): string {
   const measured = figures.filter(({ key }) => key !== 'questions');
   const head = ['round', 'steps', 'reward', ...measured.map(({ label }) => label), 'time'];
   const rows = rounds.map((round) => [
-    String(round.round),
+    round.name,
     String(round.steps),
     shown(round.reward, (value) => value.toFixed(3)),
     ...measured.map(({ key, show }) => shown(round[key], show)),
@@ -36,6 +38,18 @@ function roundsText({ rounds }: Report): string {
   ]);
   return table(
     [head, ...rows],
-    head.map(() => 'right'),
+    head.map((_, column) => (column === 0 ? 'left' : 'right')),
+  );
+}
+
+function phasesText({ phases }: Report): string {
+  const head = ['what each phase added', ...phaseFigures.map(({ label }) => label)];
+  const rows = phases.map((phase) => [
+    phase.name,
+    ...phaseFigures.map((figure) => phaseCell(phase, figure)),
+  ]);
+  return table(
+    [head, ...rows],
+    head.map((_, column) => (column === 0 ? 'left' : 'right')),
   );
 }

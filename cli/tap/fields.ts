@@ -1,7 +1,7 @@
 /**
  * `--fields a,b.c`: parts of a record by dotted path. An array is entered by number (`rewards.0.score`), or
- * without one to take the part of every member (`rewards.score`). `$offset`, `$key` and `$at` are of the
- * envelope.
+ * without one to take the part of every member (`rewards.score`). `$topic`, `$partition`, `$offset`,
+ * `$key` and `$at` are of the envelope.
  */
 import type { Stored } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
@@ -26,13 +26,24 @@ export function pickFields(list: string): Pick {
 /** The record under the names of the envelope. */
 export function withEnvelope(stored: Stored<unknown>): Readonly<Record<string, unknown>> {
   const { topic, position, key, atMs, value } = stored;
-  return { topic, offset: position.offset, key, at: new Date(atMs).toISOString(), value };
+  return { topic, ...position, key, at: new Date(atMs).toISOString(), value };
 }
 
-function envelope({ position, key, atMs }: Stored<unknown>, name: string): unknown {
-  if (name === '$offset') return position.offset;
-  if (name === '$key') return key;
-  return name === '$at' ? new Date(atMs).toISOString() : undefined;
+function envelope({ topic, position, key, atMs }: Stored<unknown>, name: string): unknown {
+  switch (name) {
+    case '$topic':
+      return topic;
+    case '$partition':
+      return position.partition;
+    case '$offset':
+      return position.offset;
+    case '$key':
+      return key;
+    case '$at':
+      return new Date(atMs).toISOString();
+    default:
+      return undefined;
+  }
 }
 
 function at(value: unknown, path: readonly string[]): unknown {

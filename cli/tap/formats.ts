@@ -1,11 +1,11 @@
-/** The three ways to print a tap: `pretty` for eyes, `ndjson` and `csv` for other programs. */
+/** The ways to print a tap: `pretty` for eyes, `ndjson` and `csv` for other programs, `none` to look at `--stats` alone. */
 import { writeToString } from 'fast-csv';
 import type { Stored } from '../../streams/log.ts';
 import { type Pick, withEnvelope } from './fields.ts';
 import { plain } from './plain.ts';
 import { pretty } from './pretty.ts';
 
-export const formatNames = ['pretty', 'ndjson', 'csv'] as const;
+export const formatNames = ['pretty', 'ndjson', 'csv', 'none'] as const;
 export type FormatName = (typeof formatNames)[number];
 
 /** Text of one record, its line ends included. */
@@ -24,6 +24,8 @@ export function formatOf(name: FormatName, pick: Pick | null, envelope: boolean)
       return (stored) => `${JSON.stringify(plain(shown(stored)))}\n`;
     case 'csv':
       return csv(shown);
+    case 'none':
+      return () => '';
   }
 }
 

@@ -10,7 +10,9 @@ const itemsMax = 12;
 /** One record: a head line, then its fields, indented. Ends with a newline. */
 export function pretty(stored: Stored<unknown>, value: unknown): string {
   const time = new Date(stored.atMs).toISOString();
-  const head = `${stored.topic}@${stored.position.offset}  ${visible(stored.key)}  ${time}`;
+  const { partition, offset } = stored.position;
+  const place = partition === 0 ? String(offset) : `${partition}/${offset}`;
+  const head = `${stored.topic}@${place}  ${visible(stored.key)}  ${time}`;
   return `${head}\n${fieldLines(value, '  ').join('\n')}\n`;
 }
 

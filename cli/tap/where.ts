@@ -2,7 +2,7 @@
  * `--where`: a JavaScript expression over a record, for the person at the keyboard and nobody else.
  *
  * `node:vm` gives the expression a scope of its own; it is no sandbox. It sees `v` (the record), `k` (its
- * key) and `o` (its offset). An expression that fails on a record (a field that is not there) does not
+ * key), `t` (its topic), `p` and `o` (its partition and offset). An expression that fails on a record (a field that is not there) does not
  * match it; how often that happened is counted.
  */
 import { createContext, runInContext } from 'node:vm';
@@ -21,12 +21,15 @@ export function where(expression: string): Where {
   let count = 0;
   let first = '';
   return {
-    matches({ value, key, position }) {
+    matches({ topic, value, key, position }) {
       try {
-        return Boolean(test(value, key, position.offset));
+        return Boolean(
+          test({ v: value, k: key, t: topic, p: position.partition, o: position.offset }),
+        );
       } catch (error) {
         // An error of the expression's own realm is no `Error` of ours.
-        if (count === 0) first = `offset ${position.offset}: ${(error as Error)?.message ?? error}`;
+        if (count === 0)
+          first = `${topic} offset ${position.offset}: ${(error as Error)?.message ?? error}`;
         count++;
         return false;
       }
@@ -35,11 +38,18 @@ export function where(expression: string): Where {
   };
 }
 
-type Test = (v: unknown, k: string, o: number) => unknown;
+interface Scope {
+  readonly v: unknown;
+  readonly k: string;
+  readonly t: string;
+  readonly p: number;
+  readonly o: number;
+}
+type Test = (scope: Scope) => unknown;
 
 function compile(expression: string): Test {
   try {
-    return runInContext(`(v, k, o) => (${expression}\n)`, createContext({})) as Test;
+    return runInContext(`({ v, k, t, p, o }) => (${expression}\n)`, createContext({})) as Test;
   } catch (error) {
     const example = '--where \'v.toolCalls > 2 && k.startsWith("train")\'';
     throw usageError(

@@ -1,0 +1,150 @@
+/**
+ * Conducts a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json` true of how it
+ * ends. The first Ctrl-C stops in order, the second at once.
+ *
+ * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is left to do, and
+ * it alone says in `run.json` how the run ends. The others follow: they end when it says that the run is done.
+ */
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { Job } from '../jobs/defineJob.ts';
+import { messageOf } from '../streams/errors.ts';
+import { type Flow, partOf, restOf } from '../streams/flow.ts';
+import type { Log } from '../streams/log.ts';
+import { type FlowEnd, type RunOptions as RunFlowOptions, runFlow } from '../streams/runFlow.ts';
+import { topics } from '../streams/topics.ts';
+import { speak, VITALS_MS } from '../streams/vitals.ts';
+import { doneSignal } from './doneSignal.ts';
+import { interruption } from './interruption.ts';
+import type { Io } from './io.ts';
+import { mustBeFree, mustHaveSources, workerOf } from './onlyOne.ts';
+import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
+import { openRunLog, type Run } from './runs.ts';
+
+/** Work in flight may take this long to end after Ctrl-C. */
+const graceMs = 60_000;
+
+/** Runs the job to its end, or until it is interrupted. Rejects when it fails; `run.json` says so then. */
+export async function conduct(run: Run, job: Job, io: Io): Promise<FlowEnd> {
+  const interrupted = interruption(io);
+  try {
+    return await runIn(run, job, interrupted.signal, io);
+  } finally {
+    interrupted.release();
+  }
+}
+
+async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<FlowEnd> {
+  const { folder, record, part } = run;
+  await mkdir(folder, { recursive: true });
+  const notice = (line: string): void => io.err(line);
+  await mustBeFree(run);
+  const log = await openRunLog(run, { mode: 'write', clock: io.clock, notice });
+  let leads = part === undefined;
+  const finish = async (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> => {
+    if (leads) await writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
+  };
+  const leading = async (): Promise<void> => {
+    leads = true;
+    await writeRunRecord(folder, record);
+  };
+  try {
+    if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
+    const end = await runJob(run, job, { log, signal, leading }, io);
+    await finish(end === 'stopped' ? 'stopped' : 'done');
+    await tellDeadLetters(run.name, log, io);
+    return end;
+  } catch (error) {
+    // What keeps us from saying so (a full disk) must not hide why it failed.
+    await finish('failed', messageOf(error)).catch((then: unknown) => {
+      io.err(`run.json still says that it runs: ${messageOf(then)}`);
+    });
+    throw error;
+  } finally {
+    await log.close();
+  }
+}
+
+/** Bad rows do not stop a run; nobody should have to look for them either. */
+async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
+  const stats = await log.stats();
+  const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
+  if (count > 0) io.err(`${count} dead letters; see them with: millrace tap ${name}.dead-letters`);
+}
+
+interface Means {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Called when this process turns out to be the one of several that leads. */
+  leading(): Promise<void>;
+}
+
+async function runJob(
+  run: Run,
+  job: Job,
+  { log, signal, leading }: Means,
+  io: Io,
+): Promise<FlowEnd> {
+  const { name, folder, record, part } = run;
+  const owned: { close(): Promise<void> }[] = [];
+  try {
+    const flow = await job.build({
+      run: name,
+      folder,
+      seed: record.seed,
+      settings: record.settings,
+      log,
+      clock: io.clock,
+      signal,
+      print: (line) => io.err(line),
+      own: (resource) => {
+        owned.push(resource);
+        return resource;
+      },
+    });
+    const own = part === undefined ? flow : partOf(flow, part);
+    await mustHaveSources(run, own, log);
+    const speaking = speak(log, {
+      ...{ worker: workerOf(run), host: hostname(), pid: process.pid },
+      ...{ startedMs: io.clock.now(), memoryBytes: () => process.memoryUsage.rss() },
+    });
+    const { onStats } = speaking;
+    const options = { log, clock: io.clock, graceMs, onStats, statsMs: VITALS_MS };
+    try {
+      if (part === undefined) return await runFlow(own, { ...options, signal });
+      const rest = restOf(flow, own);
+      if (rest.sources.length > 0) return await follow(own, folder, { ...options, signal });
+      await leading();
+      return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
+    } finally {
+      await speaking.end();
+    }
+  } finally {
+    for (const resource of owned.reverse()) await closed(resource, io);
+  }
+}
+
+/** A resource that cannot close is told, and does not hide how the run ended. */
+async function closed(resource: { close(): Promise<void> }, io: Io): Promise<void> {
+  try {
+    await resource.close();
+  } catch (error) {
+    io.err(`while closing: ${messageOf(error)}`);
+  }
+}
+
+/** Until Ctrl-C, or until the process that leads has said that the run is done. */
+async function follow(
+  own: Flow,
+  folder: string,
+  options: RunFlowOptions & { readonly signal: AbortSignal },
+): Promise<FlowEnd> {
+  const done = doneSignal(folder);
+  try {
+    const signal = AbortSignal.any([options.signal, done.signal]);
+    const end = await runFlow(own, { ...options, signal, forever: true });
+    return done.signal.aborted ? 'quiescent' : end;
+  } finally {
+    done.release();
+  }
+}

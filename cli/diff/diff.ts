@@ -1,0 +1,147 @@
+/**
+ * `millrace diff RUN_A RUN_B`: where two runs part, what they were started with, and their metrics side by side. Opens
+ * both to read. Exit code 1 when they differ, like diff(1).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../../streams/log.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { isTimed } from '../../streams/replay/meaning.ts';
+import { type Parted, type Parting, parting } from '../../streams/replay/parting.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { placeOf, shown, tellDifference } from '../replay/tell.ts';
+import { findRun, inFolder, type Run, withLog } from '../runs.ts';
+import { table } from '../table.ts';
+
+export interface DiffOptions {
+  readonly a: string;
+  readonly b: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+/** A metric of a stage, in both runs: the mean over its steps. */
+interface MetricRow {
+  readonly stage: number;
+  readonly name: string;
+  readonly a: number | null;
+  readonly b: number | null;
+}
+
+/** One thing that the runs were started with. */
+interface StartRow {
+  readonly setting: string;
+  readonly a: unknown;
+  readonly b: unknown;
+}
+
+export async function diffCommand(options: DiffOptions, io: Io): Promise<number> {
+  const a = inFolder(await findRun(io, options.runs, options.a), 'diff');
+  const b = inFolder(await findRun(io, options.runs, options.b), 'diff');
+  const { parted, metrics } = await withLog(a, (first) =>
+    withLog(b, async (second) => ({
+      parted: await parting(first, second),
+      metrics: rows(await means(first), await means(second)),
+    })),
+  );
+  const started = startedWith(a, b);
+  await io.out(
+    options.json === true
+      ? `${JSON.stringify({ a: a.name, b: b.name, started, ...parted, metrics })}\n`
+      : diffText(a, b, { started, parted, metrics }),
+  );
+  return parted.parting === null ? exitCodes.done : exitCodes.failed;
+}
+
+function startedWith(a: Run, b: Run): StartRow[] {
+  const of = ({ record }: Run) => ({ job: record.job.name, seed: record.seed, ...record.settings });
+  const [first, second] = [of(a), of(b)] as Readonly<Record<string, unknown>>[];
+  return [...new Set([...Object.keys(first!), ...Object.keys(second!)])]
+    .filter((setting) => !isDeepStrictEqual(first![setting], second![setting]))
+    .map((setting) => ({ setting, a: first![setting], b: second![setting] }));
+}
+
+type Means = ReadonlyMap<string, { readonly stage: number; readonly name: string; mean: number }>;
+
+async function means(log: Log): Promise<Means> {
+  const sums = new Map<string, { stage: number; name: string; sum: number; count: number }>();
+  for await (const { value } of recordsOf(log, topics.metrics, { from: { kind: 'earliest' } })) {
+    const { stage, name } = value;
+    if (isTimed(topics.metrics as Topic<unknown>, value)) continue;
+    const key = `${stage} ${name}`;
+    const known = sums.get(key) ?? { stage, name, sum: 0, count: 0 };
+    sums.set(key, { ...known, sum: known.sum + value.value, count: known.count + 1 });
+  }
+  return new Map(
+    [...sums].map(([key, { stage, name, sum, count }]) => [
+      key,
+      { stage, name, mean: sum / count },
+    ]),
+  );
+}
+
+function rows(a: Means, b: Means): MetricRow[] {
+  return [...new Map([...a, ...b])]
+    .map(([key, { stage, name }]) => ({
+      ...{ stage, name },
+      a: a.get(key)?.mean ?? null,
+      b: b.get(key)?.mean ?? null,
+    }))
+    .sort((x, y) => x.stage - y.stage || (x.name < y.name ? -1 : 1));
+}
+
+interface Found {
+  readonly started: readonly StartRow[];
+  readonly parted: Parted;
+  readonly metrics: readonly MetricRow[];
+}
+
+function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
+  const head = [
+    ['', a.name, b.name],
+    ...started.map((row) => [row.setting, shown(row.a), shown(row.b)]),
+  ];
+  const records = Object.entries(parted.same).map(([topic, { equal, all }]) => [
+    topic,
+    `${equal} of ${all}`,
+  ]);
+  const numbers = metrics.map((row) => [
+    String(row.stage),
+    row.name,
+    figure(row.a),
+    figure(row.b),
+    row.a === null || row.b === null ? '' : figure(row.b - row.a),
+  ]);
+  const sections = [
+    started.length === 0 ? 'started with the same job, seed and settings' : table(head, ['left']),
+    partingText(a.name, b.name, parted.parting),
+    table([['topic', 'the same'], ...records], ['left', 'right']),
+    table(
+      [['stage', 'metric', a.name, b.name, 'difference'], ...numbers],
+      ['right', 'left', 'right', 'right', 'right'],
+    ),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function partingText(a: string, b: string, found: Parting | null): string {
+  if (found === null) return `${a} and ${b} hold the same records`;
+  const { difference, moment } = found;
+  const when = moment < 0 ? 'before any training' : whenOf(moment);
+  if (difference.kind === 'differs') {
+    return `they part ${when}, at ${tellDifference(difference, [a, b])}`;
+  }
+  const only = difference.kind === 'notMadeAgain' ? a : b;
+  return `they part ${when}: only ${only} has ${placeOf(difference)}`;
+}
+
+function whenOf(moment: number): string {
+  return Number.isFinite(moment) ? `under policy version ${moment}` : 'at some time';
+}
+
+function figure(value: number | null): string {
+  if (value === null) return '–';
+  return Number.isInteger(value) ? String(value) : value.toPrecision(4);
+}

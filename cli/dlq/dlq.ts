@@ -1,0 +1,111 @@
+/**
+ * `millrace dlq ls|show|retry`: what could not be read or processed, why and where it came from, and the way back for what
+ * can be put back. `ls` and `show` open the run to read, also while it goes on; `retry` writes, so no job may.
+ */
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { writeRunRecord } from '../runRecord.ts';
+import { findRun, inFolder, logFolder, type Run, withLog } from '../runs.ts';
+import { table } from '../table.ts';
+import { visible } from '../tap/pretty.ts';
+import { type Letter, lettersIn } from './letters.ts';
+import { type Retried, retry } from './retry.ts';
+
+export interface DlqOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+  /** Numbers of letters; all where none is given. */
+  readonly numbers: readonly number[];
+}
+
+/** Most characters of a cell of the list. */
+const CELL_MAX = 60;
+
+export async function dlqList(options: DlqOptions, io: Io): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  const letters = await withLog(run, lettersIn);
+  if (options.json === true) {
+    for (const letter of letters) await io.out(`${JSON.stringify(letter)}\n`);
+    return exitCodes.done;
+  }
+  if (letters.length === 0) {
+    await io.out(`run ${run.name} has no dead letters\n`);
+    return exitCodes.done;
+  }
+  const rows = letters.map(({ number, letter, retried }) => [
+    String(number),
+    `${letter.origin}:${letter.place}`,
+    cut(letter.key),
+    cut(`${letter.field} ${letter.reason}`.trim()),
+    retried ? 'put back' : '',
+  ]);
+  const head = ['number', 'from', 'key', 'reason', ''];
+  await io.out(`${table([head, ...rows], ['right'])}\n`);
+  return exitCodes.done;
+}
+
+export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  const letters = await withLog(run, lettersIn);
+  for (const one of chosen(letters, options.numbers)) {
+    await io.out(options.json === true ? `${JSON.stringify(one)}\n` : shown(one));
+  }
+  return exitCodes.done;
+}
+
+/** Exit code 1 when a letter that was named could not be put back. */
+export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
+  const run = inFolder(await findRun(io, options.runs, options.run), 'dlq retry');
+  const log = await openLog({ folder: logFolder(run.folder), mode: 'write', clock: io.clock });
+  let outcomes: readonly Retried[];
+  try {
+    outcomes = await retry(log, chosen(await lettersIn(log), options.numbers));
+  } finally {
+    await log.close();
+  }
+  for (const { number, put, why } of outcomes) {
+    await io.out(`${number}  ${put ? 'put back' : `left: ${visible(why)}`}\n`);
+  }
+  const put = outcomes.filter((outcome) => outcome.put).length;
+  if (put > 0) await goesOn(run, put, options.runs, io);
+  const failed = options.numbers.length > 0 && put < outcomes.length;
+  return failed ? exitCodes.failed : exitCodes.done;
+}
+
+/** A run that is done has something to do again. */
+async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void> {
+  if (run.record.status === 'done') {
+    await writeRunRecord(run.folder, { ...run.record, status: 'stopped' });
+  }
+  const at = runs === 'runs' ? '' : ` --runs ${runs}`;
+  io.err(`${put} put back; go on with: millrace run ${run.record.job.file} --run ${run.name}${at}`);
+}
+
+function chosen(letters: readonly Letter[], numbers: readonly number[]): readonly Letter[] {
+  const missing = numbers.find((number) => !letters.some((letter) => letter.number === number));
+  if (missing !== undefined) {
+    throw usageError(
+      `there is no dead letter ${missing}; there are ${letters.length}, see millrace dlq ls`,
+    );
+  }
+  return numbers.length === 0 ? letters : letters.filter(({ number }) => numbers.includes(number));
+}
+
+function shown({ number, atMs, letter, retried }: Letter): string {
+  const lines = [
+    `dead letter ${number}${retried ? ' (put back)' : ''}`,
+    `  from     ${letter.origin}:${letter.place}`,
+    `  key      ${letter.key}`,
+    `  reason   ${`${letter.field} ${letter.reason}`.trim()}`,
+    `  at       ${new Date(atMs).toISOString()}`,
+    `  payload  ${letter.payload}`,
+  ];
+  return `${lines.map(visible).join('\n')}\n`;
+}
+
+function cut(text: string): string {
+  const plain = visible(text);
+  return plain.length > CELL_MAX ? `${plain.slice(0, CELL_MAX - 1)}…` : plain;
+}

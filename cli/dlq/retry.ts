@@ -1,0 +1,125 @@
+/**
+ * What can be put back of the dead letters: rows of questions files that are good now. The file is read again by the
+ * reader of old; a row is found by its id, and goes to the end of `questions` in the phase and stage in which the run
+ * began to roll out. Records of a topic still lie where they lay, and must not be there twice: what failed on them is
+ * made over by `millrace replay --from`.
+ */
+
+import type { QuestionRow } from '../../sources/questionRow.ts';
+import { readQuestions } from '../../sources/questions.ts';
+import { messageOf } from '../../streams/errors.ts';
+import type { Log } from '../../streams/log.ts';
+import type { DeadLetter, Question } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+import { isOfTopic, type Letter, retriedMark } from './letters.ts';
+
+/** What became of a letter. */
+export interface Retried {
+  readonly number: number;
+  readonly put: boolean;
+  /** Why not, and what to do. */
+  readonly why: string;
+}
+
+export async function retry(log: Log, letters: readonly Letter[]): Promise<readonly Retried[]> {
+  const asked = await firstAsked(log);
+  const files = new Map<string, Promise<Rows>>();
+  const outcomes: Retried[] = [];
+  for (const one of letters) {
+    const row = await mended(one, files);
+    const why =
+      'why' in row
+        ? row.why
+        : asked.ids.has(row.id)
+          ? `question ${row.id} is in the run already`
+          : '';
+    if (why === '' && !('why' in row)) {
+      asked.ids.add(row.id);
+      await log.commit((tx) => {
+        tx.append(topics.questions, { ...row, ...asked.place });
+        tx.mark(retriedMark(one.number), 1);
+      });
+    }
+    outcomes.push({ number: one.number, put: why === '', why });
+  }
+  return outcomes;
+}
+
+/** The row of a letter, good now, or why there is none. */
+async function mended(
+  { letter, retried }: Letter,
+  files: Map<string, Promise<Rows>>,
+): Promise<QuestionRow | { readonly why: string }> {
+  if (retried) return { why: 'was put back before' };
+  if (isOfTopic(letter)) return { why: ofTopic(letter) };
+  if (letter.key === '') {
+    return { why: 'the row had no id to find it by; mend the file and start a run on it' };
+  }
+  const rows = files.get(letter.origin) ?? rowsOf(letter.origin);
+  files.set(letter.origin, rows);
+  return (await rows).good.get(letter.key) ?? { why: whyNot(await rows, letter) };
+}
+
+function whyNot({ bad, unreadable }: Rows, { key, origin }: DeadLetter): string {
+  return unreadable ?? bad.get(key) ?? `no row of ${origin} has id ${key}`;
+}
+
+/** Rows of a file by id: good ones, and why the others are not. */
+interface Rows {
+  readonly good: ReadonlyMap<string, QuestionRow>;
+  readonly bad: ReadonlyMap<string, string>;
+  /** Why the file as a whole cannot be read; null when it can. */
+  readonly unreadable: string | null;
+}
+
+async function rowsOf(path: string): Promise<Rows> {
+  const good = new Map<string, QuestionRow>();
+  const bad = new Map<string, string>();
+  try {
+    for await (const item of readQuestions(path)) {
+      if ('value' in item) good.set(item.value.id, item.value);
+      else {
+        const { key, place, field, reason } = item.deadLetter;
+        bad.set(key, `still bad, ${path}:${place}: ${field} ${reason}`);
+      }
+    }
+  } catch (error) {
+    return { good: new Map(), bad, unreadable: messageOf(error) };
+  }
+  return { good, bad, unreadable: null };
+}
+
+/** The ids that were asked, and where a new question goes. */
+async function firstAsked(log: Log): Promise<{
+  readonly ids: Set<string>;
+  readonly place: Pick<Question, 'phase' | 'stage' | 'schedule'>;
+}> {
+  const ids = new Set<string>();
+  let first: Question | null = null;
+  const from = { kind: 'earliest' } as const;
+  for await (const { value } of recordsOf(log, topics.questions, { from })) {
+    ids.add(value.id);
+    if (first === null || (first.phase === 'evaluate' && value.phase !== 'evaluate')) first = value;
+  }
+  const { phase, stage } = first ?? { phase: 'explore', stage: 1 };
+  return { ids, place: { phase, stage, schedule: null } };
+}
+
+/** From which topic on a run is made over when a record of this one failed. */
+const MADE_OVER: Readonly<Record<string, string>> = {
+  questions: 'rollouts',
+  rollouts: 'scored',
+  scored: 'selected',
+  selected: 'batches',
+  batches: 'weights',
+};
+
+function ofTopic({ origin, place }: DeadLetter): string {
+  const from = MADE_OVER[origin];
+  const how =
+    from === undefined
+      ? 'start a new run'
+      : `make the run over with millrace replay --from ${from} --into NAME`;
+  return `${origin}@${place} still lies there and must not be there twice; mend what failed on it and ${how}`;
+}

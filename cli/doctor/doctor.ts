@@ -1,0 +1,185 @@
+/**
+ * `millrace doctor`: holds a run against its invariants and tells what does not hold, and what to do. It opens the run to
+ * read, also while it goes on, and changes nothing. Exit code 1 when there are findings.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { examine } from '../../streams/doctor/examine.ts';
+import type { Finding } from '../../streams/doctor/finding.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { writerOf } from '../../streams/embedded/writerLock.ts';
+import { hasCode, MillraceError, messageOf } from '../../streams/errors.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Weights } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { findRun, logFolder, type Run, withLog } from '../runs.ts';
+import { checkRunState } from './runState.ts';
+import { checkWeightsFiles } from './weightsFiles.ts';
+
+export interface DoctorOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+  /** In this process: what `apart` asks of the one that it starts. */
+  readonly here?: boolean;
+}
+
+interface Diagnosis {
+  readonly run: string;
+  readonly findings: readonly Finding[];
+  readonly records: number;
+  readonly weightsFiles: number;
+  readonly deadLetters: number;
+}
+
+/** Most findings of one rule that are shown as text. */
+const SHOWN_MAX = 5;
+
+export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
+  const diagnosis = (await apart(options, io)) ?? (await diagnose(options, io));
+  await io.out(
+    options.json === true ? `${JSON.stringify(diagnosis)}\n` : `${diagnosisText(diagnosis)}\n`,
+  );
+  return diagnosis.findings.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+/**
+ * The diagnosis, made by a process of its own: a damaged log file can take down whoever maps it into memory. Null where
+ * that is not to be (tests, and that process itself).
+ */
+async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagnosis | null> {
+  const entry = fileURLToPath(new URL('../main.js', import.meta.url));
+  if (here === true || !existsSync(entry)) return null;
+  const name = await nameOf(run, runs, io);
+  const given = [entry, 'doctor', name, '--runs', resolve(io.cwd, runs), '--json', '--here'];
+  const child = spawn(process.execPath, given, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const release = io.onInterrupt(() => child.kill());
+  const [out, err] = [text(child.stdout), text(child.stderr)];
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  release();
+  if (code === 0 || (code === 1 && (await out) !== '')) return JSON.parse(await out) as Diagnosis;
+  if (signal === 'SIGTERM') return nothing(name, { rule: 'log', where: 'log', ...interrupted });
+  if (signal === null) throw new MillraceError('DOCTOR', (await err).trim() || `exit code ${code}`);
+  return nothing(name, { rule: 'log', where: 'log', ...crashed(signal) });
+}
+
+/** Fails where there is no such run. One whose record is damaged is there. */
+async function nameOf(run: string | undefined, runs: string, io: Io): Promise<string> {
+  try {
+    return (await findRun(io, runs, run)).name;
+  } catch (error) {
+    if (run !== undefined && hasCode(error, 'RUN_RECORD')) return run;
+    throw error;
+  }
+}
+
+const interrupted = { what: 'the check was interrupted', advice: 'let it come to its end' };
+
+function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
+  return {
+    what: `reading the log ended the process that read it (${signal}): the structure of its file is damaged`,
+    advice:
+      'restore log/ from a backup; a run with the same seed and settings comes to the same records',
+  };
+}
+
+async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
+  let run: Run;
+  try {
+    run = await findRun(io, options.runs, options.run);
+  } catch (error) {
+    if (!hasCode(error, 'RUN_RECORD')) throw error;
+    return withoutRecord(error, options, io);
+  }
+  try {
+    return await withLog(run, (log) => diagnoseLog(run, log));
+  } catch (error) {
+    return nothing(run.name, { rule: 'log', where: 'log', ...told(error) });
+  }
+}
+
+async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
+  const manifests: Weights[] = [];
+  let deadLetters = 0;
+  const { findings, standing, records } = await examine(log, (topic, value) => {
+    if (topic.name === topics.weights.name) manifests.push(value as Weights);
+    if (topic.name === topics.deadLetters.name) deadLetters += 1;
+  });
+  manifests.sort((a, b) => a.version - b.version);
+  const files = await checkWeightsFiles(run.folder, manifests);
+  const writer = writerOf(logFolder(run.folder));
+  // Who writes to Kafka cannot be seen from here.
+  const state =
+    run.record.log === undefined
+      ? checkRunState({ name: run.name, record: run.record, standing, writer })
+      : [];
+  return {
+    ...{ run: run.name, records, deadLetters, weightsFiles: files.checked },
+    findings: [...state, ...findings, ...files.findings],
+  };
+}
+
+/** `run.json` is damaged: the log is looked at all the same. */
+async function withoutRecord(
+  error: MillraceError,
+  { runs, run: name = '' }: DoctorOptions,
+  io: Io,
+): Promise<Diagnosis> {
+  const folder = join(resolve(io.cwd, runs), name);
+  const damaged: Finding = {
+    ...{ rule: 'run-state', where: 'run.json', what: error.message },
+    advice:
+      'write it anew by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
+  };
+  if (!existsSync(logFolder(folder))) return nothing(name, damaged);
+  const log = await openLog({ folder: logFolder(folder), mode: 'read' });
+  try {
+    const { findings, records } = await examine(log);
+    return {
+      ...{ run: name, records, weightsFiles: 0, deadLetters: 0 },
+      findings: [damaged, ...findings],
+    };
+  } finally {
+    await log.close();
+  }
+}
+
+function nothing(run: string, finding: Finding): Diagnosis {
+  return { run, findings: [finding], records: 0, weightsFiles: 0, deadLetters: 0 };
+}
+
+function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
+  if (hasCode(error, 'NO_LOG')) {
+    return { what: messageOf(error), advice: 'start the run again, or delete its folder' };
+  }
+  return {
+    what: `the log cannot be read: ${messageOf(error)}`,
+    advice: 'restore the folder from a backup; its file may be damaged',
+  };
+}
+
+function diagnosisText({ run, findings, records, weightsFiles, deadLetters }: Diagnosis): string {
+  const letters =
+    deadLetters === 0 ? '' : `; ${deadLetters} dead letters, see millrace dlq ls ${run}`;
+  const seen = `${records} records and ${weightsFiles} weights files looked at${letters}`;
+  if (findings.length === 0) return `run ${run} is sound: ${seen}`;
+  const rules = [...new Set(findings.map(({ rule }) => rule))];
+  const lines = rules.flatMap((rule) => {
+    const all = findings.filter((finding) => finding.rule === rule);
+    const more =
+      all.length > SHOWN_MAX ? [`  … and ${all.length - SHOWN_MAX} more like these`] : [];
+    return [...all.slice(0, SHOWN_MAX).map(line), ...more];
+  });
+  const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
+  return [...lines, `run ${run}: ${count}; ${seen}`].join('\n');
+}
+
+function line({ where, what, advice }: Finding): string {
+  return `${where}: ${what}\n  → ${advice}`;
+}

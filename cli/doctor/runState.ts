@@ -1,0 +1,44 @@
+/** `run.json` against the log: a run that says it is running is written by somebody, one that is done has nothing left. */
+import type { Finding } from '../../streams/doctor/finding.ts';
+import type { Standing } from '../../streams/log.ts';
+import { Progress } from '../../streams/progress.ts';
+import type { RunRecord } from '../runRecord.ts';
+
+export interface RunState {
+  readonly name: string;
+  readonly record: RunRecord;
+  readonly standing: Standing;
+  /** The process that writes the log, if any. */
+  readonly writer: { readonly pid: number; readonly host: string } | undefined;
+}
+
+export function checkRunState({ name, record, standing, writer }: RunState): readonly Finding[] {
+  const findings: Finding[] = [];
+  const tell = (what: string, advice: string): void => {
+    findings.push({ rule: 'run-state', where: 'run.json', what, advice });
+  };
+  const goOn = `go on with: millrace run ${record.job.file} --run ${name}`;
+  if (record.status === 'running' && writer === undefined) {
+    tell('says that the run is running, and no process writes its log: it was killed', goOn);
+  }
+  if (record.status !== 'running' && writer !== undefined) {
+    const who = `process ${writer.pid} on ${writer.host}`;
+    tell(`says ${record.status}, and ${who} writes the log`, 'wait for that process, or stop it');
+  }
+  if (record.status === 'done') {
+    for (const [topic, group, left] of unsettled(standing)) {
+      const what = `says done, and stage ${group} has not finished ${left} records of ${topic}`;
+      tell(what, `set "status" in run.json to "stopped", then ${goOn}`);
+    }
+  }
+  return findings;
+}
+
+function unsettled({ ends, settled }: Standing): [topic: string, group: string, left: number][] {
+  return Object.entries(settled).flatMap(([topic, groups]) =>
+    Object.entries(groups).flatMap(([group, state]): [string, string, number][] => {
+      const left = (ends[topic] ?? 0) - new Progress(state).settled;
+      return left > 0 ? [[topic, group, left]] : [];
+    }),
+  );
+}

@@ -1,0 +1,68 @@
+/** The `millrace eval` command with its options and examples. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { command, type Done, whole } from '../command.ts';
+import type { Io } from '../io.ts';
+import { evalCommand } from './eval.ts';
+
+export function addEval(program: Command, io: Io, done: Done): void {
+  command(
+    program,
+    'eval',
+    'Measure a policy on questions: the paper’s table, as text, JSON and a page with a radar chart.',
+    [
+      'millrace eval --policy quickstart-1 --questions runs/quickstart-1/heldout.csv',
+      'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
+      'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
+      '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
+      'millrace eval --run table        goes on, or prints the table again',
+    ],
+  )
+    .option(
+      '--policy <PATH|RUN[@version]>',
+      'safetensors file, folder, or run (its newest weights)',
+    )
+    .option(
+      '--questions <FILE|DATASET...>',
+      'questions: files, folders, NAME=FILE, or names found in --data',
+    )
+    .option('--data <FOLDER>', 'where datasets are found by their names', 'data')
+    .option('--limit <N>', 'first so many questions of each file (default: 500)', positive)
+    .option('--rollouts <n>', 'rollouts of each question (default: 1); more give pass@k', positive)
+    .option('--greedy', 'temperature 0 (the default for one rollout)')
+    .option('--temperature <t>', 'default: 0 for one rollout, 1 for more', temperature)
+    .option('--tools <names>', 'none, or python,search (default: python, and search with a corpus)')
+    .option('--corpus <FILE>', 'documents to search, {id, title, text} a line; default: the run’s')
+    .option('--search-top <N>', 'documents in a search result (default: 1)', positive)
+    .option('--response-max <N>', 'most response tokens (default: the run’s, or 320)', positive)
+    .option('--call-limit <N>', 'most tool calls a rollout (default: the run’s, or 6)', positive)
+    .option('--judge <URL|none>', 'OpenAI-compatible server that judges answers (default: none)')
+    .option('--judge-model <NAME>', 'the model on that server')
+    .addOption(
+      new Option('--judge-server <kind>', 'whose extensions it has').choices([
+        'vllm',
+        'sglang',
+        'openai',
+      ]),
+    )
+    .option('--judge-key-env <NAME>', 'environment variable with its API key')
+    .option('--conciseness', 'the judge also votes, ten times a response, on redundant calls')
+    .option('--tokenizer <FOLDER>', 'tokenizer and chat template (default: beside the policy)')
+    .option('--system <FILE>', 'system prompt')
+    .option('--threads <N>', 'threads of the engine (default: 2)', positive)
+    .option('--run <NAME>', 'name of this evaluation (default: evaluate with a number)')
+    .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
+    .option('--json', 'one JSON object')
+    .action(async (options) => done(await evalCommand(options, io)));
+}
+
+function positive(text: string): number {
+  const value = whole(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError('It must be 1 or more.');
+}
+
+function temperature(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  throw new InvalidArgumentError('It must be a number, 0 or more.');
+}

@@ -1,0 +1,114 @@
+/** The job behind `millrace eval`: the evaluation on the embedded engine, with the tools and the judge that its settings name. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
+import { evaluate } from '../../jobs/evaluate.ts';
+import { planEvaluation } from '../../jobs/evaluationPlan.ts';
+import type { Item } from '../../jobs/plan.ts';
+import type { Tokenizer } from '../../model/engine.ts';
+import { waiting } from '../../model/remote/waitingClock.ts';
+import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
+import { openReplies } from '../../model/text/replyStore.ts';
+import { scripted } from '../../model/text/scripted.ts';
+import type { TextSampling } from '../../model/text/textModel.ts';
+import { callTools } from '../../operators/callTools.ts';
+import { type AskModel, type Jury, jury } from '../../operators/metrics/jury.ts';
+import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
+import { readCorpus } from '../../operators/tools/search/corpus.ts';
+import { searchTool } from '../../operators/tools/search/searchTool.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Question } from '../../streams/records.ts';
+import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
+import { loadSpeech } from './prompt.ts';
+
+export const evalJob = defineJob({
+  name: 'evaluate',
+  about: 'Measures one policy on files of questions.',
+  settings: evalSettings,
+
+  async build(context) {
+    const { settings, seed, clock, own } = context;
+    const { policy: base, threads, responseMax } = settings;
+    const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
+    const speech = await loadSpeech(settings.tokenizer, system.trim());
+    checkTags(speech.tokenizer, settings);
+    const plan = await planEvaluation(settings.questions.map(file), settings.limit);
+    const contextMax = longestPrompt(plan.items, speech.prompt) + responseMax;
+    const engine = await EmbeddedEngine.create({ weights: base, threads, contextMax, clock });
+    own(engine);
+    const tools = await Promise.all(settings.tools.map((name) => toolOf(name, settings)));
+    return evaluate(context, {
+      ...{ ...speech, plan, engine, base, jury: juryOf(context, seed) },
+      tools: own(callTools(tools, { tokenizer: speech.tokenizer, clock })),
+    });
+  },
+});
+
+/** A call ends at one token. */
+function checkTags(tokenizer: Tokenizer, { tools, tokenizer: folder }: EvalSettings): void {
+  for (const name of tools) {
+    try {
+      tokenizer.id(`</${name}>`);
+    } catch (cause) {
+      throw new MillraceError(
+        'POLICY',
+        `the tokenizer in ${folder} has no token </${name}>, so the policy cannot call ${name}; add the tags of the tools to it as tokens, or evaluate with --tools none`,
+        { context: { folder, tool: name }, cause },
+      );
+    }
+  }
+}
+
+function file({ path, name }: EvalSettings['questions'][number]) {
+  return name === undefined ? { path } : { path, name };
+}
+
+/** In tokens. The engine's cache is made as long as the longest context needs. */
+function longestPrompt(
+  items: readonly Item<Question>[],
+  prompt: (question: string) => Int32Array,
+): number {
+  return items.reduce(
+    (most, item) => ('value' in item ? Math.max(most, prompt(item.value.question).length) : most),
+    0,
+  );
+}
+
+async function toolOf(name: ToolName, settings: EvalSettings): Promise<Tool> {
+  if (name === 'python') return pythonTool();
+  return searchTool({ documents: await readCorpus(settings.corpus), top: settings.searchTop });
+}
+
+/** How the reference's critic samples its votes (ET-Agent §10); a server's template is not left out, as it does. */
+const VOTE_SAMPLING: TextSampling = { maxTokens: 128, temperature: 0.6, topP: 0.95 };
+
+/** The judge and, where asked for, the critic: one model, whose replies are kept in the run folder. */
+function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
+  const { settings, folder, clock, own, print } = context;
+  if (settings.judge.url === '') return null;
+  const replies = own(openReplies(join(folder, 'judge.mdb')));
+  const waitingClock = waiting(clock);
+  const model = own(
+    configuredTextModel(settings.judge, {
+      own: () => scripted(() => null),
+      clock: waitingClock,
+      replies,
+      report: print,
+    }),
+  );
+  const ask =
+    (sampling: TextSampling): AskModel =>
+    (request, signal) =>
+      model.complete({ ...sampling, ...request, continuation: '' }, signal);
+  return jury({
+    seed,
+    judge: ask(samplingOf(settings.judge)),
+    ...(settings.conciseness ? { critic: ask(VOTE_SAMPLING) } : {}),
+    sleep: (ms, signal) => waitingClock.sleep(ms, signal),
+  });
+}
+
+/** A run's `run.json` names this file, so that the run can be gone over again. */
+export default evalJob;

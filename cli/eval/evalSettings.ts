@@ -1,0 +1,29 @@
+/** Settings of `millrace eval` as they stand in the run's `run.json`: what is evaluated, on what, and how. */
+import { z } from 'zod';
+import { evaluateSettings } from '../../jobs/evaluateSettings.ts';
+import { textModelSettings } from '../../model/text/configured.ts';
+
+const count = z.number().int().positive();
+
+export const toolNames = ['python', 'search'] as const;
+export type ToolName = (typeof toolNames)[number];
+
+export const evalSettings = evaluateSettings.extend({
+  policy: z.string().min(1).describe('safetensors file or Hugging Face folder'),
+  policyName: z.string().default('').describe('what people call it'),
+  tokenizer: z.string().min(1).describe('folder with tokenizer.json and the chat template'),
+  system: z.string().default('').describe('file with the system prompt; empty = none'),
+  questions: z
+    .array(z.object({ path: z.string(), name: z.string().optional() }))
+    .min(1)
+    .describe('files of questions, and the benchmarks that they hold'),
+  limit: count.default(500).describe('first so many questions of each file'),
+  tools: z.array(z.enum(toolNames)).default(['python']).describe('tools that the policy may call'),
+  corpus: z.string().default('').describe('documents of the search tool (JSON Lines)'),
+  searchTop: count.default(1).describe('documents in a result of the search tool'),
+  threads: count.default(2).describe('threads of the engine'),
+  judge: textModelSettings.prefault({}).describe('who judges answers; no url = nobody'),
+  conciseness: z.boolean().default(false).describe('the judge also votes on redundant calls'),
+});
+
+export type EvalSettings = z.infer<typeof evalSettings>;

@@ -1,0 +1,143 @@
+/**
+ * The flags of `millrace eval` as settings of its job. What is not given is left out, so that a resumed run keeps what it
+ * began with; a policy brings defaults of its own (its tokenizer, the limits it was trained under, its corpus).
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { findDataset } from '../../sources/datasets.ts';
+import { usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import type { Setting, Settings } from '../settings.ts';
+import { type ToolName, toolNames } from './evalSettings.ts';
+import { findPolicy, type PolicyFiles } from './policyFiles.ts';
+
+export interface EvalFlags {
+  readonly runs: string;
+  readonly policy?: string;
+  readonly tokenizer?: string;
+  readonly system?: string;
+  readonly questions?: readonly string[];
+  /** Folder in which datasets are found by their names. */
+  readonly data: string;
+  readonly limit?: number;
+  readonly rollouts?: number;
+  readonly greedy?: boolean;
+  readonly temperature?: number;
+  readonly tools?: string;
+  readonly corpus?: string;
+  readonly searchTop?: number;
+  readonly responseMax?: number;
+  readonly callLimit?: number;
+  readonly threads?: number;
+  readonly judge?: string;
+  readonly judgeModel?: string;
+  readonly judgeServer?: string;
+  readonly judgeKeyEnv?: string;
+  readonly conciseness?: boolean;
+}
+
+/** Fails with code `USAGE` when flags do not fit together, and as `findPolicy` and `findDataset` do. */
+export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]> {
+  const policy = flags.policy === undefined ? null : await findPolicy(flags.policy, flags, io);
+  const questions = await Promise.all(
+    (flags.questions ?? []).map((one) => located(one, flags, io)),
+  );
+  const values: Settings = {
+    ...(policy === null
+      ? {}
+      : { policy: policy.weights, policyName: policy.name, tokenizer: policy.tokenizer }),
+    ...policy?.limits,
+    ...(flags.system === undefined ? {} : { system: resolve(io.cwd, flags.system) }),
+    ...(questions.length === 0 ? {} : { questions }),
+    ...sampling(flags),
+    ...(policy === null && flags.tools === undefined ? {} : toolsOf(flags, policy, questions, io)),
+    ...judgeOf(flags),
+    ...plain(flags),
+  };
+  return Object.entries(values).map(([key, value]) => setting(key, value));
+}
+
+function setting(key: string, value: unknown): Setting {
+  const path = key.split('.');
+  return { key, path, text: typeof value === 'string' ? value : JSON.stringify(value) };
+}
+
+/** Flags that are settings of the same name. */
+function plain(flags: EvalFlags): Settings {
+  const { limit, rollouts, searchTop, responseMax, callLimit, threads, conciseness } = flags;
+  const all = { limit, rollouts, searchTop, responseMax, callLimit, threads, conciseness };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** `FILE`, or `NAME=FILE` for a benchmark whose file is called otherwise. */
+async function located(
+  given: string,
+  { data }: EvalFlags,
+  io: Io,
+): Promise<{ path: string; name?: string }> {
+  const equals = given.indexOf('=');
+  if (equals < 1 || existsSync(resolve(io.cwd, given))) {
+    return { path: await findDataset(given, data, io.cwd) };
+  }
+  const path = await findDataset(given.slice(equals + 1), data, io.cwd);
+  return { path, name: given.slice(0, equals) };
+}
+
+function sampling({ greedy, temperature, rollouts = 1 }: EvalFlags): Settings {
+  if (greedy === true && temperature !== undefined) {
+    throw usageError('--greedy is temperature 0; give it or --temperature, not both');
+  }
+  const chosen = greedy === true ? 0 : temperature;
+  if (rollouts > 1 && chosen === 0) {
+    throw usageError(
+      `${rollouts} greedy rollouts of a question are all the same; give --temperature, or one rollout`,
+    );
+  }
+  if (chosen !== undefined) return { temperature: chosen };
+  return rollouts > 1 ? { temperature: 1 } : {};
+}
+
+function toolsOf(
+  { tools, corpus }: EvalFlags,
+  policy: PolicyFiles | null,
+  questions: readonly { path: string }[],
+  io: Io,
+): Settings {
+  const beside = questions.map(({ path }) => join(dirname(path), 'corpus.jsonl'));
+  const found =
+    corpus === undefined ? (policy?.corpus ?? beside.find(existsSync)) : resolve(io.cwd, corpus);
+  const wanted: readonly string[] =
+    tools === undefined
+      ? ['python', ...(found === undefined ? [] : ['search'])]
+      : tools === 'none'
+        ? []
+        : tools.split(',').map((name) => name.trim());
+  const unknown = wanted.find((name) => !toolNames.includes(name as ToolName));
+  if (unknown !== undefined) {
+    throw usageError(`there is no tool ${unknown}; --tools takes none or ${toolNames.join(',')}`);
+  }
+  if (!wanted.includes('search')) return { tools: wanted };
+  if (found !== undefined) return { tools: wanted, corpus: found };
+  throw usageError(
+    'the search tool needs documents: give --corpus FILE ({id, title, text} a line)',
+  );
+}
+
+function judgeOf(flags: EvalFlags): Settings {
+  const { judge = 'none', judgeModel, judgeServer, judgeKeyEnv, conciseness } = flags;
+  if (judge === 'none') {
+    if (conciseness === true || judgeModel !== undefined) {
+      throw usageError('nobody judges: give the judge’s server with --judge URL');
+    }
+    return flags.judge === undefined ? {} : { 'judge.url': '' };
+  }
+  if (judgeModel === undefined) {
+    throw usageError('--judge needs --judge-model NAME, the name of the model on that server');
+  }
+  return {
+    'judge.url': judge,
+    'judge.model': judgeModel,
+    ...(judgeServer === undefined ? {} : { 'judge.server': judgeServer }),
+    ...(judgeKeyEnv === undefined ? {} : { 'judge.keyEnv': judgeKeyEnv }),
+  };
+}

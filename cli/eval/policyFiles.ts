@@ -1,0 +1,136 @@
+/**
+ * Where a policy lies that is named on the command line: a safetensors file, a folder, or a run with its newest or a given
+ * version.
+ *
+ * A policy comes with a tokenizer. Beside a file it lies in the same folder; a run's is looked for in the run, in the folder
+ * that the run's first policy came from, and in `base` beside the run's job file.
+ */
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { lastValueFrom, toArray } from 'rxjs';
+import { MillraceError } from '../../streams/errors.ts';
+import type { Weights } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import type { Io } from '../io.ts';
+import { findRun, type Run, withLog } from '../runs.ts';
+
+export interface PolicyFiles {
+  /** What people call it. */
+  readonly name: string;
+  /** A safetensors file, or a Hugging Face folder; absolute. */
+  readonly weights: string;
+  /** Folder with `tokenizer.json`; absolute. */
+  readonly tokenizer: string;
+  /** Documents that it was trained to search; null when none lie with it. */
+  readonly corpus: string | null;
+  /** Limits that it was trained under, where they are known. */
+  readonly limits: { readonly responseMax?: number; readonly callLimit?: number };
+}
+
+export interface PolicyPlace {
+  /** Folder of runs, as given. */
+  readonly runs: string;
+  /** Folder of the tokenizer, where it is not found by itself. */
+  readonly tokenizer?: string;
+}
+
+const POLICY_FILE = 'policy.safetensors';
+
+/** Fails with code `POLICY` (or `NO_RUN`) when there is no policy; the message says what to do. */
+export async function findPolicy(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
+  const path = resolve(io.cwd, given);
+  if (!existsSync(join(io.cwd, place.runs, given, 'run.json'))) {
+    const entry = await stat(path).catch(() => null);
+    if (entry?.isFile() === true) return ofFile(path, given, place, io);
+    if (entry?.isDirectory() === true && !existsSync(join(path, 'run.json'))) {
+      return ofFolder(path, given, place, io);
+    }
+    if (entry?.isDirectory() === true) {
+      const run = path.slice(dirname(path).length + 1);
+      return findPolicy(run, { ...place, runs: dirname(path) }, io);
+    }
+    if (/[/\\]|\.safetensors$/.test(given)) throw noPolicy(`there is nothing at ${path}`);
+  }
+  return ofRun(given, place, io);
+}
+
+function ofFile(path: string, name: string, place: PolicyPlace, io: Io): PolicyFiles {
+  if (!path.endsWith('.safetensors')) {
+    throw noPolicy(`${path} is no policy; give a .safetensors file, a folder or a run`);
+  }
+  const tokenizer = tokenizerIn([dirname(path)], place, io);
+  return { name, weights: path, tokenizer, corpus: null, limits: {} };
+}
+
+function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): PolicyFiles {
+  const own = join(path, POLICY_FILE);
+  const isCheckpoint = existsSync(join(path, 'config.json'));
+  if (!existsSync(own) && !isCheckpoint) {
+    throw noPolicy(`${path} holds neither ${POLICY_FILE} nor a Hugging Face checkpoint`);
+  }
+  const tokenizer = tokenizerIn([path], place, io);
+  const weights = existsSync(own) ? own : path;
+  return { name, weights, tokenizer, corpus: null, limits: {} };
+}
+
+async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
+  const at = given.lastIndexOf('@');
+  const [name, version] = at < 0 ? [given, null] : [given.slice(0, at), given.slice(at + 1)];
+  const run = await findRun(io, place.runs, name);
+  const weights = chosen(run, await manifests(run), version);
+  const { settings, job } = run.record;
+  const text = (key: string): string[] => {
+    const value = settings[key];
+    return typeof value === 'string' && value !== '' ? [resolve(io.cwd, value)] : [];
+  };
+  const beside = join(dirname(resolve(io.cwd, job.file)), 'base');
+  const own = [join(run.folder, 'weights'), run.folder];
+  const corpus = join(run.folder, 'corpus.jsonl');
+  return {
+    name: `${name}@${weights.version}`,
+    weights: resolve(run.folder, weights.file),
+    tokenizer: tokenizerIn([...own, ...text('tokenizer'), ...text('base'), beside], place, io),
+    corpus: existsSync(corpus) ? corpus : null,
+    limits: { ...limit(settings, 'responseMax'), ...limit(settings, 'callLimit') },
+  };
+}
+
+function limit(settings: Readonly<Record<string, unknown>>, key: 'responseMax' | 'callLimit') {
+  const value = settings[key];
+  return typeof value === 'number' ? { [key]: value } : {};
+}
+
+function manifests(run: Run): Promise<Weights[]> {
+  return withLog(run, async (log) => {
+    const stored$ = log.tap(topics.weights, { from: { kind: 'earliest' }, follow: false });
+    return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
+  });
+}
+
+/** The newest version, or the one that is asked for, of those whose weights are still there. */
+function chosen(run: Run, all: readonly Weights[], version: string | null): Weights {
+  const kept = all.filter(({ file }) => existsSync(resolve(run.folder, file)));
+  const found =
+    version === null ? kept.at(-1) : kept.find((weights) => String(weights.version) === version);
+  if (found !== undefined) return found;
+  if (all.length === 0) throw noPolicy(`run ${run.name} has no weights yet`);
+  const versions = kept.map((weights) => weights.version).join(', ');
+  throw noPolicy(
+    `run ${run.name} has no weights of version ${version ?? 'any'}; there are ${versions === '' ? 'none' : versions} (those that ended a round are kept)`,
+  );
+}
+
+/** The first of these folders with a tokenizer, or the one that is given. */
+function tokenizerIn(folders: readonly string[], { tokenizer }: PolicyPlace, io: Io): string {
+  const places = tokenizer === undefined ? folders : [resolve(io.cwd, tokenizer)];
+  const found = places.find((folder) => existsSync(join(folder, 'tokenizer.json')));
+  if (found !== undefined) return found;
+  throw noPolicy(
+    `no tokenizer.json in ${places.filter(isAbsolute).join(', ')}; say where it is with --tokenizer FOLDER`,
+  );
+}
+
+function noPolicy(message: string): MillraceError<'POLICY'> {
+  return new MillraceError('POLICY', message);
+}

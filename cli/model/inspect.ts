@@ -1,0 +1,202 @@
+/**
+ * `millrace model inspect`: what a policy or an adapter is, tensor by tensor, and what is wrong with it.
+ *
+ * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem.
+ */
+import { stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { DecoderConfig, Tensor } from '../../model/config.ts';
+import { headDim } from '../../model/config.ts';
+import { ADAPTER_CONFIG, readAdapter } from '../../model/hf/adapterFiles.ts';
+import { openPolicy, passOver } from '../../model/hf/loadPolicy.ts';
+import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
+import type { LoraAdapter } from '../../model/hf/lora.ts';
+import { parameterProblems, problemText } from '../../model/hf/parameters.ts';
+import { messageOf } from '../../streams/errors.ts';
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { table } from '../table.ts';
+
+export interface InspectOptions {
+  readonly path: string;
+  readonly json?: boolean;
+}
+
+interface TensorLine {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  readonly parameters: number;
+}
+
+export async function inspectCommand(options: InspectOptions, io: Io): Promise<number> {
+  const path = resolve(io.cwd, options.path);
+  const isAdapter = (await stat(join(path, ADAPTER_CONFIG)).catch(() => null)) !== null;
+  const found = isAdapter ? adapterReport(path, await readAdapter(path)) : await policyReport(path);
+  await io.out(`${options.json === true ? JSON.stringify(found.report) : found.text}\n`);
+  return found.problems.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+interface Found {
+  readonly report: unknown;
+  readonly text: string;
+  readonly problems: readonly string[];
+}
+
+async function policyReport(path: string): Promise<Found> {
+  const policy = await openPolicy(path, false);
+  try {
+    const { config, kind, files } = policy;
+    const problems = parameterProblems(path, config, policy.tensors).map(problemText);
+    const sha256 = await passOver(path, policy, true, (name, tensor) => {
+      const count = notNumbers(tensor);
+      if (count > 0) problems.push(`tensor '${name}' holds ${count} numbers that are not finite`);
+    });
+    const tokenizer = kind === 'folder' ? await tokenizerOf(path, config) : null;
+    problems.push(...(tokenizer?.problems ?? []));
+    const tensors = [...policy.tensors].map(
+      ([name, { shape, dtype }]): TensorLine => ({ name, shape, dtype, parameters: sizeOf(shape) }),
+    );
+    const parameters = tensors.reduce((sum, tensor) => sum + tensor.parameters, 0);
+    const names = files.map((file) => basename(file.path));
+    const dtypes = countOf(tensors.map(({ dtype }) => dtype));
+    const report = {
+      path,
+      kind,
+      config,
+      parameters,
+      dtypes,
+      files: names,
+      sha256,
+      tokenizer,
+      problems,
+      tensors,
+    };
+    const lines = [
+      [
+        'policy',
+        `${path} (${kind}, ${names.length} ${names.length === 1 ? 'file' : 'files'} of weights)`,
+      ],
+      ['network', networkText(config)],
+      ['parameters', parameters.toLocaleString('en')],
+      [
+        'formats',
+        Object.entries(dtypes)
+          .map(([dtype, count]) => `${dtype} (${count} tensors)`)
+          .join(', '),
+      ],
+      ['tokenizer', tokenizer?.text ?? 'none'],
+      ['sha256', sha256],
+    ];
+    return { report, problems, text: textOf(lines, problems, tensors) };
+  } finally {
+    await policy.close();
+  }
+}
+
+function adapterReport(path: string, adapter: LoraAdapter): Found {
+  const tensors = [...adapter.modules].flatMap(([module, { a, b }]) =>
+    [a, b].map(
+      ({ shape }, i): TensorLine => ({
+        name: `${module}.lora_${i === 0 ? 'A' : 'B'}`,
+        shape,
+        dtype: 'F32',
+        parameters: sizeOf(shape),
+      }),
+    ),
+  );
+  const problems = [...adapter.modules].flatMap(([module, { a, b }]) => {
+    const count = notNumbers(a) + notNumbers(b);
+    return count > 0 ? [`module '${module}' holds ${count} numbers that are not finite`] : [];
+  });
+  const parameters = tensors.reduce((sum, tensor) => sum + tensor.parameters, 0);
+  const { modules, ...facts } = adapter;
+  const lines = [
+    ['adapter', `${path} (LoRA)`],
+    ['base', adapter.base === '' ? 'unknown' : adapter.base],
+    [
+      'rank',
+      `${adapter.rank}, alpha ${adapter.alpha}${adapter.stabilised ? ', rank-stabilised' : ''}`,
+    ],
+    ['modules', String(modules.size)],
+    ['parameters', parameters.toLocaleString('en')],
+  ];
+  const shown = tensors.map(({ dtype: _, ...tensor }) => tensor);
+  const report = { path, kind: 'adapter', ...facts, parameters, problems, tensors: shown };
+  return { report, problems, text: textOf(lines, problems, tensors) };
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+function notNumbers({ data }: Tensor): number {
+  let count = 0;
+  for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) count++;
+  return count;
+}
+
+function countOf(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function networkText(config: DecoderConfig): string {
+  const { architecture, layers, hiddenSize, heads, kvHeads, intermediateSize, vocabSize } = config;
+  const { maxPositions, ropeScaling, tiedEmbeddings } = config;
+  const scaling =
+    ropeScaling === undefined ? '' : `, ${ropeScaling.kind} positions x${ropeScaling.factor}`;
+  return (
+    `${architecture}: ${layers} layers of ${hiddenSize}, ${heads} heads of ${headDim(config)} over ${kvHeads}, ` +
+    `feed-forward ${intermediateSize}, ${vocabSize} tokens (${tiedEmbeddings ? 'tied' : 'untied'} head)` +
+    `${maxPositions === undefined ? '' : `, ${maxPositions} positions`}${scaling}`
+  );
+}
+
+interface TokenizerFacts {
+  readonly vocabSize: number;
+  readonly endTokens: readonly number[];
+  readonly chat: boolean;
+  readonly problems: readonly string[];
+  readonly text: string;
+}
+
+/** Null where the folder has none. */
+async function tokenizerOf(folder: string, config: DecoderConfig): Promise<TokenizerFacts | null> {
+  if ((await stat(join(folder, 'tokenizer.json')).catch(() => null)) === null) return null;
+  try {
+    const { vocabSize, endTokens, chat, problems } = await loadTokenizer(folder);
+    const wide = vocabSize > config.vocabSize;
+    const more = wide
+      ? [`the tokenizer has ${vocabSize} tokens, the policy ${config.vocabSize}`]
+      : [];
+    const text = `${vocabSize} tokens, ends with ${endTokens.join(' or ')}, ${chat ? 'a' : 'no'} chat template`;
+    return { vocabSize, endTokens, chat, problems: [...problems, ...more], text };
+  } catch (error) {
+    const problems = [messageOf(error)];
+    return { vocabSize: 0, endTokens: [], chat: false, problems, text: 'cannot be used' };
+  }
+}
+
+function textOf(
+  facts: readonly (readonly string[])[],
+  problems: readonly string[],
+  tensors: readonly TensorLine[],
+): string {
+  const rows = tensors.map(({ name, shape, dtype, parameters }) => [
+    name,
+    `[${shape.join(', ')}]`,
+    dtype,
+    parameters.toLocaleString('en'),
+  ]);
+  const list = table(
+    [['tensor', 'shape', 'format', 'parameters'], ...rows],
+    ['left', 'left', 'left', 'right'],
+  );
+  const wrong =
+    problems.length === 0
+      ? [['problems', 'none']]
+      : problems.map((problem) => ['problem', problem]);
+  return `${table([...facts, ...wrong], [])}\n\n${list}`;
+}

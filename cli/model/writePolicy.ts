@@ -1,0 +1,75 @@
+/** Writes a policy where the user said: a name that ends in `.safetensors` is our one file, any other a folder. */
+import { stat } from 'node:fs/promises';
+import { type DecoderConfig, parameterShapes } from '../../model/config.ts';
+import { checkpointError } from '../../model/hf/checkpointError.ts';
+import { DTYPES, type Dtype } from '../../model/hf/dtypes.ts';
+import type { TensorSource } from '../../model/hf/tensorSource.ts';
+import { type FolderOptions, writeFolder } from '../../model/hf/writeFolder.ts';
+import { writeTensorFile } from '../../model/hf/writeTensorFile.ts';
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+
+export interface Destination extends FolderOptions {
+  /** Absolute. */
+  readonly path: string;
+  readonly json: boolean;
+}
+
+/** Write, then say what was written. Never writes over anything. */
+export async function writePolicy(
+  config: DecoderConfig,
+  source: TensorSource,
+  { path, json, ...options }: Destination,
+  io: Io,
+): Promise<number> {
+  const oneFile = path.endsWith('.safetensors');
+  const { sha256, bytes, overflowed } = oneFile
+    ? await writeOneFile(path, config, source, options.dtype)
+    : await writeFolder(path, config, source, options);
+  if (oneFile && options.tokenizer !== undefined)
+    io.err('one file holds no tokenizer: keep its folder, or write a folder');
+  if (overflowed > 0)
+    io.err(
+      `${overflowed} numbers are too large for the format and became infinite: use bf16 or f32`,
+    );
+  const kind = oneFile ? 'file' : 'folder';
+  const parameters = parameterCount(config);
+  const text = json
+    ? JSON.stringify({ path, kind, config, parameters, bytes, sha256, overflowed })
+    : `wrote ${path}: ${kind}, ${parameters.toLocaleString('en')} parameters, ${bytes.toLocaleString('en')} bytes of weights\nsha256 ${sha256}`;
+  await io.out(`${text}\n`);
+  return exitCodes.done;
+}
+
+export function parameterCount(config: DecoderConfig): number {
+  let count = 0;
+  for (const shape of parameterShapes(config).values())
+    count += shape.reduce((product, size) => product * size, 1);
+  return count;
+}
+
+async function writeOneFile(
+  path: string,
+  config: DecoderConfig,
+  source: TensorSource,
+  dtype: Dtype | 'keep',
+) {
+  if ((await stat(path).catch(() => null)) !== null)
+    throw checkpointError(`${path} exists and is not written over: name a new file`, {
+      file: path,
+    });
+  const entries = [...parameterShapes(config)].map(([name, shape]) => ({
+    name,
+    shape,
+    dtype: dtype === 'keep' ? source.tensors.get(name)!.dtype : dtype,
+  }));
+  const metadata = { config: JSON.stringify(config) };
+  return writeTensorFile(path, entries, (name) => source.read(name), metadata);
+}
+
+/** The names that `--dtype` takes. */
+export const dtypeNames: readonly string[] = ['f32', 'f16', 'bf16'];
+
+export function dtypeNamed(name: string): Dtype {
+  return DTYPES[name]!;
+}

@@ -1,0 +1,85 @@
+/**
+ * That nobody starts a run a second time by mistake. In a run's folder the log's lock sees to it; on Kafka a process that
+ * starts takes the place of the one of its name, so before that it is asked whether that one is alive.
+ *
+ * Alive is who says something about itself while we listen: no clock is compared with another. One that was killed on this
+ * machine is known to be gone at once, one elsewhere after `QUIET_MS`. Two that start within the same second do not see
+ * each other.
+ */
+import { hostname } from 'node:os';
+import { exists } from '../streams/embedded/writerLock.ts';
+import { hasCode, MillraceError } from '../streams/errors.ts';
+import type { Flow } from '../streams/flow.ts';
+import type { Log } from '../streams/log.ts';
+import type { Vitals } from '../streams/vitals.ts';
+import { openRunLog, type Run } from './runs.ts';
+
+/** Processes speak once a second. */
+const QUIET_MS = 3_500;
+const LOOK_MS = 250;
+
+/** The name of this process among those that share the run. */
+export function workerOf({ part }: Run): string {
+  return part?.worker ?? 'main';
+}
+
+/** Fails with code `LOCKED` when a process of our name is alive. Asked before the log is opened to write. */
+export async function mustBeFree(run: Run): Promise<void> {
+  if (!onKafka(run)) return;
+  const log = await openRunLog(run, { mode: 'read' }).catch((error: unknown) => {
+    if (hasCode(error, 'NO_LOG')) return null;
+    throw error;
+  });
+  if (log === null) return;
+  const worker = workerOf(run);
+  const other = await alive(log, (vitals) => vitals.worker === worker).finally(() => log.close());
+  if (other !== null) throw locked(run, other, `as worker "${worker}"`);
+}
+
+/** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
+export async function mustHaveSources(run: Run, { sources }: Flow, log: Log): Promise<void> {
+  if (!onKafka(run) || sources.length === 0) return;
+  const worker = workerOf(run);
+  const names = sources.map(({ name }) => name);
+  const other = await alive(
+    log,
+    (vitals) => vitals.worker !== worker && vitals.sources.some(({ name }) => names.includes(name)),
+  );
+  if (other === null) return;
+  const shared = other.sources.map(({ name }) => name).filter((name) => names.includes(name));
+  throw locked(run, other, `with its source ${shared.join(', ')}`);
+}
+
+function onKafka({ log, record }: Run): boolean {
+  return (log ?? record.log) !== undefined;
+}
+
+/** A process that speaks and that this is true of; null where all of those are silent. */
+async function alive(log: Log, is: (vitals: Vitals) => boolean): Promise<Vitals | null> {
+  const said = async (): Promise<readonly Vitals[]> =>
+    ((await log.posted?.()) ?? []).map((post) => post as Vitals).filter(is);
+  const before = (await said()).filter((vitals) => !vitals.ended && !isGone(vitals));
+  const heard = new Set(before.map((vitals) => JSON.stringify(vitals)));
+  const untilMs = performance.now() + (before.length === 0 ? 0 : QUIET_MS);
+  while (performance.now() < untilMs) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const speaking = (await said()).find(
+      (vitals) => !vitals.ended && !isGone(vitals) && !heard.has(JSON.stringify(vitals)),
+    );
+    if (speaking !== undefined) return speaking;
+  }
+  return null;
+}
+
+function isGone({ host, pid }: Vitals): boolean {
+  return host === hostname() && (pid === process.pid || !exists(pid));
+}
+
+function locked({ name }: Run, { pid, host }: Vitals, how: string): MillraceError {
+  return new MillraceError(
+    'LOCKED',
+    `process ${pid} on host ${host} runs ${name} already, ${how}; stop it first. To share the run, give each its own part ` +
+      'with --only or --except, and its own name with --worker',
+    { context: { run: name, pid, host } },
+  );
+}

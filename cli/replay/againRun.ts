@@ -1,0 +1,105 @@
+/**
+ * `millrace replay RUN --from TOPIC --set key=value --into NAME`: a new run from the records of another. The same command
+ * goes on with one that was interrupted.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Job } from '../../jobs/defineJob.ts';
+import { type Again, again, type Beginning, type Lag } from '../../jobs/replay/again.ts';
+import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { messageOf } from '../../streams/errors.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
+import { checkedRunName, logFolder, type Run, withLog } from '../runs.ts';
+import { checkSettings, parseSetting } from '../settings.ts';
+
+export interface AgainCommand {
+  readonly run: Run;
+  readonly job: Job;
+  readonly runs: string;
+  readonly from: Beginning;
+  readonly set: readonly string[];
+  readonly into: string;
+  readonly tools: ToolMode;
+}
+
+/** Work in flight may take this long to end after Ctrl-C. */
+const graceMs = 60_000;
+
+export async function againRun(command: AgainCommand, io: Io): Promise<number> {
+  const { run, into, from } = command;
+  const folder = join(resolve(io.cwd, command.runs), checkedRunName(into));
+  const record = await recordOf(command, folder, io);
+  await mkdir(logFolder(folder), { recursive: true });
+  const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
+  const interrupted = interruption(io);
+  const finish = (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> =>
+    writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
+  try {
+    await writeRunRecord(folder, record);
+    io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
+    const made = await withLog(run, (recorded) =>
+      again({
+        ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
+        ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },
+        signal: interrupted.signal,
+        print: (line) => io.err(line),
+      }),
+    );
+    await finish(made.end === 'stopped' ? 'stopped' : 'done');
+    await tell(command, made, io);
+    return exitCodes.done;
+  } catch (error) {
+    await finish('failed', messageOf(error));
+    throw error;
+  } finally {
+    interrupted.release();
+    await log.close();
+  }
+}
+
+/** What the new run is; one of this name must have been begun by the same command. */
+async function recordOf(
+  { run, job, from, into, set }: AgainCommand,
+  folder: string,
+  io: Io,
+): Promise<RunRecord> {
+  const settings = checkSettings(job.settings, set.map(parseSetting), run.record.settings);
+  const start = { startedMs: io.clock.now(), endedMs: null };
+  const replayed = { run: run.name, from };
+  const known = await readRunRecord(folder);
+  const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+  if (known === null) {
+    const { millrace, seed } = run.record;
+    const { file } = run.record.job;
+    const fresh = { millrace, seed, settings, replayed, job: { name: job.name, file } };
+    return { ...fresh, status: 'running', reason: '', starts: [start] };
+  }
+  if (!same(known.replayed, replayed) || !same(known.settings, settings)) {
+    throw usageError(`there is a run ${into} already, of something else; give --into another name`);
+  }
+  return { ...known, status: 'running', reason: '', starts: [...known.starts, start] };
+}
+
+async function tell({ run, into, runs }: AgainCommand, made: Again, io: Io): Promise<void> {
+  if (made.end === 'stopped') {
+    io.err('stopped; the same command goes on');
+    return;
+  }
+  const at = runs === 'runs' ? '' : ` --runs ${runs}`;
+  await io.out(`${lagText(run.name, made.lag)}\n`);
+  io.err(`compare with: millrace diff ${run.name} ${into}${at}`);
+}
+
+/** The lag that training on the rollouts of other policies creates. */
+export function lagText(run: string, { sameSteps, steps, mean, max }: Lag): string {
+  if (sameSteps === steps) return `${steps} steps; all weights are those of ${run}`;
+  return (
+    `${steps} steps; the weights of the first ${sameSteps} are those of ${run}, then the runs part. ` +
+    `What is trained on was rolled out by the policies of ${run}: ` +
+    `the trained policy was ${mean.toFixed(1)} steps away from the last one that both have on average, ${max} at most`
+  );
+}

@@ -1,0 +1,40 @@
+/** `millrace replay`: goes over the records of a run again, to verify them or to make something else of them. */
+import { type Beginning, beginnings } from '../../jobs/replay/again.ts';
+import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
+import { usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { loadJob } from '../loadJob.ts';
+import { findRun, inFolder } from '../runs.ts';
+import { againRun } from './againRun.ts';
+import { verifyRun } from './verifyRun.ts';
+
+export interface ReplayOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly verify?: boolean;
+  readonly from?: Beginning;
+  readonly into?: string;
+  readonly set: readonly string[];
+  readonly tools: ToolMode;
+  /** File of the job; that of the run when left out. */
+  readonly job?: string;
+}
+
+export async function replayCommand(options: ReplayOptions, io: Io): Promise<number> {
+  const { verify = false, from, into, set, runs, tools } = options;
+  if (verify === (from !== undefined)) {
+    throw usageError(
+      `say what to do with the records: --verify makes them again and compares, --from (${beginnings.join(', ')}) makes something else of them`,
+    );
+  }
+  if (verify && (into !== undefined || set.length > 0)) {
+    throw usageError('--verify takes neither --set nor --into: it makes the same again');
+  }
+  if (from !== undefined && into === undefined) {
+    throw usageError('--from makes a new run; give it a name with --into');
+  }
+  const run = inFolder(await findRun(io, runs, options.run), 'replay');
+  const job = await loadJob(options.job ?? run.record.job.file, io.cwd);
+  if (from === undefined) return verifyRun({ run, job, runs }, io);
+  return againRun({ run, job, runs, from, set, into: into!, tools }, io);
+}

@@ -1,0 +1,45 @@
+/** A difference between two records, for a person: where it is, and both sides. */
+import type { Difference } from '../../streams/replay/retrace.ts';
+import { plain } from '../tap/plain.ts';
+
+/** Most characters of a value that are shown. */
+const CHARACTERS_MAX = 200;
+
+/** A value in one line. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value instanceof Error) return value.message;
+  const text = JSON.stringify(plain(value)) ?? String(value);
+  return text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}…` : text;
+}
+
+/** Where a record is: topic, identity, offset and, with `field`, which part of it. */
+export function placeOf({
+  topic,
+  id,
+  offset,
+  field,
+}: Pick<Difference, 'topic' | 'id' | 'offset' | 'field'>): string {
+  const at = offset === null ? '' : ` (offset ${offset})`;
+  return `${topic}, ${id}${at}${field === '' ? '' : `, field ${field}`}`;
+}
+
+/** Lines that say what is different; `sides` names the two. */
+export function tellDifference(
+  difference: Difference,
+  sides: readonly [recorded: string, made: string],
+): string {
+  const place = placeOf(difference);
+  switch (difference.kind) {
+    case 'notRecorded':
+      return `${place}: made now, and not in the record\n  ${sides[1]}: ${shown(difference.made)}`;
+    case 'notMadeAgain':
+      return `${place}: in the record, and not made again`;
+    case 'differs': {
+      const width = Math.max(...sides.map((side) => side.length));
+      const line = (side: string, value: unknown) => `  ${side.padEnd(width)}  ${shown(value)}`;
+      const [recorded, made] = sides;
+      return [place, line(recorded, difference.recorded), line(made, difference.made)].join('\n');
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * `millrace replay RUN --verify`: makes a run again from its records and holds every record against the one of then.
+ *
+ * It opens the run to read and works in a scratch folder beside it, which is removed at the end. Exit code 1 at the
+ * first difference.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Job } from '../../jobs/defineJob.ts';
+import { type Verified, verify } from '../../jobs/replay/verify.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { exitCodes } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { logFolder, type Run, withLog } from '../runs.ts';
+import { checkSettings } from '../settings.ts';
+import { table } from '../table.ts';
+import { tellDifference } from './tell.ts';
+
+export interface VerifyCommand {
+  readonly run: Run;
+  readonly job: Job;
+  readonly runs: string;
+}
+
+export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Promise<number> {
+  const { name, record } = run;
+  const folder = join(resolve(io.cwd, runs), `.verify-${name}-${process.pid}`);
+  const interrupted = interruption(io, 'stopping; Ctrl-C again stops at once');
+  io.err(`making run ${name} of ${record.job.name} again from its records; no tool is called`);
+  await mkdir(logFolder(folder), { recursive: true });
+  const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
+  try {
+    const found = await withLog(run, (recorded) =>
+      verify({
+        ...{ job, recorded, scratch, folder, run: name, seed: record.seed, clock: io.clock },
+        settings: checkSettings(job.settings, [], record.settings),
+        signal: interrupted.signal,
+        print: (line) => io.err(line),
+      }),
+    );
+    return await told(name, found, io);
+  } finally {
+    interrupted.release();
+    await scratch.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function told(name: string, found: Verified, io: Io): Promise<number> {
+  const { difference, equal, stopped, weights } = found;
+  if (difference !== null) {
+    const text = tellDifference(difference, ['recorded', 'now']);
+    await io.out(`run ${name} does not come out as it is recorded. First difference:\n${text}\n`);
+    return exitCodes.failed;
+  }
+  const rows = Object.entries(equal).map(([topic, count]) => [topic, String(count)]);
+  await io.out(`${table([['topic', 'equal'], ...rows], ['left', 'right'])}\n`);
+  await io.out(
+    stopped
+      ? `stopped; everything until then is equal\n`
+      : `run ${name} comes out as it is recorded, bit for bit: every record, and the digests of ${weights} weights files\n`,
+  );
+  return exitCodes.done;
+}

@@ -1,0 +1,118 @@
+/**
+ * `millrace rewind RUN --to step=N --into NAME`: a fork that lies where the run lay right after step N, as if it had been
+ * killed there. It goes on with `millrace run`; with the same settings it comes to the same end.
+ *
+ * The run itself is only read, also while it goes on. The fork is made under another name and then given its own: it is
+ * there as a whole or not at all.
+ */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { forkLog } from '../../streams/embedded/forkLog.ts';
+import type { Weights } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { loadJob } from '../loadJob.ts';
+import { type RunRecord, writeRunRecord } from '../runRecord.ts';
+import { checkedRunName, findRun, inFolder, logFolder, type Run, withLog } from '../runs.ts';
+import { checkSettings, parseSetting } from '../settings.ts';
+import { forkFiles } from './forkFiles.ts';
+import { type Version, versionOfStep, versionsIn } from './steps.ts';
+
+export interface RewindOptions {
+  readonly run?: string;
+  readonly runs: string;
+  /** `step=N`. */
+  readonly to: string;
+  readonly into: string;
+  readonly set: readonly string[];
+}
+
+export async function rewindCommand(options: RewindOptions, io: Io): Promise<number> {
+  const step = parseStep(options.to);
+  const run = inFolder(await findRun(io, options.runs, options.run), 'rewind');
+  const settings = await settingsOf(run, options.set, io);
+  const to = await freshFolder(resolve(io.cwd, options.runs), options.into);
+  const manifests: Weights[] = [];
+  await withLog(run, async (log) => {
+    const from = { kind: 'earliest' } as const;
+    for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
+  });
+  const versions = await versionsIn(run.folder, manifests);
+  const version = versionOfStep(versions, step, run.name);
+  const nowMs = io.clock.now();
+  const record: RunRecord = {
+    ...run.record,
+    ...{ settings, status: 'stopped', reason: '', forked: { run: run.name, step } },
+    starts: [{ startedMs: nowMs, endedMs: nowMs }],
+  };
+  await whole(to, async (folder) => {
+    await fork(run, folder, version, versions);
+    await writeRunRecord(folder, record);
+  });
+  const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
+  await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
+  io.err(`go on with: millrace run ${record.job.file} --run ${options.into}${at}`);
+  return exitCodes.done;
+}
+
+/** `make` fills a folder that takes its name only when it is whole. */
+export async function whole(
+  folder: string,
+  make: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = join(dirname(folder), `.${basename(folder)}-${process.pid}`);
+  try {
+    await make(temporary);
+    await rename(temporary, folder);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function fork(
+  run: Run,
+  to: string,
+  version: Version,
+  versions: readonly Version[],
+): Promise<void> {
+  await mkdir(logFolder(to), { recursive: true });
+  const { ends } = await forkLog({
+    ...{ from: logFolder(run.folder), to: logFolder(to) },
+    after: { topic: topics.weights as Topic<unknown>, offset: version.offset },
+  });
+  await forkFiles({
+    ...{ from: run.folder, to, metrics: ends[topics.metrics.name] ?? 0 },
+    versions: versions.slice(0, version.offset + 1),
+  });
+}
+
+function parseStep(text: string): number {
+  const step = /^step=(\d+)$/.exec(text)?.[1];
+  if (step !== undefined) return Number(step);
+  throw usageError(
+    `--to takes step=N, an optimiser step of the run (0 = before any); given: ${text}`,
+  );
+}
+
+/** Those of the run; another value for one is checked by the job. */
+async function settingsOf(
+  { record }: Run,
+  set: readonly string[],
+  io: Io,
+): Promise<RunRecord['settings']> {
+  if (set.length === 0) return record.settings;
+  const job = await loadJob(record.job.file, io.cwd);
+  return checkSettings(job.settings, set.map(parseSetting), record.settings);
+}
+
+/** A folder for a run of this name, which must not be there. */
+export async function freshFolder(root: string, name: string): Promise<string> {
+  const folder = join(root, checkedRunName(name));
+  const entries = await readdir(folder).catch(() => []);
+  if (entries.length === 0) return folder;
+  throw usageError(`there is a run ${name} in ${root} already; give --into another name`);
+}

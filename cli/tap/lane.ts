@@ -1,0 +1,127 @@
+/**
+ * One topic of a tap, on its way to the reader: a queue that asks the log for no more than it has room for.
+ *
+ * What is not taken stays in the log, so a slow reader holds nothing in memory and loses nothing.
+ */
+import type { Observable, Subscription } from 'rxjs';
+import type { MillraceError } from '../../streams/errors.ts';
+import type { Stored, TapOptions } from '../../streams/log.ts';
+import type { Position } from '../../streams/records.ts';
+
+/** Below so many the log is asked for a stretch more. */
+const WAITING_MAX = 256;
+
+export interface Unreadable {
+  readonly topic: string;
+  readonly position: Position;
+  readonly error: MillraceError;
+}
+
+export interface LaneHooks {
+  /** There is something to take, or nothing will come any more. */
+  changed(): void;
+  unreadable(record: Unreadable): void;
+}
+
+interface Waiting {
+  readonly stored: Stored<unknown>;
+  readonly sinceMs: number;
+}
+
+export class Lane {
+  readonly topic: string;
+  readonly #hooks: LaneHooks;
+  /** From `#first` on. */
+  #waiting: Waiting[] = [];
+  #first = 0;
+  /** Lets the log go on. */
+  #release: (() => void) | null = null;
+  #subscription: Subscription | null = null;
+  #ahead: number | null = null;
+  #ended = false;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(topic: string, hooks: LaneHooks) {
+    this.topic = topic;
+    this.#hooks = hooks;
+  }
+
+  start(tap: (options: Omit<TapOptions, 'from' | 'follow'>) => Observable<Stored<unknown>>): void {
+    const records$ = tap({
+      room: () => this.#room(),
+      ahead: (records) => {
+        this.#ahead = records;
+        if (records === 0) this.#hooks.changed();
+      },
+      unreadable: (position, error) =>
+        this.#hooks.unreadable({ topic: this.topic, position, error }),
+    });
+    this.#subscription = records$.subscribe({
+      next: (stored) => {
+        this.#waiting.push({ stored, sinceMs: performance.now() });
+        if (this.#size === 1) this.#hooks.changed();
+      },
+      error: (error: unknown) => {
+        this.#failure = { error };
+        this.#hooks.changed();
+      },
+      complete: () => {
+        this.#ended = true;
+        this.#hooks.changed();
+      },
+    });
+  }
+
+  /** The next record, and since when it waits (by `performance.now()`). Throws where the tap failed. */
+  get head(): Waiting | undefined {
+    const head = this.#waiting[this.#first];
+    if (head === undefined && this.#failure !== null) throw this.#failure.error;
+    return head;
+  }
+
+  /** Nothing waits, and nothing will come. */
+  get over(): boolean {
+    return this.#ended && this.#size === 0;
+  }
+
+  /** Nothing waits, and when the log was last looked at there was nothing more. */
+  get atEnd(): boolean {
+    return this.#size === 0 && this.#ahead === 0;
+  }
+
+  /** Records between the last one taken and the end of the topic, as far as it is known. */
+  get behind(): number {
+    return this.#size + (this.#ahead ?? 0);
+  }
+
+  /** Takes the head. */
+  take(): Stored<unknown> {
+    const { stored } = this.#waiting[this.#first]!;
+    this.#first += 1;
+    if (this.#first >= WAITING_MAX || this.#size === 0) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    if (this.#size < WAITING_MAX) {
+      this.#release?.();
+      this.#release = null;
+    }
+    return stored;
+  }
+
+  close(): void {
+    this.#subscription?.unsubscribe();
+    this.#release?.();
+  }
+
+  get #size(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  #room(): Promise<void> | null {
+    if (this.#size < WAITING_MAX) return null;
+    return new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+}

@@ -1,0 +1,87 @@
+/** What a tap has seen of each topic, and how fast: the lines of `--stats`, and how much was dropped. */
+import type { Stored } from '../../streams/log.ts';
+import { size } from '../size.ts';
+import { table } from '../table.ts';
+import type { Lane } from './lane.ts';
+
+interface Count {
+  readonly lane: Lane;
+  read: number;
+  bytes: number;
+  shown: number;
+  dropped: number;
+  unreadable: number;
+  /** At the last telling. */
+  before: { readonly read: number; readonly bytes: number };
+}
+
+const HEAD = ['topic', 'records/s', 'bytes/s', 'read', 'shown', 'dropped', 'behind'];
+
+export class Tally {
+  readonly #counts: ReadonlyMap<string, Count>;
+  #lastMs: number;
+
+  constructor(lanes: readonly Lane[], nowMs: number) {
+    this.#counts = new Map(
+      lanes.map((lane) => {
+        const none = { read: 0, bytes: 0 };
+        return [lane.topic, { lane, ...none, shown: 0, dropped: 0, unreadable: 0, before: none }];
+      }),
+    );
+    this.#lastMs = nowMs;
+  }
+
+  read({ topic, bytes }: Stored<unknown>): void {
+    const count = this.#counts.get(topic)!;
+    count.read += 1;
+    count.bytes += bytes;
+  }
+
+  shown({ topic }: Stored<unknown>): void {
+    this.#counts.get(topic)!.shown += 1;
+  }
+
+  dropped({ topic }: Stored<unknown>): void {
+    this.#counts.get(topic)!.dropped += 1;
+  }
+
+  unreadable(topic: string): void {
+    this.#counts.get(topic)!.unreadable += 1;
+  }
+
+  get total(): Readonly<Record<'read' | 'shown' | 'dropped' | 'unreadable', number>> {
+    const sum = (of: (count: Count) => number): number =>
+      [...this.#counts.values()].reduce((all, count) => all + of(count), 0);
+    return {
+      read: sum(({ read }) => read),
+      shown: sum(({ shown }) => shown),
+      dropped: sum(({ dropped }) => dropped),
+      unreadable: sum(({ unreadable }) => unreadable),
+    };
+  }
+
+  /** A line a topic: the rates since the last telling, the counts since the beginning. */
+  tell(nowMs: number): string {
+    const seconds = Math.max(0.001, (nowMs - this.#lastMs) / 1000);
+    this.#lastMs = nowMs;
+    const counts = [...this.#counts.values()];
+    const known = counts.filter(({ read, lane }) => read > 0 || lane.behind > 0);
+    const rows = (known.length > 0 ? known : counts).map((count) => this.#row(count, seconds));
+    return table(
+      [HEAD, ...rows],
+      HEAD.map((_, column) => (column === 0 ? 'left' : 'right')),
+    );
+  }
+
+  #row(count: Count, seconds: number): string[] {
+    const { lane, read, bytes, shown, dropped, before } = count;
+    count.before = { read, bytes };
+    const perSecond = (read - before.read) / seconds;
+    return [
+      lane.topic,
+      perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond)),
+      size((bytes - before.bytes) / seconds),
+      ...[read, shown, dropped, lane.behind].map(String),
+    ];
+  }
+}

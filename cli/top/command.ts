@@ -1,0 +1,27 @@
+/** `millrace top` on the command line: its options and examples. */
+import type { Command } from 'commander';
+import { command, type Done } from '../command.ts';
+import type { Io } from '../io.ts';
+import { topCommand } from './top.ts';
+
+const columns = [
+  'waits     share of the time with nothing in flight: it waits for its input',
+  'full      share of the time with every place taken: its input waits for it (a source: for its readers)',
+  'commits   share of the time with a commit under way',
+];
+
+export function addTop(program: Command, io: Io, done: Done): void {
+  command(program, 'top', 'Watch the stages of a live run: rates, in flight, lag, waiting.', [
+    'millrace top first',
+    'millrace top first --once',
+    'millrace top first --interval 10s --json >> first.ndjson',
+  ])
+    .argument('[run]', 'the run (default: the newest)')
+    .option('--interval <time>', 'how often to look', '2s')
+    .option('--once', 'one set of lines, over one interval')
+    .option('--json', 'a JSON object an interval')
+    .addHelpText('after', `\nColumns:\n${columns.map((line) => `  ${line}`).join('\n')}`)
+    .action(async (run: string | undefined, options) =>
+      done(await topCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
+    );
+}
