@@ -20,14 +20,23 @@ export interface Row {
   readonly unit: string;
   readonly ours: number;
   readonly theirs: number;
+  /** What a reader has to know of this measurement. */
+  readonly note?: string;
 }
 
-export function print(name: string, rows: readonly Row[]): void {
+/** A row that could not be measured here. */
+export interface Unmeasured {
+  readonly what: string;
+  readonly against: string;
+  readonly reason: string;
+}
+
+export function print(name: string, rows: readonly (Row | Unmeasured)[]): void {
   console.log(report(name, rows, process.argv.includes('--json')));
 }
 
 /** What `print` prints: one line of JSON, or the table. */
-export function report(name: string, rows: readonly Row[], json: boolean): string {
+export function report(name: string, rows: readonly (Row | Unmeasured)[], json: boolean): string {
   return json ? JSON.stringify({ name, rows }) : `\n${name}\n\n${table(rows)}\n`;
 }
 
@@ -45,7 +54,7 @@ export async function timeMs(work: () => unknown): Promise<number> {
 
 const HEAD = ['what', 'against', 'ours', 'theirs', 'ratio', 'goal', ''];
 
-function table(rows: readonly Row[]): string {
+function table(rows: readonly (Row | Unmeasured)[]): string {
   const lines = [HEAD, ...rows.map(cells)];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
   return lines
@@ -54,11 +63,14 @@ function table(rows: readonly Row[]): string {
     .join('\n');
 }
 
-function cells(row: Row): string[] {
+function cells(row: Row | Unmeasured): string[] {
+  if ('reason' in row)
+    return [row.what, row.against, '-', '-', '-', '-', `not measured: ${row.reason}`];
   const { what, against, unit, ours, theirs, ratio, goal } = row;
   const bound = goal === null ? '-' : `${row.atMost ? '<=' : '>='} ${short(goal)}`;
   const values = [`${short(ours)} ${unit}`, `${short(theirs)} ${unit}`, short(ratio)];
-  return [what, against, ...values, bound, outcome(row)];
+  const said = [outcome(row), row.note ?? ''].filter((part) => part !== '');
+  return [what, against, ...values, bound, said.join(', ')];
 }
 
 function outcome({ ratio, goal, atMost }: Row): string {

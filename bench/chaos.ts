@@ -1,0 +1,204 @@
+/**
+ * Chaos: `npm run chaos [-- --kills 200] [--seed 1] [--log embedded|kafka] [--trainer fake|embedded] [--job tiny|quickstart]
+ * [--json]`.
+ *
+ * A small job is started again and again in processes of its own and killed with SIGKILL at random moments: by the clock,
+ * and at named points (inside a commit, inside an optimiser step, between the files of a checkpoint and its manifest, …;
+ * chaos/points.ts), until its run is done; then another run begins, until there have been as many kills as were asked
+ * for. On Kafka a broker of its own is killed and started again meanwhile. Each finished run must keep every invariant of
+ * `millrace doctor` and have, version by version, the weights of a run that was left alone. Exit code 1 when one does not;
+ * its folder is kept.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { draws } from '../model/draws.ts';
+import { type Broker, freePort, javaMissing, startBroker } from '../scripts/kafka/broker.ts';
+import { type Fate, type Point, points } from './chaos/points.ts';
+import {
+  type Ended,
+  ended,
+  OPENED,
+  quickstart,
+  reachedIn,
+  type Subject,
+  tiny,
+} from './chaos/subject.ts';
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
+    log: { type: 'string', default: 'embedded' },
+    trainer: { type: 'string', default: 'fake' },
+    job: { type: 'string', default: 'tiny' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const kills = Number(values.kills);
+const seed = Number(values.seed);
+const onKafka = values.log === 'kafka';
+
+/** A run that is not done after so many starts never will be. */
+const STARTS_MAX = 200;
+/** Kills of the job between two of the broker. */
+const KILLS_A_BROKER = 6;
+/** Part of the kills that come by the clock. */
+const BY_CLOCK = 1 / 3;
+
+interface Tally {
+  kills: number;
+  starts: number;
+  /** Starts that ended because no broker answered. */
+  refused: number;
+  runs: number;
+  brokerKills: number;
+  records: number;
+  /** Kills by what they came by. */
+  readonly by: Record<string, number>;
+  readonly violations: string[];
+}
+
+const tally: Tally = {
+  ...{ kills: 0, starts: 0, refused: 0, runs: 0, brokerKills: 0, records: 0 },
+  by: {},
+  violations: [],
+};
+const tell = (line: string): void => {
+  if (!values.json) console.log(line);
+};
+
+interface Undisturbed {
+  readonly digests: readonly string[];
+  readonly reached: Readonly<Record<Point, number>> | null;
+  readonly ms: number;
+}
+
+async function leftAlone(subject: Subject): Promise<Undisturbed> {
+  const run = `chaos-${stamp}-alone`;
+  await subject.prepare(run);
+  const life = await ended(subject.start(run, null, 0));
+  if (life.code !== 0) throw new Error(`the job fails undisturbed:\n${life.err}`);
+  const { violations, digests } = await subject.inspect(run);
+  if (violations.length > 0) throw new Error(violations.join('\n'));
+  tell(`undisturbed: ${digests.length} versions in ${(life.ms / 1000).toFixed(1)} s`);
+  return { digests, reached: reachedIn(life), ms: life.ms };
+}
+
+/** When the next life ends: at a point, or by the clock. */
+function fateOf(
+  { mortal }: Subject,
+  { reached, ms }: Undisturbed,
+  run: number,
+  start: number,
+): { readonly fate: Fate | null; readonly killMs: number | null; readonly by: string } {
+  const chance = draws('chaos', seed, run, start);
+  if (!mortal || reached === null || chance.uniform(0) < BY_CLOCK) {
+    return { fate: null, killMs: chance.uniform(1) * ms, by: 'clock' };
+  }
+  const point = points[chance.integer(2, points.length)]!;
+  // Early, as a life has only what the ones before it left.
+  const after = chance.integer(3, Math.max(1, Math.ceil(reached[point] / 3)));
+  return { fate: { point, after, turns: chance.integer(4, 6) }, killMs: null, by: point };
+}
+
+/** Starts a run until it is done, or there have been kills enough; then it is left to end. */
+async function oneRun(subject: Subject, alone: Undisturbed, number: number): Promise<void> {
+  const run = `chaos-${stamp}-${number}`;
+  await subject.prepare(run);
+  const wrong: string[] = [];
+  for (let start = 0; ; start++) {
+    const enough = tally.kills >= kills;
+    const { fate, killMs, by } = enough
+      ? { fate: null, killMs: null, by: '' }
+      : fateOf(subject, alone, number, start);
+    const timing = draws('chaos', seed, number).integer(start, 1000);
+    tally.starts += 1;
+    const broker = kafka.back;
+    const life = await ended(subject.start(run, fate, timing), killMs);
+    if (life.signal === 'SIGKILL') {
+      tally.kills += 1;
+      tally.by[by] = (tally.by[by] ?? 0) + 1;
+      if (onKafka && tally.kills % KILLS_A_BROKER === 0) kafka.back ??= restartBroker();
+    } else if (life.code === 0) break;
+    else if (broker !== null && !life.out.startsWith(OPENED) && life.err.includes("'KAFKA'")) {
+      // Nobody answers at the start: it says so and ends, and is started again when somebody does.
+      tally.refused += 1;
+      await broker;
+    } else wrong.push(`start ${start + 1} failed: ${lastLines(life)}`);
+    if (wrong.length > 0 || start >= STARTS_MAX) break;
+  }
+  await kafka.back;
+  if (wrong.length === 0) {
+    const { violations, digests, records } = await subject.inspect(run);
+    tally.records += records;
+    wrong.push(...violations);
+    if (digests.join() !== alone.digests.join()) {
+      wrong.push(`other weights than undisturbed: ${digests.length} versions`);
+    }
+  }
+  tally.runs += 1;
+  for (const what of wrong) tally.violations.push(`${run}: ${what}`);
+  if (wrong.length === 0) rmSync(join(folder, run), { recursive: true, force: true });
+  const found = wrong.length === 0 ? 'sound' : wrong.join('; ');
+  tell(`run ${number}: ${found}; ${tally.kills} kills in ${tally.starts} starts so far`);
+}
+
+function lastLines({ code, signal, err }: Ended): string {
+  return `${code ?? signal}: ${err.trim().split('\n').slice(-12).join(' | ')}`;
+}
+
+/** On Kafka: the broker, and while it is down its coming back. */
+const kafka: { broker: Broker | null; back: Promise<void> | null } = { broker: null, back: null };
+
+/** Killed, gone for a while, and there again, while the job is started and killed on. */
+async function restartBroker(): Promise<void> {
+  tally.brokerKills += 1;
+  const port = Number(kafka.broker!.address.split(':')[1]);
+  await kafka.broker!.kill();
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  kafka.broker = await startBroker({ folder: join(folder, 'kafka'), port });
+  kafka.back = null;
+}
+
+function reasonToSkip(): string | null {
+  return onKafka ? javaMissing() : null;
+}
+
+const stamp = `${process.pid}`;
+mkdirSync('runs', { recursive: true });
+const folder = mkdtempSync(join('runs', 'chaos-'));
+const skipped = reasonToSkip();
+try {
+  if (skipped === null) {
+    if (onKafka) {
+      const port = await freePort();
+      kafka.broker = await startBroker({ folder: join(folder, 'kafka'), port, tell });
+    }
+    const where = { folder, url: kafka.broker === null ? null : `kafka://${kafka.broker.address}` };
+    const subject =
+      values.job === 'quickstart'
+        ? quickstart(where)
+        : tiny(where, values.trainer === 'embedded' ? 'embedded' : 'fake');
+    const alone = await leftAlone(subject);
+    for (let run = 0; tally.kills < kills; run++) await oneRun(subject, alone, run);
+  }
+} finally {
+  await kafka.back?.catch(() => undefined);
+  await kafka.broker?.stop();
+  if (tally.violations.length === 0) rmSync(folder, { recursive: true, force: true });
+}
+const { log, trainer, job } = values;
+tell(skipped === null ? '' : `skipped: ${skipped}`);
+tell(
+  `${log}, ${job}, seed ${seed}: ${tally.kills} kills and ${tally.brokerKills} of the broker in ${tally.starts} starts of ${tally.runs} runs; ${tally.records} records; ${tally.violations.length} violations`,
+);
+tell(
+  Object.entries(tally.by)
+    .map(([by, count]) => `${by} ${count}`)
+    .join(', '),
+);
+for (const violation of tally.violations) tell(violation);
+if (values.json)
+  console.log(JSON.stringify({ name: 'chaos', log, trainer, job, seed, skipped, ...tally }));
+process.exitCode = tally.violations.length === 0 ? 0 : 1;

@@ -1,0 +1,155 @@
+/**
+ * The job that is killed: a calibration of single-digit sums in two rounds. Policy and tools are scripted, the trainer is
+ * a fake whose weights are a digest of all that it was ever trained on, or the embedded one on a decoder of a few thousand
+ * parameters. What the policy says follows from its version, the question and its draws, never from timing.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { calibrate, calibration } from '../../jobs/calibrate.ts';
+import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrateSettings.ts';
+import type { JobContext } from '../../jobs/defineJob.ts';
+import { planQuestions } from '../../jobs/plan.ts';
+import { policyLoop } from '../../jobs/policyLoop.ts';
+import { type DecoderConfig, initialise } from '../../model/config.ts';
+import type { PolicyEngine, TrainerEngine } from '../../model/engine.ts';
+import { savePolicy } from '../../model/policyFile.ts';
+import type { CallTool } from '../../operators/callTools.ts';
+import type { QuestionRow } from '../../sources/questions.ts';
+import type { Flow } from '../../streams/flow.ts';
+import { fakeTools } from '../../test/support/fakeTools.ts';
+import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
+import { scriptedPolicy, shuffledTurns } from '../../test/support/scriptedPolicy.ts';
+import { sloppy } from '../../test/support/tinyCalibration.ts';
+import { tinyWords } from '../../test/support/tinyWords.ts';
+import type { Destiny } from './points.ts';
+
+export const settings: CalibrateSettings = calibrateSettings.parse({
+  ...{ rounds: 2, explore: 10, keep: 7, heldOut: 3, evaluationRollouts: 2 },
+  ...{ rollouts: 4, initialRollouts: 2, batchGroups: 3, concurrency: 2 },
+  ...{ responseMax: 80, callLimit: 2, keepVersions: 2 },
+});
+
+const decoder: DecoderConfig = {
+  ...{ architecture: 'llama', vocabSize: tinyWords.vocabSize, hiddenSize: 16, layers: 2 },
+  ...{ heads: 2, kvHeads: 1, intermediateSize: 24, ropeTheta: 10_000, rmsEps: 1e-6 },
+  ...{ attentionBias: false, tiedEmbeddings: true, maxPositions: 512 },
+};
+
+async function* rows(): AsyncGenerator<{ readonly value: QuestionRow }> {
+  for (let i = 0; i < 40; i++) {
+    const [a, b] = [i % 10, Math.floor(i / 10)];
+    yield {
+      value: {
+        ...{ id: `sum-${i}`, question: `What is ${a} + ${b}?`, answers: [String(a + b)] },
+        ...{ source: 'tiny', ability: 'math' },
+      },
+    };
+  }
+}
+
+export type Trainer = 'fake' | 'embedded';
+
+function baseIn(folder: string): string {
+  return join(folder, 'base.safetensors');
+}
+
+/** Puts the first policy into a new folder, before anyone is killed there. */
+export async function prepare(folder: string, trainer: Trainer): Promise<void> {
+  await mkdir(folder);
+  if (trainer === 'fake') await writeFile(baseIn(folder), 'base weights');
+  else await savePolicy(baseIn(folder), { config: decoder, tensors: initialise(decoder, 5) });
+}
+
+/** The job over what `context` gives, in which `destiny` is asked at every point. */
+export async function mortalJob(
+  context: JobContext<CalibrateSettings>,
+  trainer: Trainer,
+  destiny: Destiny,
+  timing: number,
+): Promise<Flow> {
+  const base = baseIn(context.folder);
+  const delay = shuffledTurns(timing);
+  const plan = await planQuestions({ train: rows() }, { ...settings, seed: context.seed });
+  const parts = {
+    ...{ plan, base, tokenizer: tinyWords },
+    engine: mortalEngine(delay, destiny),
+    trainer: context.own(mortalTrainer(await trainerOf(trainer, base, delay), destiny)),
+    tools: mortalTools(delay, destiny),
+    prompt: (question: string) => tinyWords.encode(question, { tags: false }),
+  };
+  const loop = await policyLoop(context, parts, calibration(settings, plan));
+  return calibrate(loop, plan, settings);
+}
+
+async function trainerOf(
+  trainer: Trainer,
+  base: string,
+  delay: () => Promise<void>,
+): Promise<TrainerEngine> {
+  if (trainer === 'fake') return fakeTrainer({ before: delay });
+  // Loaded when it is needed: a life begins sooner without it.
+  const { EmbeddedTrainer } = await import('../../model/train/trainer.ts');
+  return EmbeddedTrainer.create({ policy: base, threads: 1 });
+}
+
+function mortalEngine(delay: () => Promise<void>, destiny: Destiny): PolicyEngine {
+  const engine = scriptedPolicy({
+    ...{ tokenizer: tinyWords, script: sloppy, delay },
+    onLoad: async ({ path, sha256 }) => {
+      await destiny.reach('loading');
+      const found = createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex');
+      if (found !== sha256) throw new Error(`${path} has digest ${found}, not ${sha256}`);
+    },
+    topLogProbs: ({ draws }) => [Math.log(0.5 + 0.4 * draws.uniform(7)), Math.log(0.1)],
+  });
+  return {
+    ...engine,
+    async generate(request, signal) {
+      await destiny.reach('generating');
+      return engine.generate(request, signal);
+    },
+  };
+}
+
+function mortalTools(delay: () => Promise<void>, destiny: Destiny): CallTool {
+  const tools = fakeTools({
+    tokenizer: tinyWords,
+    answers: { search: (query) => `two ${query}` },
+    delay,
+  });
+  return {
+    ...tools,
+    async call(...given) {
+      await destiny.reach('calling');
+      return tools.call(...given);
+    },
+  };
+}
+
+function mortalTrainer(trainer: TrainerEngine, destiny: Destiny): TrainerEngine {
+  return {
+    score: (sequences) => trainer.score(sequences),
+    restore: (files) => trainer.restore(files),
+    close: () => trainer.close(),
+    async step(batch) {
+      const stepping = trainer.step(batch);
+      stepping.catch(() => undefined);
+      await destiny.reach('stepping');
+      const report = await stepping;
+      await destiny.reach('stepped');
+      return report;
+    },
+    async save(files) {
+      if (destiny.next('torn')) await writeFile(files.weights, 'cut sho');
+      await destiny.reach('torn');
+      if (destiny.next('half-saved')) await trainer.save({ weights: files.weights });
+      await destiny.reach('half-saved');
+      const saved = await trainer.save(files);
+      await destiny.reach('saved');
+      return saved;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Where a process may die: moments that have names, each of which comes many times in a run, and any moment by the clock.
+ *
+ * A process that is to die at a point counts how often it comes there and kills itself with SIGKILL at the n-th time: no
+ * handler runs, nothing is flushed, worker threads end where they are. `turns` lets what has just begun get on for some
+ * turns of the event loop first, so that the kill falls into it.
+ */
+
+/** In the order of a step: each name tells what has just happened. */
+export const points = [
+  /** The log is open, nothing has been done with it. */
+  'opened',
+  /** A commit has been handed over, and is on its way. */
+  'committing',
+  /** A commit is on disk, and nobody has been told. */
+  'committed',
+  'generating',
+  'calling',
+  /** The engine takes new weights. */
+  'loading',
+  /** An optimiser step has begun. */
+  'stepping',
+  'stepped',
+  /** The weights file is written, the optimiser's state is not. */
+  'half-saved',
+  /** Both files are there, their manifest is not. */
+  'saved',
+  /** A file of the next version lies there cut short, as a crash within a write may leave it. */
+  'torn',
+] as const;
+
+export type Point = (typeof points)[number];
+
+export interface Fate {
+  readonly point: Point;
+  /** Times that it comes before the one that kills. */
+  readonly after: number;
+  readonly turns: number;
+}
+
+export interface Destiny {
+  /** Resolves when the process may go on; never, when it dies here. */
+  reach(point: Point): Promise<void>;
+  /** How often each point was reached. */
+  readonly reached: Readonly<Record<Point, number>>;
+  /** Whether the next time at this point is the last. */
+  next(point: Point): boolean;
+}
+
+/** `die` must not return. */
+export function destiny(fate: Fate | null, die: () => never): Destiny {
+  const reached = Object.fromEntries(points.map((point) => [point, 0])) as Record<Point, number>;
+  const next = (point: Point): boolean => fate?.point === point && reached[point] === fate.after;
+  return {
+    reached,
+    next,
+    async reach(point) {
+      const last = next(point);
+      reached[point] += 1;
+      if (!last) return;
+      for (let turn = 0; turn < fate!.turns; turn++) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      die();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * The policy against PyTorch, transformers, llama.cpp and the limits of the machine:
+ * `npm run bench:model [-- --only train,decode] [--quick] [--json]`.
+ *
+ * Ours and theirs have the same weights and sequences and take turns in one run; medians are compared, and what they
+ * compute has to agree before it is timed. The yardsticks are installed from PyPI, once (model/python.ts).
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { adapterRows } from './model/adapterRows.ts';
+import type { AnyRow, Bench } from './model/bench.ts';
+import { decodeRows, prefillRows } from './model/decodeRows.ts';
+import { memoryRows } from './model/memoryRows.ts';
+import { publishRows } from './model/publishRows.ts';
+import { rolloutRows } from './model/rolloutRows.ts';
+import { trainRows } from './model/trainRows.ts';
+import { print, report } from './table.ts';
+
+/** In the order in which they are measured; a process's memory is counted before others have grown it. */
+const PARTS: Readonly<Record<string, (bench: Bench) => Promise<AnyRow[]>>> = {
+  adapter: adapterRows,
+  memory: memoryRows,
+  train: trainRows,
+  decode: decodeRows,
+  prefill: prefillRows,
+  rollouts: rolloutRows,
+  publish: publishRows,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+});
+const names = values.only?.split(',') ?? Object.keys(PARTS);
+const unknown = names.find((name) => PARTS[name] === undefined);
+if (unknown !== undefined)
+  throw new Error(`there is no part '${unknown}': name some of ${Object.keys(PARTS).join(', ')}`);
+
+const load = () => loadavg()[0]!.toFixed(1);
+const folder = mkdtempSync(join(tmpdir(), 'bench-model-'));
+const bench: Bench = { quick: values.quick, folder, turns: values.quick ? 1 : 5 };
+const before = load();
+try {
+  const rows: AnyRow[] = [];
+  for (const name of names) {
+    console.error(`${name} …`);
+    for (const row of await PARTS[name]!(bench)) {
+      rows.push(row);
+      console.error(report('', [row], true));
+    }
+  }
+  if (!values.json)
+    console.log(
+      `${availableParallelism()} threads of ${cpus()[0]?.model.trim()}, Node ${process.version}; load average ${before} before, ${load()} after`,
+    );
+  print('Policy', rows);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

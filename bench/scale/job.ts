@@ -1,0 +1,68 @@
+/**
+ * The job that `bench/scale.ts` splits over processes: the rollout stage of every training job, with an engine whose
+ * rows all take the same time, as one on another machine would. Nothing is scored or trained.
+ */
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defineJob } from '../../jobs/defineJob.ts';
+import { policyLoop } from '../../jobs/policyLoop.ts';
+import { count, policySettings } from '../../jobs/policySettings.ts';
+import { advantageEstimators } from '../../operators/advantages/estimators.ts';
+import { accuracy } from '../../operators/rewards/accuracy.ts';
+import { flow } from '../../streams/flow.ts';
+import type { Question } from '../../streams/records.ts';
+import { fakeTools } from '../../test/support/fakeTools.ts';
+import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
+import { scriptedPolicy } from '../../test/support/scriptedPolicy.ts';
+import { tinyWords } from '../../test/support/tinyWords.ts';
+
+const settings = policySettings.extend({
+  questions: count.default(100),
+  rollouts: count.default(4),
+  serviceMs: count
+    .default(200)
+    .describe('a request to the engine takes so long, however many there are'),
+});
+
+export default defineJob({
+  name: 'scale',
+  about: 'Rolls questions out with an engine that takes a fixed time.',
+  settings,
+  async build(context) {
+    const { questions, rollouts, serviceMs } = context.settings;
+    const base = join(context.folder, 'base.safetensors');
+    if (!existsSync(base)) await writeFile(base, 'base weights');
+    const engine = scriptedPolicy({
+      tokenizer: tinyWords,
+      script: ({ context: said }) =>
+        said.includes('</search>') ? '<answer>7</answer><|end|>' : 'one one<search>two</search>',
+      delay: () => new Promise((resolve) => setTimeout(resolve, serviceMs)),
+    });
+    const items = Array.from({ length: questions }, (_, index) => ({ value: question(index) }));
+    const parts = {
+      ...{ engine, base, tokenizer: tinyWords, trainer: fakeTrainer({}) },
+      tools: fakeTools({ tokenizer: tinyWords, answers: { search: (query) => query } }),
+      prompt: (text: string) => tinyWords.encode(text, { tags: false }),
+      plan: {
+        ...{ stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0, firstRound: 1 },
+        ...{ evolve: 0, explore: questions, window: 1, keep: 1 },
+      },
+    };
+    const method = {
+      ...{ samples: () => rollouts, branching: () => null, reward: accuracy() },
+      advantage: advantageEstimators.grpo.group,
+      training: { losses: {}, lr: 0, miniBatches: 1 },
+      ...{ batchGroups: 1, window: 1 },
+    };
+    const { begun, rolled, trained } = await policyLoop(context, parts, method);
+    return flow(begun, rolled, trained); // the trainer closes the loop that tells of weights
+  },
+});
+
+function question(index: number): Question {
+  return {
+    ...{ id: `q${index}`, question: 'What is 7?', answers: ['7'], source: 'bench' },
+    ...{ ability: 'math', phase: 'explore', stage: 1, schedule: null },
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * Streams: `npm run bench:streams [-- --json] [--only embedded,in-process,replay,kafka]`.
+ *
+ * What durable, typed, transactional streams cost beside what they are made of: the embedded log beside raw lmdb and a
+ * plain file, our primitives beside bare RxJS, records that are scored anew beside reading them, and with a broker
+ * (MILLRACE_KAFKA=host:port) our stage beside bare kafkajs and Kafka Streams doing the same.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { embeddedRows } from './streams/embedded.ts';
+import { inProcessRows } from './streams/inProcess.ts';
+import { kafkaRows } from './streams/kafka.ts';
+import { replayRow } from './streams/replay.ts';
+import { print, type Row, type Unmeasured } from './table.ts';
+
+const parts = ['embedded', 'in-process', 'replay', 'kafka'] as const;
+const { values } = parseArgs({
+  options: { json: { type: 'boolean' }, only: { type: 'string', default: parts.join() } },
+});
+const address = process.env.MILLRACE_KAFKA || null;
+
+/** On the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed. */
+mkdirSync('runs', { recursive: true });
+const folder = mkdtempSync(join('runs', 'bench-streams-'));
+const measures: Record<(typeof parts)[number], () => Promise<readonly (Row | Unmeasured)[]>> = {
+  embedded: () => embeddedRows(folder),
+  'in-process': inProcessRows,
+  replay: async () => [await replayRow(join(folder, 'replay'))],
+  kafka: () => kafkaRows(address, folder),
+};
+try {
+  const rows: (Row | Unmeasured)[] = [];
+  for (const part of parts) {
+    if (values.only.split(',').includes(part)) rows.push(...(await measures[part]()));
+  }
+  print('Streams', rows);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
