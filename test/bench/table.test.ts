@@ -33,6 +33,15 @@ describe('report', () => {
     expect(lastLine({ ours: 0.0123456, theirs: 12_345.6 })).toMatch(/0\.0123 ms {2,}12,346 ms/);
   });
 
+  test('says what could not be measured and why, and what has to be known of a row', () => {
+    expect(lastLine({ goal: 3, note: 'others took 1.2 cores' })).toMatch(
+      /met, others took 1.2 cores$/,
+    );
+    expect(lastLine({ note: 'others took 1.2 cores' })).toMatch(/- {2,}others took 1.2 cores$/);
+    const missing = { what: 'ours', against: 'theirs', reason: 'no python3' };
+    expect(report('x', [missing], false)).toMatch(/ours.*theirs.*not measured: no python3/);
+  });
+
   test('gives one line of JSON with every row as it is', () => {
     const rows = [row({ goal: 2 }), row({ atMost: true, goal: 1 })];
     const json = report('x', rows, true);

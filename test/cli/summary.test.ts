@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { reportPage } from '../../cli/report/page.ts';
+import { phaseCell, phaseFigures } from '../../cli/report/phases.ts';
 import { chooseSamples } from '../../cli/report/samples.ts';
 import { type ReportInput, summarise } from '../../cli/report/summary.ts';
-import type { Scored } from '../../streams/records.ts';
+import { reportText } from '../../cli/report/text.ts';
+import type { BatchKind, Scored } from '../../streams/records.ts';
 import { metric, question, reward, scored } from './support/records.ts';
 import { record } from './support/syntheticRun.ts';
 
@@ -39,6 +42,7 @@ const input: ReportInput = {
     metric('reward/mean', 2, 1, 0.4, 9000),
     metric('eval/accuracy', 2, 1, 0.9, 9000),
   ],
+  kinds: new Map([[1, 'policy']]),
   deadLetters: 0,
 };
 
@@ -87,6 +91,92 @@ describe('a summary', () => {
       { startedMs: 20_000, endedMs: 31_000 },
     ];
     expect(summarise({ ...input, record: { ...record, starts } }).seconds).toBe(9 + 11);
+  });
+});
+
+describe('phases', () => {
+  const kinds = new Map<number, BatchKind>([
+    [1, 'sft'],
+    [2, 'policy'],
+    [3, 'policy'],
+    [4, 'dpo'],
+  ]);
+  /** Stage s is right in s of 10 cases. */
+  const evaluations = new Map(
+    [0, 1, 2, 3, 4].map((stage) => {
+      const correct = Array.from({ length: 10 }, (_, i) => (i < stage ? 1 : 0));
+      return [stage, timed([group('a', stage, correct, correct)], stage)];
+    }),
+  );
+  const told = (over: Partial<ReportInput> = {}) =>
+    summarise({ ...input, kinds, evaluations, ...over });
+
+  it('are the base and each kind of training, measured after its last stage', () => {
+    const { phases } = told();
+    expect(phases.map(({ name, stage }) => [name, stage])).toEqual([
+      ['base', 0],
+      ['+ fine-tuning', 1],
+      ['+ RL, 2 rounds', 3],
+      ['+ preferences', 4],
+    ]);
+    const accuracy = phaseFigures.find(({ key }) => key === 'accuracy')!;
+    expect(phases.map((phase) => phaseCell(phase, accuracy))).toEqual([
+      '0.0 %',
+      '10.0 % (+10.0 %)',
+      '30.0 % (+20.0 %)',
+      '40.0 % (+10.0 %)',
+    ]);
+  });
+
+  it('give the stages their names', () => {
+    expect(told().rounds.map(({ name }) => name)).toEqual([
+      'fine-tuning',
+      'round 1',
+      'round 2',
+      'preferences',
+    ]);
+    expect(told({ kinds: new Map() }).rounds.map(({ name }) => name)).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('are told in text and on the page where there is more than one kind', () => {
+    const text = reportText(told());
+    expect(text).toMatch(
+      /what each phase added +accuracy .*\nbase +0\.0 % .*\n\+ fine-tuning +10\.0 % \(\+10\.0 %\)/,
+    );
+    const page = reportPage({
+      report: told(),
+      input: { ...input, kinds, evaluations },
+      samples: [],
+    });
+    expect(page).toContain('<h2>What each phase added</h2>');
+    expect(reportText(summarise(input))).not.toContain('what each phase added');
+  });
+});
+
+describe('behaviour', () => {
+  it('is drawn before and after where the parts are there', () => {
+    const parts = { raw: 1, format: 0, resultBlocks: 2, failedResults: 2, thinkingLength: 50 };
+    const first = scored({
+      question: question('a', 'evaluate', 0),
+      rewards: [{ score: 1, parts }],
+    });
+    const last = { ...first, question: question('a', 'evaluate', 1) };
+    const evaluations = new Map([
+      [0, timed([first], 0)],
+      [1, timed([last], 1)],
+    ]);
+    const report = summarise({ ...input, evaluations });
+    expect(report.behaviour.before).toEqual({
+      ...{ correctness: 1, efficiency: 1, conciseness: null },
+      ...{ successfulExecution: 1 / 2, reasoningLength: 20 },
+    });
+    const page = reportPage({ report, input: { ...input, evaluations }, samples: [] });
+    expect(page).toContain(
+      'before: correctness 100.0, efficiency 100.0, successful execution 50.0',
+    );
+    expect(reportPage({ report: summarise(input), input, samples: [] })).not.toContain(
+      'class="radar"',
+    );
   });
 });
 

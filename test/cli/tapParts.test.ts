@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { NEVER, Observable, of } from 'rxjs';
 import { pickFields, withEnvelope } from '../../cli/tap/fields.ts';
 import { formatOf } from '../../cli/tap/formats.ts';
 import { parseFrom } from '../../cli/tap/from.ts';
-import { paced } from '../../cli/tap/paced.ts';
 import { plain } from '../../cli/tap/plain.ts';
 import { where } from '../../cli/tap/where.ts';
 import type { From, Stored } from '../../streams/log.ts';
 
 function stored(value: unknown, offset = 3): Stored<unknown> {
-  return { topic: 'rollouts', position: { partition: 0, offset }, key: 'k-1', value, atMs: 0 };
+  return {
+    topic: 'rollouts',
+    position: { partition: 0, offset },
+    key: 'k-1',
+    value,
+    atMs: 0,
+    bytes: 9,
+  };
 }
 
 describe('--from', () => {
@@ -36,8 +41,8 @@ describe('--from', () => {
 });
 
 describe('--where', () => {
-  it('sees the record, its key and its offset', () => {
-    const filter = where("v.calls > 1 && k === 'k-1' && o === 3");
+  it('sees the record, its key and its place', () => {
+    const filter = where("v.calls > 1 && k === 'k-1' && t === 'rollouts' && p === 0 && o === 3");
     expect(filter.matches(stored({ calls: 2 }))).toBe(true);
     expect(filter.matches(stored({ calls: 1 }))).toBe(false);
     expect(filter.matches(stored({ calls: 2 }, 4))).toBe(false);
@@ -50,7 +55,7 @@ describe('--where', () => {
     expect(filter.matches(stored({ inner: { score: 1 } }))).toBe(true);
     expect(filter.failures()).toEqual({
       count: 2,
-      first: expect.stringMatching(/^offset 3: Cannot read/),
+      first: expect.stringMatching(/^rollouts offset 3: Cannot read/),
     });
   });
 
@@ -68,7 +73,7 @@ describe('--fields', () => {
 
   it('reach into groups, single members, every member, and the envelope', () => {
     const pick = pickFields(
-      'id,question.id,rewards.1.score,rewards.score,none.at.all,$offset,$key,$at',
+      'id,question.id,rewards.1.score,rewards.score,none.at.all,$topic,$partition,$offset,$key,$at',
     );
     expect(pick(stored(record))).toEqual({
       id: 'r',
@@ -76,6 +81,8 @@ describe('--fields', () => {
       'rewards.1.score': 2,
       'rewards.score': [1, 2],
       'none.at.all': null,
+      $topic: 'rollouts',
+      $partition: 0,
       $offset: 3,
       $key: 'k-1',
       $at: '1970-01-01T00:00:00.000Z',
@@ -131,49 +138,5 @@ describe('a record', () => {
         '',
       ].join('\n'),
     );
-  });
-});
-
-describe('a paced tap', () => {
-  const total = 1000;
-  const reads: number[] = [];
-  const tap = (from: From) =>
-    new Observable<Stored<unknown>>((subscriber) => {
-      for (let n = from.kind === 'offset' ? from.offset : 0; n < total && !subscriber.closed; n++) {
-        reads.push(n);
-        subscriber.next(stored(n, n));
-      }
-      subscriber.complete();
-    });
-
-  it('reads each record once and never far ahead of its reader', async () => {
-    const seen: number[] = [];
-    for await (const { position } of paced(
-      tap,
-      { kind: 'earliest' },
-      new AbortController().signal,
-    )) {
-      seen.push(position.offset);
-      expect(reads.length - seen.length).toBeLessThan(256);
-    }
-    expect(seen).toEqual(Array.from({ length: total }, (_, n) => n));
-    expect(reads).toEqual(seen);
-  });
-
-  it('ends when it is stopped, also while it waits', async () => {
-    const stop = new AbortController();
-    const records = paced(() => NEVER, { kind: 'latest' }, stop.signal);
-    const next = records.next();
-    stop.abort();
-    expect(await next).toEqual({ done: true, value: undefined });
-  });
-
-  it('ends with a tap that is empty', async () => {
-    const records = paced(
-      () => of<Stored<unknown>[]>().pipe() as never,
-      { kind: 'earliest' },
-      new AbortController().signal,
-    );
-    expect(await records.next()).toEqual({ done: true, value: undefined });
   });
 });

@@ -16,6 +16,8 @@ import { topics } from '../../streams/topics.ts';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 const SMALL = {
+  'flywheel.questions': 6,
+  'finetune.size': 2,
   rounds: 2,
   explore: 6,
   keep: 4,
@@ -92,9 +94,10 @@ describe('a run that is killed and started again', () => {
     if (code !== 0) throw new Error(err);
 
     await killedAt('killed', /starting run/);
-    await killedAt('killed', /before training/);
-    await killedAt('killed', /step 1 /);
-    await killedAt('killed', /step 3 /);
+    await killedAt('killed', /the base policy/);
+    await killedAt('killed', /fine-tuning · step 2 /);
+    await killedAt('killed', /round 1 · step/);
+    await killedAt('killed', /round 2 · step/);
     const last = run('killed');
     tapped = await millrace('tap', 'killed.rollouts', '-n', '2', '-o', 'ndjson').ended;
     const end = await last.ended;
@@ -110,7 +113,9 @@ describe('a run that is killed and started again', () => {
     const questions = await records('killed', topics.questions);
     const kept = (await records('killed', topics.selected)).filter((selected) => selected.kept);
     const asked = [
-      ...questions.map(({ id, phase, stage }) => `${id}/${phase}-${stage}`),
+      ...questions
+        .filter(({ phase }) => phase !== 'evolve')
+        .map(({ id, phase, stage }) => `${id}/${phase}-${stage}`),
       ...kept.map(({ question }) => `${question.id}/practice-${question.stage}`),
     ];
     const groups = new Map<string, number>();
@@ -119,6 +124,24 @@ describe('a run that is killed and started again', () => {
     }
     expect([...groups.keys()].sort()).toEqual(asked.sort());
     expect(ids.length).toBe([...groups.values()].reduce((sum, size) => sum + size, 0));
+  });
+
+  test('has the whole pool of each question of the flywheel, once', async () => {
+    const evolved = await records('killed', topics.evolved);
+    const pools = new Map<string, number[]>();
+    for (const { question, index, of } of evolved) {
+      const pool = pools.get(question.id) ?? [];
+      pools.set(question.id, [...pool, index]);
+      expect(of).toBeGreaterThan(index);
+    }
+    expect(pools.size).toBe(SMALL['flywheel.questions']);
+    for (const { question, of } of evolved) {
+      expect(pools.get(question.id)!.sort((a, b) => a - b)).toEqual([...Array(of).keys()]);
+    }
+    const asked = (await records('killed', topics.demonstrations)).map(
+      ({ question }) => question.id,
+    );
+    expect(asked.sort()).toEqual([...pools.keys()].sort());
   });
 
   test('has each step once in batches and each version once in weights', async () => {

@@ -1,10 +1,18 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
 import { batch, batchSelected } from '../../operators/batch.ts';
-import type { Batch, Selected } from '../../streams/records.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { feedback } from '../../streams/feedback.ts';
+import { flow } from '../../streams/flow.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Batch, Scored, Selected } from '../../streams/records.ts';
+import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../support/deliveries.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
-import { question, samples } from '../support/records.ts';
+import { batch as batchRecord, question, samples } from '../support/records.ts';
 import { practised, scored, shuffledBy } from '../support/scored.ts';
 
 const OF = 7;
@@ -36,11 +44,13 @@ describe('batch', () => {
   test('numbers steps from 1, each from the version that the one before it made', async () => {
     const { outputs } = await runOperator(make(), topics.scored, round(4, 2));
     expect(
-      outputs.map(({ step, version, stage, last }) => ({ step, version, stage, last })),
+      outputs.map(({ step, version, stage, last, index, of }) => {
+        return { step, version, stage, last, index, of };
+      }),
     ).toEqual([
-      { step: 5, version: 4, stage: 2, last: false },
-      { step: 6, version: 5, stage: 2, last: false },
-      { step: 7, version: 6, stage: 2, last: true },
+      { step: 5, version: 4, stage: 2, last: false, index: 0, of: 3 },
+      { step: 6, version: 5, stage: 2, last: false, index: 1, of: 3 },
+      { step: 7, version: 6, stage: 2, last: true, index: 2, of: 3 },
     ]);
   });
 
@@ -75,6 +85,57 @@ describe('batch', () => {
   });
 });
 
+describe('batch, told what is scheduled', () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let log: Log;
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    log = await openLog({ folder: folder.path, mode: 'write' });
+  });
+  afterEach(async () => {
+    await log.close();
+    folder.remove();
+  });
+
+  const run = (signal: AbortSignal): Promise<FlowEnd> => {
+    const steps = feedback(topics.batches);
+    const operator = batch({
+      groups: 3,
+      openMax: 3,
+      sequence: { scheduled$: steps.values$, signal },
+    });
+    const part = stage('batch', topics.scored, topics.batches, operator);
+    return runFlow(flow(part, steps), { log, signal, graceMs: 3_600_000 });
+  };
+  const append = (groups: readonly Scored[]): Promise<void> =>
+    log.commit((tx) => {
+      for (const group of groups) tx.append(topics.scored, group);
+    });
+  const stepsWritten = async (): Promise<number[]> => {
+    const stored$ = log.tap(topics.batches, { from: { kind: 'earliest' }, follow: false });
+    return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value.step);
+  };
+
+  test('writes steps in their order, whichever is complete first', async () => {
+    await append([...round()].reverse());
+    expect(await run(new AbortController().signal)).toBe('quiescent');
+    expect(await stepsWritten()).toEqual([1, 2, 3]);
+  });
+
+  test('leaves steps that wait when the run stops, and goes on with them', async () => {
+    const groups = round();
+    await append(groups.slice(3));
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 50);
+    expect(await run(stop.signal)).toBe('stopped');
+    expect(await stepsWritten()).toEqual([]);
+    await append(groups.slice(0, 3));
+    expect(await run(new AbortController().signal)).toBe('quiescent');
+    expect(await stepsWritten()).toEqual([1, 2, 3]);
+  });
+});
+
 describe('batchSelected', () => {
   /** Rounds of 10 candidates in windows of 4; two are kept of each, and the round begins at version 6. */
   const verdict = (window: number, index: number, kept = true): Selected => ({
@@ -106,16 +167,19 @@ describe('batchSelected', () => {
       );
       expect(unsettled).toBe(0);
       expect([...outputs].sort((a, b) => a.step - b.step)).toEqual(
-        [0, 1, 2].map((window) => ({
-          step: 7 + window,
-          stage: 2,
-          version: 6 + window,
-          groups: [0, 1].map((index) => ({
-            questionId: `w${window}i${index}`,
-            scored: { partition: 0, offset: window * 100 + index },
-          })),
-          last: window === 2,
-        })),
+        [0, 1, 2].map((window) =>
+          batchRecord({
+            step: 7 + window,
+            stage: 2,
+            version: 6 + window,
+            groups: [0, 1].map((index) => ({
+              questionId: `w${window}i${index}`,
+              scored: { partition: 0, offset: window * 100 + index },
+            })),
+            last: window === 2,
+            ...{ index: window, of: 3 },
+          }),
+        ),
       );
     }
   });

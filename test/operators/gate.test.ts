@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { concat, from, NEVER, Subject, throwError } from 'rxjs';
 import { draws } from '../../model/draws.ts';
-import { type GateOptions, type PolicyGate, policyGate, versionDue } from '../../operators/gate.ts';
+import {
+  AFTER_LAST_STAGE,
+  type GateOptions,
+  type PolicyGate,
+  policyGate,
+  versionDue,
+} from '../../operators/gate.ts';
 import type { Question, Weights } from '../../streams/records.ts';
 import { question } from '../support/records.ts';
 import { type ScriptedPolicy, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
@@ -269,5 +275,28 @@ describe('a gate that is given up', () => {
     await closed.gate.close();
     expect((await waiting.failed).message).toContain('closed');
     expect(closed.weights$.observed).toBe(false);
+  });
+});
+
+describe('a schedule that begins when the stage before is finished', () => {
+  const open = (index: number): Question => ({ ...practice(index, AFTER_LAST_STAGE), stage: 2 });
+
+  test('is due the version that finished it, then one more every batch', () => {
+    const known = [weights(0, 0), weights(1, 0), weights(2, 1), weights(3, 1), weights(4, 1)];
+    const due = (index: number, manifests = known): number | null =>
+      versionDue(open(index), manifests, { batchGroups: BATCH_GROUPS, window: 3 });
+    expect(due(0, known.slice(0, 2))).toBeNull();
+    expect([0, 1, 2, 3, 4].map((index) => due(index))).toEqual([2, 2, 3, 3, 4]);
+  });
+
+  test('is dated once its question is admitted', async () => {
+    const { gate, weights$ } = bench();
+    weights$.next(weights(0, 0));
+    expect(() => gate.dated(open(1))).toThrow('has not been admitted');
+    weights$.next(weights(1, 1));
+    await gate.admit(open(1), new AbortController().signal);
+    expect(gate.dated(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
+    expect(gate.dated(practice(5, 0))).toEqual(practice(5, 0));
+    await gate.close();
   });
 });

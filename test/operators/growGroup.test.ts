@@ -8,7 +8,12 @@ import type { Rollout } from '../../streams/records.ts';
 import type { fakeTools } from '../support/fakeTools.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
-import { type ScriptLine, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
+import {
+  type ScriptedPolicy,
+  type ScriptLine,
+  scriptedPolicy,
+  shuffledTurns,
+} from '../support/scriptedPolicy.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 
 const ask = question({ id: 'a/b', question: 'What is 1 + 1?' });
@@ -340,6 +345,85 @@ describe('a group that branches', () => {
     expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });
   });
 
+  test('can look behind the result: there the policy goes on as it was seen to', async () => {
+    const changes: number[] = [];
+    const tree = branching({
+      ...{ initialRollouts: 1, beamSize: 2, entropyAt: 'result', entropyTokens: 3 },
+      stepEntropy: (top) => top[0]![0]!,
+      decide: (change) => changes.push(change) === 2,
+    });
+    const made = rolloutOptions(turns(search('one'), search('two'), answer('2')), {
+      ...{ samples: () => 2, branching: tree },
+      policy: {
+        topLogProbs: ({ context, request }) => [
+          (2 * context.split('</result>').length - (request.maxTokens === 3 ? 2 : 1)) / 100,
+        ],
+      },
+    });
+    const { rollouts } = await grow(made);
+    const { requests } = made.engine as ScriptedPolicy;
+    const behind = requests.filter(({ maxTokens }) => maxTokens === 3);
+    // Behind both results; then the group is full and nobody looks any more.
+    expect(behind).toHaveLength(2);
+    for (const { tokens, draws } of behind) {
+      const again = requests.filter(
+        (request) => request.maxTokens > 3 && String(request.tokens) === String(tokens),
+      );
+      expect(again.map((request) => request.draws)).toContainEqual(draws);
+    }
+    // First segment .01, behind the first result .02, behind the second .04.
+    expect(changes[0]).toBeCloseTo(0.01);
+    expect(changes[1]).toBeCloseTo(0.03);
+    expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });
+  });
+
+  test('holds back nobody but the clones that a slow branch may yet be the source of', async () => {
+    let free = (): void => undefined;
+    const slow = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    const ended: number[] = [];
+    const told = (index: number): void => void ended.push(index);
+    const options = (wait: Promise<void>): RolloutOptions => {
+      const made = rolloutOptions(turns(search('one'), search('two'), answer('2')), {
+        ...{ samples: () => 5, branching: branching({ initialRollouts: 3, beamSize: 2 }) },
+      });
+      const call: typeof made.tools.call = async (tool, input, signal, origin) => {
+        const { rolloutId, turn } = origin!;
+        const index = Number(rolloutId.at(-1));
+        if (index === 1 && turn === 0) await wait;
+        if (turn === 1) told(index);
+        return made.tools.call(tool, input, signal, origin);
+      };
+      return { ...made, tools: { ...made.tools, call } };
+    };
+    const growing = grow(options(slow));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toEqual([0, 2]);
+    free();
+    const group = await growing;
+    expect(ended).toContain(1);
+    expect(group).toEqual(await grow(options(Promise.resolve())));
+  });
+
+  test('can count the rounds in a row in which this very branch was cloned', async () => {
+    const told: string[] = [];
+    const tree = branching({
+      ...{ initialRollouts: 2, beamSize: 2, penaltyScope: 'path' },
+      // The first branch asked in a round is cloned, the others are not.
+      decide: (_, uniform, consecutive) => {
+        told.push(`${consecutive}`);
+        return uniform >= 0 && told.length % 2 === 1;
+      },
+    });
+    const script = ({ request }: ScriptLine): string =>
+      Number(request.draws.at(-1)) < 2 ? search('one') : answer('2');
+    const made = rolloutOptions(script, { samples: () => 40, branching: tree });
+    await grow({ ...made, callLimit: 4, responseMax: 400 });
+    // Two branches a round: the one that is cloned counts on, the other never does.
+    expect(told.slice(0, 8)).toEqual(['0', '0', '1', '0', '2', '0', '3', '0']);
+  });
+
   test('counts the rounds in a row that grew it, as a batch in which another question always grows', async () => {
     for (let seed = 0; seed < 20; seed++) {
       const told: number[] = [];
@@ -439,7 +523,7 @@ describe('a group whose budget a monitored rollout splits', () => {
     );
   });
 
-  test('monitors with draws of its own, before any rollout, and keeps nothing of it', async () => {
+  test('monitors with draws of its own, before any rollout, and keeps its tool calls alone', async () => {
     const options = monitored();
     const { rollouts, toolCalls } = await grow(options);
     const requests = requestsOf(options);
@@ -452,17 +536,19 @@ describe('a group whose budget a monitored rollout splits', () => {
     );
     for (const { draws } of requests.slice(3)) expect(draws).toHaveLength(5);
     expect(rollouts).toHaveLength(6);
-    expect(new Set(toolCalls.map(({ rolloutId }) => rolloutId)).size).toBe(
-      rollouts.filter(({ parent }) => parent === null).length,
-    );
+    const ids = rollouts.filter(({ parent }) => parent === null).map(({ id }) => id);
+    const owner = ids[0]!.slice(0, ids[0]!.lastIndexOf('/'));
+    expect(toolCalls.map(({ rolloutId }) => rolloutId)).toEqual([`${owner}/monitor/0`, ...ids]);
     const { calls } = options.tools as ReturnType<typeof fakeTools>;
-    expect(calls).toHaveLength(toolCalls.length + 1);
+    expect(calls).toHaveLength(toolCalls.length);
   });
 
   test('leaves the draws of its rollouts as they are without a monitor', async () => {
     const fixed = monitored({ branching: aepo({ ...settings, dynamicBudget: false }) });
     const always: Branching = { ...aepo(settings), initialRollouts: () => 2 };
-    expect(await grow(monitored({ branching: always }))).toEqual(await grow(fixed));
+    const { rollouts, toolCalls } = await grow(monitored({ branching: always }));
+    const own = toolCalls.filter(({ rolloutId }) => !rolloutId.includes('/monitor/'));
+    expect({ rollouts, toolCalls: own }).toEqual(await grow(fixed));
   });
 
   test('is grown also when the monitored rollout fails', async () => {

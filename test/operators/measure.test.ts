@@ -70,10 +70,26 @@ describe('measure', () => {
       'eval/efficiency': 0.5,
       'eval/format_valid': 0.75,
       'eval/len_response': 25,
+      'eval/pass@1': 0.5,
+      'eval/pass@2': 1,
       'eval/questions': 2,
     });
     for (const metric of outputs) expect(metric).toMatchObject({ step: 5, stage: 1, atMs: 50 });
     // The screen shows an evaluation when this one has come.
+    expect(outputs.at(-1)!.name).toBe('eval/questions');
+  });
+
+  test('tells what else the parts say, and what it is asked for', async () => {
+    const parts = { raw: 1, failedResults: 2, resultBlocks: 2, thinkingLength: 100, concise: 0 };
+    const one = evaluated('a', 0, { rewards: [{ score: 1, parts }], toolCalls: [2], lengths: [9] });
+    const told = { questions: 1, openMax: 1, clock: manualClock(), also: () => ({ mine: 7 }) };
+    const { outputs } = await runOperator(measure(told), topics.scored, [one]);
+    expect(Object.fromEntries(outputs.map(({ name, value }) => [name, value]))).toMatchObject({
+      'eval/successful_execution': 0.5,
+      'eval/reasoning_length': 10,
+      'eval/conciseness': 0,
+      mine: 7,
+    });
     expect(outputs.at(-1)!.name).toBe('eval/questions');
   });
 

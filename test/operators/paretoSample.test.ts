@@ -216,3 +216,41 @@ describe('paretoSample', () => {
     expect(run.unsettled).toBe(0);
   });
 });
+
+describe('other ways to sample', () => {
+  test('a window can be so many candidates, whatever their round', async () => {
+    const values = Array.from({ length: 10 }, (_, i) =>
+      candidate(`q${i}`, [0, i], [0, 1], 'math', i),
+    );
+    const all = await verdicts({ by: 'count', window: 5, keep: 1 }, values);
+    expect(keptIds(all)).toEqual(['q4', 'q9']);
+  });
+
+  test('the objectives can be others', async () => {
+    const all = await verdicts({
+      mixedOnly: false,
+      keep: 1,
+      objectives: [({ question: { id } }) => (id === 'e' ? 1 : 0), () => 0],
+    });
+    expect(all.get('e')).toMatchObject({ front: 0, objectives: [1, 0] });
+  });
+
+  test('at random, any are kept: other ones with another seed, uniform groups too', async () => {
+    const kept = new Set<string>();
+    for (let seed = 0; seed < 20; seed++) {
+      const ids = keptIds(await verdicts({ sampler: 'random', seed }));
+      expect(ids).toHaveLength(4);
+      for (const id of ids) kept.add(id);
+    }
+    expect(kept.size).toBe(7);
+  });
+
+  test('the paper’s crowding has finite ends, and its spread is a deviation', async () => {
+    const all = await verdicts({ mode: 'paper', keep: 2 });
+    expect(all.get('f')!.objectives).toEqual([3, 0]);
+    // Tool calls 1, 2, 2, 3 and correctness .5, sqrt(3)/4 twice, 0 for c, b, d, f.
+    const [gap, corr] = [1 / 2, (0.5 - Math.sqrt(3) / 4) / 0.5];
+    expect(all.get('c')!.distance).toBeCloseTo(gap + corr);
+    expect(all.get('f')!.distance).toBeCloseTo(gap + Math.sqrt(3) / 4 / 0.5);
+  });
+});

@@ -52,6 +52,7 @@ describe('rollout', () => {
     let most = 0;
     const counting: PolicyGate = {
       ...openGate,
+      dated: (asked) => asked,
       admit: async () => {
         most = Math.max(most, ++inside);
         return () => void inside--;
@@ -77,6 +78,7 @@ describe('rollout', () => {
   test('ends with the error of a gate that has failed: no question is lost to a dead letter', async () => {
     const gate: PolicyGate = {
       ...openGate,
+      dated: (asked) => asked,
       admit: () => Promise.reject(new Error('the digest differs')),
     };
     const run = runOperator(rollout(rolloutOptions(script, { gate })), topics.questions, questions);
@@ -86,6 +88,7 @@ describe('rollout', () => {
   test('leaves a question unsettled when the run is stopping', async () => {
     const gate: PolicyGate = {
       ...openGate,
+      dated: (asked) => asked,
       admit: () => Promise.reject(new MillraceError('NOT_NOW', 'the run is stopping')),
     };
     const reader = fakeReader(topics.questions);

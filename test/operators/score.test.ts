@@ -69,6 +69,80 @@ describe('score', () => {
     expect(outputs[0]!.advantages[3]).toBeCloseTo(-0.866024, 6);
   });
 
+  test('tells reward and advantage how much the policy wrote itself', async () => {
+    const [own, called] = group(one, ['12', '34']);
+    const segment = { version: 0, entropy: null, tool: null };
+    const segments = [
+      { ...segment, kind: 'tool' as const, start: 0, end: 1 },
+      { ...segment, kind: 'policy' as const, start: 1, end: 2 },
+    ];
+    const seen: unknown[] = [];
+    const operator = score({
+      reward: (asked) => {
+        seen.push(asked.lengths, asked.policyLengths);
+        return spelled(asked);
+      },
+      advantage: (scores, lengths) => {
+        seen.push(lengths);
+        return [...scores];
+      },
+      openMax: 1,
+    });
+    await runOperator(operator, topics.rollouts, [own!, { ...called!, segments }]);
+    expect(seen).toEqual([
+      [2, 2],
+      [2, 1],
+      [2, 1],
+    ]);
+  });
+
+  describe('with a reward that has to be waited for', () => {
+    const many = Array.from({ length: 12 }, (_, i) => group(question({ id: `q${i}` }), ['1'])[0]!);
+
+    /** Answers after as many turns of the event loop as the timing says for the question. */
+    const slow = (timing: readonly number[], counts: { now: number; most: number }) =>
+      score({
+        reward: async (asked) => {
+          counts.now += 1;
+          counts.most = Math.max(counts.most, counts.now);
+          const turns = timing[Number(asked.question.id.slice(1))]!;
+          for (let turn = 0; turn < turns; turn++) {
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          counts.now -= 1;
+          return spelled(asked);
+        },
+        ...{ advantage, openMax: 1, concurrency: 4 },
+      });
+
+    test('asks about several groups at once, and keeps their order whatever comes first', async () => {
+      for (let seed = 0; seed < 10; seed++) {
+        const counts = { now: 0, most: 0 };
+        const timing = shuffledBy([...many.keys()], seed);
+        const { outputs } = await runOperator(slow(timing, counts), topics.rollouts, many);
+        expect(outputs.map((scored) => scored.question.id)).toEqual(
+          many.map((rollout) => rollout.question.id),
+        );
+        expect(counts.most).toBe(4);
+      }
+    });
+
+    test('ends with the error of one that rejects', async () => {
+      const reward = async (): Promise<never> => {
+        throw new Error('the server is away');
+      };
+      const operator = score({ reward, advantage, openMax: 1, concurrency: 4 });
+      const run = runOperator(operator, topics.rollouts, many);
+      await expect(run).rejects.toThrow('the server is away');
+    });
+
+    test('refuses an answer that leaves rollouts out', async () => {
+      const operator = score({ reward: async () => [], advantage, openMax: 1 });
+      const run = runOperator(operator, topics.rollouts, many);
+      await expect(run).rejects.toThrow('0 rewards for the 1 rollouts of q0');
+    });
+  });
+
   test('ends with the error of a reward that throws: its group is scored again at the next start', async () => {
     const reward = (): never => {
       throw new Error('the judge is away');

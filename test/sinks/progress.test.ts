@@ -41,7 +41,7 @@ function bench(): { readonly lines: string[]; readonly options: ProgressOptions 
   return {
     lines,
     options: {
-      rounds: 3,
+      stages: ['the base policy', 'fine-tuning', 'round 1'],
       pulse: () => ({ inflight: 4, generatedTokens: 99, version: 7 }),
       print: (line) => void lines.push(line),
     },
@@ -65,14 +65,14 @@ describe('progress', () => {
     const run = await runOperator(progress(options), topics.metrics, values);
     expect(run).toMatchObject({ outputs: [], unsettled: 0, asides: {} });
     const stepLine =
-      'round 2/3 step 12 · reward 0.500 · accuracy 63 % · tool calls 1.75 · entropy 0.250 · lag 0.0 · 1234 tok/s out, 568 tok/s trained';
+      'round 1 · step 12 · reward 0.500 · accuracy 63 % · tool calls 1.75 · entropy 0.250 · lag 0.0 · 1234 tok/s out · 568 tok/s trained';
     const numbersOf =
-      '150 held-out questions · accuracy 50 % · tool calls 1.50 (1.25 when correct) · efficiency 38 % · valid 88 %';
+      '150 held-out questions · accuracy 50 % · tool calls 1.50 · 1.25 when correct · efficiency 38 % · valid 88 %';
     expect(lines).toEqual([
-      `before training · ${numbersOf}`,
+      `the base policy · ${numbersOf}`,
       stepLine,
       stepLine,
-      `after round 2 · ${numbersOf}`,
+      `after round 1 · ${numbersOf}`,
     ]);
   });
 
@@ -92,9 +92,13 @@ describe('progress', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('shows what it has of a step that lacks a number', async () => {
+  test('shows what it has of a step that lacks a number, and nothing of the step before', async () => {
     const { lines, options } = bench();
-    await runOperator(progress(options), topics.metrics, step(1).slice(1));
-    expect(lines[0]).toContain('reward NaN · accuracy 63 %');
+    const fineTuning = numbers(
+      { step: 13, stage: 1 },
+      { examples: 16, loss: 0.5, 'time/train_ms': 1 },
+    );
+    await runOperator(progress(options), topics.metrics, [...step(1), ...fineTuning]);
+    expect(lines[1]).toBe('fine-tuning · step 13 · 16 examples · loss 0.5000');
   });
 });

@@ -3,8 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import type { Loss } from '../../model/engine.ts';
-import { sequenceOf, type TrainerOptions, trainer } from '../../sinks/trainer.ts';
+import { type LossOf, type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
@@ -18,12 +17,13 @@ import { manualClock } from '../support/clock.ts';
 import { type FakeTrainer, fakeTrainer } from '../support/fakeTrainer.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Fate, mortalLog } from '../support/mortalLog.ts';
-import { rollout } from '../support/records.ts';
+import { batch } from '../support/records.ts';
 import { group, practised, rewards, scored } from '../support/scored.ts';
+import { tinyWords } from '../support/tinyWords.ts';
 
 const GROUPS = 4;
 const STEPS = 3;
-const loss: Loss = {
+const loss: LossOf<'policy'> = {
   ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
 };
 
@@ -37,8 +37,11 @@ async function all<T>(topic: Topic<T>): Promise<T[]> {
   return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
 }
 
-/** Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each, one cloned from the other. */
-async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
+/**
+ * Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each, one cloned from the other. Every other
+ * group is `lag` versions behind its step where there are so many.
+ */
+async function fill(order: readonly number[] = [1, 2, 3], lag = 0): Promise<void> {
   const base = join(folder.path, 'base.safetensors');
   await writeFile(base, 'base weights');
   const first = await weightsStore(folder.path, log).adopt(base);
@@ -46,11 +49,8 @@ async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
     tx.append(topics.weights, first);
     for (let index = 0; index < STEPS * GROUPS; index++) {
       const question = practised(index, STEPS * GROUPS);
-      const members = group(
-        question,
-        ['right', 'wrong'.repeat(index + 1)],
-        Math.floor(index / GROUPS),
-      );
+      const version = Math.max(0, Math.floor(index / GROUPS) - (index % 2) * lag);
+      const members = group(question, ['right', 'wrong'.repeat(index + 1)], version);
       for (const member of members) {
         const parent = member.index === 0 ? null : { index: 0, offset: 2 };
         tx.append(topics.rollouts, { ...member, parent, startedMs: 1000, endedMs: 3000 });
@@ -72,23 +72,25 @@ async function fill(order: readonly number[] = [1, 2, 3]): Promise<void> {
   });
 }
 
-const batchOf = (step: number): Batch => ({
-  step,
-  stage: 1,
-  version: step - 1,
-  // Not the order of the log: the batch has its own.
-  groups: Array.from({ length: GROUPS }, (_, i) => step * GROUPS - 1 - i).map((index) => ({
-    questionId: `p${index}`,
-    scored: { partition: 0, offset: index },
-  })),
-  last: step === STEPS,
-});
+const batchOf = (step: number): Batch =>
+  batch({
+    step,
+    stage: 1,
+    version: step - 1,
+    // Not the order of the log: the batch has its own.
+    groups: Array.from({ length: GROUPS }, (_, i) => step * GROUPS - 1 - i).map((index) => ({
+      questionId: `p${index}`,
+      scored: { partition: 0, offset: index },
+    })),
+    last: step === STEPS,
+  });
 
 /** Runs a trainer until everything is trained on, or until the log dies and the trainer with it. */
 async function train(
   fate?: Fate,
   engine?: FakeTrainer,
   { lagMax = 0, ...over }: Partial<TrainerOptions> = {},
+  stop?: { readonly signal: AbortSignal; stopping(): void },
 ): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const trained = engine ?? fakeTrainer({ before: mortal.life });
@@ -96,7 +98,8 @@ async function train(
     engine: trained,
     store: weightsStore(folder.path, mortal.log),
     log: mortal.log,
-    loss,
+    losses: { policy: loss },
+    ...{ tokenizer: tinyWords, prompt: (question: string) => tinyWords.encode(question) },
     lr: 0.01,
     miniBatches: 2,
     lagMax,
@@ -106,8 +109,15 @@ async function train(
   const part = sink('trainer', topics.batches, topics.weights, operator, {
     inflightMax: lagMax + 1,
   });
-  const running = runFlow(flow(part), { log: mortal.log });
-  if (fate === undefined) expect(await running).toBe('quiescent');
+  const running = runFlow(flow(part), {
+    ...{ log: mortal.log, graceMs: 3_600_000 },
+    ...(stop === undefined ? {} : { signal: stop.signal }),
+  });
+  if (stop !== undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    stop.stopping();
+    expect(await running).toBe('stopped');
+  } else if (fate === undefined) expect(await running).toBe('quiescent');
   else await expect(running).rejects.toThrow('killed');
   return trained;
 }
@@ -126,26 +136,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await log.close();
   folder.remove();
-});
-
-describe('the training sequence of a rollout', () => {
-  test('masks the prompt and what tools wrote, and shifts what is per token behind the prompt', () => {
-    const made = rollout({
-      prompt: Int32Array.of(7, 8),
-      tokens: Int32Array.of(1, 2, 3, 4, 5),
-      logProbs: Float32Array.of(-1, -2, 0, 0, -5),
-      segments: [
-        { kind: 'policy', start: 0, end: 2, version: 0, entropy: null, tool: 'search' },
-        { kind: 'tool', start: 2, end: 4, version: 0, entropy: null, tool: 'search' },
-        { kind: 'policy', start: 4, end: 5, version: 0, entropy: null, tool: null },
-      ],
-    });
-    const sequence = sequenceOf(made, [0.5, 0.25, 0, 0, -0.25]);
-    expect([...sequence.tokens]).toEqual([7, 8, 1, 2, 3, 4, 5]);
-    expect([...sequence.mask]).toEqual([0, 0, 1, 1, 0, 0, 1]);
-    expect([...sequence.oldLogProbs]).toEqual([0, 0, -1, -2, 0, 0, -5]);
-    expect([...sequence.advantages]).toEqual([0, 0, 0.5, 0.25, 0, 0, -0.25]);
-  });
 });
 
 describe('trainer', () => {
@@ -210,7 +200,7 @@ describe('trainer', () => {
     expect(first.at(-1)!.name).toBe('time/train_ms');
   });
 
-  test('keeps the first version, the last two and those that ended a round, and one optimiser state', async () => {
+  test('keeps the first version, the last two and those that ended a round, with their optimiser states', async () => {
     await fill();
     const next = batchOf(STEPS);
     await log.commit((tx) => {
@@ -231,7 +221,7 @@ describe('trainer', () => {
     const optimisers = weights.filter(
       ({ optimiser }) => optimiser !== '' && existsSync(join(folder.path, optimiser)),
     );
-    expect(optimisers.map(({ version }) => version)).toEqual([5, 6]);
+    expect(optimisers.map(({ version }) => version)).toEqual([3, 5, 6]);
   });
 
   test('makes the same step again after a crash before its commit, and the same weights', async () => {
@@ -276,6 +266,94 @@ describe('trainer', () => {
     await train(undefined, undefined, { lagMax: 2 });
     const digests = (weights: readonly Weights[]): string[] => weights.map(({ sha256 }) => sha256);
     expect(digests(await all(topics.weights))).toEqual(digests(inOrder));
+  });
+
+  test('leaves batches whose version is not there when the run stops, for the next start', async () => {
+    await fill([3, 2]);
+    const stop = new AbortController();
+    const { signal } = stop;
+    const stopping = (): void => stop.abort();
+    await train(undefined, undefined, { lagMax: 2, signal }, { signal, stopping });
+    expect(await all(topics.weights)).toHaveLength(1);
+    await log.commit((tx) => tx.append(topics.batches, batchOf(1)));
+    await train(undefined, undefined, { lagMax: 2 });
+    const steps = (await all(topics.weights)).map(({ step }) => step);
+    expect(steps).toEqual([0, 1, 2, 3]);
+  });
+
+  test('whitens advantages over the policy tokens of the batch, before it is split', async () => {
+    await fill();
+    const engine = await train(undefined, undefined, { whiten: true });
+    const advantages = engine.steps
+      .slice(0, 2)
+      .flatMap(({ sequences }) => sequences)
+      .flatMap(({ advantages: own }) => [...own]);
+    const mean = advantages.reduce((sum, item) => sum + item, 0) / advantages.length;
+    const squares = advantages.reduce((sum, item) => sum + (item - mean) ** 2, 0);
+    expect(mean).toBeCloseTo(0, 5);
+    expect(squares / (advantages.length - 1)).toBeCloseTo(1, 5);
+  });
+
+  test('weighs what lags by what the weights of its step say of it, once a batch', async () => {
+    await fill([1, 2, 3], 1);
+    const lagCorrection = { kind: 'truncated', cap: 2 } as const;
+    const engine = await train(undefined, undefined, { lagCorrection });
+    // The first batch cannot lag; of the others two groups of four do, one in each mini-batch.
+    expect(engine.scores.map(({ length }) => length)).toEqual([4, 4]);
+    const corrected = engine.steps.map(({ sequences }) =>
+      sequences.map(({ importance }) => importance !== undefined),
+    );
+    expect(corrected[0]).toEqual([false, false, false, false]);
+    expect(corrected.slice(2)).toEqual(Array(4).fill([true, true, false, false]));
+    for (const { sequences } of engine.steps) {
+      for (const { importance, oldLogProbs } of sequences) {
+        if (importance === undefined) expect(oldLogProbs.every((old) => old === -1)).toBe(true);
+        // The sampler's log-prob was -1 everywhere.
+        else
+          expect([...importance]).toEqual(
+            [...oldLogProbs].map((old) => expect.closeTo(Math.min(2, Math.exp(old + 1)), 5)),
+          );
+      }
+    }
+    const named = (await all(topics.metrics)).filter(({ name }) => name.startsWith('lag/'));
+    expect(named.map(({ name, step }) => `${name} ${step}`)).toEqual([
+      ...['lag/weight_mean 2', 'lag/left_out 2', 'lag/weight_mean 3', 'lag/left_out 3'],
+    ]);
+  });
+
+  test('leaves what lags as it is unless told to correct', async () => {
+    await fill([1, 2, 3], 1);
+    const engine = await train();
+    expect(engine.scores).toEqual([]);
+    expect(engine.steps.flatMap(({ sequences }) => sequences).some((s) => s.importance)).toBe(
+      false,
+    );
+  });
+
+  test('compares with the first policy where the loss has a KL penalty, also after a crash', async () => {
+    const losses = { policy: { ...loss, kl: { kind: 'k3', coefficient: 0.1 } } } as const;
+    await fill();
+    const { steps } = await train(undefined, undefined, { losses });
+    const wanted = await all(topics.weights);
+    const first = fakeTrainer();
+    await first.restore({ weights: file(wanted[0]!) });
+    for (const { sequences } of steps) {
+      const scores = await first.score(sequences.map(({ tokens }) => tokens));
+      expect(sequences.map(({ refLogProbs }) => refLogProbs)).toEqual(
+        scores.map(({ logProbs }) => logProbs),
+      );
+    }
+    for (const reference of [null, fakeTrainer()]) {
+      await log.close();
+      folder.remove();
+      folder = temporaryFolder();
+      log = await open();
+      await fill();
+      await train({ commitsLeft: 1, lastIsWritten: false }, undefined, { losses, reference });
+      await reopen();
+      await train(undefined, undefined, { losses, reference });
+      expect(await all(topics.weights)).toEqual(wanted);
+    }
   });
 
   test('goes on with the optimiser state of the version that it goes back to', async () => {

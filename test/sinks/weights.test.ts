@@ -10,6 +10,7 @@ import type { Batch } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeTrainer } from '../support/fakeTrainer.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { batch as batchRecord } from '../support/records.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let log: Log;
@@ -30,10 +31,8 @@ afterEach(async () => {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 const names = (): string[] => readdirSync(join(folder.path, 'weights')).sort();
-const batch = (version: number, over: Partial<Batch> = {}): Batch => ({
-  ...{ step: version + 1, stage: 1, version, groups: [], last: false },
-  ...over,
-});
+const batch = (version: number, over: Partial<Batch> = {}): Batch =>
+  batchRecord({ step: version + 1, stage: 1, version, ...over });
 
 describe('the weights store', () => {
   test('adopts the first policy as version 0, whole and with its digest', async () => {

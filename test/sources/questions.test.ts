@@ -180,7 +180,10 @@ describe('Parquet', () => {
 describe('the file itself', () => {
   it.each([
     ['missing.jsonl', /does not exist \(looked for .*missing\.jsonl\)/],
-    ['notes.txt', /ends in \.txt; give a file that ends in \.csv, \.jsonl, \.ndjson, \.parquet/],
+    [
+      'notes.txt',
+      /ends in \.txt; give a file that ends in \.csv, \.jsonl, \.ndjson, \.json, \.parquet/,
+    ],
     ['notes', /has no ending/],
   ])('is refused with advice: %s', async (name, message) => {
     await expect(all(join(folder, name))).rejects.toThrow(message);

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, pipe, take, toArray } from 'rxjs';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { feedback } from '../../streams/feedback.ts';
-import { flow } from '../../streams/flow.ts';
+import { flow, partOf, restOf } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import { gatherBy, mapEach } from '../../streams/primitives.ts';
-import type { Metric, Question, Weights } from '../../streams/records.ts';
+import { gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
+import type { Evolved, Metric, Question, Weights } from '../../streams/records.ts';
 import { type FlowStats, runFlow } from '../../streams/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -46,6 +46,36 @@ const count = async (topic: Topic<unknown>): Promise<number> => (await all(topic
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('runFlow', () => {
+  test('with stages elsewhere, ends when those have settled everything too', async () => {
+    const whole = flow(
+      source('csv', topics.questions, items(30)),
+      stage('weigh', topics.questions, topics.metrics, weigh),
+      sink(
+        'again',
+        topics.metrics,
+        null,
+        keepIf(() => false),
+      ),
+    );
+    const leading = partOf(whole, { except: ['weigh'] });
+    const { stages: elsewhere } = restOf(whole, leading);
+    let ended = false;
+    const leader = runFlow(leading, { log, elsewhere }).finally(() => {
+      ended = true;
+    });
+    while ((await count(topics.questions)) < 30) await new Promise((r) => setTimeout(r, 20));
+    await new Promise((r) => setTimeout(r, 600)); // it has looked again by now
+    expect(ended).toBe(false);
+    const stop = new AbortController();
+    const options = { log, forever: true, signal: stop.signal };
+    const follower = runFlow(partOf(whole, { only: ['weigh'] }), options);
+    expect(await leader).toBe('quiescent');
+    expect(await log.lag(topics.questions, 'weigh')).toBe(0);
+    expect(await log.lag(topics.metrics, 'again')).toBe(0);
+    stop.abort();
+    expect(await follower).toBe('stopped');
+  });
+
   test('runs from the source to the last sink and ends when nothing is left', async () => {
     const seen: number[] = [];
     const total = mapEach((m: Metric) => void seen.push(m.value), one);
@@ -325,7 +355,7 @@ test('statistics say where records are and where time goes', async () => {
     { log, clock, onStats: (stats) => seen.push(stats), statsMs: 1 },
   );
   const last = seen.at(-1)!;
-  expect(last.sources).toEqual([{ name: 'csv', to: 'questions', items: 3, done: true }]);
+  expect(last.sources).toEqual([{ name: 'csv', to: 'questions', items: 3, done: true, waitMs: 0 }]);
   expect(last.stages).toEqual([
     {
       name: 'work',
@@ -339,10 +369,11 @@ test('statistics say where records are and where time goes', async () => {
       parked: 0,
       idleMs: 0,
       fullMs: 520,
+      commitMs: expect.any(Number),
     },
   ]);
 });
 
-function toEvolved(m: Metric) {
+function toEvolved(m: Metric): Evolved {
   return { ...samples.evolved.minimal, round: m.value };
 }

@@ -9,13 +9,15 @@ import type { TrainBatch, TrainerEngine } from '../../model/engine.ts';
 export interface FakeTrainer extends TrainerEngine {
   /** Batches of every step made, in order. */
   readonly steps: readonly TrainBatch[];
+  /** Token lists of every `score`, in order. */
+  readonly scores: readonly (readonly Int32Array[])[];
   /** Files of every `restore`, in order. */
   readonly restores: readonly { readonly weights: string; readonly optimiser?: string }[];
 }
 
 export interface FakeTrainerOptions {
   /** Awaited at the beginning of every call. */
-  readonly before?: (call: 'step' | 'save' | 'restore') => Promise<void>;
+  readonly before?: (call: 'step' | 'score' | 'save' | 'restore') => Promise<void>;
 }
 
 export function sha256(...parts: readonly (string | Uint8Array)[]): string {
@@ -26,19 +28,39 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): string {
 
 function digestOf({ sequences, loss, lr }: TrainBatch): string {
   const bytes = sequences
-    .flatMap(({ tokens, mask, advantages, oldLogProbs }) => [tokens, mask, advantages, oldLogProbs])
+    .flatMap(({ tokens, mask, advantages, oldLogProbs, refLogProbs, importance }) => [
+      ...[tokens, mask, advantages, oldLogProbs],
+      ...[refLogProbs ?? [], importance ?? []].map((values) => Float32Array.from(values)),
+    ])
     .map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
   return sha256(JSON.stringify({ loss, lr }), ...bytes);
 }
 
+/** Log-probs between -1 and 0 that tell the weights and the tokens so far. */
+function logProbsOf(weights: string, tokens: Int32Array): Float32Array {
+  return Float32Array.from(tokens, (_, place) => {
+    if (place === 0) return 0;
+    return (
+      -Number.parseInt(sha256(weights, tokens.slice(0, place + 1).join()).slice(0, 4), 16) / 65536
+    );
+  });
+}
+
 export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
+  const scores: (readonly Int32Array[])[] = [];
   const restores: { weights: string; optimiser?: string }[] = [];
   let weights = '';
   let optimiser = '';
   return {
     steps,
+    scores,
     restores,
+    async score(sequences) {
+      await before?.('score');
+      scores.push(sequences);
+      return sequences.map((tokens) => ({ logProbs: logProbsOf(weights, tokens) }));
+    },
     async step(batch) {
       await before?.('step');
       if (batch.sequences.length === 0) throw new Error('a batch without sequences');

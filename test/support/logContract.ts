@@ -7,8 +7,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, type Observable, take, toArray } from 'rxjs';
 import type { Delivery } from '../../streams/delivery.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
 import { emit } from '../../streams/settlement.ts';
-import { topics } from '../../streams/topics.ts';
+import { record, whole } from '../../streams/shapes.ts';
+import { defineTopic, topics } from '../../streams/topics.ts';
 import type { ManualClock } from './clock.ts';
 import { manualClock } from './clock.ts';
 import { metric, question, samples } from './records.ts';
@@ -204,6 +206,59 @@ export function keepsLogContract(
       });
     });
 
+    describe('a record that does not decode', () => {
+      /** Writes what no reader of the topic can make anything of, under the topic's own contract. */
+      const garbage = {
+        ...topics.questions,
+        codec: { ...topics.questions.codec, encode: () => Buffer.alloc(9000, 0xfe) },
+      };
+      const letters = () =>
+        lastValueFrom(
+          log
+            .tap(topics.deadLetters, { from: { kind: 'earliest' }, follow: false })
+            .pipe(toArray()),
+        ).then((all) => all.map(({ value }) => value));
+
+      test('becomes one dead letter, and the reader goes on', async () => {
+        await fill(log, 1);
+        await log.commit((tx) => tx.append(garbage, question({ id: 'bad' })));
+        await fill(log, 1, 2);
+        const reading = collect(log.read(topics.questions, { group: 'g', inflightMax: 1 }));
+        for (let i = 0; i < 2; i++) {
+          await reading.until(i + 1);
+          await log.commit((tx) => tx.settle(reading.got[i]!));
+        }
+        await lagBecomes(0);
+        expect(ids(reading.got)).toEqual(['q0', 'q2']);
+        reading.stop();
+        log = await under.reopen();
+        const again = collect(log.read(topics.questions, { group: 'g', inflightMax: 9 }));
+        await quiet();
+        expect(again.got).toEqual([]);
+        again.stop();
+        const [letter, ...more] = await letters();
+        const [first] = await tapAll({ kind: 'offset', offset: 0 }).catch(() => []);
+        expect(first).toBeUndefined(); // a tap that is not told to pass over it fails there
+        expect(more).toEqual([]);
+        expect(letter).toMatchObject({ origin: 'questions', field: 'id' });
+        expect(letter!.place).toBeGreaterThan(0);
+        expect(letter!.reason).toMatch(/questions: a record of 9000 bytes does not decode/);
+        expect(letter!.payload).toMatch(/^0x(00000000..)?(fe)+$/);
+        expect(letter!.payload).toHaveLength(4000);
+      });
+
+      test('fills no place among those that may be unsettled', async () => {
+        await log.commit((tx) => {
+          for (let i = 0; i < 300; i++) tx.append(garbage, question({ id: 'bad' }));
+        });
+        await fill(log, 1);
+        const reading = collect(log.read(topics.questions, { group: 'g', inflightMax: 2 }));
+        expect(ids(await reading.until(1))).toEqual(['q0']);
+        reading.stop();
+        expect(await letters()).toHaveLength(300);
+      });
+    });
+
     describe('deliveries', () => {
       const readThree = async (): Promise<readonly Delivery<{ readonly id: string }>[]> => {
         await fill(log, 3);
@@ -281,15 +336,33 @@ export function keepsLogContract(
           await fill(log, 1, i);
           clock.advance(1000);
         }
-        const secondMs = (await tapAll({ kind: 'earliest' }))[2]!.atMs;
+        const all = await tapAll({ kind: 'earliest' });
+        const secondMs = all[2]!.atMs;
+        const { offset } = all[3]!.position;
         expect(await tapIds({ kind: 'earliest' })).toEqual(['q0', 'q1', 'q2', 'q3', 'q4']);
         expect(await tapIds({ kind: 'latest' })).toEqual([]);
-        expect(await tapIds({ kind: 'offset', offset: 3 })).toEqual(['q3', 'q4']);
+        expect(await tapIds({ kind: 'offset', offset })).toEqual(['q3', 'q4']);
         expect(await tapIds({ kind: 'last', count: 2 })).toEqual(['q3', 'q4']);
         expect(await tapIds({ kind: 'last', count: 99 })).toHaveLength(5);
         expect(await tapIds({ kind: 'time', atMs: secondMs })).toEqual(['q2', 'q3', 'q4']);
         expect(await tapIds({ kind: 'time', atMs: secondMs - 1 })).toEqual(['q2', 'q3', 'q4']);
         expect(await tapIds({ kind: 'time', atMs: secondMs + 1 })).toEqual(['q3', 'q4']);
+      });
+
+      test('by time misses nothing where the clock jumps an hour back and forth', async () => {
+        const HOUR_MS = 3_600_000;
+        for (const [i, stepMs] of [0, -HOUR_MS, 1000, 2 * HOUR_MS, -HOUR_MS].entries()) {
+          clock.advance(stepMs);
+          await fill(log, 1, i);
+        }
+        const all = await tapAll({ kind: 'earliest' });
+        const times = all.map(({ atMs }) => atMs);
+        expect(times).toEqual([...times].sort((a, b) => a - b));
+        for (const [i, atMs] of times.entries()) {
+          const first = times.indexOf(atMs);
+          expect(await tapIds({ kind: 'time', atMs })).toHaveLength(5 - first);
+          expect(await tapIds({ kind: 'time', atMs })).toContain(`q${i}`);
+        }
       });
 
       test('follows, and misses nothing however much comes', async () => {
@@ -299,9 +372,11 @@ export function keepsLogContract(
         );
         for (let i = 0; i < 5; i++) await fill(log, 100, i * 100);
         const got = await tapping.until(500);
-        expect(got.map(({ position }) => position.offset)).toEqual(
-          Array.from({ length: 500 }, (_, i) => i + 1),
+        expect(got.map(({ value }) => value.id)).toEqual(
+          Array.from({ length: 500 }, (_, i) => `q${i}`),
         );
+        const offsets = got.map(({ position }) => position.offset);
+        expect(offsets).toEqual([...new Set(offsets)].sort((a, b) => a - b));
         tapping.stop();
       });
 
@@ -309,6 +384,68 @@ export function keepsLogContract(
         await fill(log, 1000);
         const some$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
         expect(await lastValueFrom(some$.pipe(take(3), toArray()))).toHaveLength(3);
+      });
+
+      test('reads no further than there is room for', async () => {
+        await fill(log, 500);
+        const asked: (() => void)[] = [];
+        const room = () => new Promise<void>((resolve) => void asked.push(resolve));
+        const tapping = collect(
+          log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true, room }),
+        );
+        for (let before = 0; before < 500; before = tapping.got.length) {
+          while (asked.length === 0) await quiet();
+          expect(tapping.got).toHaveLength(before);
+          asked.shift()!();
+          while (tapping.got.length === before) await quiet();
+          await quiet();
+          expect(tapping.got.length - before).toBeLessThanOrEqual(64);
+        }
+        tapping.stop();
+      });
+
+      test('is pulled a record at a time by who asks for them one by one', async () => {
+        await fill(log, 150);
+        const abort = new AbortController();
+        const options = { from: { kind: 'earliest' }, followUntil: abort.signal } as const;
+        const got: string[] = [];
+        for await (const { value } of recordsOf(log, topics.questions, options)) {
+          got.push(value.id);
+          if (got.length === 150) await fill(log, 2, 150);
+          if (got.length === 152) abort.abort();
+        }
+        expect(got).toEqual(Array.from({ length: 152 }, (_, i) => `q${i}`));
+      });
+
+      test('tells how much lies ahead, until it has arrived', async () => {
+        await fill(log, 200);
+        const told: number[] = [];
+        const ahead = (records: number): void => void told.push(records);
+        const options = { from: { kind: 'earliest' }, follow: false, ahead } as const;
+        await lastValueFrom(log.tap(topics.questions, options));
+        expect(told[0]).toBeGreaterThanOrEqual(136);
+        expect(told.at(-1)).toBe(0);
+        expect(told).toEqual([...told].sort((a, b) => b - a));
+      });
+
+      test('passes over what cannot be read, where it is told to, and fails there otherwise', async () => {
+        await fill(log, 3);
+        const options = { from: { kind: 'earliest' }, follow: false } as const;
+        const clashing = defineTopic({
+          name: topics.questions.name,
+          about: '',
+          shape: record<{ readonly id: number }>('Question', { id: whole }),
+          key: ({ id }) => String(id),
+        });
+        await expect(lastValueFrom(log.tap(clashing, options))).rejects.toMatchObject({
+          code: 'SCHEMA',
+        });
+        const codes: string[] = [];
+        const unreadable = (_: unknown, { code }: { readonly code: string }): void =>
+          void codes.push(code);
+        const read$ = log.tap(clashing, { ...options, unreadable }).pipe(toArray());
+        expect(await lastValueFrom(read$)).toEqual([]);
+        expect(codes).toEqual(['SCHEMA', 'SCHEMA', 'SCHEMA']);
       });
 
       test('settles nothing', async () => {
@@ -334,6 +471,16 @@ export function keepsLogContract(
         await expect(fetching).rejects.toMatchObject({ code: 'NOT_FOUND' });
         await expect(log.fetch(topics.questions, positions)).rejects.toThrow(/questions.*7/);
       });
+    });
+
+    test('shows what its process put up last, which is no record', async () => {
+      expect(await log.posted!()).toEqual([]);
+      await log.post!({ stage: 'a' });
+      await log.post!({ stage: 'b' });
+      expect(await log.posted!()).toEqual([{ stage: 'b' }]);
+      expect(await log.stats()).toEqual([]);
+      log = await under.reopen();
+      expect(await log.posted!()).toEqual([{ stage: 'b' }]);
     });
 
     test('tells records, bytes and lag of every topic', async () => {

@@ -43,6 +43,14 @@ export function metric(over: Partial<r.Metric> = {}): r.Metric {
   return { name: 'm', step: 0, stage: 0, value: 0, atMs: 0, ...over };
 }
 
+export function batch(over: Partial<r.Batch> = {}): r.Batch {
+  return {
+    ...{ step: 0, stage: 0, version: 0, groups: [], last: false },
+    ...{ kind: 'policy', examples: [], index: 0, of: 0 },
+    ...over,
+  };
+}
+
 /** One full and one minimal record of every topic, under the topic's key in `topics`. */
 export const samples = {
   questions: {
@@ -166,8 +174,12 @@ export const samples = {
       version: 2,
       groups: [{ questionId: 'q1', scored: { partition: 0, offset: 5 } }],
       last: true,
+      kind: 'dpo',
+      examples: [{ questionId: 'q1', position: { partition: 0, offset: 7 }, index: 1 }],
+      index: 2,
+      of: 3,
     },
-    minimal: { step: 1, stage: 0, version: 0, groups: [], last: false },
+    minimal: batch({ step: 1 }),
   },
   weights: {
     full: {
@@ -206,6 +218,9 @@ export const samples = {
       correct: true,
       toolCalls: 2,
       text: 'text',
+      index: 4,
+      of: 7,
+      version: 1,
     },
     minimal: {
       question: question(),
@@ -215,7 +230,29 @@ export const samples = {
       correct: false,
       toolCalls: 0,
       text: '',
+      index: 0,
+      of: 1,
+      version: 0,
     },
+  },
+  demonstrations: {
+    full: {
+      question: question(),
+      difficulty: 'medium',
+      kept: [{ index: 3, round: 2, action: 'self-correct', toolCalls: 1, text: '<answer>' }],
+      dropped: [{ index: 0, why: 'wrong answer' }],
+      version: 2,
+    },
+    minimal: { question: question(), difficulty: '', kept: [], dropped: [], version: 0 },
+  },
+  pairs: {
+    full: {
+      question: question(),
+      difficulty: 'hard',
+      pairs: [{ chosen: 'a', rejected: 'b', why: 'fewer calls' }],
+      version: 2,
+    },
+    minimal: { question: question(), difficulty: '', pairs: [], version: 0 },
   },
   deadLetters: {
     full: {

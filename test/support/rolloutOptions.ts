@@ -13,6 +13,7 @@ import { tinyWords } from './tinyWords.ts';
 export const openGate: PolicyGate = {
   version: 0,
   inflight: 0,
+  dated: (asked) => asked,
   admit: async () => () => undefined,
   close: async () => undefined,
 };

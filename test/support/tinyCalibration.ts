@@ -10,19 +10,29 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
-import { calibrate } from '../../jobs/calibrate.ts';
+import { calibrate, calibration } from '../../jobs/calibrate.ts';
 import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrateSettings.ts';
+import type { Job, JobContext } from '../../jobs/defineJob.ts';
+import { fineTuned, finetune } from '../../jobs/finetune.ts';
+import { finetuneSettings } from '../../jobs/finetuneSettings.ts';
+import { flywheel } from '../../jobs/flywheel.ts';
+import { flywheelSettings } from '../../jobs/flywheelSettings.ts';
 import { planQuestions } from '../../jobs/plan.ts';
+import { policyLoop } from '../../jobs/policyLoop.ts';
+import { role } from '../../jobs/roles.ts';
 import type { WeightsRef } from '../../model/engine.ts';
+import { enginePolicy } from '../../model/text/enginePolicy.ts';
+import { scripted } from '../../model/text/scripted.ts';
+import type { TextRequest } from '../../model/text/textModel.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import type { Flow } from '../../streams/flow.ts';
+import { type Flow, flow as joined } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { runFlow } from '../../streams/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { manualClock } from './clock.ts';
-import { fakeTools } from './fakeTools.ts';
+import { type FakeTools, fakeTools } from './fakeTools.ts';
 import { fakeTrainer } from './fakeTrainer.ts';
 import { type Fate, mortalLog } from './mortalLog.ts';
 import {
@@ -41,6 +51,8 @@ export interface TinyOptions {
   /** Stops the run in order. */
   readonly signal?: AbortSignal;
   readonly script?: (line: ScriptLine) => string;
+  /** Questions that a flywheel and a fine-tuning begin with; none unless given. */
+  readonly evolve?: number;
 }
 
 export interface TinyEnd {
@@ -56,7 +68,8 @@ export const tinySettings: CalibrateSettings = calibrateSettings.parse({
   ...{ responseMax: 80, callLimit: 2 },
 });
 
-async function* rows(): AsyncGenerator<{ readonly value: QuestionRow }> {
+/** Forty sums of single digits. */
+export async function* tinyRows(): AsyncGenerator<{ readonly value: QuestionRow }> {
   for (let i = 0; i < 40; i++) {
     const [a, b] = [i % 10, Math.floor(i / 10)];
     const answers = [String(a + b)];
@@ -83,7 +96,7 @@ export function sloppy({ context, draws, version }: ScriptLine): string {
   return `<think>So it is ${answer}.</think><answer>\\boxed{${answer}}</answer><|end|>`;
 }
 
-interface Wired {
+export interface Wired {
   readonly flow: Flow;
   readonly engine: ScriptedPolicy;
   close(): Promise<void>;
@@ -95,52 +108,146 @@ export async function tinyFlow(
   log: Log,
   delay: () => Promise<void> = async () => undefined,
 ): Promise<Wired> {
-  const { folder } = options;
   const settings = { ...tinySettings, ...options.settings };
+  const { context, close } = tinyContext(settings, options, log);
+  const { flow, engine } = await wire(context, options, delay);
+  return { flow, engine, close };
+}
+
+/** What a job is given, and how to close what it owns. */
+export function tinyContext<Settings>(
+  settings: Settings,
+  { folder, signal }: Pick<TinyOptions, 'folder' | 'signal'>,
+  log: Log,
+): { readonly context: JobContext<Settings>; readonly close: () => Promise<void> } {
+  const owned: { close(): Promise<void> }[] = [];
+  const context: JobContext<Settings> = {
+    ...{ run: 'tiny', folder, seed: 7, log, clock: manualClock(), settings },
+    signal: signal ?? new AbortController().signal,
+    print: () => undefined,
+    own: (resource) => {
+      owned.push(resource);
+      return resource;
+    },
+  };
+  const close = async (): Promise<void> => {
+    for (const resource of owned.reverse()) await resource.close();
+  };
+  return { context, close };
+}
+
+/** What a job runs on but for its plan. */
+export async function tinyParts(
+  folder: string,
+  script: (line: ScriptLine) => string,
+  delay: () => Promise<void>,
+) {
   const base = join(folder, 'base.safetensors');
   if (!existsSync(base)) await writeFile(base, 'base weights');
   const tokenizer = tinyWords;
   const engine = scriptedPolicy({
-    ...{ tokenizer, script: options.script ?? sloppy, delay },
+    ...{ tokenizer, script, delay },
     onLoad: async (ref) => {
       await delay();
       checkDigest(ref);
     },
     topLogProbs: ({ draws }) => [Math.log(0.5 + 0.4 * draws.uniform(7)), Math.log(0.1)],
   });
-  const owned: { close(): Promise<void> }[] = [];
-  const flow = await calibrate(
-    {
-      ...{ run: 'tiny', folder, seed: 7, settings, log, clock: manualClock() },
-      signal: options.signal ?? new AbortController().signal,
-      print: () => undefined,
-      own: (resource) => {
-        owned.push(resource);
-        return resource;
-      },
-    },
-    {
-      ...{ engine, tokenizer, base },
-      plan: await planQuestions({ train: rows() }, { ...settings, seed: 7 }),
-      trainer: fakeTrainer({ before: delay }),
-      tools: fakeTools({ tokenizer, answers: { search: (q) => `two ${q}` }, delay }),
-      prompt: (question) => tokenizer.encode(question, { tags: false }),
-    },
-  );
-  const close = async (): Promise<void> => {
-    for (const resource of owned.reverse()) await resource.close();
+  return {
+    ...{ engine, tokenizer, base },
+    tools: fakeTools({ tokenizer, answers: { search: (q) => `two ${q}` }, delay }),
+    trainer: fakeTrainer({ before: delay }),
+    prompt: (question: string) => tokenizer.encode(question, { tags: false }),
   };
-  return { flow, engine, close };
+}
+
+interface Wiring {
+  readonly flow: Flow;
+  readonly engine: ScriptedPolicy;
+  readonly tools: FakeTools;
+}
+
+async function wire(
+  context: JobContext<CalibrateSettings>,
+  options: Pick<TinyOptions, 'script' | 'evolve'>,
+  delay: () => Promise<void>,
+): Promise<Wiring> {
+  const { folder, settings } = context;
+  const { evolve = 0, script = sloppy } = options;
+  const plan = await planQuestions(
+    { train: tinyRows() },
+    { ...settings, evolve, seed: context.seed },
+  );
+  const parts = { ...(await tinyParts(folder, script, delay)), plan };
+  const { engine, tools } = parts;
+  const tuning = finetuneSettings.parse({ size: 2 });
+  const loop = await policyLoop(context, parts, fineTuned(calibration(settings, plan), tuning));
+  const calibrating = calibrate(loop, plan, settings);
+  if (evolve === 0) return { flow: calibrating, engine, tools };
+  const sampling = { temperature: 1, maxTokens: 40 };
+  const critic = role(scripted(careless), sampling);
+  const evolving = flywheel(loop, flywheelSettings.parse({ rounds: 2, concurrency: 2 }), {
+    models: { policy: role(enginePolicy(parts), sampling), analyst: critic, critic },
+    toolTags: ['search'],
+    hints: { math: ['I look it up.'], qa: ['I look it up.'] },
+  });
+  const flow = joined(evolving, finetune(loop, plan.evolve, tuning), calibrating);
+  return { flow, engine, tools };
+}
+
+/** A critic that finds the first step at fault, has one better step to offer, and judges by the reference. */
+function careless({ draws, prompt }: TextRequest): string {
+  const purpose = String(draws.at(-2)).split('/').at(-1);
+  if (String(draws.at(-2)).startsWith('judge/')) {
+    const [, gold, said] = /counts\):\n(\d+)\n\nPrediction:\n(\d*)/.exec(prompt) ?? [];
+    return gold === said ? 'Correct' : 'Incorrect';
+  }
+  const replies: Record<string, string> = {
+    locate: 'Step: 1\nAnalysis: it is wrong.',
+    redundancy: 'Step: no',
+    'new-step': '<think>I look it up.</think><search>three</search>',
+  };
+  return replies[purpose ?? ''] ?? '<think>So</think>';
+}
+
+export interface TinyJobOptions {
+  readonly timing?: number;
+  readonly script?: (line: ScriptLine) => string;
+  /** Is shown what each start of the job runs on. */
+  readonly onWired?: (wiring: Wiring) => void;
+}
+
+/** The same job as a command would load it. */
+export function tinyJob({ timing = 0, onWired, ...options }: TinyJobOptions = {}): Job {
+  return {
+    name: 'tiny',
+    about: 'A calibration in a moment.',
+    settings: calibrateSettings,
+    async build(context) {
+      // Checked by the schema above.
+      const given = context as JobContext<CalibrateSettings>;
+      const wiring = await wire(given, options, shuffledTurns(timing));
+      onWired?.(wiring);
+      return wiring.flow;
+    },
+  };
 }
 
 /** Starts the job, or resumes it, and runs it to its end; the log is closed after. */
-export async function tinyCalibration(options: TinyOptions): Promise<TinyEnd> {
-  const { folder, timing = 0, fate, signal } = options;
+export function tinyCalibration(options: TinyOptions): Promise<TinyEnd> {
+  return oneLife(options, (log, delay) => tinyFlow(options, log, delay));
+}
+
+/** Wires a job over the log of its folder and runs it until it ends or the log dies. */
+export async function oneLife(
+  { folder, timing = 0, fate, signal }: Pick<TinyOptions, 'folder' | 'timing' | 'fate' | 'signal'>,
+  wired: (log: Log, delay: () => Promise<void>) => Promise<Wired>,
+): Promise<TinyEnd> {
   const real = await openLog({ folder: join(folder, 'log'), mode: 'write', clock: manualClock() });
   const mortal = mortalLog(real, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const turns = shuffledTurns(timing);
   try {
-    const { flow, engine, close } = await tinyFlow(options, mortal.log, async () => {
+    const { flow, engine, close } = await wired(mortal.log, async () => {
       await turns();
       await mortal.life();
     });
@@ -184,6 +291,9 @@ export async function readRun(folder: string) {
     toolCalls: await all(topics.toolCalls),
     scored: await all(topics.scored),
     selected: await all(topics.selected),
+    evolved: await all(topics.evolved),
+    demonstrations: await all(topics.demonstrations),
+    pairs: await all(topics.pairs),
     batches: await all(topics.batches),
     weights: await all(topics.weights),
     metrics: await all(topics.metrics),

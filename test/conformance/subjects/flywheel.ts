@@ -2,8 +2,11 @@
  * Text trajectories and the flywheel, with scripted models and tools.
  */
 import type { DrawKey, Draws } from '../../../model/draws.ts';
-import { flywheel } from '../../../operators/evolve/flywheel.ts';
-import { type CompletionRequest, completePiece } from '../../../operators/evolve/models.ts';
+import { defaultActions } from '../../../operators/evolve/actions.ts';
+import { outputOfCall, plainBlock } from '../../../operators/evolve/calls.ts';
+import { flywheel, type TurnReport } from '../../../operators/evolve/flywheel.ts';
+import { asPiece, type CompletionRequest, withRetry } from '../../../operators/evolve/models.ts';
+import { loadPrompts } from '../../../operators/evolve/prompts.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
 import { extractAnswer } from '../../../operators/text/answer.ts';
 import { cutCodePoints } from '../../../operators/tools/cut.ts';
@@ -58,17 +61,20 @@ function runner(tools: Tools, pythonResultMax: number, called: [string, string][
   };
 }
 
+const CLOSE_TAGS = ['</answer>', '</search>', '</python>'];
+
 async function scriptedLoop(args: LoopArgs): Promise<unknown> {
   const continuations: string[] = [];
-  const complete = async ({ continuation }: CompletionRequest) => {
+  const complete = async (continuation: string) => {
     continuations.push(continuation);
     const text = args.completions[continuations.length - 1];
     return text === undefined ? '' : text;
   };
+  const run = runner(args.tools, args.maxPythonResultLength);
   const { text, logs, calls } = await toolLoop({
-    piece: (continuation) =>
-      completePiece(complete, { role: 'policy', name: '', prompt: '', continuation }),
-    run: runner(args.tools, args.maxPythonResultLength),
+    piece: async (continuation) =>
+      asPiece((await withRetry(() => complete(continuation))) ?? '', CLOSE_TAGS),
+    result: async (tool, piece) => plainBlock(await outputOfCall(run, tool, piece)),
     quotas: { python: args.maxPython, search: args.maxSearch },
     mode: 'reference',
   });
@@ -112,13 +118,17 @@ async function scriptedFlywheel(args: FlywheelArgs): Promise<unknown> {
     stage: 0,
     schedule: null,
   };
-  const { pool, rounds } = await flywheel(question, {
+  const { pool, turns } = await flywheel(question, {
     complete,
     run: runner(args.tools, quotas.maxPythonResultLength, called),
     quotas: { python: quotas.maxPython, search: quotas.maxSearch },
     extraQuotas: { python: quotas.additionalPython, search: quotas.additionalSearch },
     rounds: args.rounds,
     draws: chosen(args.hintChoices),
+    key: [],
+    prompts: loadPrompts(),
+    actions: defaultActions,
+    signal: new AbortController().signal,
     hints: { math: args.hints.math, qa: args.hints.search },
     mode: 'reference',
   });
@@ -127,11 +137,18 @@ async function scriptedFlywheel(args: FlywheelArgs): Promise<unknown> {
     predictions: pool.map((one) => one.prediction),
     judgements: pool.map((one) => one.correct),
     actions: pool.map(({ round, parent, action }) => ({ round, parent, action })),
-    rounds,
+    rounds: turns.map(asPublished),
     modelCalls: Object.fromEntries(modelCalls),
     continuations: Object.fromEntries(continuations),
     toolCalls: called.sort(([a, b], [c, d]) => order(a, c) || order(b, d)),
   };
+}
+
+/** Without a faulty step the published flywheel drops one kid for both actions that need it. */
+function asPublished({ round, parent, branch, dropped, faultyStep }: TurnReport) {
+  const names = dropped.map(({ action }) => action);
+  const others = names.filter((name) => name !== 'self-correct' && name !== 'step-hint');
+  return { round, parent, branch, dropped: faultyStep === null ? ['locate', ...others] : names };
 }
 
 function order(a: string, b: string): number {

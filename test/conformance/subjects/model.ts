@@ -10,9 +10,9 @@ import {
   type Tensor,
   type Tensors,
 } from '../../../model/config.ts';
-import { decoderLogits } from '../../../model/decoder.ts';
 import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
 import { Graph } from '../../../model/graph/graph.ts';
+import { decoderLogits } from '../../../model/lowering/sequences.ts';
 import { loadPolicy, type Policy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type GraphRunner, graphRunner } from '../../model/runtime/graphRunner.ts';

@@ -4,21 +4,34 @@
  */
 import { pythonTool } from '../../../operators/tools/python/pythonTool.ts';
 import type { Tool } from '../../../operators/tools/tool.ts';
-import { Part, Skipped, type Subjects, subjectWith } from '../subject.ts';
+import { Part, type Subjects, subjectWith } from '../subject.ts';
 
 interface PythonArgs {
   readonly code: string;
   readonly timeoutSeconds?: number;
 }
 
+const tool = (timeoutMs: number): Tool =>
+  pythonTool({ timeoutMs, printNone: true, outputMax: 1_000_000 });
+
+/** Our tool says in words how a program left or that it took too long; the published one in others, or not at all. */
+function asPublished(output: string): string {
+  if (output.startsWith('TimeoutError: the program ran longer')) return 'Execution Timeout';
+  const [, left] = /^SystemExit: (.*)$/s.exec(output) ?? [];
+  if (left === undefined) return output;
+  return /^-?\d+$/.test(left) ? '' : left;
+}
+
 export const toolSubjects: Subjects = {
   'python-rewrite': subjectWith<PythonArgs, Tool>(
-    () => pythonTool({ timeoutMs: 10_000, printNone: true, outputMax: 1_000_000 }),
+    () => tool(10_000),
     async ({ code, timeoutSeconds }, python) => {
-      if (timeoutSeconds !== undefined) throw new Skipped('the time limit is a setting here');
-      const { output, ok } = await python.run(code, new AbortController().signal);
-      if (output.startsWith('SystemExit')) throw new Skipped('this tool says that a program left');
-      return new Part(ok ? { failed: false, result: output } : { failed: true, lastLine: output });
+      const own = timeoutSeconds === undefined ? python : tool(timeoutSeconds * 1000);
+      const { output, ok } = await own.run(code, new AbortController().signal);
+      if (own !== python) await own.close();
+      return new Part(
+        ok ? { failed: false, result: output } : { failed: true, lastLine: asPublished(output) },
+      );
     },
   ),
 };

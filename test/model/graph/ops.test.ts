@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { gradients } from '../../../model/graph/gradients.ts';
 import { Graph, type Value } from '../../../model/graph/graph.ts';
 import {
+  adapt,
   attention,
-  embed,
   judgeTokens,
   linear,
   pickRows,
@@ -20,9 +20,12 @@ import {
   sum,
   transpose,
 } from '../../../model/graph/ops.ts';
+import { again } from '../../../model/graph/recompute.ts';
+import { judgeInChunks } from '../../../model/graph/vocabulary.ts';
 import type { Feed } from '../../../model/runtime/session.ts';
 import { clippedPolicyLoss, crossEntropy, policyInputs } from '../../../model/train/losses.ts';
 import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
+import { worstError } from '../vectors.ts';
 import { compareGradients, numbers } from './finiteDifferences.ts';
 
 let runner: GraphRunner;
@@ -106,10 +109,17 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'embed with repeated ids',
-    reals: { table: [4, 3] },
-    ids: { ids: [2, 0, 2, 2, 1] },
-    loss: ({ table, ids }) => spread(embed(table!, ids!)),
+    name: 'a linear layer with an adapter',
+    reals: { x: [3, 4], w: [5, 4], down: [2, 4], up: [5, 2] },
+    loss: ({ x, w, down, up }) => spread(adapt(linear(x!, w!, null), x!, down!, up!, 0.7)),
+  },
+  {
+    name: 'a part that is computed again, twice over',
+    reals: { x: [3, 4], w: [4, 4] },
+    loss: ({ x, w }) => {
+      const part = (value: Value) => swiglu(linear(value, w!, null), value);
+      return spread(again(again(x!, [w!], part), [w!], part));
+    },
   },
   {
     name: 'pickRows',
@@ -128,6 +138,18 @@ const cases: readonly Case[] = [
     reals: { logits: [3, 5] },
     ids: { targets: [4, 0, 0] },
     loss: ({ logits, targets }) => spread(judgeTokens(logits!, targets!).entropies),
+  },
+  {
+    name: 'judgeInChunks, the last chunk shorter',
+    reals: { x: [4, 3], head: [8, 3] },
+    ids: { targets: [7, 0, 3, 2] },
+    loss: ({ x, head, targets }) => spread(judgeInChunks(x!, head!, targets!, 3).logProbs),
+  },
+  {
+    name: 'the entropies of judgeInChunks',
+    reals: { x: [4, 3], head: [8, 3] },
+    ids: { targets: [7, 0, 3, 2] },
+    loss: ({ x, head, targets }) => spread(judgeInChunks(x!, head!, targets!, 3).entropies),
   },
 ];
 
@@ -155,7 +177,7 @@ describe('gradients agree with finite differences', () => {
       names.map((name) => values[name]!),
     ).entries())
       graph.output(`gradient:${names[index]}`, gradient);
-    const session = await runner.open(graph.model(), { threads: 1 });
+    const session = await runner.open(graph.model(), { threads: 1, optimise: false });
     const whole = Object.entries(ids).map(([name, list]): [string, Feed] => {
       return [name, { shape: [list.length], data: Int32Array.from(list) }];
     });
@@ -165,6 +187,67 @@ describe('gradients agree with finite differences', () => {
     expect(quietest).toBeGreaterThan(0.01);
     await session.release();
   });
+});
+
+test('a vocabulary in chunks says what it says whole', async () => {
+  const graph = new Graph('float64');
+  const [x, head] = [graph.input('x', 'float64', [5, 3]), graph.input('head', 'float64', [11, 3])];
+  const targets = graph.input('targets', 'int32', [5]);
+  const whole = judgeTokens(linear(x, head, null), targets);
+  const cut = judgeInChunks(x, head, targets, 4);
+  for (const which of ['logProbs', 'entropies'] as const) {
+    graph.output(`whole ${which}`, whole[which]);
+    graph.output(`cut ${which}`, cut[which]);
+  }
+  const session = await runner.open(graph.model(), { threads: 1 });
+  const wide = (count: number, salt: number) => numbers(count, salt).map((value) => 20 * value);
+  const results = await session.run({
+    x: { shape: [5, 3], data: wide(15, 1) },
+    head: { shape: [11, 3], data: wide(33, 2) },
+    targets: { shape: [5], data: Int32Array.of(0, 3, 4, 8, 10) },
+  });
+  for (const which of ['logProbs', 'entropies'])
+    expect(
+      worstError(results[`cut ${which}`]!.data, Array.from(results[`whole ${which}`]!.data)),
+    ).toBeLessThan(1e-11);
+  await session.release();
+});
+
+test('what is computed again is the same, bit for bit', async () => {
+  const model = (apart: boolean) => {
+    const graph = new Graph();
+    const [x, w] = [graph.input('x', 'float32', [3, 4]), graph.input('w', 'float32', [4, 4])];
+    const part = (value: Value) => swiglu(linear(value, w, null), value);
+    const loss = spread(apart ? again(x, [w], part) : part(x));
+    graph.output('loss', loss);
+    for (const [i, gradient] of gradients(loss, [x, w]).entries())
+      graph.output(`gradient${i}`, gradient);
+    return graph.model();
+  };
+  const data = (count: number, salt: number) => Float32Array.from(numbers(count, salt));
+  const feeds = {
+    x: { shape: [3, 4], data: data(12, 1) },
+    w: { shape: [4, 4], data: data(16, 2) },
+  };
+  const results = await Promise.all(
+    [false, true].map(async (apart) => {
+      const session = await runner.open(model(apart), { threads: 1 });
+      const outputs = await session.run(feeds);
+      await session.release();
+      return outputs;
+    }),
+  );
+  expect(results[1]).toEqual(results[0]);
+});
+
+test('what no output needs is not in the model', () => {
+  const graph = new Graph();
+  const a = graph.input('a', 'float32', [1]);
+  const before = graph.model().length;
+  multiply(a, graph.reals([1, 2, 3], [3]));
+  expect(graph.model().length).toBe(before);
+  graph.output('b', add(a, a));
+  expect(graph.model().length).toBeGreaterThan(before);
 });
 
 test('a clipped token and a capped token pass no gradient, others that of -A * ratio', async () => {

@@ -8,7 +8,7 @@ import { expected, FakeForward, request, VOCAB } from './fakeForward.ts';
 const CONTEXT_MAX = 200;
 
 function batcher(forward: FakeForward, rowsMax: number, prefixSlots = 8): Batcher {
-  return new Batcher(forward, { rowsMax, contextMax: CONTEXT_MAX, prefixSlots });
+  return new Batcher(forward, 0, { rowsMax, contextMax: CONTEXT_MAX, prefixSlots });
 }
 
 /** Run until all requests have ended; `next` may submit more. */
@@ -55,6 +55,17 @@ function conversations(seed: number) {
 }
 
 describe('Batcher', () => {
+  it('serves who waits by priority, and by arrival where that is equal', async () => {
+    const run = batcher(new FakeForward(0, 1), 1);
+    const served: number[] = [];
+    for (const [id, priority] of [2, undefined, 1, 2, -1, 1].entries()) {
+      const asked = request([1 + id], { maxTokens: 1, stopTokens: [], draws: [id] });
+      run.submit(id, priority === undefined ? asked : { ...asked, priority });
+    }
+    await finish(run, (id) => served.push(id));
+    expect(served).toEqual([4, 1, 2, 5, 0, 3]);
+  });
+
   it.each([1, 2, 3, 4])(
     'gives a request what it would get alone, over a random schedule of turns and cancellations (%p)',
     async (seed) => {
@@ -126,7 +137,7 @@ describe('Batcher', () => {
 
   it('pushes a long prompt through in parts, and a batch of them in bounded ones', async () => {
     const forward = new FakeForward();
-    const run = new Batcher(forward, { rowsMax: 20, contextMax: 400, prefixSlots: 0 });
+    const run = new Batcher(forward, 0, { rowsMax: 20, contextMax: 400, prefixSlots: 0 });
     const asked = Array.from({ length: 20 }, (_, id) =>
       request(Array(300).fill(id % VOCAB), { maxTokens: 2 }),
     );

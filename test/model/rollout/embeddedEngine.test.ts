@@ -90,6 +90,29 @@ function bits(turns: readonly [GenerateRequest, Generation][]) {
   }));
 }
 
+const QWEN3: DecoderConfig = {
+  ...TINY,
+  architecture: 'qwen3',
+  headDim: 12,
+  attentionBias: false,
+  qkNorm: true,
+  ropeScaling: { kind: 'yarn', factor: 4, originalMaxPositions: 32 },
+};
+const LLAMA3: DecoderConfig = {
+  ...TINY,
+  architecture: 'llama',
+  outputBias: true,
+  mlpBias: true,
+  tiedEmbeddings: false,
+  ropeScaling: {
+    kind: 'llama3',
+    factor: 8,
+    lowFrequencyFactor: 1,
+    highFrequencyFactor: 4,
+    originalMaxPositions: 32,
+  },
+};
+
 describe('EmbeddedEngine', () => {
   it.each([
     ['grouped-query attention', TINY],
@@ -98,6 +121,7 @@ describe('EmbeddedEngine', () => {
       'untied head, no biases',
       { ...TINY, architecture: 'llama', tiedEmbeddings: false, attentionBias: false },
     ],
+    ['Qwen3', QWEN3],
   ] satisfies [string, DecoderConfig][])(
     'generates the same bits whatever the batch, the order, the threads and the reuse of prefixes (%s)',
     async (name, config) => {
@@ -125,21 +149,32 @@ describe('EmbeddedEngine', () => {
     expect(await run(2, 3)).toEqual(alone);
   });
 
-  it('gives the log-probs that the trainer computes for the same tokens', async () => {
-    const turns = await withEngine({}, (engine) => converse(engine, 8, 8));
-    const trainer = await EmbeddedTrainer.create({ policy: path });
-    const scores = await trainer.score(
-      turns.map(([asked, { tokens }]) => Int32Array.from([...asked.tokens, ...tokens])),
-    );
-    await trainer.close();
-    let worst = 0;
-    for (const [i, [asked, made]] of turns.entries()) {
-      made.logProbs.forEach((logProb, t) => {
-        worst = Math.max(worst, Math.abs(logProb - scores[i]!.logProbs[asked.tokens.length + t]!));
-      });
-    }
-    expect(worst).toBeLessThan(1e-4);
-  });
+  it.each([
+    ['Qwen2', TINY],
+    ['Qwen3 with YaRN', QWEN3],
+    ['Llama 3 with every bias', LLAMA3],
+  ])(
+    'gives the log-probs that the trainer computes for the same tokens (%s)',
+    async (name, config) => {
+      const { path: weights } = await save(`scored-${name}`, config, 4);
+      const turns = await withEngine({ weights }, (engine) => converse(engine, 8, 8));
+      const trainer = await EmbeddedTrainer.create({ policy: weights });
+      const scores = await trainer.score(
+        turns.map(([asked, { tokens }]) => Int32Array.from([...asked.tokens, ...tokens])),
+      );
+      await trainer.close();
+      let worst = 0;
+      for (const [i, [asked, made]] of turns.entries()) {
+        made.logProbs.forEach((logProb, t) => {
+          worst = Math.max(
+            worst,
+            Math.abs(logProb - scores[i]!.logProbs[asked.tokens.length + t]!),
+          );
+        });
+      }
+      expect(worst).toBeLessThan(1e-4);
+    },
+  );
 
   it('copies what conversations share instead of computing it', async () => {
     await withEngine({ rowsMax: 16 }, async (engine) => {
@@ -169,6 +204,18 @@ describe('EmbeddedEngine', () => {
         other.generate(asked),
       );
       expect(bits([[asked, after]])).toEqual(bits([[asked, fresh]]));
+    });
+  });
+
+  it('goes on when the file of its weights is removed, and when another takes its place', async () => {
+    const asked = request([4, 5, 6], { draws: ['removed'] });
+    const { path: weights } = await save('removed', TINY, 3);
+    const before = await withEngine({ weights }, (engine) => engine.generate(asked));
+    await withEngine({ weights }, async (engine) => {
+      await save('removed', TINY, 4);
+      expect(bits([[asked, await engine.generate(asked)]])).toEqual(bits([[asked, before]]));
+      await rm(weights);
+      expect(bits([[asked, await engine.generate(asked)]])).toEqual(bits([[asked, before]]));
     });
   });
 

@@ -13,6 +13,8 @@ import type {
 import { sample } from '../../../model/rollout/sampler.ts';
 
 export const VOCAB = 16;
+/** The highest logit that the fake claims. */
+const PEAK = 3;
 const SHAPE = { layers: 2, kvHeads: 2, headDim: 4 };
 
 /** What layer, head and place store for a token. */
@@ -56,7 +58,7 @@ export class FakeForward implements Forward {
     for (let row = 0; row < input.rows; row++) {
       shares.set(sharesOf(this.#sum(input, fresh, row), this.salt), row * VOCAB);
     }
-    return { shares, ...fresh };
+    return { shares, peaks: new Float32Array(input.rows).fill(PEAK), ...fresh };
   }
 
   async release(): Promise<void> {
@@ -122,11 +124,16 @@ export function expected(request: GenerateRequest, contextMax: number, salt = 0)
   while (context.length < end) {
     const { temperature } = request;
     const uniform = uniforms.uniform(context.length);
-    const sampled = sample(sharesOf(wholeSum(context), salt), {
+    const shaping = {
       temperature,
-      uniform,
-      top: false,
-    });
+      topK: request.topK ?? 0,
+      topP: request.topP ?? 1,
+      minP: request.minP ?? 0,
+      repetitionPenalty: request.repetitionPenalty ?? 1,
+    };
+    const repeated = { tokens: new Set(context), peak: PEAK };
+    const options = { shaping, repeated, uniform, top: false, entropy: false };
+    const sampled = sample(sharesOf(wholeSum(context), salt), options);
     context.push(sampled.token);
     logProbs.push(Math.fround(sampled.logProb));
     if (request.stopTokens.includes(sampled.token)) break;

@@ -1,8 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import { draws } from '../../../model/draws.ts';
-import { sample } from '../../../model/rollout/sampler.ts';
+import { type SampleOptions, sample as sampled } from '../../../model/rollout/sampler.ts';
+import type { Shaping } from '../../../model/rollout/shaping.ts';
 
 const LOGITS = Float32Array.from({ length: 24 }, (_, i) => 2 * Math.sin(i * 2.3));
+
+const PLAIN: Shaping = { temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 };
+
+/** `sample` with little asked for. */
+function sample(
+  shares: Float32Array,
+  {
+    temperature = 1,
+    ...more
+  }: Partial<SampleOptions> & { readonly temperature?: number; readonly uniform: number },
+) {
+  return sampled(shares, {
+    shaping: { ...PLAIN, temperature },
+    repeated: { tokens: new Set(), peak: 0 },
+    top: false,
+    entropy: false,
+    ...more,
+  });
+}
 
 /** Softmax written the slow way. */
 function softmax(logits: Float32Array): Float32Array {
@@ -82,3 +102,104 @@ describe('sample', () => {
     expect(() => sample(broken, { temperature, uniform: 0.5, top: false })).toThrow('not finite');
   });
 });
+
+describe('a shaped draw', () => {
+  const peak = Math.max(...LOGITS);
+  const stream = draws('shaped');
+  /** Shares of tokens over many draws. */
+  const counted = (shaping: Partial<Shaping>, seen: readonly number[] = []) => {
+    const counts = new Float64Array(LOGITS.length);
+    const repeated = { tokens: new Set(seen), peak };
+    for (let i = 0; i < 20_000; i++) {
+      const options = { shaping: { ...PLAIN, ...shaping }, repeated, uniform: stream.uniform(i) };
+      counts[sample(SHARES, options).token]! += 1 / 20_000;
+    }
+    return counts;
+  };
+  /** The same by the definition: logits, then what is kept of their softmax. */
+  const wanted = (
+    logits: Float32Array,
+    kept: (shares: Float32Array) => (token: number) => boolean,
+  ) => {
+    const shares = softmax(logits);
+    const keep = kept(shares);
+    const left = shares.map((share, token) => (keep(token) ? share : 0));
+    const total = left.reduce((sum, share) => sum + share, 0);
+    return left.map((share) => share / total);
+  };
+  const rank = (shares: Float32Array) => {
+    const order = [...shares.keys()].sort((a, b) => shares[b]! - shares[a]!);
+    return (token: number) => order.indexOf(token);
+  };
+  /** Share of the tokens that are more probable. */
+  const before = (shares: Float32Array, token: number) =>
+    shares.reduce((sum, share) => sum + (share > shares[token]! ? share : 0), 0);
+
+  it.each([
+    ['topK', { topK: 5 }, (shares: Float32Array) => (token: number) => rank(shares)(token) < 5],
+    [
+      'topP',
+      { topP: 0.7 },
+      (shares: Float32Array) => (token: number) => before(shares, token) < 0.7,
+    ],
+    [
+      'minP',
+      { minP: 0.3 },
+      (shares: Float32Array) => (token: number) => shares[token]! >= 0.3 * Math.max(...shares),
+    ],
+  ] as const)('keeps what %s keeps, and shares out the rest', (_, shaping, kept) => {
+    for (const temperature of [1, 1.6]) {
+      const counts = counted({ ...shaping, temperature });
+      const want = wanted(
+        LOGITS.map((logit) => logit / temperature),
+        kept,
+      );
+      expect(want.filter((share) => share > 0).length).toBeLessThan(LOGITS.length - 5);
+      for (const [token, share] of counts.entries()) {
+        if (want[token] === 0) expect(share).toBe(0);
+        expect(Math.abs(share - want[token]!)).toBeLessThan(0.015);
+      }
+    }
+  });
+
+  it('divides positive logits of tokens that came, and multiplies negative ones', () => {
+    const seen = [1, 2, 3, 4, 5, 6];
+    const penalised = LOGITS.map((logit, token) => {
+      if (!seen.includes(token)) return logit;
+      return logit > 0 ? logit / 1.8 : logit * 1.8;
+    });
+    const want = softmax(penalised);
+    const counts = counted({ repetitionPenalty: 1.8 }, seen);
+    for (const [token, share] of counts.entries())
+      expect(Math.abs(share - want[token]!)).toBeLessThan(0.012);
+    const greedy = { ...PLAIN, temperature: 0, repetitionPenalty: 50 };
+    const best = LOGITS.indexOf(peak);
+    const repeated = { tokens: new Set([best]), peak };
+    const { token } = sample(SHARES, { shaping: greedy, repeated, uniform: 0 });
+    expect(token).toBe(LOGITS.map((logit, i) => (i === best ? -9 : logit)).indexOf(secondBest()));
+  });
+
+  it('keeps one token at the narrowest, of equals the first', () => {
+    const flat = softmax(new Float32Array(8));
+    for (const shaping of [{ topK: 1 }, { topP: 1e-9 }, { topK: 3, topP: 0.3 }])
+      expect(
+        sample(flat, {
+          shaping: { ...PLAIN, ...shaping },
+          uniform: 0.999,
+          repeated: { tokens: new Set(), peak: 0 },
+        }).token,
+      ).toBe(0);
+  });
+
+  it('reports log-prob and entropy of the whole vocabulary, unshaped', () => {
+    const shaping = { ...PLAIN, temperature: 0.4, topK: 3 };
+    const { token, logProb, entropy } = sample(SHARES, { shaping, uniform: 0.3, entropy: true });
+    expect(logProb).toBeCloseTo(logProbs[token]!, 6);
+    const exact = -[...SHARES].reduce((sum, share) => sum + share * Math.log(share), 0);
+    expect(entropy).toBeCloseTo(exact, 6);
+  });
+});
+
+function secondBest(): number {
+  return [...LOGITS].sort((a, b) => b - a)[1]!;
+}

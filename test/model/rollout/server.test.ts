@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WeightsRef } from '../../../model/engine.ts';
-import { RolloutServer } from '../../../model/rollout/server.ts';
+import { RolloutServer, type ServerOptions } from '../../../model/rollout/server.ts';
 import { expected, FakeForward, request } from './fakeForward.ts';
 
-const OPTIONS = { rowsMax: 2, contextMax: 64, prefixSlots: 4 };
+const OPTIONS = { rowsMax: 2, contextMax: 64, prefixSlots: 4, swap: 'rollout' } as const;
 const weights = (version: number): WeightsRef => ({ version, path: `/${version}`, sha256: '' });
 
 /** A server whose model of version v hashes with salt v; version 13 cannot be opened. */
-async function start() {
+async function start(more: Partial<ServerOptions> = {}) {
   const models: FakeForward[] = [];
   const open = async ({ version }: WeightsRef) => {
     if (version === 13) throw new Error('digest differs');
     models.push(new FakeForward(version));
     return models.at(-1)!;
   };
-  return { models, server: await RolloutServer.start(open, OPTIONS, weights(0)) };
+  return { models, server: await RolloutServer.start(open, { ...OPTIONS, ...more }, weights(0)) };
 }
 
 describe('RolloutServer', () => {
@@ -78,6 +78,44 @@ describe('RolloutServer', () => {
     const { server } = await start();
     for (let id = 0; id < 20; id++) await server.generate(id, request([id % 5], { maxTokens: 1 }));
     expect(server.counts.generatedTokens).toBe(20);
+    await server.close();
+  });
+
+  it('swaps at a token boundary: each span is what its version says of the context, cached by nobody', async () => {
+    const { models, server } = await start({ swap: 'token' });
+    const asked = [0, 1, 2].map((id) => request([1, 2, id], { maxTokens: 30, draws: [id] }));
+    const all = asked.map((what, id) => server.generate(id, what));
+    while (models[0]!.calls.length < 6) await new Promise(setImmediate);
+    await server.load(weights(5));
+    while (models[1]!.calls.length < 6) await new Promise(setImmediate);
+    await server.load(weights(6));
+    const made = await Promise.all(all);
+    expect(made[0]!.spans!.map(({ version }) => version)).toEqual([0, 5, 6]);
+    for (const [id, { tokens, logProbs, spans, version }] of made.entries()) {
+      expect(version).toBe(spans![0]!.version);
+      expect(spans!.map(({ start }) => start)).toEqual([
+        0,
+        ...spans!.slice(0, -1).map((s) => s.end),
+      ]);
+      expect(spans!.at(-1)!.end).toBe(30);
+      for (const span of spans!) {
+        const context = [...asked[id]!.tokens, ...tokens.subarray(0, span.start)];
+        const rest = { ...asked[id]!, tokens: Int32Array.from(context) };
+        const want = expected({ ...rest, maxTokens: span.end - span.start }, 64, span.version);
+        expect([...tokens.subarray(span.start, span.end)]).toEqual(want.tokens);
+        expect([...logProbs.subarray(span.start, span.end)]).toEqual(want.logProbs);
+      }
+    }
+    expect(models.map(({ released }) => released)).toEqual([true, true, false]);
+    await server.close();
+  });
+
+  it('goes on with the old model at token boundaries when the new one cannot be opened', async () => {
+    const { models, server } = await start({ swap: 'token' });
+    const pending = server.generate(0, request([1], { maxTokens: 20 }));
+    while (models[0]!.calls.length < 3) await new Promise(setImmediate);
+    await expect(server.load(weights(13))).rejects.toThrow('digest differs');
+    expect((await pending).spans).toEqual([{ start: 0, end: 20, version: 0 }]);
     await server.close();
   });
 });

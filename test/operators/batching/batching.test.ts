@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { balance } from '../../../operators/batching/balance.ts';
-import { learningRateFactor } from '../../../operators/batching/learningRate.ts';
+import { learningRateFactor, roundRate } from '../../../operators/batching/learningRate.ts';
 import { tokenLimited } from '../../../operators/batching/tokenLimit.ts';
+import { batch } from '../../support/records.ts';
 
 describe('balance', () => {
   const lengths = [90, 80, 30, 30, 20, 10, 5, 5];
@@ -52,5 +53,38 @@ describe('learningRateFactor', () => {
     expect(learningRateFactor(schedule, 0)).toBe(1);
     expect(learningRateFactor(schedule, 5)).toBeCloseTo(0.55, 12);
     expect(learningRateFactor(schedule, 10)).toBeCloseTo(0.1, 12);
+  });
+});
+
+describe('roundRate', () => {
+  const options = { lr: 2, schedule: 'cosine', warmupRatio: 0.15, minRatio: 0.1 } as const;
+  const rates = (of: number, rate: ReturnType<typeof roundRate>): number[] =>
+    Array.from({ length: of }, (_, index) => rate(batch({ index, of })));
+
+  test('is that of the reference at the start of each step, when asked', () => {
+    const schedule = { kind: 'cosine', warmupSteps: 2, totalSteps: 10, minRatio: 0.1 } as const;
+    expect(rates(10, roundRate({ ...options, mode: 'reference' }))).toEqual(
+      Array.from({ length: 10 }, (_, step) => 2 * learningRateFactor(schedule, step)),
+    );
+  });
+
+  test('gives every step of a round something to learn, the first and the last too', () => {
+    for (const steps of [1, 2, 3, 50]) {
+      const made = rates(steps, roundRate({ ...options, minRatio: 0 }));
+      expect(Math.min(...made)).toBeGreaterThan(0);
+      expect(Math.max(...made)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  test('rises, then falls', () => {
+    const made = rates(20, roundRate(options));
+    const peak = made.indexOf(Math.max(...made));
+    expect(peak).toBe(3);
+    expect(made.slice(0, peak + 1)).toEqual(made.slice(0, peak + 1).sort((a, b) => a - b));
+    expect(made.slice(peak)).toEqual(made.slice(peak).sort((a, b) => b - a));
+  });
+
+  test('is the rate itself where the round has no known length', () => {
+    expect(roundRate(options)(batch({ index: 0, of: 0 }))).toBe(2);
   });
 });

@@ -72,6 +72,16 @@ describe('efficiency', () => {
     expect(own!.parts).toMatchObject({ raw: 0.5, tool: 0.5, length: 0.5 });
   });
 
+  test('the paper counts lengths without tool results, the reference with them', () => {
+    const sample = { ...group(['', SEARCH], [10, 90]), policyLengths: [30, 10] };
+    const lengthParts = (mode: 'paper' | 'reference'): number[] =>
+      efficiency({ sigmaTool: 0, sigmaLength: 1, mode })(sample).map(({ parts }) => parts.length!);
+    const [short, long] = lengthParts('reference');
+    expect(short).toBeGreaterThan(long!);
+    const [wordy, brief] = lengthParts('paper');
+    expect(brief).toBeGreaterThan(wordy!);
+  });
+
   test('counts calls of the tools that it is told', () => {
     const reward = efficiency({ sigmaTool: 0.1, sigmaLength: 0, tools: ['lookup'] });
     const [own] = reward(group(['<lookup>x</lookup>'], [1]));

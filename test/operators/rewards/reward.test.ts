@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { accuracy, correctness } from '../../../operators/rewards/accuracy.ts';
 import { deepResearch, outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
-import { perRollout, weighted } from '../../../operators/rewards/reward.ts';
+import { perRollout, perRolloutAsync, weighted } from '../../../operators/rewards/reward.ts';
 import type { Question } from '../../../streams/records.ts';
 
 const question: Question = {
@@ -27,15 +27,48 @@ describe('a reward of one’s own', () => {
     ]);
   });
 
-  test('is put together with others by weights, keeping the parts of all', () => {
+  test('is put together with others by weights, keeping the parts of all', async () => {
     const reward = weighted([
       { weight: 1, reward: accuracy() },
       { weight: 0.25, reward: brief },
     ]);
-    expect(reward({ question, texts: [RIGHT, WRONG], lengths: [50, 50] })).toEqual([
+    expect(await reward({ question, texts: [RIGHT, WRONG], lengths: [50, 50] })).toEqual([
       { score: 1.25, parts: { raw: 1, brief: 1 } },
       { score: 0.25, parts: { raw: 0, brief: 1 } },
     ]);
+  });
+
+  test('may be waited for, one rollout after the other, also as a term', async () => {
+    let asked = 0;
+    let most = 0;
+    const judged = perRolloutAsync('judged', async ({ text }) => {
+      asked += 1;
+      most = Math.max(most, asked);
+      await new Promise((resolve) => setImmediate(resolve));
+      asked -= 1;
+      return text === RIGHT ? 0.5 : 0;
+    });
+    const reward = weighted([
+      { weight: 1, reward: brief },
+      { weight: 2, reward: judged },
+    ]);
+    expect(await reward({ question, texts: [RIGHT, WRONG], lengths: [500, 50] })).toEqual([
+      { score: 1, parts: { brief: 0, judged: 0.5 } },
+      { score: 1, parts: { brief: 1, judged: 0 } },
+    ]);
+    expect(most).toBe(1);
+  });
+
+  test('learns that it is no longer wanted', async () => {
+    const stop = new AbortController();
+    const seen: (AbortSignal | undefined)[] = [];
+    const judged = perRolloutAsync('judged', async (_, signal) => {
+      seen.push(signal);
+      return 0;
+    });
+    const group = { question, texts: ['x'], lengths: [1] };
+    await weighted([{ weight: 1, reward: judged }])(group, stop.signal);
+    expect(seen).toEqual([stop.signal]);
   });
 });
 
@@ -76,6 +109,6 @@ describe('the deep-search reward', () => {
 
   test('costs one point for a fault of format', () => {
     const [reward] = deepResearch()({ question, texts: ['no tags'], lengths: [2] });
-    expect(reward).toEqual({ score: -1, parts: { f1: 0, format: -1 } });
+    expect(reward).toEqual({ score: -1, parts: { raw: 0, f1: 0, format: -1 } });
   });
 });

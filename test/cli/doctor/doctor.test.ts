@@ -1,0 +1,122 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { main } from '../../../cli/program.ts';
+import { logFolder } from '../../../cli/runs.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { tinyRun } from '../../support/tinyRun.ts';
+import { fakeIo } from '../support/fakeIo.ts';
+
+const temporary = temporaryFolder();
+const runs = temporary.path;
+let folder: string;
+let count = 0;
+let name: string;
+beforeEach(async () => {
+  name = `run-${count++}`;
+  folder = await tinyRun(runs, name);
+});
+afterAll(() => temporary.remove());
+
+interface Found {
+  readonly rule: string;
+  readonly where: string;
+  readonly what: string;
+  readonly advice: string;
+}
+
+async function doctor(...args: string[]): Promise<{ code: number; out: string }> {
+  const io = fakeIo(runs);
+  const code = await main(['doctor', name, '--runs', runs, ...args], io);
+  return { code, out: io.stdout() };
+}
+
+async function findings(): Promise<readonly Found[]> {
+  const { code, out } = await doctor('--json');
+  const { findings: found } = JSON.parse(out) as { findings: readonly Found[] };
+  expect(code).toBe(found.length === 0 ? 0 : 1);
+  return found;
+}
+
+async function record(change: (text: string) => string): Promise<void> {
+  const path = join(folder, 'run.json');
+  await writeFile(path, change(await readFile(path, 'utf8')));
+}
+
+describe('millrace doctor', () => {
+  test('calls a sound run sound', async () => {
+    expect(await findings()).toEqual([]);
+    const { code, out } = await doctor();
+    expect(code).toBe(0);
+    expect(out).toMatch(/run run-\d+ is sound: \d+ records and \d weights files looked at/);
+  });
+
+  test('says that a run was killed, and how to go on', async () => {
+    await record((text) => text.replace('"done"', '"running"'));
+    const [finding, ...others] = await findings();
+    expect(others).toEqual([]);
+    expect(finding!.what).toContain('no process writes its log: it was killed');
+    expect(finding!.advice).toBe(
+      `go on with: millrace run test/cli/fixtures/tiny.job.ts --run ${name}`,
+    );
+    const log = await openLog({ folder: logFolder(folder), mode: 'write' });
+    expect(await findings()).toEqual([]);
+    await log.close();
+  });
+
+  test('finds a changed byte in a weights file, and a file that is gone', async () => {
+    const files = (await readdir(join(folder, 'weights'))).filter((file) => /^\d+\.saf/.test(file));
+    const newest = join(folder, 'weights', files.at(-1)!);
+    const bytes = await readFile(newest);
+    bytes[3]! ^= 4;
+    await writeFile(newest, bytes);
+    await rm(join(folder, 'weights', files[0]!));
+    const found = await findings();
+    expect(found.map(({ rule, where }) => [rule, where])).toEqual([
+      ['files', `weights/${files[0]}`],
+      ['digest', `weights/${files.at(-1)}`],
+    ]);
+    const { code, out } = await doctor();
+    expect(code).toBe(1);
+    expect(out).toContain('the file was changed after it was written\n  → restore the file');
+    expect(out).toContain('2 findings');
+  });
+
+  test('misses the optimiser state that the run goes on with', async () => {
+    const files = await readdir(join(folder, 'weights'));
+    const newest = files.filter((file) => file.includes('optimiser')).at(-1)!;
+    await rm(join(folder, 'weights', newest));
+    expect((await findings()).map(({ what }) => what)).toEqual([
+      expect.stringMatching(/optimiser state of version \d+, the newest, is not there/),
+    ]);
+  });
+
+  test('reads the records also when run.json is damaged', async () => {
+    await record((text) => text.slice(20));
+    const { code, out } = await doctor('--json');
+    expect(code).toBe(1);
+    const { findings: found, records } = JSON.parse(out);
+    expect(found).toHaveLength(1);
+    expect(found[0].what).toContain('run.json is damaged');
+    expect(records).toBeGreaterThan(100);
+  });
+
+  test('says so when there is no log', async () => {
+    await rm(logFolder(folder), { recursive: true });
+    expect((await findings()).map(({ what }) => what)).toEqual([
+      expect.stringContaining('there is no log in'),
+    ]);
+  });
+
+  test('has a run that says done finish what is left', async () => {
+    name = `run-${count++}`;
+    const fate = { commitsLeft: 40, lastIsWritten: true };
+    folder = await tinyRun(runs, name, { fate }, { status: 'done' });
+    const found = await findings();
+    expect(found.length).toBeGreaterThan(0);
+    for (const { rule, what } of found) {
+      expect([rule, what]).toEqual(['run-state', expect.stringMatching(/^says done, and stage/)]);
+    }
+  });
+});

@@ -1,0 +1,187 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const base = fileURLToPath(new URL('../../examples/quickstart/base', import.meta.url));
+
+let cwd: string;
+let judge: Server;
+let asked: string[] = [];
+
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'millrace-eval-'));
+  const sums = [
+    ['2 + 3', '5'],
+    ['4 + 4', '8'],
+    ['7 + 2', 'nine'],
+  ];
+  const rows = sums.map(([sum, answer], i) => `s-${i},sums,What is ${sum}?,${answer},math`);
+  await writeFile(join(cwd, 'sums.csv'), ['id,source,question,answer,ability', ...rows].join('\n'));
+  const fact = { question: 'Where was it founded?', answer: ['Jolham'] };
+  await writeFile(join(cwd, 'hotpotqa.jsonl'), `${JSON.stringify(fact)}\n{"question": ""}\n`);
+  judge = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      asked.push(body);
+      const content = body.includes('redundant') ? '<answer>yes</answer>' : 'Correct';
+      const message = { role: 'assistant', content };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] }));
+    });
+  }).listen(0, '127.0.0.1');
+});
+afterAll(async () => {
+  judge.close();
+  await rm(cwd, { recursive: true });
+});
+
+async function millrace(...args: string[]) {
+  const io = fakeIo(cwd, 5000);
+  const code = await main(args, io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+const evaluate = (...args: string[]) =>
+  millrace('eval', '--tools', 'none', '--threads', '1', ...args);
+const sums = ['--policy', base, '--questions', 'sums.csv'];
+
+describe('millrace eval', () => {
+  it('prints the table of a policy, a row a benchmark, and writes a page', async () => {
+    const { code, out, err } = await evaluate(...sums, 'hotpotqa.jsonl', '--run', 'first');
+    expect(code).toBe(0);
+    expect(out).toContain('4 questions · 1 rollout each · greedy · no tools · no judge');
+    expect(out).toMatch(/\n +questions +by +correct +95 % +effi +calls +executed +length\n/);
+    expect(out).toMatch(/\nsums +3 +equal +\d/);
+    expect(out).toMatch(/\nhotpotqa +1 +F1 +\d/);
+    expect(out).toMatch(/\nmean of mathematics .*\nmean of knowledge .*\nmean of all /);
+    expect(out).toContain('1 rows could not be read: millrace tap first.dead-letters');
+    expect(err).toMatch(/starting run first/);
+    const page = await readFile(join(cwd, 'runs/first/evaluation.html'), 'utf8');
+    expect(page).toMatch(/^<!doctype html>/);
+    expect(page).toContain('class="radar"');
+    expect(page).not.toMatch(/<script|<link|<img|@import|url\(|\bhref=|\bsrc=|\bon\w+=/i);
+  });
+
+  it('prints a finished one again without running it, and refuses other settings', async () => {
+    const before = (await stat(join(cwd, 'runs/first/run.json'))).mtimeMs;
+    const { code, out, err } = await evaluate('--run', 'first', '--json');
+    expect(code).toBe(0);
+    expect(err).not.toMatch(/starting|going on/);
+    expect(out.trimEnd().split('\n')).toHaveLength(1);
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({
+      ...{ run: 'first', status: 'done', seed: 1, questions: 4, rollouts: 1, judge: null },
+      policy: { name: base, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      rows: [
+        { source: 'sums', measure: 'equality' },
+        { source: 'hotpotqa', measure: 'f1' },
+      ],
+    });
+    expect(report.averages.all.correctness).toBeCloseTo(
+      (report.averages.math.correctness + report.averages.qa.correctness) / 2,
+    );
+    expect((await stat(join(cwd, 'runs/first/run.json'))).mtimeMs).toBe(before);
+    expect(await evaluate('--run', 'first', '--limit', '1')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/begun with something else\n {2}limit: it began with 500, not 1/),
+    });
+  });
+
+  it('takes a run’s weights as the policy, with the tokenizer that it had', async () => {
+    const { out } = await evaluate(
+      '--policy',
+      'first@0',
+      '--questions',
+      'sums.csv',
+      '--rollouts',
+      '2',
+    );
+    expect(out).toContain('first@0 · 3 questions · 2 rollouts each · temperature 1');
+    expect(out).toMatch(/pass@1 +pass@2\n/);
+    const unknown = await evaluate('--policy', 'first@7', '--questions', 'sums.csv');
+    expect(unknown).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /error \(POLICY\): run first has no weights of version 7; there are 0/,
+      ),
+    });
+  });
+
+  it('asks a judge what equality leaves open, and votes on calls where told to', async () => {
+    const { port } = judge.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    asked = [];
+    const judged = ['--judge', url, '--judge-model', 'm', '--run', 'judged', '--json'];
+    const { out, code } = await evaluate(...sums, ...judged, '--conciseness');
+    expect(code).toBe(0);
+    const report = JSON.parse(out);
+    expect(report.rows[0]).toMatchObject({ measure: 'judge', correctness: 1, judgeFailures: 0 });
+    expect(report.rows[0].conciseness).not.toBeNull();
+    expect(asked.some((body) => body.includes('nine'))).toBe(true);
+    expect((await evaluate('--run', 'judged')).out).toContain('LJ');
+  });
+
+  it.each([
+    [['--questions', 'sums.csv'], /--policy and --questions are needed/],
+    [[...sums, '--greedy', '--temperature', '1'], /give it or --temperature, not both/],
+    [[...sums, '--greedy', '--rollouts', '2'], /2 greedy rollouts of a question are all the same/],
+    [[...sums, '--judge', 'http://x'], /--judge needs --judge-model/],
+    [[...sums, '--conciseness'], /nobody judges/],
+    [[...sums, '--tools', 'search'], /the search tool needs documents: give --corpus/],
+    [[...sums, '--tools', 'calculator'], /there is no tool calculator/],
+    [[...sums, '--rollouts', '0'], /1 or more/],
+    [[...sums, '--temperature', 'hot'], /a number, 0 or more/],
+  ])('refuses %j with 2', async (args, message) => {
+    const { code, err } = await millrace('eval', ...args);
+    expect(code).toBe(2);
+    expect(err).toMatch(message);
+  });
+
+  it.each([
+    [['--policy', 'nosuch', '--questions', 'sums.csv'], /NO_RUN.*no run "nosuch"/],
+    [['--policy', './nosuch', '--questions', 'sums.csv'], /POLICY.*there is nothing at/],
+    [['--policy', 'sums.csv', '--questions', 'sums.csv'], /POLICY.*is no policy; give/],
+    [['--policy', '.', '--questions', 'sums.csv'], /POLICY.*holds neither policy\.safetensors nor/],
+    [['--policy', base, '--questions', 'nosuch'], /QUESTIONS_FILE.*no questions at nosuch/],
+    [
+      ['--policy', base, '--questions', 'sums.csv', '--tokenizer', '.'],
+      /POLICY.*--tokenizer FOLDER/,
+    ],
+  ])('fails at %j with advice', async (args, message) => {
+    const { code, err } = await evaluate(...args);
+    expect(code).toBe(1);
+    expect(err).toMatch(message);
+  });
+
+  it('says when a policy has no way to call a tool', async () => {
+    const folder = join(cwd, 'speechless');
+    await mkdir(folder);
+    await copyFile(join(base, 'policy.safetensors'), join(folder, 'policy.safetensors'));
+    await copyFile(join(base, 'chat_template.jinja'), join(folder, 'chat_template.jinja'));
+    const words = { kind: 'words', tags: ['<|end|>', '<|question|>'], symbols: [], words: [] };
+    await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(words));
+    const { code, err } = await millrace('eval', '--policy', folder, '--questions', 'sums.csv');
+    expect(code).toBe(1);
+    expect(err).toMatch(/POLICY.*has no token <\/python>.*--tools none/);
+    await rm(join(folder, 'chat_template.jinja'));
+    const mute = await evaluate('--policy', folder, '--questions', 'sums.csv');
+    expect(mute.err).toMatch(/CHAT_TEMPLATE.*put one into chat_template\.jinja/);
+  });
+
+  it('explains itself', async () => {
+    const { code, out } = await millrace('eval', '--help');
+    expect(code).toBe(0);
+    for (const part of ['--policy', '--questions', '--judge', '--json', 'Examples:']) {
+      expect(out).toContain(part);
+    }
+  });
+});

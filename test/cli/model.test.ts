@@ -1,0 +1,200 @@
+/** `millrace model`: policies made, looked at and converted, through the command line. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { writeAdapter } from '../../model/hf/adapterFiles.ts';
+import { loadPolicy } from '../../model/hf/loadPolicy.ts';
+import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const folder = temporaryFolder();
+const at = (...names: string[]) => join(folder.path, ...names);
+const tokenizer = fileURLToPath(new URL('../model/hf/fixtures/tokenizer', import.meta.url));
+afterAll(() => folder.remove());
+
+async function model(...args: string[]) {
+  const io = fakeIo(folder.path);
+  const code = await main(['model', ...args], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+const SHAPE = [
+  '--hidden',
+  '16',
+  '--layers',
+  '1',
+  '--heads',
+  '2',
+  '--kv-heads',
+  '1',
+  '--intermediate',
+  '24',
+  '--vocab',
+  '30',
+];
+
+beforeAll(async () => {
+  expect((await model('init', 'first', ...SHAPE, '--seed', '3')).code).toBe(0);
+});
+
+test('init writes the same bytes for the same seed, as a folder or as one file', async () => {
+  await model('init', 'again', ...SHAPE, '--seed', '3');
+  await model('init', 'other', ...SHAPE, '--seed', '4');
+  const bytes = (name: string) => readFileSync(at(name, 'model.safetensors'));
+  expect(bytes('again')).toEqual(bytes('first'));
+  expect(bytes('other')).not.toEqual(bytes('first'));
+  const { code, out } = await model('init', 'one.safetensors', ...SHAPE, '--seed', '3', '--json');
+  expect(code).toBe(0);
+  const { sha256, ...said } = JSON.parse(out);
+  expect(said).toMatchObject({ path: at('one.safetensors'), kind: 'file', overflowed: 0 });
+  expect(await loadPolicy(at('one.safetensors'), sha256)).toEqual(await loadPolicy(at('first')));
+});
+
+test('init takes the vocabulary and the files of a tokenizer', async () => {
+  const { code } = await model(
+    'init',
+    'spoken',
+    '--tokenizer',
+    tokenizer,
+    '--architecture',
+    'llama',
+    '--dtype',
+    'bf16',
+  );
+  expect(code).toBe(0);
+  expect(readdirSync(at('spoken')).sort()).toEqual([
+    'config.json',
+    'model.safetensors',
+    'tokenizer.json',
+    'tokenizer_config.json',
+  ]);
+  const { out } = await model('inspect', 'spoken', '--json');
+  expect(JSON.parse(out)).toMatchObject({
+    kind: 'folder',
+    config: { architecture: 'llama', vocabSize: 429 },
+    dtypes: { BF16: 20 },
+    tokenizer: { vocabSize: 429, chat: true },
+    problems: [],
+  });
+});
+
+test('init copies the shape of a configuration', async () => {
+  const { out } = await model('init', 'shaped', '--config', 'first/config.json', '--json');
+  expect(JSON.parse(out).config).toEqual((await loadPolicy(at('first'))).config);
+});
+
+test.each<[message: string, args: string[]]>([
+  ['Allowed choices are tiny, 4m', ['init', 'x', '--size', 'huge']],
+  ['1 or more', ['init', 'x', '--layers', '0']],
+  ['this shape cannot be built: heads (3)', ['init', 'x', '--heads', '3', '--kv-heads', '2']],
+  [
+    'the tokenizer has 429 tokens and the policy 5',
+    ['init', 'x', '--tokenizer', tokenizer, '--vocab', '5'],
+  ],
+  ['Allowed choices are f32, f16, bf16, keep', ['convert', 'first', 'x', '--dtype', 'i8']],
+  [
+    "'--config <config.json>' cannot be used with option '--layers <N>'",
+    ['init', 'x', '--config', 'first/config.json', '--layers', '2'],
+  ],
+  ["missing required argument 'to'", ['convert', 'first']],
+])('a wrong command line is told: %s', async (message, args) => {
+  const { code, err } = await model(...args);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+});
+
+test('inspect lists every tensor, and says what is wrong with exit code 1', async () => {
+  const good = await model('inspect', 'first');
+  expect(good.code).toBe(0);
+  expect(good.out).toMatch(
+    /network +qwen3: 1 layers of 16, 2 heads of 8 over 1, feed-forward 24, 30 tokens \(tied head\)/,
+  );
+  expect(good.out).toMatch(/problems +none/);
+  expect(good.out).toMatch(/model\.layers\.0\.self_attn\.k_norm\.weight +\[8\] +F32 +8\n/);
+
+  await model('convert', 'first', 'bad');
+  const weights = readFileSync(at('bad', 'model.safetensors'));
+  weights.writeFloatLE(Number.NaN, weights.length - 4);
+  writeFileSync(at('bad', 'model.safetensors'), weights);
+  const json = readFileSync(at('bad', 'config.json'), 'utf8');
+  writeFileSync(at('bad', 'config.json'), json.replace('"vocab_size": 30', '"vocab_size": 31'));
+  const bad = await model('inspect', 'bad');
+  expect(bad.code).toBe(1);
+  expect(bad.out).toMatch(
+    /problem +tensor 'model\.embed_tokens\.weight' should be \[31, 16\], not \[30, 16\]/,
+  );
+  expect(bad.out).toMatch(
+    /problem +tensor 'model\.norm\.weight' holds 1 numbers that are not finite/,
+  );
+  writeFileSync(at('bad', 'model.safetensors'), weights.subarray(0, -1));
+  const cut = await model('inspect', 'bad');
+  expect({ code: cut.code, err: cut.err }).toEqual({
+    code: 1,
+    err: expect.stringMatching(/^error \(CHECKPOINT\): .*cut short: tensor 'model.norm.weight'/),
+  });
+});
+
+test('convert goes to a folder of another format and back to one file', async () => {
+  const there = await model(
+    'convert',
+    'first',
+    'half',
+    '--dtype',
+    'bf16',
+    '--shard-bytes',
+    '2000',
+    '--json',
+  );
+  expect(there.code).toBe(0);
+  expect(readdirSync(at('half'))).toContain('model.safetensors.index.json');
+  expect((await model('convert', 'half', 'half.safetensors')).code).toBe(0);
+  const file = await loadPolicy(at('half.safetensors'));
+  expect(file).toEqual(await loadPolicy(at('half'), JSON.parse(there.out).sha256));
+  expect((await model('inspect', 'half.safetensors', '--json')).out).toContain('"dtypes":{"BF16":');
+  const again = await model('convert', 'half', 'half.safetensors');
+  expect({ code: again.code, err: again.err }).toEqual({
+    code: 1,
+    err: expect.stringContaining('is not written over'),
+  });
+});
+
+test('convert merges an adapter, and inspect shows it', async () => {
+  const { config, tensors } = await loadPolicy(at('first'));
+  const fresh = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);
+  const module = 'model.layers.0.self_attn.q_proj';
+  const { a, b, scale } = fresh.modules.get(module)!;
+  const factors = { a, b: { shape: b.shape, data: b.data.map((_, i) => i / 10) }, scale };
+  await writeAdapter(at('adapter'), { ...fresh, modules: new Map([[module, factors]]) });
+  const shown = await model('inspect', 'adapter');
+  expect(shown.code).toBe(0);
+  expect(shown.out).toMatch(/rank +2, alpha 4/);
+  expect(shown.out).toContain(`${module}.lora_A`);
+  expect((await model('convert', 'first', 'merged', '--adapter', 'adapter')).code).toBe(0);
+  const after = (await loadPolicy(at('merged'))).tensors;
+  expect(after.get(`${module}.weight`)).toEqual(
+    mergedWeights(tensors.get(`${module}.weight`)!, factors),
+  );
+  expect(after.get('model.norm.weight')).toEqual(tensors.get('model.norm.weight'));
+  const wrong = await model('convert', 'spoken', 'x', '--adapter', 'adapter');
+  expect({ code: wrong.code, err: wrong.err }).toEqual({
+    code: 1,
+    err: expect.stringContaining('it was trained on another model'),
+  });
+});
+
+test('convert says how many numbers a format cannot hold', async () => {
+  await model('convert', 'first', 'big');
+  const weights = readFileSync(at('big', 'model.safetensors'));
+  weights.writeFloatLE(1e6, weights.length - 4);
+  writeFileSync(at('big', 'model.safetensors'), weights);
+  const { err, out } = await model('convert', 'big', 'big16', '--dtype', 'f16', '--json');
+  expect(err).toBe('1 numbers are too large for the format and became infinite: use bf16 or f32');
+  expect(JSON.parse(out).overflowed).toBe(1);
+});
+
+test('help shows examples', async () => {
+  expect((await model('convert', '--help')).out).toContain(
+    'millrace model convert base/ merged/ --adapter adapter/',
+  );
+});

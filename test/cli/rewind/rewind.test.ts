@@ -1,0 +1,149 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { main } from '../../../cli/program.ts';
+import { ranges } from '../../../cli/rewind/steps.ts';
+import { readRunRecord } from '../../../cli/runRecord.ts';
+import { logFolder } from '../../../cli/runs.ts';
+import { examine } from '../../../streams/doctor/examine.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import {
+  type RunRecords,
+  readRun,
+  type TinyOptions,
+  tinyCalibration,
+} from '../../support/tinyCalibration.ts';
+import { tinyRun } from '../../support/tinyRun.ts';
+import { fakeIo } from '../support/fakeIo.ts';
+
+const temporary = temporaryFolder();
+const runs = temporary.path;
+afterAll(() => temporary.remove());
+
+async function rewind(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const io = fakeIo(process.cwd());
+  const code = await main(['rewind', ...args, '--runs', runs], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+const digests = ({ weights }: RunRecords): string[] => weights.map(({ sha256 }) => sha256);
+const ids = <T>(records: readonly T[], id: (record: T) => string): string[] =>
+  records.map(id).sort();
+
+const all = { keepVersions: 0 } as const;
+let original: RunRecords;
+let folder: string;
+beforeAll(async () => {
+  folder = await tinyRun(runs, 'first', { settings: all });
+  original = await readRun(folder);
+});
+
+/** Goes on with a fork to its end. */
+async function ended(name: string, settings: TinyOptions['settings'] = all): Promise<RunRecords> {
+  const at = join(runs, name);
+  const { end } = await tinyCalibration({ folder: at, settings: settings!, timing: 9 });
+  expect(end).toBe('quiescent');
+  const log = await openLog({ folder: logFolder(at), mode: 'read' });
+  expect((await examine(log)).findings).toEqual([]);
+  await log.close();
+  return readRun(at);
+}
+
+describe('millrace rewind', () => {
+  test('goes on from any step to the very end of the original', async () => {
+    for (const { step } of original.weights) {
+      const name = `from-${step}`;
+      const { code, err } = await rewind('first', '--to', `step=${step}`, '--into', name);
+      expect([code, err]).toEqual([0, expect.stringContaining(`--run ${name}`)]);
+      const begun = await readRun(join(runs, name));
+      expect(begun.weights).toEqual(original.weights.slice(0, step + 1));
+      expect(begun.rollouts.length).toBeLessThan(original.rollouts.length);
+      const run = await ended(name);
+      expect(digests(run)).toEqual(digests(original));
+      expect(ids(run.rollouts, ({ id, text }) => `${id} ${text}`)).toEqual(
+        ids(original.rollouts, ({ id, text }) => `${id} ${text}`),
+      );
+      const lines = readFileSync(join(runs, name, 'metrics.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as { offset: number }).offset)).toEqual(
+        run.metrics.map((_, offset) => offset),
+      );
+    }
+  });
+
+  test('leaves the original as it is, and says in the fork where it comes from', async () => {
+    await rewind('first', '--to', 'step=2', '--into', 'note');
+    expect(await readRun(folder)).toEqual(original);
+    const record = await readRunRecord(join(runs, 'note'));
+    expect(record).toMatchObject({ status: 'stopped', forked: { run: 'first', step: 2 }, seed: 7 });
+    const left = (await readdir(runs)).filter((entry) => entry.startsWith('.'));
+    expect(left).toEqual([]);
+  });
+
+  test('goes on with other settings from there', async () => {
+    const { code } = await rewind('first', '--to', 'step=2', '--into', 'other', '--set', 'lr=1');
+    expect(code).toBe(0);
+    expect((await readRunRecord(join(runs, 'other')))?.settings).toMatchObject({ lr: 1 });
+    const run = await ended('other', { ...all, lr: 1 });
+    expect(digests(run).slice(0, 3)).toEqual(digests(original).slice(0, 3));
+    expect(digests(run)[3]).not.toBe(digests(original)[3]);
+  });
+
+  test('can go back further in a fork', async () => {
+    await rewind('first', '--to', 'step=3', '--into', 'again');
+    await ended('again');
+    const { code } = await rewind('again', '--to', 'step=1', '--into', 'further');
+    expect(code).toBe(0);
+    expect(digests(await ended('further'))).toEqual(digests(original));
+  });
+
+  test('goes on from the end of a round in a run that keeps few versions', async () => {
+    await tinyRun(runs, 'few', { settings: { keepVersions: 2 } });
+    const end = original.weights.find(({ roundsDone }) => roundsDone === 1)!.step;
+    expect((await rewind('few', '--to', `step=${end}`, '--into', 'few-on')).code).toBe(0);
+    expect(digests(await ended('few-on', { keepVersions: 2 }))).toEqual(digests(original));
+    const gone = await rewind('few', '--to', 'step=1', '--into', 'few-gone');
+    expect(gone.code).toBe(1);
+    const last = original.weights.length - 1;
+    expect(gone.err).toContain('weights of step 1 of run few are no longer there');
+    expect(gone.err).toContain(`go back to steps 0, ${end}-${last}`);
+    expect(existsSync(join(runs, 'few-gone'))).toBe(false);
+  });
+
+  test('goes on from a run that was killed, and from one at a lag', async () => {
+    const settings = { ...all, lagMax: 2, concurrency: 6 };
+    await tinyRun(runs, 'lag', { settings });
+    await rewind('lag', '--to', 'step=2', '--into', 'lag-on');
+    const lagging = await ended('lag-on', settings);
+    const first = digests(await readRun(join(runs, 'lag')));
+    expect(digests(lagging).slice(0, 3)).toEqual(first.slice(0, 3));
+    expect(lagging.weights).toHaveLength(first.length);
+
+    await tinyRun(runs, 'dead', {
+      settings: all,
+      fate: { commitsLeft: 120, lastIsWritten: true },
+    });
+    const dead = await readRun(join(runs, 'dead'));
+    const step = dead.weights.length - 1;
+    expect(step).toBeGreaterThan(0);
+    await rewind('dead', '--to', `step=${step}`, '--into', 'dead-on');
+    expect(digests(await ended('dead-on'))).toEqual(digests(original));
+  });
+
+  test('says what is wrong with the command', async () => {
+    expect((await rewind('first', '--to', '3', '--into', 'x')).err).toContain('--to takes step=N');
+    const far = await rewind('first', '--to', 'step=99', '--into', 'x');
+    expect(far.err).toContain('run first has made no step 99; it can go back to steps 0-');
+    const taken = await rewind('first', '--to', 'step=1', '--into', 'first');
+    expect([taken.code, taken.err]).toEqual([2, expect.stringContaining('run first in')]);
+    await rm(join(runs, 'x'), { recursive: true, force: true });
+  });
+});
+
+test('ranges of numbers read as people write them', () => {
+  expect(ranges([])).toBe('');
+  expect(ranges([4, 0, 3, 7, 5])).toBe('0, 3-5, 7');
+});

@@ -1,0 +1,209 @@
+/** The same taps over both logs: the records lie in the run's folder, or on Kafka in three partitions. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { writeRunRecord } from '../../cli/runRecord.ts';
+import { logFolder } from '../../cli/runs.ts';
+import type { Log } from '../../streams/log.ts';
+import { openAnyLog } from '../../streams/openAnyLog.ts';
+import { record as recordShape, text } from '../../streams/shapes.ts';
+import { defineTopic, topics } from '../../streams/topics.ts';
+import { manualClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
+import { metric, question } from '../support/records.ts';
+import { fakeIo } from './support/fakeIo.ts';
+import { record } from './support/syntheticRun.ts';
+
+interface Line {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly at: string;
+}
+
+const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+const linesOf = (out: string): Line[] =>
+  out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+
+function keepsTaps(url: string | null): void {
+  const folder = temporaryFolder();
+  const clock = manualClock();
+  const run = freshRun();
+  let log: Log;
+
+  const millrace = async (...args: readonly string[]) => {
+    const io = fakeIo(folder.path, clock.now());
+    const code = await main(args, io);
+    return { code, lines: linesOf(io.stdout()), err: io.stderr().join('\n') };
+  };
+  const tap = (pattern: string, ...args: readonly string[]) =>
+    millrace('tap', `${run}.${pattern}`, '-o', 'ndjson', '--envelope', ...args);
+
+  beforeAll(async () => {
+    const runFolder = join(folder.path, 'runs', run);
+    await mkdir(runFolder, { recursive: true });
+    const where = url === null ? {} : { log: url };
+    await writeRunRecord(runFolder, { ...record, ...where, status: 'running' });
+    const at = url ?? logFolder(runFolder);
+    log = await openAnyLog({ at, run, mode: 'write', clock });
+    for (let i = 0; i < 40; i++) {
+      clock.advance(1000);
+      await log.commit((tx) => {
+        tx.append(topics.metrics, metric({ name: `m${i}` }));
+        tx.append(topics.questions, question({ id: `q${i}` }));
+      });
+    }
+  });
+  afterAll(async () => {
+    await log.close();
+    folder.remove();
+  });
+
+  test('a pattern shows all its topics in the order of time', async () => {
+    const { code, lines } = await tap('*');
+    expect(code).toBe(0);
+    // Those of one commit bear one time: the order is that in which a run works.
+    expect(lines.map(({ key }) => key)).toEqual(
+      Array.from({ length: 40 }, (_, i) => [`q${i}`, `m${i}`]).flat(),
+    );
+    const partitions = new Set(lines.map(({ partition }) => partition));
+    expect(partitions.size).toBe(url === null ? 1 : 3);
+  });
+
+  test('it begins where it is told', async () => {
+    const keys = async (from: string): Promise<string[]> =>
+      (await tap('metrics', '--from', from)).lines.map(({ key }) => key);
+    expect(await keys('-2')).toEqual(['m38', 'm39']);
+    expect(await keys('4s')).toEqual(['m35', 'm36', 'm37', 'm38', 'm39']);
+    expect(await keys(`@${clock.now() - 1000}`)).toEqual(['m38', 'm39']);
+    expect(await keys('latest')).toEqual([]);
+    const { lines } = await tap('metrics', '--from', 'earliest');
+    expect(await keys(String(lines[37]!.offset))).toEqual(['m37', 'm38', 'm39']);
+  });
+
+  test('the same keys are in the sample of every topic', async () => {
+    const sampled = await tap('questions', '--sample', '1/2');
+    const keys = sampled.lines.map(({ key }) => key);
+    expect(keys.length).toBeGreaterThan(8);
+    expect(keys.length).toBeLessThan(32);
+    const where = `${JSON.stringify(keys)}.includes(k)`;
+    const chosen = await tap('questions', '--where', where);
+    expect(chosen.lines).toEqual(sampled.lines);
+  });
+
+  test('what is dropped is counted, and told', async () => {
+    const { lines, err } = await tap('*', '--rate', '20/s');
+    expect(lines).toHaveLength(2); // its clock stands still
+    expect(err).toMatch(/dropped 78 of 80 records: more than --rate lets through/);
+    const { err: stats } = await tap('*', '--rate', '20/s', '--stats');
+    expect(stats).toMatch(/^topic +records\/s +bytes\/s +read +shown +dropped +behind\n/);
+    expect(stats).toMatch(/\nquestions +\d+ +\d.* +40 +1 +39 +0\n/);
+  });
+
+  test('a record that cannot be read is told and passed over', async () => {
+    const clashing = defineTopic({
+      name: topics.weights.name,
+      about: '',
+      shape: recordShape<{ readonly nothing: string }>('Weights', { nothing: text }),
+      key: ({ nothing }) => nothing,
+    });
+    await log.commit((tx) => tx.append(clashing, { nothing: '\u001b[31m' }));
+    const { code, lines, err } = await tap('weight*');
+    expect({ code, lines }).toEqual({ code: 0, lines: [] });
+    expect(err).toMatch(/^passed over weights@0\/0: weights: this version cannot read/);
+    expect(err).toMatch(/\n1 records could not be read$/);
+  });
+
+  test('it follows, and neither loses nor repeats anything, until it is interrupted', async () => {
+    let gaveWay = false;
+    const io = {
+      ...fakeIo(folder.path, clock.now()),
+      giveWay: () => {
+        gaveWay = true;
+      },
+    };
+    const pattern = [`${run}.questions`, `${run}.metrics`];
+    const following = main(['tap', ...pattern, '-f', '--from', '-1', '-o', 'ndjson'], io);
+    const seen = (): readonly Line[] => linesOf(io.stdout());
+    while (seen().length < 2) await moment();
+    const begin = 40;
+    const ends = 400;
+    for (let i = begin; i < ends; i += 20) {
+      clock.advance(10);
+      await log.commit((tx) => {
+        for (let j = i; j < i + 20; j++) tx.append(topics.questions, question({ id: `q${j}` }));
+      });
+      if (i % 100 === 0)
+        await log.commit((tx) => tx.append(topics.metrics, metric({ name: `m${i}` })));
+    }
+    while (!seen().some(({ key }) => key === `q${ends - 1}`)) await moment();
+    io.interrupt();
+    expect(await following).toBe(0);
+    const keys = seen().map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (let i = begin; i < ends; i++) expect(keys).toContain(`q${i}`);
+    expect(keys).toContain('m300');
+    expect(seen().map(({ at }) => at)).toEqual(
+      seen()
+        .map(({ at }) => at)
+        .sort(),
+    );
+    expect(io.stderr()).toEqual([]);
+    expect(gaveWay).toBe(true);
+  });
+
+  describe('as a process', () => {
+    const start = (command: string) => {
+      const tsx = `${process.execPath} --import tsx ${resolve('cli/main.ts')}`;
+      // exec: a signal reaches the command itself.
+      const child = spawn('bash', ['-c', `set -o pipefail; ${command.replace('millrace', tsx)}`], {
+        cwd: folder.path,
+        env: { ...process.env, NODE_PATH: resolve('node_modules') },
+      });
+      let out = '';
+      let err = '';
+      child.stdout.on('data', (chunk) => {
+        out += chunk;
+      });
+      child.stderr.on('data', (chunk) => {
+        err += chunk;
+      });
+      return { child, out: () => out, err: () => err };
+    };
+    const runs = `--runs ${join(folder.path, 'runs')}`;
+
+    test('it ends with 0 when its reader goes away', async () => {
+      const { child, out, err } = start(
+        `cd ${resolve('.')} && millrace tap ${run}.questions metrics ${runs} -o ndjson | head -n 3`,
+      );
+      const [code] = await once(child, 'close');
+      expect({ code, err: err() }).toEqual({ code: 0, err: '' });
+      expect(linesOf(out())).toHaveLength(3);
+    });
+
+    test('it ends with 0 and whole lines at Ctrl-C', async () => {
+      const { child, out, err } = start(
+        `cd ${resolve('.')} && exec millrace tap ${run}.questions metrics ${runs} -f --from earliest -o ndjson`,
+      );
+      while (!out().includes('"q399"')) await moment();
+      child.kill('SIGINT');
+      const [code] = await once(child, 'close');
+      expect({ code, err: err() }).toEqual({
+        code: 0,
+        err: '',
+      });
+      expect(linesOf(out()).length).toBeGreaterThan(400);
+    });
+  });
+}
+
+describe('taps of the embedded log', () => keepsTaps(null));
+describeKafka('taps over a broker', () => keepsTaps(`${kafkaUrl}?partitions=3`));

@@ -1,0 +1,153 @@
+/** `millrace top` on runs of both logs, written by this process as a job would. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { type RunRecord, writeRunRecord } from '../../cli/runRecord.ts';
+import { logFolder } from '../../cli/runs.ts';
+import type { Frame } from '../../cli/top/frame.ts';
+import { flow } from '../../streams/flow.ts';
+import type { Log } from '../../streams/log.ts';
+import { openAnyLog } from '../../streams/openAnyLog.ts';
+import { mapEach } from '../../streams/primitives.ts';
+import { runFlow } from '../../streams/runFlow.ts';
+import { source, stage } from '../../streams/stage.ts';
+import { topics } from '../../streams/topics.ts';
+import { speak } from '../../streams/vitals.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
+import { metric, question, rollout } from '../support/records.ts';
+import { fakeIo } from './support/fakeIo.ts';
+import { record } from './support/syntheticRun.ts';
+
+const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+
+function keepsTop(url: string | null): void {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let run: string;
+  let log: Log;
+
+  const say = (over: Partial<RunRecord>): Promise<void> =>
+    writeRunRecord(join(folder.path, 'runs', run), {
+      ...record,
+      ...(url === null ? {} : { log: url }),
+      ...over,
+    });
+  const io = () => ({ ...fakeIo(folder.path), clock: { now: () => Date.now() } });
+  const framesOf = (out: string): Frame[] =>
+    out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Frame);
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    run = freshRun();
+    const runFolder = join(folder.path, 'runs', run);
+    await mkdir(runFolder, { recursive: true });
+    await say({ status: 'running', starts: [{ startedMs: Date.now(), endedMs: null }] });
+    log = await openAnyLog({ at: url ?? logFolder(runFolder), run, mode: 'write' });
+  });
+  afterEach(async () => {
+    await log.close();
+    folder.remove();
+  });
+
+  /** A job that works on until it is told to stop. */
+  function work(): { stop(): Promise<void> } {
+    const stopping = new AbortController();
+    const speaking = speak(log, {
+      ...{ worker: 'main', host: 'here', pid: process.pid, startedMs: Date.now() },
+      memoryBytes: () => process.memoryUsage.rss(),
+    });
+    async function* questions() {
+      for (let i = 0; ; i++) yield { value: question({ id: `q${i}` }) };
+    }
+    const roll = mapEach(
+      async () => {
+        await moment();
+        return rollout({
+          segments: [{ kind: 'policy', start: 0, end: 30, version: 0, entropy: null, tool: null }],
+        });
+      },
+      { concurrency: 4 },
+    );
+    const running = runFlow(
+      flow(
+        source('questions', topics.questions, questions(), { leadMax: 50 }),
+        stage('rollout', topics.questions, topics.rollouts, roll, { inflightMax: 4 }),
+      ),
+      { log, signal: stopping.signal, onStats: speaking.onStats, statsMs: 100 },
+    );
+    return {
+      async stop() {
+        stopping.abort();
+        await running;
+        await speaking.end();
+      },
+    };
+  }
+
+  test('a live run is shown with its rates, lag and what holds it up', async () => {
+    await log.commit((tx) =>
+      tx.append(topics.metrics, metric({ name: 'reward/mean', value: 0.5 })),
+    );
+    const job = work();
+    while ((await log.stats()).every(({ topic }) => topic !== 'rollouts')) await moment();
+    const watch = io();
+    expect(await main(['top', run, '--once', '--json', '--interval', '500ms'], watch)).toBe(0);
+    await job.stop();
+    const [frame, ...more] = framesOf(watch.stdout());
+    expect(more).toEqual([]);
+    expect(frame).toMatchObject({ run, status: 'running', reward: 0.5, version: null });
+    expect(frame!.workers).toMatchObject([{ worker: 'main', pid: process.pid, ended: false }]);
+    expect(frame!.workers[0]!.memoryBytes).toBeGreaterThan(1e6);
+    expect(frame!.tokensPerSecond.generated).toBeGreaterThan(0);
+    const [rolling] = frame!.stages;
+    expect(rolling).toMatchObject({ name: 'rollout', inflightMax: 4 });
+    expect(rolling!.inPerSecond).toBeGreaterThan(0);
+    expect(rolling!.lag).toBeGreaterThan(0);
+    expect(rolling!.full).toBeGreaterThan(0.3);
+    expect(frame!.sources[0]!.held).toBeGreaterThan(0.3);
+  });
+
+  test('it is shown again and again, and no more once it has ended', async () => {
+    const job = work();
+    const watch = io();
+    const watching = main(['top', run, '--interval', '200ms'], watch);
+    while ((watch.stdout().match(/^stage /gm) ?? []).length < 3) await moment();
+    await job.stop();
+    await say({ status: 'done' });
+    expect(await watching).toBe(0);
+    const last = watch.stdout().trimEnd().split('\n\n').slice(-2).join('\n');
+    expect(last).toMatch(/ · done · /);
+    expect(last).toMatch(/here · ended/);
+    expect(watch.stdout()).not.toContain('\u001b');
+  });
+
+  test('on a terminal every frame is painted over the one before, cut to fit', async () => {
+    const job = work();
+    const watch = { ...io(), screen: () => ({ columns: 40, rows: 6 }) };
+    const watching = main(['top', run, '--interval', '100ms'], watch);
+    const frames = (): string[] => watch.stdout().split('\u001b[J');
+    while (frames().length < 4) await moment();
+    watch.interrupt();
+    expect(await watching).toBe(0);
+    await job.stop();
+    for (const frame of frames()) {
+      const lines = frame.split('\u001b')[0]!.trimEnd().split('\n');
+      expect(lines.length).toBeLessThanOrEqual(5);
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(40);
+    }
+  });
+
+  test('a run that says nothing is shown all the same', async () => {
+    await log.commit((tx) => tx.append(topics.questions, question()));
+    const watch = io();
+    expect(await main(['top', run, '--once'], watch)).toBe(0);
+    expect(watch.stdout()).toMatch(/no process has said anything/);
+  });
+}
+
+describe('top on the embedded log', () => keepsTop(null));
+describeKafka('top over a broker', () => keepsTop(kafkaUrl));

@@ -1,0 +1,79 @@
+/** What may happen to a run on Kafka: its broker stands still for half a minute, and it is started a second time. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Broker, freePort, startBroker } from '../../scripts/kafka/broker.ts';
+import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
+import { type Command, millrace } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka } from '../support/kafka.ts';
+
+const JOB = 'bench/scale/job.ts';
+const OUTAGE_MS = 30_000;
+const resting = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describeKafka('a run on Kafka', () => {
+  const folder = temporaryFolder();
+  const commands: Command[] = [];
+  let port: number;
+  let broker: Broker;
+
+  const start = (): Promise<Broker> => startBroker({ folder: join(folder.path, 'kafka'), port });
+  const address = (): string => `kafka://127.0.0.1:${port}`;
+  const run = (name: string, ...args: readonly string[]): Command => {
+    const command = millrace('run', JOB, '--run', name, '--runs', folder.path, ...args);
+    commands.push(command);
+    return command;
+  };
+  const rolloutsOf = async (name: string): Promise<number> => {
+    const log = await openKafkaLog({ url: address(), run: name, mode: 'read' }).catch(() => null);
+    const stats = await log?.stats();
+    await log?.close();
+    return stats?.find(({ topic }) => topic === 'rollouts')?.records ?? 0;
+  };
+
+  beforeAll(async () => {
+    port = await freePort();
+    broker = await start();
+  }, 100_000);
+  afterAll(async () => {
+    for (const { process: child } of commands) child.kill('SIGKILL');
+    await broker?.kill();
+    folder.remove();
+  }, 60_000);
+
+  test('waits while its broker is stopped for 30 seconds, and loses nothing', async () => {
+    const settings = ['--set', 'questions=60', '--set', 'serviceMs=300', '--set', 'concurrency=2'];
+    const command = run('outage', '--log', address(), ...settings);
+    while ((await rolloutsOf('outage')) < 16) await resting(100);
+    await broker.stop();
+    await resting(OUTAGE_MS);
+    expect(command.process.exitCode).toBeNull();
+    broker = await start();
+    expect(await command.code).toBe(0);
+    expect(command.said).toMatch(/does not answer; waiting for it/);
+    expect(command.said).toMatch(/answers again/);
+    expect(await rolloutsOf('outage')).toBe(240);
+  }, 150_000);
+
+  test('that is started twice refuses the second while the first is alive, and not after it was killed', async () => {
+    const settings = ['--set', 'questions=12', '--set', 'serviceMs=2000'];
+    const first = run('twice', '--log', address(), '--set', 'concurrency=1', ...settings);
+    while ((await rolloutsOf('twice')) < 4) await resting(100);
+    const same = run('twice');
+    const leader = run('twice', '--except', 'rollout', '--worker', 'other');
+    expect(await same.code).toBe(1);
+    expect(same.said).toMatch(
+      /LOCKED.*process \d+ on host \S+ runs twice already, as worker "main"/,
+    );
+    expect(await leader.code).toBe(1);
+    expect(leader.said).toMatch(/LOCKED.*runs twice already, with its source base, questions/);
+    expect(first.process.exitCode).toBeNull();
+    first.process.kill('SIGKILL');
+    await first.code;
+    const again = run('twice');
+    while ((await rolloutsOf('twice')) < 12) await resting(100);
+    expect(again.process.exitCode).toBeNull();
+    again.process.kill('SIGKILL');
+    await again.code;
+  }, 150_000);
+});

@@ -1,0 +1,232 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Job } from '../../../jobs/defineJob.ts';
+import { type Verified, verify } from '../../../jobs/replay/verify.ts';
+import { draws } from '../../../model/draws.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import type { Log } from '../../../streams/log.ts';
+import { topics } from '../../../streams/topics.ts';
+import { manualClock } from '../../support/clock.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import {
+  readRun,
+  sloppy,
+  type TinyJobOptions,
+  type TinyOptions,
+  tinyCalibration,
+  tinyJob,
+  tinySettings,
+} from '../../support/tinyCalibration.ts';
+
+const folders: ReturnType<typeof temporaryFolder>[] = [];
+const fresh = (): string => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return folder.path;
+};
+afterEach(() => {
+  for (const folder of folders.splice(0)) folder.remove();
+});
+
+type Settings = TinyOptions['settings'];
+interface Again extends TinyJobOptions {
+  readonly settings?: Settings;
+  readonly signal?: AbortSignal;
+  readonly recorded?: (log: Log) => Log;
+}
+
+/** Verifies the run in `folder`; also where the replay left its records. */
+async function verified(
+  folder: string,
+  { settings, signal, recorded: through = (log) => log, ...job }: Again = {},
+): Promise<Verified & { readonly scratch: string; readonly toolsCalled: number }> {
+  const scratch = fresh();
+  mkdirSync(join(scratch, 'log'));
+  const recorded = await openLog({ folder: join(folder, 'log'), mode: 'read' });
+  const log = await openLog({ folder: join(scratch, 'log'), mode: 'write' });
+  let toolsCalled = 0;
+  try {
+    const result = await verify({
+      job: tinyJob({
+        timing: 1000,
+        ...job,
+        onWired: (wiring) => {
+          job.onWired?.(wiring);
+          const call = wiring.tools.call;
+          wiring.tools.call = (...given) => {
+            toolsCalled += 1;
+            return call(...given);
+          };
+        },
+      }),
+      ...{ run: 'tiny', seed: 7, settings: { ...tinySettings, ...settings }, folder: scratch },
+      ...{ recorded: through(recorded), scratch: log, clock: manualClock(5) },
+      signal: signal ?? new AbortController().signal,
+      print: () => undefined,
+    });
+    return { ...result, scratch, toolsCalled };
+  } finally {
+    await log.close();
+    await recorded.close();
+  }
+}
+
+/** Kills the run at random commits until it ends, or `starts` times. */
+async function killed(folder: string, seed: number, settings: Settings, starts = 1000) {
+  const stream = draws('kill', seed);
+  for (let start = 0; start < starts; start++) {
+    const fate = { commitsLeft: stream.integer(2 * start, 50), lastIsWritten: start % 2 === 0 };
+    const { end } = await tinyCalibration({
+      ...{ folder, fate, timing: 100 * seed + start },
+      ...(settings === undefined ? {} : { settings }),
+    });
+    if (end === 'quiescent') return;
+  }
+}
+
+const SETTINGS: readonly (readonly [string, Settings])[] = [
+  ['strictly on-policy', {}],
+  ['with groups trained on as they are', { select: 'groups' }],
+  ['with a monitored rollout', { branching: 'aepo' }],
+  ['at lag 4', { lagMax: 4, concurrency: 6 }],
+  ['at lag 4, groups as they are', { lagMax: 4, concurrency: 6, select: 'groups' }],
+];
+
+describe.each(SETTINGS)('verify of a run %s', (_name, settings) => {
+  test('finds every record and every digest equal, and calls no tool', async () => {
+    const folder = fresh();
+    await tinyCalibration({ folder, settings: settings!, timing: 3 });
+    const run = await readRun(folder);
+    const found = await verified(folder, { settings });
+    expect(found.difference).toBeNull();
+    expect(found.stopped).toBe(false);
+    expect(found.toolsCalled).toBe(0);
+    expect(found.equal).toMatchObject({
+      questions: run.questions.length,
+      rollouts: run.rollouts.length,
+      'tool-calls': run.toolCalls.length,
+      scored: run.scored.length,
+      selected: run.selected.length,
+      batches: run.batches.length,
+      weights: run.weights.length,
+    });
+    const again = await readRun(found.scratch);
+    expect(again.weights).toEqual(run.weights);
+    expect(again.batches).toEqual(run.batches);
+    expect(again.scored).toEqual(run.scored);
+  });
+
+  test('finds a run equal that was killed and resumed', async () => {
+    const folder = fresh();
+    await killed(folder, 5, settings);
+    expect(await verified(folder, { settings })).toMatchObject({ difference: null });
+  });
+
+  test('makes again what an unfinished run had finished, and no more', async () => {
+    const folder = fresh();
+    await killed(folder, 1, settings, 2);
+    const run = await readRun(folder);
+    const found = await verified(folder, { settings });
+    expect(found.difference).toBeNull();
+    expect(found.equal.rollouts ?? 0).toBe(run.rollouts.length);
+    expect(found.weights).toBe(run.weights.length);
+  });
+});
+
+describe('verify', () => {
+  const made = async (settings: Settings = {}): Promise<string> => {
+    const folder = fresh();
+    await tinyCalibration({ folder, settings: settings!, timing: 3 });
+    return folder;
+  };
+
+  test('holds each span of a lagging run to the version that made it', async () => {
+    const settings = { lagMax: 4, concurrency: 6 };
+    const folder = await made(settings);
+    const run = await readRun(folder);
+    const lags = run.batches.flatMap(({ groups, version }) =>
+      groups.map(({ scored }) => version - run.scored[scored.offset]!.version),
+    );
+    expect(lags.some((lag) => lag > 0)).toBe(true);
+    const engines: { readonly loads: readonly { readonly version: number }[] }[] = [];
+    const onWired: TinyJobOptions['onWired'] = ({ engine }) => void engines.push(engine);
+    expect((await verified(folder, { settings, onWired })).difference).toBeNull();
+    const versions = new Set(run.rollouts.map(({ version }) => version));
+    expect(new Set(engines[0]!.loads.map(({ version }) => version))).toEqual(versions);
+  });
+
+  test('shows the first record that comes out otherwise, with its place', async () => {
+    const folder = await made();
+    const script: TinyJobOptions['script'] = (line) =>
+      line.version === 2 ? '<think>No.</think><answer>3</answer><|end|>' : sloppy(line);
+    const { difference, weights } = await verified(folder, { script });
+    expect(difference).toMatchObject({ kind: 'differs', topic: 'rollouts' });
+    const run = await readRun(folder);
+    const recorded = run.rollouts[difference!.offset!]!;
+    expect(recorded.id).toBe(difference!.id);
+    expect(recorded.version).toBe(2);
+    const [field, place] = difference!.field.split('.');
+    expect(field).toBe('tokens');
+    expect(difference!.recorded).toBe(recorded.tokens[Number(place)]);
+    expect(difference!.made).not.toBe(difference!.recorded);
+    expect(weights).toBeLessThan(run.weights.length);
+  });
+
+  test('shows a call that was not made then, and does not make it', async () => {
+    const folder = await made();
+    const script: TinyJobOptions['script'] = (line) =>
+      sloppy(line).replace('<search>one', '<search>three');
+    const { difference, toolsCalled } = await verified(folder, { script });
+    expect(difference).toMatchObject({ kind: 'differs', topic: 'tool-calls', field: 'input' });
+    expect([difference!.recorded, difference!.made]).toEqual(['one', 'three']);
+    expect(toolsCalled).toBe(0);
+  });
+
+  test('shows weights that come out otherwise', async () => {
+    const folder = await made();
+    const { difference } = await verified(folder, { settings: { lr: 1 } });
+    expect(difference).toMatchObject({ kind: 'differs', topic: 'weights', id: '1' });
+    expect(difference!.field).toBe('sha256');
+  });
+
+  test('shows a record that is not made again', async () => {
+    const folder = await made();
+    const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+    await log.commit((tx) =>
+      tx.append(topics.metrics, { name: 'extra', step: 9, stage: 1, value: 1, atMs: 0 }),
+    );
+    await log.close();
+    expect((await verified(folder)).difference).toMatchObject({
+      ...{ kind: 'notMadeAgain', topic: 'metrics', id: 'extra of step 9, stage 1' },
+    });
+  });
+
+  test('stops in the middle when it is told to', async () => {
+    const folder = await made();
+    const abort = new AbortController();
+    const onWired: TinyJobOptions['onWired'] = () => setTimeout(() => abort.abort(), 20);
+    const found = await verified(folder, { signal: abort.signal, onWired });
+    expect(found).toMatchObject({ difference: null, stopped: true });
+  });
+
+  test('refuses a job that would call its tools', async () => {
+    const folder = await made();
+    const job = tinyJob();
+    const wired: Job = {
+      ...job,
+      build: ({ replay: _, ...context }) => job.build(context),
+    };
+    const recorded = await openLog({ folder: join(folder, 'log'), mode: 'read' });
+    const scratch = fresh();
+    const log = await openLog({ folder: join(scratch, 'log'), mode: 'write' });
+    const again = verify({
+      ...{ job: wired, run: 'tiny', seed: 7, settings: tinySettings, recorded, scratch: log },
+      ...{ folder: scratch, clock: manualClock(), signal: new AbortController().signal },
+      print: () => undefined,
+    });
+    await expect(again).rejects.toMatchObject({ code: 'REPLAY_TOOLS' });
+    await log.close();
+    await recorded.close();
+  });
+});

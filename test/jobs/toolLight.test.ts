@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { ToolLightSettings } from '../../jobs/toolLightSettings.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { expectSound } from '../support/rolloutOptions.ts';
+import {
+  type eager,
+  essence,
+  killedUntilDone,
+  type TinyPreferences,
+  tinyLightSettings,
+  tinyToolLight,
+  whole,
+} from '../support/tinyPreferences.ts';
+
+const { candidates, loops, heldOut, prefer, responseMax } = tinyLightSettings;
+
+// Whole runs, again and again: on a busy machine each test takes its time.
+jest.setTimeout(300_000);
+
+let folders: ReturnType<typeof temporaryFolder>[] = [];
+const fresh = (): string => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return folder.path;
+};
+beforeEach(() => {
+  folders = [];
+});
+afterEach(() => {
+  for (const folder of folders) folder.remove();
+});
+const run = (options: Omit<TinyPreferences<ToolLightSettings>, 'folder'> = {}) =>
+  whole(tinyToolLight, { folder: fresh(), ...options });
+
+describe('toolLight', () => {
+  test('asks what direct answers got wrong again in each stage, under the policy of that stage', async () => {
+    const { questions, evolved, demonstrations, rollouts, weights, ...rest } = await run();
+    expect(rest.deadLetters).toEqual([]);
+    expect(rest.lags).toEqual([]);
+    expect(evolved.map(({ action, toolCalls }) => [action, toolCalls])).toEqual(
+      Array(candidates).fill(['direct', 0]),
+    );
+    const hard = demonstrations.filter(({ difficulty }) => difficulty === 'hard');
+    const wrong = evolved.filter(({ correct }) => !correct).map(({ question }) => question.id);
+    const ids = hard.map(({ question }) => question.id).sort();
+    expect(ids).toEqual(wrong.sort());
+    expect(ids.length).toBeGreaterThan(tinyLightSettings.sourceMin);
+    for (let stage = 1; stage <= 1 + loops; stage++) {
+      const asked = questions.filter((one) => one.phase === 'prefer' && one.stage === stage);
+      expect(asked.map(({ id }) => id).sort()).toEqual(ids);
+      const begun = weights.find(({ roundsDone }) => roundsDone === stage - 1)!.version;
+      const sampled = rollouts.filter(
+        ({ question }) => question.phase === 'prefer' && question.stage === stage,
+      );
+      expect(new Set(sampled.map(({ version }) => version))).toEqual(new Set([begun]));
+      expect(new Set(sampled.map(({ question }) => question.id)).size).toBe(ids.length);
+    }
+    for (const rollout of rollouts) expectSound(rollout, responseMax);
+    expect(weights.at(-1)!.roundsDone).toBe(1 + loops);
+    const evaluated = rest.metrics.filter(({ name }) => name === 'eval/questions');
+    expect(evaluated.map(({ stage, value }) => [stage, value])).toEqual(
+      [0, 1, 2, 3].map((stage) => [stage, heldOut]),
+    );
+  });
+
+  test('samples some questions freely and some guided in its first stage, all freely later', async () => {
+    const { rollouts, pairs, batches } = await run();
+    const prefers = rollouts.filter(({ question }) => question.phase === 'prefer');
+    const guided = new Set(
+      prefers.filter(({ parent }) => parent !== null).map(({ question: { id } }) => id),
+    );
+    const first = prefers.filter(({ question }) => question.stage === 1);
+    const free = first.filter(({ question }) => !guided.has(question.id));
+    expect(guided.size).toBeGreaterThan(0);
+    expect(free.length).toBeGreaterThan(0);
+    for (const { groupSize } of free) expect(groupSize).toBe(prefer.samples);
+    const later = prefers.filter(({ question }) => question.stage > 1);
+    for (const { groupSize, parent } of later) {
+      expect([groupSize, parent]).toEqual([prefer.samples, null]);
+    }
+    // Every step of the policy is measured: ties between few calls are broken by entropy.
+    for (const { segments } of prefers) {
+      const measured = segments.filter(
+        ({ kind, entropy }) => kind === 'policy' && entropy !== null,
+      );
+      expect(measured.length).toBeGreaterThan(0);
+    }
+    const whys = pairs.flatMap((one) =>
+      one.pairs.map(({ why }) => `${one.question.stage} ${why} ${guided.has(one.question.id)}`),
+    );
+    for (const why of whys) {
+      expect(why).toMatch(/^1 (vanilla false|guided true)$|^[23] self-evolved (true|false)$/);
+    }
+    expect(batches.every(({ kind }) => kind === 'dpo')).toBe(true);
+    // A round begins at the policy that wrote its responses: the frozen reference.
+    for (const { stage, version, index } of batches) {
+      const round = pairs.filter(({ question }) => question.stage === stage);
+      expect(new Set(round.map((one) => one.version))).toEqual(new Set([version - index]));
+    }
+  });
+
+  test('comes to the same end whatever the timing', async () => {
+    const first = essence(await run({ timing: 1 }));
+    expect(essence(await run({ timing: 2, settings: { concurrency: 7 } }))).toEqual(first);
+  });
+
+  test('killed at any commit and resumed, comes to the same end', async () => {
+    const undisturbed = essence(await run());
+    for (let seed = 0; seed < 3; seed++) {
+      const folder = fresh();
+      expect(await killedUntilDone(tinyToolLight, { folder }, seed)).toBeGreaterThan(1);
+      const resumed = await whole(tinyToolLight, { folder });
+      expect(essence(resumed)).toEqual(undisturbed);
+    }
+  });
+
+  test('ends where direct answers are always right and nobody has a pair to give', async () => {
+    const script: typeof eager = (line) => {
+      const [, a, b] = /(\d) ?\+ ?(\d)/.exec(line.context) ?? [];
+      return `<think>So</think><answer>\\boxed{${Number(a) + Number(b)}}</answer><|end|>`;
+    };
+    const { questions, batches, weights } = await run({ script });
+    const { sourceMin } = tinyLightSettings;
+    expect(questions.filter(({ phase }) => phase === 'prefer')).toHaveLength(
+      sourceMin * (1 + loops),
+    );
+    expect(batches.map(({ examples, last }) => [examples.length, last])).toEqual(
+      Array(1 + loops).fill([0, true]),
+    );
+    expect(new Set(weights.map(({ sha256 }) => sha256)).size).toBe(1);
+  });
+});

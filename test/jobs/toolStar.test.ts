@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { ToolStarSettings } from '../../jobs/toolStarSettings.ts';
+import { versionDue } from '../../operators/gate.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { expectSound } from '../support/rolloutOptions.ts';
+import {
+  type eager,
+  essence,
+  killedUntilDone,
+  type TinyPreferences,
+  tinyStarSettings,
+  tinyToolStar,
+  whole,
+} from '../support/tinyPreferences.ts';
+
+const { coldStart, critic, criticQuestions, hardMin, hardMax, heldOut } = tinyStarSettings;
+const { responseMax, batchGroups, rollouts: n } = tinyStarSettings;
+
+// Whole runs, again and again: on a busy machine each test takes its time.
+jest.setTimeout(300_000);
+
+let folders: ReturnType<typeof temporaryFolder>[] = [];
+const fresh = (): string => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return folder.path;
+};
+beforeEach(() => {
+  folders = [];
+});
+afterEach(() => {
+  for (const folder of folders) folder.remove();
+});
+const run = (options: Omit<TinyPreferences<ToolStarSettings>, 'folder'> = {}) =>
+  whole(tinyToolStar, { folder: fresh(), ...options });
+
+/** What each stage trains on: cold start, then twice RL and self-critic. */
+const KINDS = ['sft', 'policy', 'dpo', 'policy', 'dpo'];
+
+describe('toolStar', () => {
+  test('goes from cold start to RL to self-critic and again, each from the weights before', async () => {
+    const { batches, weights, deadLetters, lags, metrics, pairs } = await run();
+    expect(deadLetters).toEqual([]);
+    expect(lags).toEqual([]);
+    const kinds = batches.map(({ stage, kind }) => `${stage} ${kind}`);
+    expect([...new Set(kinds)]).toEqual(KINDS.map((kind, i) => `${i + 1} ${kind}`));
+    expect(kinds).toEqual(kinds.toSorted());
+    expect(weights.map(({ version, parent }) => [version, parent])).toEqual(
+      [0, ...batches.map(({ step }) => step)].map((_, i) => [i, i - 1]),
+    );
+    expect(weights.at(-1)!.roundsDone).toBe(KINDS.length);
+    // The reference of a self-critic is the policy that wrote its responses.
+    for (const { stage, version, index } of batches.filter(({ kind }) => kind === 'dpo')) {
+      const round = pairs.filter(({ question }) => question.stage === stage);
+      expect(round).toHaveLength(criticQuestions);
+      expect(new Set(round.map((one) => one.version))).toEqual(new Set([version - index]));
+    }
+    const evaluated = metrics.filter(({ name }) => name === 'eval/questions');
+    expect(evaluated.map(({ stage, value }) => [stage, value])).toEqual(
+      [0, ...KINDS.map((_, i) => i + 1)].map((stage) => [stage, heldOut]),
+    );
+  });
+
+  test('keeps direct answers of easy questions and tool-integrated ones of medium ones', async () => {
+    const { demonstrations, evolved } = await run();
+    expect(demonstrations).toHaveLength(coldStart.questions);
+    const actions = new Set(evolved.map(({ action }) => action));
+    expect([...actions].sort()).toEqual(['direct', 'reflect-hint', 'tools', 'verify-hint']);
+    const classes = new Set(demonstrations.map(({ difficulty }) => difficulty));
+    expect([...classes].sort()).toEqual(['easy', 'hard', 'medium']);
+    for (const { difficulty, kept } of demonstrations) {
+      for (const { action, toolCalls } of kept) {
+        if (difficulty === 'easy') expect([action, toolCalls]).toEqual(['direct', 0]);
+        else
+          expect([difficulty, action === 'direct', toolCalls > 0]) //
+            .toEqual(['medium', false, true]);
+      }
+    }
+  });
+
+  test('trains RL on the hard questions, in every round, on-policy, without branches', async () => {
+    const { questions, demonstrations, rollouts, batches, scored, weights } = await run();
+    const hard = demonstrations.filter(({ difficulty }) => difficulty === 'hard').length;
+    const size = Math.min(Math.max(hard, hardMin), hardMax);
+    for (const stage of [2, 4]) {
+      const asked = questions.filter((one) => one.phase === 'practice' && one.stage === stage);
+      expect(asked.map(({ schedule }) => schedule!.index)).toEqual([...Array(size).keys()]);
+      const trained = batches
+        .filter((one) => one.stage === stage)
+        .flatMap(({ groups }) => groups.map(({ questionId }) => questionId));
+      expect(trained).toEqual(asked.map(({ id }) => id));
+    }
+    for (const rollout of rollouts) {
+      expectSound(rollout, responseMax);
+      const { question, version, parent, groupSize } = rollout;
+      expect(version).toBe(versionDue(question, weights, { batchGroups, window: 1 }));
+      const sizes = { evaluate: 2, practice: n, prefer: critic.samples } as const;
+      expect([parent, groupSize]).toEqual([null, sizes[question.phase as keyof typeof sizes]]);
+    }
+    for (const { rewards } of scored) {
+      for (const { score } of rewards) expect([-1, 0, 1]).toContain(score);
+    }
+  });
+
+  test('comes to the same end whatever the timing', async () => {
+    const first = essence(await run({ timing: 1 }));
+    expect(essence(await run({ timing: 2, settings: { concurrency: 7 } }))).toEqual(first);
+  });
+
+  test('killed at any commit and resumed, comes to the same end', async () => {
+    const undisturbed = essence(await run());
+    for (let seed = 0; seed < 3; seed++) {
+      const folder = fresh();
+      expect(await killedUntilDone(tinyToolStar, { folder }, seed)).toBeGreaterThan(1);
+      expect(essence(await whole(tinyToolStar, { folder }))).toEqual(undisturbed);
+    }
+  });
+
+  test('leaves the self-critic out when it is not asked for', async () => {
+    const { batches, weights } = await run({ settings: { criticQuestions: 0 } });
+    expect([...new Set(batches.map(({ stage, kind }) => `${stage} ${kind}`))]).toEqual([
+      '1 sft',
+      '2 policy',
+      '3 policy',
+    ]);
+    expect(weights.at(-1)!.roundsDone).toBe(3);
+  });
+
+  test('ends where everything is easy and nothing is left to prefer', async () => {
+    const script: typeof eager = ({ context }) => {
+      const [, a, b] = /(\d) ?\+ ?(\d)/.exec(context) ?? [];
+      return `<think>So</think><answer>\\boxed{${Number(a) + Number(b)}}</answer><|end|>`;
+    };
+    const { questions, batches, weights } = await run({ script, settings: { loops: 1 } });
+    expect(questions.filter(({ phase }) => phase === 'practice')).toHaveLength(hardMin);
+    expect(batches.at(-1)).toMatchObject({ kind: 'dpo', examples: [], last: true });
+    expect(weights.at(-1)!.roundsDone).toBe(3);
+  });
+});

@@ -1,0 +1,73 @@
+/** The embedded engine and trainer start from a Hugging Face folder as from our one file. */
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import type { DecoderConfig } from '../../../model/config.ts';
+import { initialise } from '../../../model/config.ts';
+import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
+import { inMemory } from '../../../model/hf/tensorSource.ts';
+import { writeFolder } from '../../../model/hf/writeFolder.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
+import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+const at = (name: string) => join(folder.path, name);
+afterAll(() => folder.remove());
+
+const config: DecoderConfig = {
+  architecture: 'llama',
+  vocabSize: 24,
+  hiddenSize: 16,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 24,
+  ropeTheta: 10000,
+  maxPositions: 64,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
+};
+const tensors = initialise(config, 2);
+const request: GenerateRequest = {
+  tokens: Int32Array.of(1, 2, 3),
+  maxTokens: 6,
+  temperature: 1,
+  stopTokens: [],
+  draws: ['folder'],
+  topLogProbs: 0,
+};
+
+test('the same weights in either form generate the same tokens, and a folder’s digest is held', async () => {
+  const file = await savePolicy(at('p.safetensors'), { config, tensors });
+  const saved = await writeFolder(at('p'), config, inMemory(tensors), { dtype: 'F32' });
+  const first: WeightsRef = { version: 0, path: at('p.safetensors'), sha256: file.sha256 };
+  const clock = { now: () => 0 };
+  const engine = await EmbeddedEngine.create({
+    weights: first,
+    threads: 1,
+    rowsMax: 2,
+    contextMax: 16,
+    clock,
+  });
+  const one = await engine.generate(request);
+  await engine.load({ version: 1, path: at('p'), sha256: saved.sha256 });
+  const other = await engine.generate(request);
+  expect(other.version).toBe(1);
+  expect([...other.tokens]).toEqual([...one.tokens]);
+  expect([...other.logProbs]).toEqual([...one.logProbs]);
+  await expect(engine.load({ version: 2, path: at('p'), sha256: 'other' })).rejects.toMatchObject({
+    message: expect.stringContaining(`digest ${saved.sha256}, not other`),
+    code: 'CHECKPOINT',
+  });
+  await engine.close();
+});
+
+test('a trainer starts from a folder and publishes one file', async () => {
+  const trainer = await EmbeddedTrainer.create({ policy: at('p'), threads: 1 });
+  const { sha256 } = await trainer.save({ weights: at('v1.safetensors') });
+  await trainer.close();
+  const again = await savePolicy(at('v1-again.safetensors'), { config, tensors });
+  expect(sha256).toBe(again.sha256);
+});

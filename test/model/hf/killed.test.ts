@@ -1,0 +1,53 @@
+/** `kill -9` in the middle of a save: what was there is there, what was not is not. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from '@jest/globals';
+import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
+import { inMemory } from '../../../model/hf/tensorSource.ts';
+import { writeFolder } from '../../../model/hf/writeFolder.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import { startChild } from '../../support/child.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+const script = fileURLToPath(new URL('children/slowSave.ts', import.meta.url));
+
+const config: DecoderConfig = {
+  architecture: 'llama',
+  vocabSize: 24,
+  hiddenSize: 16,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 24,
+  ropeTheta: 10000,
+  maxPositions: 64,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
+};
+const policy = { config, tensors: initialise(config, 1) };
+
+async function killedIn(kind: 'folder' | 'file', path: string): Promise<void> {
+  const child = startChild(script, kind, path, JSON.stringify(config));
+  expect(await child.line()).toBe('in the middle');
+  await child.kill();
+}
+
+test('a folder is not there, and can be saved afterwards', async () => {
+  const path = join(folder.path, 'p');
+  await killedIn('folder', path);
+  expect(existsSync(path)).toBe(false);
+  await writeFolder(path, config, inMemory(policy.tensors), { dtype: 'F32' });
+  expect(await loadPolicy(path)).toEqual(policy);
+});
+
+test('a file that was being replaced is still the old one', async () => {
+  const path = join(folder.path, 'p.safetensors');
+  const { sha256 } = await savePolicy(path, policy);
+  await killedIn('file', path);
+  expect(await loadPolicy(path, sha256)).toEqual(policy);
+});

@@ -1,0 +1,482 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
+import { publishAdapter, publishByRoute, publishFromDisk } from '../../../model/remote/publish.ts';
+import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
+import {
+  type EngineServer,
+  type EngineServerOptions,
+  engineServer,
+} from '../../support/engineServer.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { impatientClock } from '../../support/impatientClock.ts';
+import { scriptedPolicy } from '../../support/scriptedPolicy.ts';
+import {
+  answer,
+  type Behaviour,
+  type ScriptedServer,
+  type Seen,
+  scriptedServer,
+} from '../../support/scriptedServer.ts';
+import { tinyWords } from '../../support/tinyWords.ts';
+import { request } from '../rollout/fakeForward.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+const open: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+  folder.remove();
+});
+
+function weights(version: number): WeightsRef {
+  const path = join(folder.path, `${version}.safetensors`);
+  writeFileSync(path, `weights ${version}`);
+  return { version, path, sha256: createHash('sha256').update(`weights ${version}`).digest('hex') };
+}
+
+const labelled = (version: number) => `policy-v${version}-${weights(version).sha256.slice(0, 12)}`;
+const asItIs = ({ path }: WeightsRef) => path;
+
+function policy() {
+  return scriptedPolicy({
+    tokenizer: tinyWords,
+    script: () => 'I look it up',
+    topLogProbs: () => [-1, -2, -3],
+  });
+}
+
+async function wrapped(options: Partial<EngineServerOptions> = {}): Promise<EngineServer> {
+  const server = await engineServer({
+    engine: policy(),
+    adapter: async () => policy(),
+    ...options,
+  });
+  open.push(server);
+  return server;
+}
+
+/** Stands before a server and does to some requests what the test says. */
+async function inFront(
+  server: ScriptedServer,
+  behave: (seen: Seen) => Behaviour | undefined,
+): Promise<ScriptedServer> {
+  const proxy = await scriptedServer(async (seen, response) => {
+    const own = behave(seen);
+    if (own) return own(seen, response);
+    const there = await fetch(server.url + seen.path, {
+      method: seen.method,
+      body: seen.body === null ? null : JSON.stringify(seen.body),
+    });
+    return answer(await there.text(), there.status)(seen, response);
+  });
+  open.push(proxy);
+  return proxy;
+}
+
+async function remote(
+  servers: readonly ScriptedServer[],
+  options: Partial<RemoteEngineOptions> = {},
+): Promise<RemoteEngine> {
+  const engine = await RemoteEngine.create({
+    urls: servers.map(({ url }) => url),
+    server: 'vllm',
+    model: 'base',
+    clock: impatientClock(),
+    version: 0,
+    ...options,
+  });
+  open.push(engine);
+  return engine;
+}
+
+const ask: GenerateRequest = request([1, 2, 3], { maxTokens: 4, draws: [1, 'q', 'x', 0] });
+const bodies = ({ seen }: ScriptedServer, path: string) =>
+  seen.filter((each) => each.path === path).map(({ body }) => body);
+
+describe('a remote engine', () => {
+  it('sends vLLM everything that its defaults would decide otherwise', async () => {
+    const server = await wrapped();
+    const engine = await remote([server], { publisher: publishAdapter('vllm', asItIs) });
+    await engine.load(weights(1));
+    await engine.generate({ ...ask, stopTokens: [7, 8], temperature: 0.5 });
+    expect(server.seen.at(-1)!.body).toEqual({
+      model: labelled(1),
+      prompt: [1, 2, 3],
+      max_tokens: 4,
+      temperature: 0.5,
+      top_p: 1,
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
+      seed: expect.any(Number),
+      n: 1,
+      stream: false,
+      ignore_eos: true,
+      stop_token_ids: [7, 8],
+      logprobs: 0,
+      return_token_ids: true,
+      return_tokens_as_token_ids: true,
+      cache_salt: labelled(1),
+    });
+  });
+
+  it('draws a seed for each place in a context', async () => {
+    const server = await wrapped();
+    const engine = await remote([server]);
+    for (const tokens of [
+      [1, 2, 3],
+      [1, 2, 4],
+      [1, 2, 3, 4],
+    ]) {
+      await engine.generate({ ...ask, tokens: Int32Array.from(tokens) });
+    }
+    await engine.generate({ ...ask, draws: [1, 'q', 'x', 1] });
+    const [first, same, longer, other] = server.seen.slice(-4).map(({ body }) => body!.seed);
+    expect(same).toBe(first);
+    expect(new Set([first, longer, other]).size).toBe(3);
+  });
+
+  it('keeps the rollouts of a question at one server', async () => {
+    const servers = [await wrapped(), await wrapped()];
+    const engine = await remote(servers);
+    const counts = () => servers.map((each) => bodies(each, '/v1/completions').length);
+    const start = counts();
+    for (let i = 0; i < 6; i++) await engine.generate({ ...ask, draws: [1, 'q', 'x', i] });
+    const grown = counts().map((count, server) => count - start[server]!);
+    expect(grown.sort()).toEqual([0, 6]);
+  });
+
+  it('asks the servers how long a context may be, and takes the shortest', async () => {
+    const short = scriptedPolicy({ tokenizer: tinyWords, script: () => 'I', contextMax: 99 });
+    const engine = await remote([await wrapped(), await wrapped({ engine: short })]);
+    expect(engine.contextMax).toBe(99);
+  });
+
+  it('refuses temperatures at which the server’s log-probs are not those of temperature 1', async () => {
+    const processed = (logProb: number, temperature: number) => logProb / (temperature || 1);
+    const engine = await remote([await wrapped({ reported: processed })]);
+    for (const temperature of [0, 1]) await engine.generate({ ...ask, temperature });
+    await expect(engine.generate({ ...ask, temperature: 0.7 })).rejects.toMatchObject({
+      code: 'MODEL_LOG_PROBS',
+    });
+    const raw = await remote([await wrapped()]);
+    await raw.generate({ ...ask, temperature: 0.7 });
+  });
+
+  it('says when a server ends where it was not told to', async () => {
+    const early = answer({
+      choices: [{ token_ids: [5, 6], logprobs: { token_logprobs: [-1, -1] } }],
+    });
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3 ? early : undefined,
+    );
+    await expect((await remote([server])).generate(ask)).rejects.toMatchObject({
+      code: 'MODEL_REPLY',
+      message: expect.stringContaining('--generation-config'),
+    });
+  });
+
+  it.each([
+    ['token ids are missing', { token_ids: null, logprobs: { token_logprobs: [-1] } }, 'token_ids'],
+    ['log-probs are missing', { token_ids: [5], logprobs: null }, 'token_logprobs'],
+    ['lists differ', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, '1 tokens'],
+    ['it was aborted', { token_ids: [], finish_reason: 'abort' }, 'aborted'],
+  ])('fails after its tries when %s', async (_, choice, said) => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3
+        ? answer({ choices: [choice] })
+        : undefined,
+    );
+    const engine = await remote([server]);
+    await expect(engine.generate(ask)).rejects.toMatchObject({
+      code: 'MODEL_DOWN',
+      message: expect.stringContaining(said),
+    });
+  });
+
+  it('says so when the server refuses a request', async () => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3
+        ? answer({ error: { message: 'bad token' } }, 400)
+        : undefined,
+    );
+    await expect((await remote([server])).generate(ask)).rejects.toMatchObject({
+      code: 'MODEL_REFUSED',
+      message: expect.stringContaining('bad token'),
+    });
+  });
+
+  it('generates nothing before it is known which weights the servers have', async () => {
+    const options = { publisher: publishAdapter('vllm', asItIs) };
+    const { version: _, ...unknown } = { ...options, version: 0 };
+    const server = await wrapped();
+    const engine = await RemoteEngine.create({
+      ...unknown,
+      urls: [server.url],
+      server: 'vllm',
+      model: 'base',
+      clock: impatientClock(),
+    });
+    open.push(engine);
+    await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
+    await engine.load(weights(0));
+    expect((await engine.generate(ask)).version).toBe(0);
+  });
+
+  it('does not start without its servers', async () => {
+    const urls = ['http://127.0.0.1:9'];
+    const clock = impatientClock();
+    await expect(RemoteEngine.create({ urls, server: 'vllm', clock })).rejects.toMatchObject({
+      code: 'MODEL_DOWN',
+    });
+  });
+});
+
+describe('adapters', () => {
+  const publisher = publishAdapter('vllm', asItIs);
+  const load = '/v1/load_lora_adapter';
+  const unload = '/v1/unload_lora_adapter';
+
+  it('have a name of their own each, on every server; the one before goes when nobody asks for it', async () => {
+    const servers = [await wrapped(), await wrapped()];
+    const engine = await remote(servers, { publisher });
+    for (const version of [1, 2]) {
+      await engine.load(weights(version));
+      await engine.generate(ask);
+    }
+    for (const server of servers) {
+      while (bodies(server, unload).length === 0) await new Promise(setImmediate);
+      expect(bodies(server, load)).toEqual([
+        { lora_name: labelled(1), lora_path: weights(1).path },
+        { lora_name: labelled(2), lora_path: weights(2).path },
+      ]);
+      expect(bodies(server, unload)).toEqual([{ lora_name: labelled(1) }]);
+    }
+  });
+
+  it('stay while a request that names them is under way', async () => {
+    let go = (): void => undefined;
+    const waits = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow = scriptedPolicy({
+      tokenizer: tinyWords,
+      script: () => 'I look it up',
+      delay: () => waits,
+    });
+    const adapters = [slow, policy()];
+    const server = await wrapped({ adapter: async () => adapters.shift()! });
+    const engine = await remote([server], { publisher });
+    await engine.load(weights(1));
+    const underWay = engine.generate(ask);
+    while (slow.active === 0) await new Promise(setImmediate);
+    await engine.load(weights(2));
+    expect((await engine.generate(ask)).version).toBe(2);
+    expect(bodies(server, unload)).toEqual([]);
+    go();
+    expect((await underWay).version).toBe(1);
+    while (bodies(server, unload).length === 0) await new Promise(setImmediate);
+  });
+
+  it('are there when a name with this very digest is there already', async () => {
+    const server = await wrapped();
+    await (await remote([server], { publisher })).load(weights(1));
+    const restarted = await remote([server], { publisher });
+    await restarted.load(weights(1));
+    expect((await restarted.generate(ask)).version).toBe(1);
+  });
+
+  it('are taken back when one server does not take them, and the old ones stay', async () => {
+    const good = await wrapped();
+    const bad = await inFront(await wrapped(), ({ path }) =>
+      path === load ? answer({ error: { message: 'no such folder' } }, 400) : undefined,
+    );
+    const engine = await remote([good, bad], { publisher });
+    await expect(engine.load(weights(1))).rejects.toMatchObject({
+      code: 'WEIGHTS_REFUSED',
+      message: expect.stringContaining('no such folder'),
+    });
+    expect(bodies(good, unload)).toEqual([{ lora_name: labelled(1) }]);
+    expect((await engine.generate(ask)).version).toBe(0);
+  });
+
+  it('go by SGLang’s routes and are named in its requests', async () => {
+    const server = await inFront(await wrapped(), ({ path }) =>
+      path.endsWith('load_lora_adapter') ? answer({ success: true }) : undefined,
+    );
+    const engine = await remote([server], {
+      server: 'sglang',
+      publisher: publishAdapter('sglang', asItIs),
+    });
+    await engine.load(weights(1));
+    await engine.generate(ask);
+    expect(bodies(server, '/load_lora_adapter')).toHaveLength(1);
+    const asked = bodies(server, '/generate');
+    expect(asked[0]).not.toHaveProperty('lora_path');
+    expect(asked.at(-1)).toMatchObject({ lora_path: labelled(1) });
+  });
+});
+
+describe('weights that are replaced', () => {
+  const update = '/update_weights_from_disk';
+
+  it('wait until nothing is under way, and requests wait for them', async () => {
+    const order: string[] = [];
+    let go = (): void => undefined;
+    const waits = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow = scriptedPolicy({
+      tokenizer: tinyWords,
+      script: () => 'I look it up',
+      topLogProbs: () => [-1],
+      delay: (request) => (request.tokens.length === 3 ? waits : Promise.resolve()),
+    });
+    const server = await wrapped({ engine: slow, load: async () => void order.push('loaded') });
+    const engine = await remote([server], {
+      server: 'sglang',
+      publisher: publishFromDisk(asItIs),
+    });
+    const underWay = engine.generate(ask).then(({ version }) => order.push(`made by ${version}`));
+    while (slow.active === 0) await new Promise(setImmediate);
+    // Without a digest nothing is read before it waits.
+    const loaded = engine.load({ ...weights(1), sha256: '' });
+    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+    const later = engine
+      .generate({ ...ask, tokens: Int32Array.of(1) })
+      .then(({ version }) => order.push(`made by ${version}`));
+    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+    expect(order).toEqual([]);
+    go();
+    await Promise.all([underWay, loaded, later]);
+    expect(order).toEqual(['made by 0', 'loaded', 'made by 1']);
+    expect(bodies(server, update)).toEqual([
+      {
+        model_path: weights(1).path,
+        weight_version: 'policy-v1',
+        abort_all_requests: false,
+        flush_cache: true,
+      },
+    ]);
+  });
+
+  it('wait for a request that was made in the same moment', async () => {
+    const order: string[] = [];
+    const slow = scriptedPolicy({
+      tokenizer: tinyWords,
+      script: () => 'I look it up',
+      topLogProbs: () => [-1],
+      delay: () => new Promise((resolve) => setTimeout(resolve, 20)),
+    });
+    const load = async () => void order.push('loaded');
+    const server = await wrapped({ engine: slow, load });
+    const publisher = publishFromDisk(asItIs);
+    const engine = await remote([server], { server: 'sglang', publisher });
+    const loaded = engine.load({ ...weights(1), sha256: '' });
+    const made = engine.generate(ask).then(({ version }) => order.push(`made by ${version}`));
+    await Promise.all([loaded, made]);
+    expect(order).toEqual(['made by 0', 'loaded']);
+  });
+
+  it('leave nothing to generate with when not every server took them, until a load succeeds', async () => {
+    let refuses = true;
+    const bad = await inFront(await wrapped({ load: async () => undefined }), ({ path }) =>
+      path === update && refuses
+        ? answer({ success: false, message: 'shape mismatch' })
+        : undefined,
+    );
+    const good = await wrapped({ load: async () => undefined });
+    const engine = await remote([good, bad], {
+      server: 'sglang',
+      publisher: publishFromDisk(asItIs),
+    });
+    await expect(engine.load(weights(1))).rejects.toThrow(/shape mismatch/);
+    await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
+    refuses = false;
+    await engine.load(weights(1));
+    expect((await engine.generate(ask)).version).toBe(1);
+  });
+
+  it('are noticed when something else replaced them', async () => {
+    const server = await wrapped({ load: async () => undefined });
+    const engine = await remote([server], {
+      server: 'sglang',
+      publisher: publishFromDisk(asItIs),
+    });
+    await engine.load(weights(1));
+    await engine.generate(ask);
+    await fetch(server.url + update, {
+      method: 'POST',
+      body: JSON.stringify({ model_path: 'x', weight_version: 'somebody else’s' }),
+    });
+    await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
+  });
+
+  it('go by a route of one’s own, and are not sent twice', async () => {
+    const server = await inFront(await wrapped(), ({ path }) =>
+      path === '/update_weights' ? answer('done') : undefined,
+    );
+    const publisher = publishByRoute('/update_weights', 'base', ({ path }) => ({
+      weight_dir: path,
+    }));
+    const engine = await remote([server], { publisher });
+    await engine.load(weights(1));
+    await engine.load(weights(1));
+    expect(bodies(server, '/update_weights')).toEqual([{ weight_dir: weights(1).path }]);
+    expect((await engine.generate(ask)).version).toBe(1);
+  });
+
+  it('are refused by an engine that has no way to publish them', async () => {
+    const engine = await remote([await wrapped()]);
+    await expect(engine.load(weights(1))).rejects.toMatchObject({ code: 'WEIGHTS_REFUSED' });
+    await engine.load(weights(0));
+    expect((await engine.generate(ask)).version).toBe(0);
+  });
+});
+
+describe('a server that was started anew', () => {
+  it('gets its adapter again, once for all requests that miss it', async () => {
+    const servers = [await wrapped(), await wrapped()] as const;
+    const engine = await remote(servers, { publisher: publishAdapter('vllm', asItIs) });
+    await engine.load(weights(1));
+    servers[0].restart();
+    const questions = Array.from({ length: 6 }, (_, i) => ({
+      ...ask,
+      draws: [1, `q${i}`, 'x', 0],
+    }));
+    const made = await Promise.all(questions.map((each) => engine.generate(each)));
+    expect(made.map(({ version }) => version)).toEqual([1, 1, 1, 1, 1, 1]);
+    for (const server of servers) {
+      expect(bodies(server, '/v1/load_lora_adapter')).toHaveLength(2);
+      expect(bodies(server, '/v1/unload_lora_adapter')).toHaveLength(0);
+    }
+  });
+
+  it('gets its weights again', async () => {
+    const server = await wrapped({ load: async () => undefined });
+    const publisher = publishFromDisk(asItIs);
+    const engine = await remote([server], { server: 'sglang', publisher });
+    await engine.load(weights(1));
+    server.restart();
+    const made = await Promise.all([engine.generate(ask), engine.generate(ask)]);
+    expect(made.map(({ version }) => version)).toEqual([1, 1]);
+    expect(bodies(server, '/update_weights_from_disk')).toHaveLength(2);
+  });
+
+  it('is an error when it does not keep them', async () => {
+    const server = await wrapped();
+    const front = await inFront(server, ({ body }) => {
+      if (body?.model === labelled(1)) server.restart();
+      return undefined;
+    });
+    const engine = await remote([front], { publisher: publishAdapter('vllm', asItIs) });
+    await engine.load(weights(1));
+    await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'MODEL_ACCESS' });
+    expect(bodies(server, '/v1/load_lora_adapter')).toHaveLength(2);
+  });
+});

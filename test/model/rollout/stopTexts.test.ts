@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { Batcher } from '../../../model/rollout/batcher.ts';
+import { StopTexts } from '../../../model/rollout/stopTexts.ts';
+import { expected, FakeForward, request, VOCAB } from './fakeForward.ts';
+
+const TEXTS = ['a', '</', 'sea', 'rch', '>', '> and', '<', '/', 'search', '></search', '>>'];
+
+/** What is completed by each of these tokens in turn. */
+function run(stops: readonly string[], tokens: readonly number[]) {
+  const search = new StopTexts(stops, TEXTS);
+  return tokens.map((token) => search.completedBy(token));
+}
+
+describe('StopTexts', () => {
+  it('finds a text that is spread over tokens, however it is cut', () => {
+    const stop = '</search>';
+    expect(run([stop], [0, 1, 2, 3, 4]).at(-1)).toBe(stop);
+    expect(run([stop], [6, 7, 8, 4]).at(-1)).toBe(stop);
+    expect(run([stop], [9, 4])).toEqual([undefined, stop]);
+  });
+
+  it('keeps the token that completes a text whole, where it goes on beyond it', () => {
+    expect(run(['</search>'], [1, 8, 5])).toEqual([undefined, undefined, '</search>']);
+  });
+
+  it('takes of several texts the one that ends first', () => {
+    expect(run(['> and', '>'], [5])).toEqual(['>']);
+  });
+
+  it('finds nothing in pieces that do not follow one another', () => {
+    expect(run(['</search>'], [1, 8, 0, 4]).some(Boolean)).toBe(false);
+    expect(run([], [1, 8, 4]).some(Boolean)).toBe(false);
+  });
+});
+
+describe('a request with stop texts', () => {
+  const texts = Array.from({ length: VOCAB }, (_, id) => String.fromCharCode(97 + id));
+  const asked = request([1, 2, 3], { maxTokens: 40, draws: ['stop'] });
+  const generate = async (stopTexts: readonly string[], tokenTexts: readonly string[]) => {
+    const options = { rowsMax: 1, contextMax: 100, prefixSlots: 0, tokenTexts };
+    const batcher = new Batcher(new FakeForward(), 0, options);
+    batcher.submit(0, { ...asked, stopTexts });
+    for (;;) {
+      await batcher.admit();
+      const [outcome] = await batcher.step();
+      if (outcome !== undefined) return 'result' in outcome ? outcome.result : outcome;
+    }
+  };
+
+  it('ends with the text, says which, and has the tokens that it would have had', async () => {
+    const whole = expected(asked, 100).tokens;
+    const text = whole.map((token) => texts[token]).join('');
+    const stop = text.slice(10, 13);
+    const made = await generate(['never', stop], texts);
+    const end = text.indexOf(stop) + 3;
+    expect(made).toMatchObject({ finish: 'stop', stopText: stop });
+    expect('tokens' in made && [...made.tokens]).toEqual(whole.slice(0, end));
+  });
+
+  it('is refused where the texts of the tokens are not known', async () => {
+    await expect(generate(['x'], [])).rejects.toThrow('start the engine with tokenTexts');
+  });
+});

@@ -1,0 +1,97 @@
+/** Low-rank adapters: trained alone, published merged or as they are, resumed bit for bit. */
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { PublishedWeights } from '../../../model/adapterFile.ts';
+import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import type { TrainSequence } from '../../../model/engine.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import type { AdapterOptions } from '../../../model/train/trainee.ts';
+import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { worstError } from '../vectors.ts';
+
+const folder = temporaryFolder();
+const at = (name: string) => join(folder.path, name);
+afterAll(() => folder.remove());
+
+const config: DecoderConfig = {
+  architecture: 'llama',
+  vocabSize: 40,
+  hiddenSize: 24,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  intermediateSize: 32,
+  ropeTheta: 10000,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
+};
+const adapter = { rank: 4, alpha: 8, targets: ['q_proj', 'v_proj', 'down_proj'], seed: 3 } as const;
+const modes = ['merged', 'adapter'] as const;
+
+function batch(salt: number): TrainSequence[] {
+  return [24, 9, 17].map((length, row) => ({
+    tokens: Int32Array.from({ length }, (_, i) => (i * i + 5 * row + 3 * i + salt) % 40),
+    mask: Uint8Array.from({ length }, (_, i) => (i > 0 ? 1 : 0)),
+    advantages: new Float32Array(length),
+    oldLogProbs: new Float32Array(length),
+  }));
+}
+
+async function start(publish: AdapterOptions['publish'], threads = 1): Promise<EmbeddedTrainer> {
+  await savePolicy(at('base.safetensors'), { config, tensors: initialise(config, 5) });
+  const policy = at('base.safetensors');
+  return EmbeddedTrainer.create({ policy, threads, adapter: { adapter, publish } });
+}
+
+const step = (trainer: EmbeddedTrainer, salt: number) =>
+  trainer.step({ sequences: batch(salt), loss: { kind: 'sft' }, lr: 0.02 });
+const files = (name: string) => ({
+  weights: at(`${name}.safetensors`),
+  optimiser: at(`${name}-optimiser.safetensors`),
+});
+
+test.each(modes)('an adapter lowers the loss, and its policy stays as it is (%s)', async (mode) => {
+  const trainer = await start(mode);
+  const losses: number[] = [];
+  for (let i = 0; i < 12; i++) losses.push((await step(trainer, 1)).loss);
+  expect(losses.at(-1)!).toBeLessThan(0.98 * losses[0]!);
+  const { sha256 } = await trainer.save({ weights: at(`${mode}.safetensors`) });
+  const base = initialise(config, 5);
+  const { tensors } = await new PublishedWeights().load(at(`${mode}.safetensors`), sha256);
+  const changed = [...tensors].filter(([name, { data }]) =>
+    data.some((value, i) => value !== base.get(name)!.data[i]),
+  );
+  const names = changed.map(([name]) => name.split('.').at(-2));
+  expect(new Set(names)).toEqual(new Set(['q_proj', 'v_proj', 'down_proj']));
+  expect(changed.length).toBe(6);
+
+  const merged = await EmbeddedTrainer.create({ policy: { config, tensors } });
+  const sequences = batch(2).map(({ tokens }) => tokens);
+  const [own, theirs] = [await trainer.score(sequences), await merged.score(sequences)];
+  for (const [i, { logProbs }] of own.entries())
+    expect(worstError(logProbs, [...theirs[i]!.logProbs])).toBeLessThan(1e-5);
+  await Promise.all([trainer.close(), merged.close()]);
+});
+
+test.each(modes)('a resumed adapter goes on bit for bit, on two threads too (%s)', async (mode) => {
+  const trainer = await start(mode);
+  await step(trainer, 1);
+  await trainer.save(files('saved'));
+  await step(trainer, 2);
+  const onward = await trainer.save(files('onward'));
+  const other = await start(mode, 2);
+  // a policy that another version was scored with in between leaves no trace
+  await other.restore({ weights: at('onward.safetensors') });
+  await other.restore(files('saved'));
+  await step(other, 2);
+  expect(await other.save(files('again'))).toEqual(onward);
+  await Promise.all([trainer.close(), other.close()]);
+});
+
+test('publishing an adapter alone needs a policy that others can read', async () => {
+  const policy = { config, tensors: initialise(config, 5) };
+  const made = EmbeddedTrainer.create({ policy, adapter: { adapter, publish: 'adapter' } });
+  await expect(made).rejects.toThrow('give `policy` as a path');
+});

@@ -1,0 +1,45 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { loadPrompts } from '../../../operators/evolve/prompts.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+async function own(name: string, text: string): Promise<string> {
+  const place = join(folder.path, String((await readdir(folder.path)).length));
+  await mkdir(place);
+  await writeFile(join(place, name), text);
+  return place;
+}
+
+describe('prompts', () => {
+  test('fill their places in, and take no place from what fills them', () => {
+    const { locate } = loadPrompts();
+    const text = locate({ question: 'Who is {{steps}}?', steps: '#### Step 1: $& <think>' });
+    expect(text).toContain('Question:\nWho is {{steps}}?\n');
+    expect(text).toContain('#### Step 1: $& <think>\n');
+  });
+
+  test('of a folder override those of the package, one by one', async () => {
+    const place = await own('locate.md', 'Where is {{question}} wrong in {{steps}}?\n');
+    const prompts = loadPrompts(place);
+    expect(prompts.locate({ question: 'q', steps: 's' })).toBe('Where is q wrong in s?');
+    const values = { question: 'q', answers: 'a', prediction: 'p' };
+    expect(prompts.judge(values)).toBe(loadPrompts().judge(values));
+  });
+
+  test('name the file and the place that is missing or unknown', async () => {
+    const missing = await own('locate.md', 'Where is {{question}} wrong?');
+    expect(() => loadPrompts(missing)).toThrow(/locate\.md: it lacks \{\{steps\}\}/);
+    const unknown = await own('locate.md', '{{question}} {{steps}} {{answr}}');
+    expect(() => loadPrompts(unknown)).toThrow(/locate\.md: nothing fills in \{\{answr\}\}/);
+  });
+
+  test('name a file that is no prompt, and a folder that is not there', async () => {
+    const stray = await own('lokate.md', '{{question}} {{steps}}');
+    expect(() => loadPrompts(stray)).toThrow(/lokate\.md is no prompt/);
+    expect(() => loadPrompts(join(stray, 'nowhere'))).toThrow(/nowhere cannot be read/);
+  });
+});

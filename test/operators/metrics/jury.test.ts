@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { judgedBenchmark } from '../../../operators/metrics/benchmark.ts';
+import { type AskModel, type JuryRequest, jury } from '../../../operators/metrics/jury.ts';
+import { question } from '../../support/records.ts';
+
+const asked = question({ id: 'q', question: 'How long?', answers: ['two hours', '2 h'] });
+
+/** A model that replies by rule, and what it was asked. */
+function model(reply: (request: JuryRequest) => string | null) {
+  const requests: JuryRequest[] = [];
+  const ask: AskModel = async (request) => {
+    requests.push(request);
+    return reply(request);
+  };
+  return { ask, requests };
+}
+
+function seated(judge: AskModel, critic?: AskModel, votes?: number) {
+  const sleeps: number[] = [];
+  const sit = jury({
+    seed: 7,
+    judge,
+    ...(critic === undefined ? {} : { critic }),
+    ...(votes === undefined ? {} : { votes }),
+    sleep: async (ms) => void sleeps.push(ms),
+  });
+  const sample = (prediction: string, output = prediction) =>
+    sit(asked, { ability: 'math', output, prediction, references: asked.answers });
+  return { sample, sleeps };
+}
+
+describe('a judge', () => {
+  test('is shown question, references and answer, and is believed', async () => {
+    const { ask, requests } = model(({ prompt }) =>
+      prompt.includes('120 minutes') ? '<judgment>Correct</judgment>' : 'It is incorrect.',
+    );
+    const { sample } = seated(ask);
+    expect(await sample('120 minutes')).toEqual({ judged: 1, judgeFailed: 0 });
+    expect(await sample('3 h')).toEqual({ judged: 0, judgeFailed: 0 });
+    for (const part of ['How long?', 'two hours', '2 h', '120 minutes']) {
+      expect(requests[0]!.prompt).toContain(part);
+    }
+    expect(requests[0]!.draws).toEqual([7, 'q', 'judge', 0]);
+  });
+
+  test('is not asked what equality has settled, nor about nothing', async () => {
+    const { ask, requests } = model(() => 'Incorrect');
+    const { sample } = seated(ask);
+    expect(await sample('2h')).toEqual({ judged: 1, judgeFailed: 0 });
+    expect(await sample('', '')).toEqual({ judged: 0, judgeFailed: 0 });
+    expect(requests).toEqual([]);
+  });
+
+  test('sees the last lines where no answer was found', async () => {
+    const { ask, requests } = model(() => 'Correct');
+    await seated(ask).sample('', 'a\nb\nc\nd\ne\nf');
+    expect(requests[0]!.prompt).toContain('b\nc\nd\ne\nf');
+    expect(requests[0]!.prompt).not.toContain('a\nb');
+  });
+
+  test('is asked three times, and what it leaves open is a failure', async () => {
+    const silent = model(() => null);
+    const { sample, sleeps } = seated(silent.ask);
+    expect(await sample('x')).toEqual({ judged: 0, judgeFailed: 1 });
+    expect(silent.requests.map(({ draws }) => draws.at(-1))).toEqual([0, 1, 2]);
+    expect(sleeps).toEqual([1000, 2000]);
+    let calls = 0;
+    const late = model(() => (++calls < 3 ? null : 'Correct'));
+    expect(await seated(late.ask).sample('x')).toEqual({ judged: 1, judgeFailed: 0 });
+  });
+});
+
+describe('a critic', () => {
+  const judge: AskModel = async () => 'Incorrect';
+  const called = 'x<search>a</search><result>b</result>';
+
+  test('votes ten times, each with draws of its own; a tie is concise', async () => {
+    const halves = model(({ draws }) =>
+      Number(draws[3]) % 2 === 0 ? '<answer>yes</answer>' : '<answer>No.</answer>',
+    );
+    expect(await seated(judge, halves.ask).sample('x', called)).toMatchObject({ concise: 1 });
+    expect(new Set(halves.requests.map(({ draws }) => draws.join('/'))).size).toBe(10);
+    expect(halves.requests[0]!.stop).toEqual(['</answer>']);
+    const most = model(({ draws }) => (Number(draws[3]) < 2 ? 'no' : 'Yes'));
+    expect(await seated(judge, most.ask, 3).sample('x', called)).toMatchObject({ concise: 1 });
+    expect(await seated(judge, most.ask, 5).sample('x', called)).toMatchObject({ concise: 0 });
+  });
+
+  test('is not asked about a response without calls', async () => {
+    const { ask, requests } = model(() => 'yes');
+    expect(await seated(judge, ask).sample('x')).toMatchObject({ concise: 1 });
+    expect(requests).toEqual([]);
+  });
+
+  test('that says nothing leaves no part', async () => {
+    const { ask } = model(() => null);
+    expect(await seated(judge, ask, 2).sample('x', called)).toEqual({ judged: 0, judgeFailed: 0 });
+  });
+});
+
+describe('a judged evaluation', () => {
+  test('has the verdict as a part and, for mathematics, as its score', async () => {
+    const { ask } = model(() => 'Correct');
+    const reward = judgedBenchmark(jury({ seed: 1, judge: ask, sleep: async () => undefined }));
+    const texts = ['<answer>\\boxed{120 min}</answer>', ''];
+    const [right, nothing] = await reward({ question: asked, texts, lengths: [5, 0] });
+    expect(right).toMatchObject({ score: 1, parts: { judged: 1, judgeFailed: 0, mathEqual: 0 } });
+    expect(nothing).toMatchObject({ score: 0, parts: { judged: 0, valid: 0 } });
+  });
+});

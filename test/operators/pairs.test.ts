@@ -1,0 +1,89 @@
+import { expect, test } from '@jest/globals';
+import { type PairsOptions, pairs } from '../../operators/pairs.ts';
+import type { Candidate } from '../../operators/preferences/candidate.ts';
+import { selfCritic } from '../../operators/preferences/selfCritic.ts';
+import type { Phase, Position, Question, Rollout, Scored } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { runOperator } from '../support/deliveries.ts';
+import { obeysOperatorLaws } from '../support/laws.ts';
+import { question, rollout } from '../support/records.ts';
+import { rewards, scored } from '../support/scored.ts';
+
+const asked = (id: string, phase: Phase = 'prefer'): Question => question({ id, phase, stage: 2 });
+
+/** The rollouts of q1, two a group: the first right, the second wrong; a third failed. */
+const stored: Rollout[] = [0, 1, 2].map((index) =>
+  rollout({
+    ...{ index, question: asked('q1'), text: `response ${index}`, toolCalls: index + 1 },
+    ...{ tokens: new Int32Array(5 + index), version: 3 + index },
+    status: index === 2 ? 'failed' : 'done',
+    segments: [0.5, null, 0.25].map((entropy, at) => ({
+      ...{ kind: at === 1 ? 'tool' : 'policy', start: at, end: at + 1, version: 3 },
+      ...{ entropy: entropy === null ? null : entropy * (index + 1), tool: null },
+    })),
+  }),
+);
+
+const log: PairsOptions['log'] = {
+  fetch: async (topic, positions: readonly Position[]) =>
+    positions.map((position) => ({
+      ...{ topic: topic.name, position, key: '', atMs: 0, bytes: 0 },
+      value: stored[position.offset] as never,
+    })),
+};
+const position = (offset: number): Position => ({ partition: 0, offset });
+const groupOf = (of: Question, scores: readonly number[]): Scored =>
+  scored({
+    question: of,
+    rewards: rewards(scores),
+    rollouts: scores.map((_, i) => position(i)),
+  });
+
+const make = (over: Partial<PairsOptions> = {}) =>
+  pairs({ log, criterion: () => selfCritic(), concurrency: 2, ...over });
+
+obeysOperatorLaws('pairs', make, {
+  topic: topics.scored,
+  values: [groupOf(asked('q1'), [1, 0]), groupOf(asked('q2'), [0, 1])],
+});
+
+test('looks the texts of a group up and gives its pairs', async () => {
+  const { outputs } = await runOperator(make(), topics.scored, [groupOf(asked('q1'), [1, 0])]);
+  expect(outputs).toEqual([
+    {
+      ...{ question: asked('q1'), difficulty: '', version: 4 },
+      pairs: [{ chosen: 'response 0', rejected: 'response 1', why: 'self-critic' }],
+    },
+  ]);
+});
+
+test('passes over groups of other phases, and gives a record where there is no pair', async () => {
+  const values = [groupOf(asked('q1', 'evaluate'), [1, 0]), groupOf(asked('q2'), [1, 1])];
+  const { outputs, unsettled } = await runOperator(make(), topics.scored, values);
+  expect(outputs.map(({ question: { id }, pairs: made }) => [id, made])).toEqual([['q2', []]]);
+  expect(unsettled).toBe(0);
+});
+
+test('shows the criterion of the question each finished rollout', async () => {
+  const seen: (readonly Candidate[])[] = [];
+  const of: Question[] = [];
+  const criterion: PairsOptions['criterion'] = (about) => {
+    of.push(about);
+    return (candidates) => {
+      seen.push(candidates);
+      return { difficulty: 'odd', pairs: [] };
+    };
+  };
+  const group = groupOf(asked('q1'), [0.75, 0.7, 1]);
+  const { outputs } = await runOperator(make({ criterion }), topics.scored, [group]);
+  expect(of).toEqual([asked('q1')]);
+  expect(outputs[0]!.difficulty).toBe('odd');
+  const first = { text: 'response 0', score: 0.75, toolCalls: 1, length: 5, entropy: 0.375 };
+  const second = { text: 'response 1', score: 0.7, toolCalls: 2, length: 6, entropy: 0.75 };
+  expect(seen).toEqual([
+    [
+      { ...first, correct: true },
+      { ...second, correct: false },
+    ],
+  ]);
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { type HierarchicalOptions, hierarchical } from '../../../operators/rewards/hierarchical.ts';
+import { question } from '../../support/records.ts';
+
+const asked = question({ ability: 'qa', answers: ['the Eiffel Tower', 'La Tour'] });
+const call = (tool: string) => `<${tool}>x</${tool}> <result>\ny\n</result>`;
+const said = (answer: string, ...calls: readonly string[]): string =>
+  `<think>a</think>${calls.join('')}<answer>\\boxed{${answer}}</answer>`;
+const score = (text: string, options?: HierarchicalOptions) =>
+  hierarchical(options)({ question: asked, texts: [text], lengths: [1] })[0]!;
+
+describe('the hierarchical reward', () => {
+  test.each([
+    ['right with both tools', said('Eiffel Tower', call('search'), call('python')), 1.1],
+    ['right with one', said('eiffel tower', call('search')), 1],
+    ['right with none', said('La Tour'), 1],
+    ['partly right with both', said('Tower', call('search'), call('python')), 2 / 3 + 0.1],
+    ['wrong with both', said('Louvre', call('search'), call('python')), 0],
+    ['wrong', said('Louvre'), 0],
+    ['right in bad form', 'no tags at all \\boxed{La Tour}', -1],
+    ['right with a call that has no result', said('La Tour', '<search>x</search>'), -1],
+  ])('of an answer that is %s', (_, text, expected) => {
+    expect(score(text).score).toBeCloseTo(expected, 12);
+  });
+
+  test('tells its parts', () => {
+    expect(score(said('La Tour', call('search'), call('python'))).parts) //
+      .toEqual({ raw: 1, tools: 0.1, format: 0 });
+    expect(score(`${said('La Tour')}<answer>`).parts).toEqual({ raw: 1, tools: 0, format: -1 });
+  });
+
+  test('takes another bonus, other tools, and answers that match or do not', () => {
+    expect(score(said('La Tour', call('search')), { bonus: 0.5, tools: ['search'] }).score) //
+      .toBe(1.5);
+    expect(score(said('Tower'), { knowledge: 'match' }).score).toBe(0);
+  });
+});

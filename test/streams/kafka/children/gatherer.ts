@@ -1,0 +1,40 @@
+/**
+ * One worker of several: gathers the three questions of each id into a metric, until it is killed.
+ * Usage: gatherer.ts <url> <run> <worker>. Prints `ready` once it reads.
+ */
+import { pipe } from 'rxjs';
+import { flow } from '../../../../streams/flow.ts';
+import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
+import { gatherBy, mapEach } from '../../../../streams/primitives.ts';
+import { runFlow } from '../../../../streams/runFlow.ts';
+import { stage } from '../../../../streams/stage.ts';
+import { topics } from '../../../../streams/topics.ts';
+import { metric } from '../../../support/records.ts';
+
+const [, , url, run, worker] = process.argv;
+const log = await openKafkaLog({
+  ...{ url: url!, run: run!, worker: worker!, mode: 'write' },
+  ...{ sessionMs: 6000, drainMs: 60_000 },
+});
+console.log('ready');
+await runFlow(
+  flow(
+    stage(
+      'gather',
+      topics.questions,
+      topics.metrics,
+      pipe(
+        gatherBy({ key: ({ id }) => id, size: 3, openMax: 1000 }),
+        mapEach(
+          async (members) => {
+            await new Promise((resolve) => setTimeout(resolve, 2));
+            return metric({ name: members[0]!.id, value: members.length });
+          },
+          { concurrency: 4 },
+        ),
+      ),
+      { inflightMax: 2000 },
+    ),
+  ),
+  { log, forever: true },
+);

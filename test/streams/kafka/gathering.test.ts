@@ -1,0 +1,58 @@
+/** Groups that are open when their partition goes to another process: they are gathered there, once. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
+import type { Log } from '../../../streams/log.ts';
+import { topics } from '../../../streams/topics.ts';
+import { type Child, startChild } from '../../support/child.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
+import { question } from '../../support/records.ts';
+
+const file = fileURLToPath(new URL('./children/gatherer.ts', import.meta.url));
+const GROUPS = 300;
+
+describeKafka('open groups of a partition that moves', () => {
+  const run = freshRun();
+  const url = `${kafkaUrl}?partitions=4`;
+  const children: Child[] = [];
+  let log: Log;
+
+  const start = async (worker: string): Promise<Child> => {
+    const child = startChild(file, url, run, worker);
+    children.push(child);
+    await child.line();
+    return child;
+  };
+  /** One member of every group. */
+  const wave = (): Promise<void> =>
+    log.commit((tx) => {
+      for (let i = 0; i < GROUPS; i++) tx.append(topics.questions, question({ id: `q${i}` }));
+    });
+  const resting = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+  afterAll(async () => {
+    for (const child of children) await child.kill();
+    await log?.close();
+  });
+
+  test('are gathered by the other, whole and once, though the partition comes back', async () => {
+    log = await openKafkaLog({ url, run, mode: 'write', worker: 'test' });
+    await wave();
+    await start('a');
+    await resting(1000);
+    const b = await start('b'); // half of the open groups move to it
+    await resting(2000);
+    await wave();
+    await resting(1000);
+    await b.kill(); // and back again
+    await wave();
+    while ((await log.lag(topics.questions, 'gather')) > 0) await resting(50);
+    const records$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
+    const made = (await lastValueFrom(records$.pipe(toArray()))).map(({ value }) => value);
+    expect(made.map(({ name }) => name).sort()).toEqual(
+      Array.from({ length: GROUPS }, (_, i) => `q${i}`).sort(),
+    );
+    expect(made.every(({ value }) => value === 3)).toBe(true);
+  }, 100_000);
+});

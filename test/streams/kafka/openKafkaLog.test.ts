@@ -1,0 +1,230 @@
+import { spawnSync } from 'node:child_process';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
+import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
+import { kafkaSettings } from '../../../streams/kafka/kafkaUrl.ts';
+import { type KafkaLogOptions, openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
+import { seal } from '../../../streams/kafka/registry.ts';
+import type { Log } from '../../../streams/log.ts';
+import { recordsOf } from '../../../streams/recordsOf.ts';
+import { record, text, whole } from '../../../streams/shapes.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import { defineTopic, topics } from '../../../streams/topics.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
+import { metric, question, samples } from '../../support/records.ts';
+
+const all = async <T>(of: Log, topic: Topic<T>): Promise<readonly T[]> => {
+  const records$ = of.tap(topic, { from: { kind: 'earliest' }, follow: false });
+  return (await lastValueFrom(records$.pipe(toArray()))).map(({ value }) => value);
+};
+
+describeKafka('a log on Kafka', () => {
+  let run: string;
+  let logs: Log[];
+  const open = async (options: Partial<KafkaLogOptions> = {}): Promise<Log> => {
+    const log = await openKafkaLog({ url: kafkaUrl, run, mode: 'write', ...options });
+    logs.push(log);
+    return log;
+  };
+  const fill = (log: Log, count: number): Promise<void> =>
+    log.commit((tx) => {
+      for (let i = 0; i < count; i++) tx.append(topics.questions, question({ id: `q${i}` }));
+    });
+  beforeEach(() => {
+    run = freshRun();
+    logs = [];
+  });
+  afterEach(async () => {
+    for (const log of logs) await log.close();
+  });
+
+  describe('whose worker is taken over by another process of its name', () => {
+    test('fails with a sentence that says so, and loses nothing', async () => {
+      const former = await open();
+      await fill(former, 2);
+      const latter = await open();
+      await expect(fill(former, 1)).rejects.toMatchObject({ code: 'FENCED' });
+      await expect(fill(former, 1)).rejects.toThrow(/worker "main".*--worker/);
+      await fill(latter, 1);
+      expect(await all(latter, topics.questions)).toHaveLength(3);
+    });
+
+    test('cannot settle what the other was given', async () => {
+      const former = await open();
+      await fill(former, 2);
+      const options = { group: 'g', inflightMax: 5 };
+      const [first] = await firstValueFrom(
+        former.read(topics.questions, options).pipe(take(2), toArray()),
+      );
+      const latter = await open();
+      const again = await firstValueFrom(latter.read(topics.questions, options));
+      expect(again.value.id).toBe('q0');
+      await expect(former.commit((tx) => tx.settle(first!))).rejects.toMatchObject({
+        code: 'FENCED',
+      });
+      await latter.commit((tx) => tx.settle(again));
+      expect(await latter.lag(topics.questions, 'g')).toBe(1);
+    });
+  });
+
+  test('buries what other clients have written to its topics, and goes on', async () => {
+    const log = await open();
+    await fill(log, 1);
+    await log.commit((tx) => tx.append(topics.metrics, metric())); // registers a schema that is not the topic's
+    const sealed = (id: number): Buffer => seal(id, topics.metrics.codec.encode(metric()));
+    const { brokers } = kafkaSettings(kafkaUrl);
+    const foreign = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).producer();
+    await foreign.connect();
+    const key = 'theirs';
+    const values = [Buffer.from('{"a":1}'), null, sealed(2), sealed(99), seal(1, Buffer.from('x'))];
+    const messages = values.map((value) => ({ key, value }));
+    await foreign.send({ topic: `${run}.questions`, messages });
+    await foreign.disconnect();
+    await log.commit((tx) => tx.append(topics.questions, question({ id: 'last' })));
+    const seen: string[] = [];
+    const reading = log
+      .read(topics.questions, { group: 'g', inflightMax: 2 })
+      .subscribe((delivery) => {
+        seen.push(delivery.value.id);
+        delivery.drop();
+      });
+    while (!seen.includes('last')) await new Promise((resolve) => setTimeout(resolve, 10));
+    reading.unsubscribe();
+    expect(seen).toEqual(['q0', 'last']);
+    const letters = await all(log, topics.deadLetters);
+    expect(letters.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/is not in the wire format/),
+      expect.stringMatching(/is not in the wire format/),
+      expect.stringMatching(/was not written by the contract of this topic/),
+      expect.stringMatching(/names schema 99, which is not known/),
+      expect.stringMatching(/does not decode in field id/),
+    ]);
+    expect(letters.every((letter) => letter.key === key)).toBe(true);
+  });
+
+  test('keeps a set of finished records that no metadata could hold', async () => {
+    const log = await open();
+    await fill(log, 9000);
+    const options = { group: 'g', inflightMax: 9000 };
+    const deliveries = await firstValueFrom(
+      log.read(topics.questions, options).pipe(take(9000), toArray()),
+    );
+    const odd = deliveries.filter((_, i) => i % 2 === 1);
+    await log.commit((tx) => {
+      for (const delivery of odd) tx.settle(delivery);
+    });
+    await log.close();
+    const reopened = await open();
+    expect(await reopened.lag(topics.questions, 'g')).toBe(4500);
+    const left = await firstValueFrom(
+      reopened.read(topics.questions, options).pipe(take(4500), toArray()),
+    );
+    expect(left.map(({ value }) => value.id)).toEqual(
+      Array.from({ length: 4500 }, (_, i) => `q${2 * i}`),
+    );
+  });
+
+  test('puts a key always into the same of its partitions', async () => {
+    const log = await open({ url: `${kafkaUrl}?partitions=3` });
+    for (let round = 0; round < 2; round++) await fill(log, 30);
+    const records$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: false });
+    const stored = await lastValueFrom(records$.pipe(toArray()));
+    const places = new Map<string, Set<number>>();
+    for (const { key, position } of stored) {
+      places.set(key, (places.get(key) ?? new Set()).add(position.partition));
+    }
+    expect([...places.values()].every((partitions) => partitions.size === 1)).toBe(true);
+    expect(new Set(stored.map(({ position }) => position.partition)).size).toBe(3);
+    const found = await log.fetch(
+      topics.questions,
+      stored.map(({ position }) => position),
+    );
+    expect(found.map(({ key }) => key)).toEqual(stored.map(({ key }) => key));
+    const last$ = log.tap(topics.questions, { from: { kind: 'last', count: 7 }, follow: false });
+    expect(await lastValueFrom(last$.pipe(toArray()))).toHaveLength(7);
+  });
+
+  test('gives every record of every partition to who pulls them', async () => {
+    const log = await open({ url: `${kafkaUrl}?partitions=4` });
+    await fill(log, 300);
+    await fill(log, 300);
+    const got: string[] = [];
+    for await (const { value } of recordsOf(log, topics.questions, {
+      from: { kind: 'earliest' },
+    })) {
+      got.push(value.id);
+    }
+    const expected = Array.from({ length: 300 }, (_, i) => [`q${i}`, `q${i}`]).flat();
+    expect(got.sort()).toEqual(expected.sort());
+  });
+
+  test('shrinks what it writes when told to, and reads it back', async () => {
+    const log = await open({ url: `${kafkaUrl}?compression=gzip` });
+    await log.commit((tx) => tx.append(topics.rollouts, samples.rollouts.full));
+    expect(await all(log, topics.rollouts)).toEqual([samples.rollouts.full]);
+  });
+
+  test('opened to read, sees what another process writes, and writes nothing', async () => {
+    const writer = await open();
+    await fill(writer, 3);
+    const reader = await open({ mode: 'read' });
+    const following = firstValueFrom(
+      reader
+        .tap(topics.questions, { from: { kind: 'earliest' }, follow: true })
+        .pipe(take(5), toArray()),
+    );
+    await fill(writer, 2);
+    expect(await following).toHaveLength(5);
+    expect((await reader.stats())[0]).toMatchObject({ topic: 'questions', records: 5 });
+    await expect(fill(reader, 1)).rejects.toMatchObject({ code: 'READ_ONLY' });
+  });
+
+  test('opened to read, says when there is no such run', async () => {
+    await expect(open({ mode: 'read' })).rejects.toMatchObject({ code: 'NO_LOG' });
+  });
+
+  test('refuses a contract that could not read what is there, before it writes', async () => {
+    const about = 'The test writes it and reads it.';
+    const key = (value: { readonly id: string }): string => value.id;
+    const older = defineTopic({ name: 't', about, key, shape: record('T', { id: text }) });
+    const clashing = defineTopic({
+      ...{ name: 't', about, key, version: 2 },
+      shape: record<{ id: string; count: number }>('T', { id: text, count: whole }),
+    });
+    const log = await open();
+    await log.commit((tx) => tx.append(older, { id: 'a' }));
+    const broken = log.commit((tx) => {
+      tx.append(topics.metrics, metric());
+      tx.append(clashing, { id: 'b', count: 2 });
+    });
+    await expect(broken).rejects.toMatchObject({ code: 'SCHEMA' });
+    expect(await all(log, topics.metrics)).toEqual([]);
+    expect(await all(log, older)).toEqual([{ id: 'a' }]);
+  });
+
+  const kcat = spawnSync('kcat', ['-V']).error === undefined;
+  (kcat ? test : test.skip)('is read by kcat, where that is installed', async () => {
+    const log = await open();
+    await log.commit((tx) => tx.append(topics.questions, question({ id: 'for kcat' })));
+    await all(log, topics.questions);
+    const address = kafkaUrl.replace('kafka://', '');
+    const { stdout } = spawnSync(
+      'kcat',
+      ['-C', '-b', address, '-t', `${run}.questions`, '-e', '-q', '-J'],
+      { encoding: 'utf8' },
+    );
+    const seen = JSON.parse(stdout.split('\n')[0]!) as Record<string, unknown>;
+    expect(seen).toMatchObject({ key: 'for kcat', partition: 0, offset: 0 });
+    expect(seen.headers).toEqual(['contract', `questions/${topics.questions.version}`]);
+    expect(String(seen.payload)).toContain('for kcat');
+  });
+});
+
+test('a log on Kafka says when no broker answers', async () => {
+  const opening = openKafkaLog({
+    ...{ url: 'kafka://user:secret@127.0.0.1:1', run: 'r', mode: 'write', openMs: 200 },
+  });
+  await expect(opening).rejects.toMatchObject({ code: 'KAFKA' });
+  await expect(opening).rejects.toThrow(/127\.0\.0\.1:1/);
+  await expect(opening).rejects.not.toThrow(/secret/);
+});

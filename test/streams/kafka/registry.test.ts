@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpRegistry } from '../../../streams/kafka/httpRegistry.ts';
+import { murmur2 } from '../../../streams/kafka/kafkaTopics.ts';
+import { type SchemaRegistry, Schemas, seal, unseal } from '../../../streams/kafka/registry.ts';
+import { topics } from '../../../streams/topics.ts';
+import { question } from '../../support/records.ts';
+import { type RegistryServer, startRegistry } from '../../support/registryServer.ts';
+
+describe('the wire format', () => {
+  test('is a zero byte, the id, big end first, and the body', () => {
+    const sealed = seal(0x01020304, Buffer.from('avro'));
+    expect([...sealed.subarray(0, 5)]).toEqual([0, 1, 2, 3, 4]);
+    expect(unseal(sealed)).toEqual({ id: 0x01020304, body: Buffer.from('avro') });
+  });
+
+  test('is not whatever else may lie in a topic', () => {
+    expect(unseal(Buffer.from('{"a":1}'))).toBeNull();
+    expect(unseal(Buffer.alloc(4))).toBeNull();
+  });
+
+  test('is refused with its place when something else wrote the record', () => {
+    const schemas = new Schemas({ idOf: async () => 1, byId: async () => null });
+    const record = { partition: 2, offset: 7, key: '', headers: {}, atMs: 0 };
+    const decoding = (): unknown =>
+      schemas.decode(topics.questions, { ...record, value: Buffer.from('{"a":1}') });
+    expect(decoding).toThrow(/questions@2\/7 is not in the wire format/);
+  });
+});
+
+describe('a registry server', () => {
+  let server: RegistryServer;
+  let registry: SchemaRegistry;
+
+  beforeEach(async () => {
+    server = await startRegistry();
+    registry = new HttpRegistry({ url: server.url, username: 'me', password: 'hush' }, 'run');
+  });
+  afterEach(() => server.close());
+
+  test('gives each schema an id, and the schema for it', async () => {
+    const schemas = new Schemas(registry);
+    const id = await schemas.idOf(topics.questions);
+    expect(server.schemas[id - 1]?.subject).toBe('run.questions-value');
+    const value = seal(id, topics.questions.codec.encode(question({ id: 'q' })));
+    const reader = new Schemas(registry);
+    const record = { partition: 0, offset: 0, key: 'q', headers: {}, atMs: 0, value };
+    await reader.prepare([record]);
+    expect(reader.decode(topics.questions, record).id).toBe('q');
+  });
+
+  test('is asked with the login', async () => {
+    await new Schemas(registry).idOf(topics.questions);
+    expect(server.logins[0]).toBe(`Basic ${Buffer.from('me:hush').toString('base64')}`);
+  });
+
+  test('that is asked for an id it does not know makes the record unreadable, not the page', async () => {
+    const schemas = new Schemas(registry);
+    const id = await schemas.idOf(topics.questions);
+    const body = topics.questions.codec.encode(question({ id: 'q' }));
+    const place = { partition: 0, offset: 0, key: 'q', headers: {}, atMs: 0 };
+    const [known, unknown] = [
+      { ...place, value: seal(id, body) },
+      { ...place, value: seal(77, body) },
+    ];
+    await schemas.prepare([unknown, known]);
+    expect(schemas.decode(topics.questions, known).id).toBe('q');
+    expect(() => schemas.decode(topics.questions, unknown)).toThrow(
+      /schema 77, which is not known/,
+    );
+  });
+
+  test('is not told of a schema that could not read the older ones', async () => {
+    await registry.idOf('t-value', 'string', () => undefined);
+    const check = (older: readonly unknown[]): void => {
+      throw new Error(`cannot read ${older}`);
+    };
+    await expect(registry.idOf('t-value', 'int', check)).rejects.toThrow('cannot read string');
+    expect(server.schemas).toHaveLength(1);
+  });
+
+  test('says why, by a code', async () => {
+    await expect(registry.byId(9)).rejects.toMatchObject({ code: 'SCHEMA' });
+    server.status = 401;
+    await expect(registry.byId(1)).rejects.toMatchObject({ code: 'KAFKA_AUTH' });
+    await expect(registry.byId(1)).rejects.not.toThrow(/hush/);
+    server.status = 422;
+    await expect(registry.idOf('t', 'int', () => undefined)).rejects.toMatchObject({
+      code: 'SCHEMA',
+    });
+  });
+});
+
+test('keys are spread as other clients of Kafka spread them', () => {
+  // Values that the tests of Kafka's own client state for these bytes.
+  const known: readonly (readonly [string, number])[] = [
+    ['21', -973932308],
+    ['foobar', -790332482],
+    ['a-little-bit-long-string', -985981536],
+    ['a-little-bit-longer-string', -1486304829],
+    ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
+    ['abc', 479470107],
+  ];
+  for (const [text, hash] of known)
+    expect([text, murmur2(Buffer.from(text))]).toEqual([text, hash]);
+});

@@ -1,0 +1,62 @@
+import { expect, test } from '@jest/globals';
+import type { Log } from '../../streams/log.ts';
+import { speak, type Vitals } from '../../streams/vitals.ts';
+
+const who = { worker: 'main', host: 'here', pid: 7, startedMs: 5, memoryBytes: () => 1024 };
+const stats = (atMs: number) => ({ atMs, sources: [], stages: [] });
+const boardOf = (post: (said: Vitals) => Promise<void>): Log =>
+  ({ post: (said: unknown) => post(said as Vitals) }) as unknown as Log;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('a process says who it is, what it does, and that this was its last word', async () => {
+  const said: Vitals[] = [];
+  const speaking = speak(
+    boardOf(async (vitals) => void said.push(vitals)),
+    who,
+  );
+  speaking.onStats(stats(10));
+  await turn();
+  speaking.onStats(stats(20));
+  await speaking.end();
+  const common = { worker: 'main', host: 'here', pid: 7, startedMs: 5, memoryBytes: 1024 };
+  expect(said).toEqual([
+    { ...common, ...stats(10), ended: false },
+    { ...common, ...stats(20), ended: false },
+    { ...common, ...stats(20), ended: true },
+  ]);
+});
+
+test('no more than one post waits for a board that does not answer', async () => {
+  let begun = 0;
+  let answer = (): void => undefined;
+  const speaking = speak(
+    boardOf(() => {
+      begun += 1;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    }),
+    who,
+  );
+  for (let i = 0; i < 5; i++) speaking.onStats(stats(i));
+  await turn();
+  expect(begun).toBe(1);
+  answer();
+  await turn();
+  speaking.onStats(stats(9));
+  expect(begun).toBe(2);
+});
+
+test('a board that fails, or is not there, is no matter', async () => {
+  const failing = speak(
+    boardOf(async () => {
+      throw new Error('full disk');
+    }),
+    who,
+  );
+  failing.onStats(stats(1));
+  await failing.end();
+  const none = speak({} as Log, who);
+  none.onStats(stats(1));
+  await none.end();
+});
