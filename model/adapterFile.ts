@@ -5,12 +5,12 @@
  * what PEFT keeps beside them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { DecoderConfig, Tensor } from './config.ts';
 import type { SavedState } from './engine.ts';
 import { checkpointError } from './hf/checkpointError.ts';
+import { fileDigest } from './hf/fileDigest.ts';
 import { loadPolicy, openPolicy } from './hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, type LoraFactors, mergedWeights } from './hf/lora.ts';
 import { openTensorFile } from './hf/tensorFile.ts';
@@ -59,11 +59,7 @@ export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAd
     const tensors = new Map<string, Tensor>();
     for await (const [name, tensor] of file.readAll(hash)) tensors.set(name, tensor);
     const found = hash.digest('hex');
-    if (sha256 !== '' && found !== sha256)
-      throw checkpointError(
-        `${path} has digest ${found}, not ${sha256}: it was changed or cut short`,
-        { file: path, expected: sha256, found },
-      );
+    if (sha256 !== '' && found !== sha256) throw otherDigest(path, sha256, found);
     const factor = (module: string, half: 'A' | 'B') => {
       const name = `${PREFIX}${module}.lora_${half}.weight`;
       const tensor = tensors.get(name);
@@ -96,7 +92,13 @@ export function withAdapter({ config, tensors }: Policy, adapter: LoraAdapter): 
  * policy under an adapter is kept for the next version; one at a time.
  */
 export class PublishedWeights {
+  readonly #digestOf: (path: string) => Promise<string>;
   #base: { readonly path: string; readonly policy: Policy } | null = null;
+
+  /** `digestOf` says the SHA-256 of a file; who has a thread to spare lets it (digestWorker.ts). */
+  constructor(digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path)) {
+    this.#digestOf = digestOf;
+  }
 
   /** Read whole. A `sha256` that is not empty must be the digest. */
   async load(path: string, sha256: string): Promise<Policy> {
@@ -108,37 +110,49 @@ export class PublishedWeights {
     return withAdapter(this.#base.policy, adapter);
   }
 
-  /** The same to be used once and closed: a file of our own is checked and then mapped where it lies, not read. */
+  /**
+   * The same to be used once and closed: a file of our own is mapped where it lies, not read, and its digest is being
+   * computed meanwhile. Nothing may come of the weights before `checked`.
+   */
   async open(path: string, sha256: string): Promise<OpenWeights> {
-    const file = await openMapped(path, sha256);
-    if (file !== null) return file;
+    const file = await openMapped(path);
+    if (file !== null) return { ...file, checked: this.#check(path, sha256) };
     const { config, tensors } = await this.load(path, sha256);
     const read = (name: string) => tensors.get(name) as Tensor;
-    return { config, file: null, read, close: async () => undefined };
+    const close = async () => undefined;
+    return { config, file: null, read, checked: Promise.resolve(), close };
+  }
+
+  #check(path: string, sha256: string): Promise<void> {
+    const check = async () => {
+      const found = sha256 === '' ? '' : await this.#digestOf(path);
+      if (found !== sha256) throw otherDigest(path, sha256, found);
+    };
+    const checked = check();
+    // who gives the weights up for another reason does not wait for this one
+    checked.catch(() => undefined);
+    return checked;
   }
 }
 
 export interface OpenWeights {
   readonly config: DecoderConfig;
   readonly file: MappedFile | null;
+  /** Resolves when the digest is the one that was asked for; rejects when it is another. */
+  readonly checked: Promise<void>;
   read(name: string): Promise<Tensor> | Tensor;
   close(): Promise<void>;
 }
 
 /** A policy in one file of float32 tensors; null when it is something else. */
-async function openMapped(path: string, sha256: string): Promise<OpenWeights | null> {
+async function openMapped(path: string): Promise<Omit<OpenWeights, 'checked'> | null> {
   if ((await stat(path).catch(() => null))?.isFile() !== true) return null;
   if ((await adapterIn(path)) !== null) return null;
   const policy = await openPolicy(path);
-  const float32 = [...policy.tensors.values()].every(({ dtype }) => dtype === 'F32');
-  const found = sha256 === '' || !float32 ? sha256 : await digestOfFile(path);
-  if (!float32 || found !== sha256) await policy.close();
-  if (!float32) return null;
-  if (found !== sha256)
-    throw checkpointError(
-      `${path} has digest ${found}, not ${sha256}: it was changed or cut short`,
-      { file: path, expected: sha256, found },
-    );
+  if ([...policy.tensors.values()].some(({ dtype }) => dtype !== 'F32')) {
+    await policy.close();
+    return null;
+  }
   const { size } = await stat(path);
   const bytes = [...policy.tensors.values()].reduce((sum, tensor) => sum + tensor.bytes, 0);
   const offsets = new Map<string, number>();
@@ -163,8 +177,9 @@ async function adapterIn(path: string): Promise<string | null> {
   return file.metadata.adapter ?? null;
 }
 
-async function digestOfFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const piece of createReadStream(path, { highWaterMark: 4 << 20 })) hash.update(piece);
-  return hash.digest('hex');
+function otherDigest(path: string, expected: string, found: string): Error {
+  return checkpointError(
+    `${path} has digest ${found}, not ${expected}: it was changed or cut short`,
+    { file: path, expected, found },
+  );
 }

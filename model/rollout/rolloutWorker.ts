@@ -5,8 +5,9 @@
 import { PublishedWeights } from '../adapterFile.ts';
 import type { GenerateRequest, WeightsRef } from '../engine.ts';
 import { checkPositions } from '../rope.ts';
-import { serve } from '../runtime/worker.ts';
+import { serve, startWorker, workerEntry } from '../runtime/worker.ts';
 import { positionsMax } from './batcher.ts';
+import type { Forward } from './forward.ts';
 import { openOnnxForward } from './onnxForward.ts';
 import { RolloutServer, type ServerOptions } from './server.ts';
 
@@ -22,14 +23,27 @@ function running(): RolloutServer {
   return server;
 }
 
+/** The model, once its weights have been checked. */
+async function unlessRefused(forward: Forward, checked: Promise<void>): Promise<Forward> {
+  try {
+    await checked;
+    return forward;
+  } catch (error) {
+    await forward.release();
+    throw error;
+  }
+}
+
 serve({
   async open({ weights, threads, ...options }: OpenArgument) {
-    const published = new PublishedWeights();
+    const digests = startWorker(workerEntry('digestWorker', import.meta.url));
+    const published = new PublishedWeights((path) => digests.call('digest', path));
     const load = async ({ path, sha256 }: WeightsRef) => {
       const weights = await published.open(path, sha256);
       try {
         checkPositions(weights.config, options.contextMax);
-        return await openOnnxForward(weights, { threads, positionsMax: positionsMax(options) });
+        const sizes = { threads, positionsMax: positionsMax(options) };
+        return await unlessRefused(await openOnnxForward(weights, sizes), weights.checked);
       } finally {
         await weights.close();
       }

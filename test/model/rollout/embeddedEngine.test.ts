@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -204,6 +204,19 @@ describe('EmbeddedEngine', () => {
         other.generate(asked),
       );
       expect(bits([[asked, after]])).toEqual(bits([[asked, fresh]]));
+    });
+  });
+
+  it('refuses a file in which one bit is another, and goes on with the policy it has', async () => {
+    const next = await save('flipped', TINY, 9);
+    const bytes = await readFile(next.path);
+    bytes[bytes.length - 3]! ^= 1;
+    await writeFile(next.path, bytes);
+    const asked = request([1, 2, 3], { draws: ['flipped'] });
+    await withEngine({}, async (engine) => {
+      const before = await engine.generate(asked);
+      await expect(engine.load({ version: 1, ...next })).rejects.toThrow('digest');
+      expect(await engine.generate(asked)).toEqual(before);
     });
   });
 
