@@ -19,8 +19,8 @@ export interface Io {
   readonly terminal: boolean;
   /** The size of the terminal that stdout is; null where it is none. */
   readonly screen?: () => Screen | null;
-  /** Writes to stdout; resolves when the text has been taken. */
-  out(text: string): Promise<void>;
+  /** Writes to stdout; resolves when it has been taken. */
+  out(text: string | Uint8Array): Promise<void>;
   /** A line on stderr. */
   err(line: string): void;
   /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */

@@ -24,9 +24,19 @@ export interface Stored<T> {
   readonly atMs: number;
   /** Encoded, with what the log keeps beside it. */
   readonly bytes: number;
+  /** Only of taps that ask for it. */
+  readonly encoded?: Encoded;
 }
 
-/** Where a tap begins. */
+/** The value of a record as it lies. */
+export interface Encoded {
+  /** Number of the writer's schema; null where the record is not as this log writes them. */
+  readonly schema: number | null;
+  /** Avro, by that schema. */
+  readonly body: Buffer;
+}
+
+/** Where a tap begins, or ends. */
 export type From =
   | { readonly kind: 'earliest' }
   | { readonly kind: 'latest' }
@@ -48,14 +58,23 @@ export interface ReadOptions {
 
 export interface TapOptions {
   readonly from: From;
+  /** Ends before it, as it is when the tap begins. Not with `follow`. */
+  readonly to?: From;
   /** Go on at the end and wait for more, until unsubscribed. */
   readonly follow: boolean;
+  /** Only of these; of all when absent. Fails with code `NOT_FOUND` where there is no such partition. */
+  readonly partitions?: readonly number[];
+  /** Give the bytes of each record too. */
+  readonly encoded?: boolean;
   /** Asked before every stretch of records; a promise holds the tap back until it resolves. */
   readonly room?: () => Promise<void> | null;
   /** Told after every stretch how many records lie ahead; 0 = at the end. On Kafka at most so many: offsets have gaps. */
   readonly ahead?: (records: number) => void;
-  /** Told of a record that cannot be read, which is passed over then; without it the tap fails there. */
-  readonly unreadable?: (position: Position, error: MillraceError) => void;
+  /**
+   * Told of a record that cannot be read, which is passed over then; without it the tap fails there. `encoded` is null
+   * where its bytes are damaged.
+   */
+  readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;
 }
 
 /** The writes of one commit. */

@@ -1,6 +1,6 @@
 /**
- * `--fields a,b.c`: parts of a record by dotted path. An array is entered by number (`rewards.0.score`), or
- * without one to take the part of every member (`rewards.score`). `$topic`, `$partition`, `$offset`,
+ * `--fields a,b.c`: parts of a record by dotted path. An array is entered by number (`rewards.0.score`, the
+ * last one by -1), or without one to take the part of every member (`rewards.score`). `$topic`, `$partition`, `$offset`,
  * `$key` and `$at` are of the envelope.
  */
 import type { Stored } from '../../streams/log.ts';
@@ -24,8 +24,10 @@ export function pickFields(list: string): Pick {
 }
 
 /** The record under the names of the envelope. */
-export function withEnvelope(stored: Stored<unknown>): Readonly<Record<string, unknown>> {
-  const { topic, position, key, atMs, value } = stored;
+export function withEnvelope(
+  { topic, position, key, atMs }: Stored<unknown>,
+  value: unknown,
+): Readonly<Record<string, unknown>> {
   return { topic, ...position, key, at: new Date(atMs).toISOString(), value };
 }
 
@@ -50,6 +52,9 @@ function at(value: unknown, path: readonly string[]): unknown {
   const [part, ...rest] = path;
   if (part === undefined) return value;
   if (typeof value !== 'object' || value === null) return null;
-  if (Array.isArray(value) && !/^\d+$/.test(part)) return value.map((member) => at(member, path));
+  if (Array.isArray(value)) {
+    if (!/^-?\d+$/.test(part)) return value.map((member) => at(member, path));
+    return at(value.at(Number(part)) ?? null, rest);
+  }
   return at((value as Record<string, unknown>)[part] ?? null, rest);
 }

@@ -1,39 +1,114 @@
-/** The ways to print a tap: `pretty` for eyes, `ndjson` and `csv` for other programs, `none` to look at `--stats` alone. */
+/**
+ * The ways to print a tap: `pretty` for eyes; `ndjson`, `json`, `csv`, `avro` and a template for other programs; `hex` and
+ * `raw`, the bytes as they lie; `none` to look at `--stats` alone.
+ */
 import { writeToString } from 'fast-csv';
 import type { Stored } from '../../streams/log.ts';
-import { type Pick, withEnvelope } from './fields.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { usageError } from '../failure.ts';
+import { avroFile } from './avroFile.ts';
+import { withEnvelope } from './fields.ts';
+import { hexLines } from './hex.ts';
 import { plain } from './plain.ts';
-import { pretty } from './pretty.ts';
+import { headLine, pretty } from './pretty.ts';
+import { template } from './template.ts';
 
-export const formatNames = ['pretty', 'ndjson', 'csv', 'none'] as const;
-export type FormatName = (typeof formatNames)[number];
+export const formatNames = [
+  ...['pretty', 'ndjson', 'json', 'csv', 'hex', 'raw', 'avro', 'none'],
+] as const;
 
-/** Text of one record, its line ends included. */
-export type Format = (stored: Stored<unknown>) => Promise<string> | string;
+/** One record as it is printed, its line ends included; `shown` = what of it. */
+export type Format = (
+  stored: Stored<unknown>,
+  shown: unknown,
+) => Promise<string> | string | Uint8Array;
 
-/** `pick` null = the whole record; `envelope` puts it under offset, key and time. */
-export function formatOf(name: FormatName, pick: Pick | null, envelope: boolean): Format {
-  const shown = (stored: Stored<unknown>): unknown => {
-    if (pick !== null) return pick(stored);
-    return envelope ? withEnvelope(stored) : stored.value;
+export interface FormatOptions {
+  readonly topics: readonly Topic<unknown>[];
+  /** `ndjson`, `json` and `csv`: under offset, key and time. */
+  readonly envelope: boolean;
+  /** `pretty`: characters of a text. */
+  readonly truncate: number;
+  /** Parts of records are shown, not whole ones: which option says so. */
+  readonly partsBy: string | null;
+  /** What is printed goes to a terminal. */
+  readonly terminal: boolean;
+}
+
+/** Whether it prints the bytes of a record as they lie. */
+export function needsBytes(name: string): boolean {
+  return name === 'hex' || name === 'raw';
+}
+
+/** Fails with code `USAGE` where there is no such format, or it cannot print what is asked for. */
+export function formatOf(name: string, options: FormatOptions): Format {
+  const json = (stored: Stored<unknown>, shown: unknown, indent?: number): string => {
+    const whole = options.envelope ? withEnvelope(stored, shown) : shown;
+    return JSON.stringify(plain(whole), null, indent);
   };
+  checked(name, options);
   switch (name) {
     case 'pretty':
-      return (stored) => pretty(stored, pick === null ? stored.value : pick(stored));
+      return (stored, shown) => pretty(stored, shown, options.truncate);
     case 'ndjson':
-      return (stored) => `${JSON.stringify(plain(shown(stored)))}\n`;
+      return (stored, shown) => `${json(stored, shown)}\n`;
+    case 'json':
+      return (stored, shown) => `${json(stored, shown, 2)}\n`;
     case 'csv':
-      return csv(shown);
+      return csv(options.envelope);
+    case 'hex':
+      return hex;
+    case 'raw':
+      return ({ encoded }) => encoded!.body;
+    case 'avro':
+      return avroFile(options.topics[0]!);
     case 'none':
       return () => '';
+    default:
+      return line(name);
   }
 }
 
+function checked(name: string, { topics, partsBy, terminal }: FormatOptions): void {
+  if (partsBy !== null && ['hex', 'raw', 'avro'].includes(name)) {
+    throw usageError(`-o ${name} prints whole records; leave out ${partsBy}, or take -o ndjson`);
+  }
+  if (partsBy === '--diff' && name === 'csv') {
+    throw usageError('-o csv has the same columns in every line; with --diff take -o ndjson');
+  }
+  if (name === 'avro' && topics.length > 1) {
+    throw usageError(
+      `-o avro makes a file of one topic, and these are ${topics.length}: ${topics.map((topic) => topic.name).join(', ')}`,
+    );
+  }
+  if (terminal && ['raw', 'avro'].includes(name)) {
+    throw usageError(`-o ${name} is no text; write it to a file (> records), or take -o hex`);
+  }
+}
+
+function line(text: string): Format {
+  if (!text.includes('%')) {
+    throw usageError(
+      `-o takes ${formatNames.join(', ')}, or a line such as '%t[%p]@%o %T %k %s\\n'; given: ${text}`,
+    );
+  }
+  const print = template(text);
+  return (stored, shown) => print(stored, () => JSON.stringify(plain(shown)));
+}
+
+/** Under the line that `pretty` begins with, too. */
+function hex(stored: Stored<unknown>): string {
+  const { schema, body } = stored.encoded!;
+  const head = `${headLine(stored)}  schema ${schema}, ${body.length} bytes`;
+  return `${[head, ...hexLines(body).map((each) => `  ${each}`)].join('\n')}\n`;
+}
+
 /** A header from the first record, then a line a record; what is nested is a cell of JSON. */
-function csv(shown: (stored: Stored<unknown>) => unknown): Format {
+function csv(envelope: boolean): Format {
   let columns: readonly string[] | null = null;
-  return async (stored) => {
-    const row = plain(shown(stored)) as Readonly<Record<string, unknown>>;
+  return async (stored, shown) => {
+    const whole = envelope ? withEnvelope(stored, shown) : shown;
+    const row = plain(whole) as Readonly<Record<string, unknown>>;
     const first = columns === null;
     columns ??= Object.keys(row);
     const cells = columns.map((column) => cell(row[column]));

@@ -5,7 +5,7 @@
  */
 import type { Observable, Subscription } from 'rxjs';
 import type { MillraceError } from '../../streams/errors.ts';
-import type { Stored, TapOptions } from '../../streams/log.ts';
+import type { Encoded, Stored, TapOptions } from '../../streams/log.ts';
 import type { Position } from '../../streams/records.ts';
 
 /** Below so many the log is asked for a stretch more. */
@@ -15,6 +15,8 @@ export interface Unreadable {
   readonly topic: string;
   readonly position: Position;
   readonly error: MillraceError;
+  /** Null where the bytes are damaged. */
+  readonly encoded: Encoded | null;
 }
 
 export interface LaneHooks {
@@ -53,8 +55,8 @@ export class Lane {
         this.#ahead = records;
         if (records === 0) this.#hooks.changed();
       },
-      unreadable: (position, error) =>
-        this.#hooks.unreadable({ topic: this.topic, position, error }),
+      unreadable: (position, error, encoded) =>
+        this.#hooks.unreadable({ topic: this.topic, position, error, encoded }),
     });
     this.#subscription = records$.subscribe({
       next: (stored) => {

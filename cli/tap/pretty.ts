@@ -3,50 +3,81 @@
  * Long texts and arrays are cut, and say by how much.
  */
 import type { Stored } from '../../streams/log.ts';
+import { Change } from './diff.ts';
 
-const textCharactersMax = 2000;
+/** Characters of a text that are shown where nothing else is asked for. */
+export const TRUNCATE = 2000;
 const itemsMax = 12;
+/** Of texts that differ, so much before the difference is shown. */
+const BEFORE_DIFFERENCE = 20;
 
 /** One record: a head line, then its fields, indented. Ends with a newline. */
-export function pretty(stored: Stored<unknown>, value: unknown): string {
-  const time = new Date(stored.atMs).toISOString();
-  const { partition, offset } = stored.position;
-  const place = partition === 0 ? String(offset) : `${partition}/${offset}`;
-  const head = `${stored.topic}@${place}  ${visible(stored.key)}  ${time}`;
-  return `${head}\n${fieldLines(value, '  ').join('\n')}\n`;
+export function pretty(stored: Stored<unknown>, value: unknown, truncate = TRUNCATE): string {
+  return `${headLine(stored)}\n${fieldLines(value, '  ', truncate).join('\n')}\n`;
 }
 
-function fieldLines(value: unknown, indent: string): string[] {
+/** Where a record lies, its key and its time. */
+export function headLine({ topic, position, key, atMs }: Stored<unknown>): string {
+  const { partition, offset } = position;
+  const place = partition === 0 ? String(offset) : `${partition}/${offset}`;
+  return `${topic}@${place}  ${visible(key)}  ${new Date(atMs).toISOString()}`;
+}
+
+function fieldLines(value: unknown, indent: string, truncate: number): string[] {
   if (!isGroup(value)) return [`${indent}${scalar(value)}`];
   return Object.entries(value).flatMap(([name, inner]) => {
     const label = `${indent}${visible(name)}:`;
-    if (typeof inner === 'string') return textLines(label, inner, indent);
-    if (isGroup(inner)) return [label, ...fieldLines(inner, `${indent}  `)];
-    return Array.isArray(inner) ? arrayLines(label, inner, indent) : [`${label} ${scalar(inner)}`];
+    if (typeof inner === 'string') return textLines(label, inner, indent, truncate);
+    if (inner instanceof Change) return [`${label} ${changed(inner, truncate)}`];
+    if (isGroup(inner)) return [label, ...fieldLines(inner, `${indent}  `, truncate)];
+    return Array.isArray(inner)
+      ? arrayLines(label, inner, indent, truncate)
+      : [`${label} ${scalar(inner)}`];
   });
 }
 
-function arrayLines(label: string, items: readonly unknown[], indent: string): string[] {
+function arrayLines(
+  label: string,
+  items: readonly unknown[],
+  indent: string,
+  truncate: number,
+): string[] {
+  const one = (item: unknown): string => oneLine(item, truncate);
   if (items.every((item) => typeof item !== 'object' || item === null)) {
-    return [
-      `${label} [${shortened(items, (item) => visible(JSON.stringify(item) ?? 'undefined'), ', ')}]`,
-    ];
+    return [`${label} [${shortened(items, one, ', ')}]`];
   }
-  const shown = items.slice(0, itemsMax).map((item) => `${indent}  - ${oneLine(item)}`);
+  const shown = items.slice(0, itemsMax).map((item) => `${indent}  - ${one(item)}`);
   const more = items.length > itemsMax ? [`${indent}  … ${items.length - itemsMax} more`] : [];
   return [`${label} ${items.length}`, ...shown, ...more];
 }
 
-function oneLine(value: unknown): string {
-  if (Array.isArray(value)) return `[${shortened(value, oneLine, ', ')}]`;
-  if (!isGroup(value))
-    return typeof value === 'string' ? visible(JSON.stringify(value)) : scalar(value);
-  const parts = Object.entries(value).map(([name, inner]) => `${visible(name)}: ${oneLine(inner)}`);
+function oneLine(value: unknown, truncate: number): string {
+  const one = (item: unknown): string => oneLine(item, truncate);
+  if (typeof value === 'string') {
+    const more = value.length > truncate ? '…' : '';
+    return visible(JSON.stringify(value.slice(0, truncate))) + more;
+  }
+  if (Array.isArray(value)) return `[${shortened(value, one, ', ')}]`;
+  if (!isGroup(value)) return scalar(value);
+  const parts = Object.entries(value).map(([name, inner]) => `${visible(name)}: ${one(inner)}`);
   return `{ ${parts.join(', ')} }`;
 }
 
-function textLines(label: string, text: string, indent: string): string[] {
-  const cut = text.slice(0, textCharactersMax);
+function changed({ before, after }: Change, truncate: number): string {
+  let same = 0;
+  if (typeof before === 'string' && typeof after === 'string') {
+    while (same < before.length && before[same] === after[same]) same++;
+  }
+  const start = same - BEFORE_DIFFERENCE;
+  const shown = (value: unknown): string =>
+    typeof value === 'string' && start > 0
+      ? `…${oneLine(value.slice(start), truncate)}`
+      : oneLine(value, truncate);
+  return `${shown(before)} → ${shown(after)}`;
+}
+
+function textLines(label: string, text: string, indent: string, truncate: number): string[] {
+  const cut = text.slice(0, truncate);
   const lines = cut.split('\n').map(visible);
   if (cut.length < text.length) lines.push(`… ${text.length - cut.length} characters more`);
   if (lines.length === 1) return [`${label} ${lines[0]}`];

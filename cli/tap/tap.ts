@@ -4,65 +4,29 @@
  * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A tap
  * whose output is slow reads slowly; what it has not read stays in the log. Only `--rate` leaves records out.
  */
-import type { Clock } from '../../streams/clock.ts';
-import type { From, Log, Stored } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
-import { everyMs } from '../every.ts';
+import type { Encoded, Log, Stored } from '../../streams/log.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { findRun, withLog } from '../runs.ts';
 import { Bell, byTime } from './byTime.ts';
-import { pickFields } from './fields.ts';
-import { type Format, type FormatName, formatOf } from './formats.ts';
-import { parseFrom } from './from.ts';
+import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
 import { tapped } from './patterns.ts';
+import { type Plan, planOf, type TapOptions } from './plan.ts';
 import { visible } from './pretty.ts';
 import { Tally } from './tally.ts';
-import { rate, sample, type Thin } from './thin.ts';
-import { type Where, where } from './where.ts';
-
-export interface TapOptions {
-  /** Each `<run>.<topic>` or a topic; `*` and `?` stand for others. */
-  readonly topics: readonly string[];
-  readonly run?: string;
-  readonly runs: string;
-  readonly from?: string;
-  readonly follow?: boolean;
-  /** Most records to print. */
-  readonly count?: number;
-  readonly where?: string;
-  readonly fields?: string;
-  readonly sample?: string;
-  readonly rate?: string;
-  readonly stats?: string | true;
-  readonly output: FormatName;
-  readonly envelope?: boolean;
-}
 
 /** Twice as long as an embedded log that is read takes to see what is new. */
 const HOLD_MS = 200;
 const TELL_DROPPED_MS = 5_000;
 const UNREADABLE_TOLD_MAX = 5;
-
-/** What is asked for, checked before anything is opened. */
-interface Plan {
-  readonly topics: readonly Topic<unknown>[];
-  readonly from: From;
-  readonly follow: boolean;
-  readonly countMax: number;
-  readonly filter: Where | null;
-  readonly sample: Thin | null;
-  readonly rate: Thin | null;
-  readonly format: Format;
-  /** Null = no statistics. */
-  readonly statsMs: number | null;
-}
+/** Of a record that cannot be read. */
+const BYTES_TOLD_MAX = 16;
 
 export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   const { run: name, topics } = tapped(options.topics, options.run);
-  const plan = planOf(options, topics, io.clock);
+  const plan = planOf(options, topics, io);
   const run = await findRun(io, options.runs, name);
   io.giveWay?.();
   const interrupted = interruption(io, null);
@@ -72,28 +36,6 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
     interrupted.release();
   }
   return exitCodes.done;
-}
-
-function planOf(options: TapOptions, topics: readonly Topic<unknown>[], clock: Clock): Plan {
-  const follow = options.follow === true;
-  const pick = options.fields === undefined ? null : pickFields(options.fields);
-  // Records of several topics have nothing in common but their envelope.
-  const envelope = options.envelope === true || topics.length > 1;
-  return {
-    topics,
-    follow,
-    from: parseFrom(options.from ?? (follow ? 'latest' : 'earliest'), clock.now()),
-    countMax: options.count ?? Number.POSITIVE_INFINITY,
-    filter: options.where === undefined ? null : where(options.where),
-    sample: options.sample === undefined ? null : sample(options.sample),
-    rate: options.rate === undefined ? null : rate(options.rate, clock),
-    format: formatOf(options.output, pick, envelope),
-    statsMs: options.stats === undefined ? null : statsMs(options.stats),
-  };
-}
-
-function statsMs(every: string | true): number {
-  return everyMs('--stats', every === true ? '1s' : every);
 }
 
 class Tapping {
@@ -120,7 +62,7 @@ class Tapping {
   }
 
   async run(log: Log): Promise<void> {
-    const { topics, from, follow, countMax, statsMs } = this.#plan;
+    const { topics, range, countMax, statsMs } = this.#plan;
     if (countMax <= 0) return;
     const telling = setInterval(
       () => (statsMs === null ? this.#tellDropped() : this.#tellStats()),
@@ -128,7 +70,7 @@ class Tapping {
     );
     try {
       for (const [i, lane] of this.#lanes.entries()) {
-        lane.start((own) => log.tap(topics[i]!, { from, follow, ...own }));
+        lane.start((own) => log.tap(topics[i]!, { ...range, ...own }));
       }
       await this.#show();
     } finally {
@@ -139,7 +81,7 @@ class Tapping {
   }
 
   async #show(): Promise<void> {
-    const { countMax, format } = this.#plan;
+    const { countMax, view, format } = this.#plan;
     const signal = this.#signal;
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
@@ -147,30 +89,37 @@ class Tapping {
     let shown = 0;
     for await (const stored of byTime(this.#lanes, { bell: this.#bell, holdMs: HOLD_MS, signal })) {
       this.#tally.read(stored);
-      if (!this.#takes(stored)) continue;
+      if (!this.#matches(stored)) continue;
+      const value = view(stored);
+      if (value === undefined || this.#drops(stored)) continue;
       // An output that takes nothing any more is no reason to outlive Ctrl-C.
-      await Promise.race([this.#io.out(await format(stored)), stopped]);
+      await Promise.race([this.#io.out(await format(stored, value)), stopped]);
       this.#tally.shown(stored);
       shown += 1;
       if (shown >= countMax) return;
     }
   }
 
-  #takes(stored: Stored<unknown>): boolean {
-    const { sample, filter, rate } = this.#plan;
-    if (sample !== null && !sample(stored)) return false;
-    if (filter !== null && !filter.matches(stored)) return false;
-    if (rate === null || rate(stored)) return true;
-    this.#tally.dropped(stored);
-    return false;
+  #matches(stored: Stored<unknown>): boolean {
+    const { thins, filter } = this.#plan;
+    return thins.every((takes) => takes(stored)) && (filter === null || filter.matches(stored));
   }
 
-  #unreadable({ topic, position: { partition, offset }, error }: Unreadable): void {
+  #drops(stored: Stored<unknown>): boolean {
+    const { rate } = this.#plan;
+    if (rate === null || rate(stored)) return false;
+    this.#tally.dropped(stored);
+    return true;
+  }
+
+  #unreadable({ topic, position: { partition, offset }, error, encoded }: Unreadable): void {
     this.#tally.unreadable(topic);
     const told = this.#tally.total.unreadable;
     if (told > UNREADABLE_TOLD_MAX) return;
+    const bytes = encoded === null ? '' : `; ${bytesTold(encoded)}`;
     const more = told === UNREADABLE_TOLD_MAX ? ' (further ones are counted only)' : '';
-    this.#io.err(`passed over ${topic}@${partition}/${offset}: ${visible(error.message)}${more}`);
+    const place = `${topic}@${partition}/${offset}`;
+    this.#io.err(`passed over ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
   #tellStats(): void {
@@ -196,4 +145,10 @@ class Tapping {
       this.#io.err(`--where failed on ${count} records, which do not match; first at ${first}`);
     }
   }
+}
+
+function bytesTold({ schema, body }: Encoded): string {
+  const number = schema === null ? 'no schema' : `schema ${schema}`;
+  const more = body.length > BYTES_TOLD_MAX ? ' …' : '';
+  return `${number}, ${body.length} bytes: ${inHex(body.subarray(0, BYTES_TOLD_MAX))}${more}`;
 }

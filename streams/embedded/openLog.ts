@@ -137,6 +137,8 @@ class EmbeddedLog implements Log {
     const tappable = {
       end: () => this.#end(topic.name),
       at: (offset: number) => this.#at(topic, offset),
+      timeAt: (offset: number) => this.#envelope(topic, offset).atMs,
+      encodedAt: (offset: number) => this.#envelope(topic, offset),
       onMore: (wake: () => void) => this.#onMore(wake),
     };
     return defer(() => {

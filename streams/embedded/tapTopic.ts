@@ -6,20 +6,23 @@
  * asked whether it has room for more.
  */
 import { Observable } from 'rxjs';
-import { MillraceError } from '../errors.ts';
-import type { From, Stored, TapOptions } from '../log.ts';
+import { hasCode, MillraceError } from '../errors.ts';
+import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 
 /** What a tap needs of a log: its end, its records, and news of more. */
 export interface Tappable<T> {
   end(): number;
   at(offset: number): Stored<T>;
+  /** Fails with code `DAMAGED`. */
+  timeAt(offset: number): number;
+  encodedAt(offset: number): Encoded;
   /** Calls `wake` when there may be more, until the returned function is called. */
   onMore(wake: () => void): () => void;
 }
 
 const BURST = 64;
 
-/** The offset that a tap starts at. */
+/** The offset of a place. */
 export function startOf(from: From, log: Tappable<unknown>): number {
   const end = log.end();
   switch (from.kind) {
@@ -36,13 +39,18 @@ export function startOf(from: From, log: Tappable<unknown>): number {
   }
 }
 
-/** First offset whose record is not older than `atMs`: times never fall along a topic. */
+/** First offset whose record is not older than `atMs`: times never fall along a topic. Damaged records have none. */
 function firstAt(atMs: number, log: Tappable<unknown>): number {
   let low = 0;
   let high = log.end();
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (log.at(middle).atMs < atMs) low = middle + 1;
+    let whole = middle;
+    let foundMs: number | null = null;
+    for (; whole < high && foundMs === null; whole++) {
+      foundMs = unlessDamaged(() => log.timeAt(whole));
+    }
+    if (foundMs !== null && foundMs < atMs) low = whole;
     else high = middle;
   }
   return low;
@@ -50,12 +58,16 @@ function firstAt(atMs: number, log: Tappable<unknown>): number {
 
 export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<Stored<T>> {
   return new Observable((subscriber) => {
-    let next = startOf(options.from, log);
+    const { from, to, follow } = options;
+    onlyPartition(options);
+    let next = startOf(from, log);
+    const stop = to === undefined ? null : Math.min(startOf(to, log), log.end());
+    const end = (): number => stop ?? log.end();
     /** A turn is planned, or running. */
     let busy = false;
 
     const stretch = (): void => {
-      for (let i = 0; i < BURST && next < log.end() && !subscriber.closed; i++) {
+      for (let i = 0; i < BURST && next < end() && !subscriber.closed; i++) {
         const stored = readable(log, next, options);
         next += 1;
         if (stored !== null) subscriber.next(stored);
@@ -67,9 +79,9 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
         stretch();
         busy = false;
         if (subscriber.closed) return;
-        options.ahead?.(log.end() - next);
-        if (next < log.end()) later();
-        else if (!options.follow) subscriber.complete();
+        options.ahead?.(Math.max(0, end() - next));
+        if (next < end()) later();
+        else if (!follow || stop !== null) subscriber.complete();
       } catch (error) {
         subscriber.error(error);
       }
@@ -100,13 +112,34 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
 function readable<T>(
   log: Tappable<T>,
   offset: number,
-  { unreadable }: TapOptions,
+  { unreadable, encoded }: TapOptions,
 ): Stored<T> | null {
   try {
-    return log.at(offset);
+    const stored = log.at(offset);
+    return encoded === true ? { ...stored, encoded: log.encodedAt(offset) } : stored;
   } catch (error) {
     if (unreadable === undefined || !(error instanceof MillraceError)) throw error;
-    unreadable({ partition: 0, offset }, error);
+    const bytes = unlessDamaged(() => log.encodedAt(offset));
+    unreadable({ partition: 0, offset }, error, bytes);
     return null;
   }
+}
+
+function unlessDamaged<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (hasCode(error, 'DAMAGED')) return null;
+    throw error;
+  }
+}
+
+function onlyPartition({ partitions = [] }: TapOptions): void {
+  const other = partitions.find((partition) => partition !== 0);
+  if (other === undefined) return;
+  throw new MillraceError(
+    'NOT_FOUND',
+    `there is no partition ${other}: a log in a folder has partition 0 only`,
+    { context: { partition: other } },
+  );
 }

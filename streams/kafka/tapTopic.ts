@@ -7,7 +7,7 @@
  */
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../errors.ts';
-import type { From, Stored, TapOptions } from '../log.ts';
+import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
@@ -21,7 +21,7 @@ import {
   sizeOf,
   stableEnd,
 } from './pages.ts';
-import type { Schemas } from './registry.ts';
+import { type Schemas, unseal } from './registry.ts';
 
 export interface TapParts {
   readonly link: Link;
@@ -41,11 +41,18 @@ const FOLLOWING = { waitMs: 500, bytesMax: 2 ** 20 };
 const LOOK_AGAIN_MS = 10;
 const TOPIC_LOOK_MS = 200;
 
+/** What was written this long after the time at which a tap ends shows that a partition has passed it. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** A partition on its way to the end. */
 interface Lane {
   readonly partition: number;
   readonly waiting: Raw[];
   next: number;
+  /** Where the partition ends, as far as we know. */
+  end: number;
+  /** Where the tap ends in it. */
+  stop: number;
 }
 
 export function tapTopic<T>(
@@ -69,8 +76,6 @@ class Tap<T> {
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
   #lanes: readonly Lane[] = [];
-  /** Where each partition ends, as far as we know. */
-  #ends: readonly number[] = [];
   #sinceBreath = 0;
 
   constructor(
@@ -91,12 +96,15 @@ class Tap<T> {
 
   /** Each partition at the place where the tap begins. */
   async begin(): Promise<readonly Lane[]> {
-    const count = await this.#partitions();
-    const all = Array.from({ length: count }, (_, partition) => partition);
-    const { from } = this.#options;
-    const starts =
-      from.kind === 'last' ? await this.#lastOf(all, from.count) : await this.#starts(all, from);
-    return starts.map((next, partition) => ({ partition, waiting: [], next }));
+    const all = this.#chosen(await this.#partitions());
+    const { from, to } = this.#options;
+    const starts = await this.#places(all, from);
+    const stops = to === undefined || to.kind === 'time' ? null : await this.#places(all, to);
+    return all.map((partition) => {
+      const next = starts.get(partition)!;
+      const stop = stops?.get(partition) ?? Number.POSITIVE_INFINITY;
+      return { partition, waiting: [], next, end: next, stop };
+    });
   }
 
   async run(beginning: Promise<readonly Lane[]>): Promise<void> {
@@ -105,7 +113,8 @@ class Tap<T> {
     await this.#toEnd(this.#lanes);
     if (this.#ended) return;
     this.#tellAhead();
-    if (!this.#options.follow) return this.#subscriber.complete();
+    const { follow, to } = this.#options;
+    if (!follow || to !== undefined) return this.#subscriber.complete();
     await this.#followOn(this.#lanes);
   }
 
@@ -129,24 +138,44 @@ class Tap<T> {
     }
   }
 
-  #starts(partitions: readonly number[], from: From): Promise<number[]> {
-    const { link } = this.#parts;
-    return Promise.all(
-      partitions.map(async (partition) => {
-        switch (from.kind) {
-          case 'offset':
-            return Math.max(0, from.offset);
-          case 'latest':
-            return this.#end(partition);
-          case 'time':
-            return (
-              (await offsetAtTime(link, this.#name, partition, from.atMs)) ?? this.#end(partition)
-            );
-          default:
-            return beginning(link, this.#name, partition);
-        }
-      }),
+  #chosen(count: number): readonly number[] {
+    const { partitions } = this.#options;
+    // A topic that nothing was written to has none yet.
+    const other = count === 0 ? undefined : partitions?.find((partition) => partition >= count);
+    if (other !== undefined) {
+      throw new MillraceError(
+        'NOT_FOUND',
+        `${this.#name} has no partition ${other}; it has 0 to ${count - 1}`,
+        { context: { topic: this.#topic.name, partition: other, count } },
+      );
+    }
+    const all = Array.from({ length: count }, (_, partition) => partition);
+    return partitions === undefined ? all : all.filter((each) => partitions.includes(each));
+  }
+
+  /** By partition, the offset of a place. */
+  async #places(partitions: readonly number[], place: From): Promise<ReadonlyMap<number, number>> {
+    if (place.kind === 'last') return this.#lastOf(partitions, place.count);
+    const offsets = partitions.map((each) => this.#placeIn(each, place));
+    return new Map(
+      (await Promise.all(offsets)).map((offset, index) => [partitions[index]!, offset]),
     );
+  }
+
+  async #placeIn(partition: number, place: From): Promise<number> {
+    const { link } = this.#parts;
+    switch (place.kind) {
+      case 'offset':
+        return Math.max(0, place.offset);
+      case 'latest':
+        return this.#end(partition);
+      case 'time':
+        return (
+          (await offsetAtTime(link, this.#name, partition, place.atMs)) ?? this.#end(partition)
+        );
+      default:
+        return beginning(link, this.#name, partition);
+    }
   }
 
   /** The end of what can be read, and of what this process has written. */
@@ -156,16 +185,19 @@ class Tap<T> {
   }
 
   /** Offsets have gaps, so the last ones are looked for in ever wider stretches before the end. */
-  async #lastOf(partitions: readonly number[], count: number): Promise<number[]> {
+  async #lastOf(
+    partitions: readonly number[],
+    count: number,
+  ): Promise<ReadonlyMap<number, number>> {
     // All ends first: what comes while the last are looked for is behind the beginning, in every partition.
     const ends = await Promise.all(partitions.map((partition) => this.#end(partition)));
     const found = await Promise.all(
-      partitions.map((partition) => this.#lastOfOne(partition, count, ends[partition]!)),
+      partitions.map((partition, index) => this.#lastOfOne(partition, count, ends[index]!)),
     );
     const newest = found.flat().sort((a, b) => b.atMs - a.atMs || b.offset - a.offset);
-    const starts = [...ends];
+    const starts = new Map(partitions.map((partition, index) => [partition, ends[index]!]));
     for (const { partition, offset } of newest.slice(0, count)) {
-      starts[partition] = Math.min(starts[partition]!, offset);
+      starts.set(partition, Math.min(starts.get(partition)!, offset));
     }
     return starts;
   }
@@ -200,7 +232,8 @@ class Tap<T> {
 
   /** Everything up to the present end of each partition, by time. */
   async #toEnd(lanes: readonly Lane[]): Promise<void> {
-    this.#ends = await Promise.all(lanes.map(({ partition }) => this.#end(partition)));
+    const ends = await Promise.all(lanes.map(({ partition }) => this.#end(partition)));
+    for (const [index, lane] of lanes.entries()) lane.end = ends[index]!;
     const open = (lane: Lane): boolean => this.#aheadIn(lane) > 0;
     while (!this.#ended) {
       for (const lane of lanes) {
@@ -219,9 +252,14 @@ class Tap<T> {
   }
 
   async #take(lane: Lane, page: Page): Promise<void> {
-    await this.#parts.schemas.prepare(page.records);
-    lane.waiting.push(...page.records);
+    const records = page.records.filter(({ offset }) => offset < lane.stop);
+    await this.#parts.schemas.prepare(records);
+    lane.waiting.push(...records);
     lane.next = page.next;
+    const { to } = this.#options;
+    if (to?.kind !== 'time') return;
+    const lateMs = to.atMs + CLOCKS_DIFFER_MS;
+    if (records.some(({ atMs }) => atMs >= lateMs)) lane.stop = page.next;
   }
 
   async #followOn(lanes: readonly Lane[]): Promise<void> {
@@ -230,7 +268,7 @@ class Tap<T> {
       while (!this.#ended) {
         const from = new Map(lanes.map(({ partition, next }) => [partition, next]));
         const read = await pages(link, this.#name, from, FOLLOWING);
-        this.#ends = lanes.map(({ partition }) => read.get(partition)!.stable);
+        for (const lane of lanes) lane.end = read.get(lane.partition)!.stable;
         for (const lane of lanes) {
           await this.#take(lane, read.get(lane.partition)!);
           for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
@@ -249,20 +287,22 @@ class Tap<T> {
   }
 
   /** The broker's index of times knows the marks of transactions too, which bear its own clock. */
-  #isTooOld({ atMs }: Raw): boolean {
-    const { from } = this.#options;
-    return from.kind === 'time' && atMs < from.atMs;
+  #isOutside({ atMs }: Raw): boolean {
+    const { from, to } = this.#options;
+    return (from.kind === 'time' && atMs < from.atMs) || (to?.kind === 'time' && atMs >= to.atMs);
   }
 
   async #show(record: Raw): Promise<void> {
-    if (this.#ended || this.#isTooOld(record)) return;
+    if (this.#ended || this.#isOutside(record)) return;
     const { partition, offset, key, atMs } = record;
     const read = this.#read(record);
     if (read !== null) {
       const { value } = read;
       const position = { partition, offset };
       const bytes = sizeOf(record);
-      this.#subscriber.next({ topic: this.#topic.name, position, key, value, atMs, bytes });
+      const stored = { topic: this.#topic.name, position, key, value, atMs, bytes };
+      const { encoded } = this.#options;
+      this.#subscriber.next(encoded === true ? { ...stored, encoded: encodedOf(record) } : stored);
     }
     this.#sinceBreath += 1;
     if (this.#sinceBreath < BURST) return;
@@ -279,7 +319,8 @@ class Tap<T> {
     } catch (error) {
       const { unreadable } = this.#options;
       if (unreadable === undefined || !(error instanceof MillraceError)) throw error;
-      unreadable({ partition: record.partition, offset: record.offset }, error);
+      const { partition, offset } = record;
+      unreadable({ partition, offset }, error, encodedOf(record));
       return null;
     }
   }
@@ -289,9 +330,8 @@ class Tap<T> {
   }
 
   /** Offsets between the last record shown and the end. */
-  #aheadIn({ partition, waiting, next }: Lane): number {
-    const end = this.#ends[partition]!;
-    return Math.max(waiting.length, end - (waiting[0]?.offset ?? next));
+  #aheadIn({ waiting, next, end, stop }: Lane): number {
+    return Math.max(waiting.length, Math.min(end, stop) - (waiting[0]?.offset ?? next));
   }
 
   #tellAhead(): void {
@@ -299,4 +339,10 @@ class Tap<T> {
     const { ahead } = this.#options;
     ahead?.(this.#lanes.reduce((sum, lane) => sum + this.#aheadIn(lane), 0));
   }
+}
+
+/** Of a record that is not in the wire format, all there is. */
+function encodedOf({ value }: Raw): Encoded {
+  const sealed = unseal(value);
+  return sealed === null ? { schema: null, body: value } : { schema: sealed.id, body: sealed.body };
 }

@@ -1,9 +1,10 @@
 /** The same taps over both logs: the records lie in the run's folder, or on Kafka in three partitions. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import avro from 'avsc';
 import { main } from '../../cli/program.ts';
 import { writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
@@ -89,6 +90,68 @@ function keepsTaps(url: string | null): void {
     expect(await keys(String(lines[37]!.offset))).toEqual(['m37', 'm38', 'm39']);
   });
 
+  test('it ends where it is told', async () => {
+    const keys = async (...args: readonly string[]): Promise<string[]> =>
+      (await tap('metrics', ...args)).lines.map(({ key }) => key);
+    const first = ['m0', 'm1', 'm2'];
+    expect(await keys('--to', '-37')).toEqual(first);
+    expect(await keys('--to', '37s')).toEqual(first.slice(0, 2));
+    expect(await keys('--to', `@${clock.now() - 36_500}`)).toEqual(first);
+    expect(await keys('--from', '4s', '--to', '2s')).toEqual(['m35', 'm36']);
+    expect(await keys('--from', '-3', '--to', '-1')).toEqual(['m37', 'm38']);
+    expect(await keys('--to', 'latest')).toHaveLength(40);
+    expect(await keys('--to', '@0')).toEqual([]);
+    const { lines } = await tap('metrics', '--partition', '0');
+    const { key, offset } = lines[2]!;
+    expect((await keys('--partition', '0', '--to', String(offset))).at(-1)).toBe(lines[1]!.key);
+    expect((await keys('--partition', '0', '--from', String(offset)))[0]).toBe(key);
+    const { code, err } = await tap('metrics', '-f', '--to', '5');
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/leave one of them out/) });
+  });
+
+  test('it shows the partitions that are asked for', async () => {
+    const all = await tap('questions');
+    const second = url === null ? 0 : 1;
+    const { lines } = await tap('questions', '--partition', `${second}`);
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines).toEqual(all.lines.filter(({ partition }) => partition === second));
+    const last = await tap('questions', '--partition', `${second}`, '--from', '-2');
+    expect(last.lines).toEqual(lines.slice(-2));
+    const { code, err } = await tap('questions', '--partition', '7');
+    expect(code).toBe(1);
+    expect(err).toMatch(/NOT_FOUND.*no partition 7/);
+  });
+
+  test('it shows the keys and texts that are asked for', async () => {
+    const keys = async (...args: readonly string[]): Promise<string[]> =>
+      (await tap('questions', ...args)).lines.map(({ key }) => key);
+    expect(await keys('--key', 'q3', '--key', 'q17')).toEqual(['q3', 'q17']);
+    expect(await keys('--key-prefix', 'q39', '--key', 'q1')).toEqual(['q1', 'q39']);
+    expect(await keys('--grep', '/^Q3[01]$/i')).toEqual(['q30', 'q31']);
+    expect(await keys('--grep', 'nowhere')).toEqual([]);
+  });
+
+  test('bytes are the same on both logs, and Avro files are read by others', async () => {
+    const encoded = topics.questions.codec.encode(question({ id: 'q5' }));
+    const bytes = async (output: string, ...args: readonly string[]) => {
+      const io = fakeIo(folder.path, clock.now());
+      expect(await main(['tap', `${run}.questions`, '-o', output, ...args], io)).toBe(0);
+      return Buffer.from(io.stdout(), 'latin1');
+    };
+    expect(await bytes('raw', '--key', 'q5')).toEqual(encoded);
+    const hex = (await bytes('hex', '--key', 'q5')).toString();
+    expect(hex).toMatch(
+      new RegExp(`^questions@.*  schema \\d+, ${encoded.length} bytes\n  00000000  `),
+    );
+    const path = join(folder.path, 'questions.avro');
+    await writeFile(path, await bytes('avro'));
+    const read: { readonly id: string }[] = [];
+    const decoder = avro.createFileDecoder(path);
+    decoder.on('data', (value) => read.push(value as { readonly id: string }));
+    await once(decoder, 'end');
+    expect(read.map(({ id }) => id)).toEqual(Array.from({ length: 40 }, (_, i) => `q${i}`));
+  });
+
   test('the same keys are in the sample of every topic', async () => {
     const sampled = await tap('questions', '--sample', '1/2');
     const keys = sampled.lines.map(({ key }) => key);
@@ -118,7 +181,9 @@ function keepsTaps(url: string | null): void {
     await log.commit((tx) => tx.append(clashing, { nothing: '\u001b[31m' }));
     const { code, lines, err } = await tap('weight*');
     expect({ code, lines }).toEqual({ code: 0, lines: [] });
-    expect(err).toMatch(/^passed over weights@0\/0: weights: this version cannot read/);
+    expect(err).toMatch(
+      /^passed over weights@\d\/\d: weights: this version cannot read.*; schema \d+, 6 bytes: 0a 1b 5b/,
+    );
     expect(err).toMatch(/\n1 records could not be read$/);
   });
 
@@ -158,6 +223,25 @@ function keepsTaps(url: string | null): void {
     );
     expect(io.stderr()).toEqual([]);
     expect(gaveWay).toBe(true);
+  });
+
+  test('what changed of a key is shown', async () => {
+    clock.advance(2000);
+    await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'm3', value: 0.5 })));
+    await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'm3', value: 0.75 })));
+    const { lines } = await tap(
+      'metrics',
+      '--diff',
+      '--fields',
+      'value',
+      '--key',
+      'm3',
+      '--from',
+      '1s',
+    );
+    expect(lines).toEqual([
+      expect.objectContaining({ key: 'm3', value: { value: { before: 0.5, after: 0.75 } } }),
+    ]);
   });
 
   describe('as a process', () => {

@@ -1,10 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
+import { diff } from '../../cli/tap/diff.ts';
 import { pickFields, withEnvelope } from '../../cli/tap/fields.ts';
-import { formatOf } from '../../cli/tap/formats.ts';
-import { parseFrom } from '../../cli/tap/from.ts';
+import { type FormatOptions, formatOf } from '../../cli/tap/formats.ts';
+import { grep } from '../../cli/tap/grep.ts';
+import { hexLines } from '../../cli/tap/hex.ts';
+import { keyIs } from '../../cli/tap/keys.ts';
+import { parsePartitions } from '../../cli/tap/partitions.ts';
+import { parseFrom, parseTo } from '../../cli/tap/place.ts';
 import { plain } from '../../cli/tap/plain.ts';
 import { where } from '../../cli/tap/where.ts';
 import type { From, Stored } from '../../streams/log.ts';
+import { topics } from '../../streams/topics.ts';
 
 function stored(value: unknown, offset = 3): Stored<unknown> {
   return {
@@ -15,6 +21,14 @@ function stored(value: unknown, offset = 3): Stored<unknown> {
     atMs: 0,
     bytes: 9,
   };
+}
+
+const options: FormatOptions = {
+  ...{ topics: [], envelope: false, truncate: 2000, partsBy: null, terminal: false },
+};
+
+function print(name: string, value: unknown, over: Partial<FormatOptions> = {}): string {
+  return formatOf(name, { ...options, ...over })(stored(value), value) as string;
 }
 
 describe('--from', () => {
@@ -38,6 +52,93 @@ describe('--from', () => {
       expect(() => parseFrom(text, now)).toThrow(/--from takes earliest, latest/);
     },
   );
+});
+
+describe('--to', () => {
+  it.each<[string, From]>([
+    ['latest', { kind: 'latest' }],
+    ['120', { kind: 'offset', offset: 120 }],
+    ['-100', { kind: 'last', count: 100 }],
+    ['5s', { kind: 'time', atMs: 5000 }],
+    ['@1000', { kind: 'time', atMs: 1000 }],
+  ])('%s is understood', (text, expected) => {
+    expect(parseTo(text, 10_000)).toEqual(expected);
+  });
+
+  it.each(['earliest', 'tomorrow', '+5', '@'])('refuses %j and says what it takes', (text) => {
+    expect(() => parseTo(text, 0)).toThrow(/--to takes latest, an offset \(120\), all but/);
+  });
+});
+
+describe('--partition', () => {
+  it('takes numbers between commas', () => {
+    expect(parsePartitions('0, 2')).toEqual([0, 2]);
+    for (const wrong of ['', '0,', 'a', '-1', '1.5', '9999999999']) {
+      expect(() => parsePartitions(wrong)).toThrow(/--partition takes numbers between commas/);
+    }
+  });
+});
+
+describe('--key and --key-prefix', () => {
+  it('are alternatives', () => {
+    const take = keyIs(['a', 'b'], ['q/']);
+    const taken = ['a', 'ab', 'b', 'q', 'q/1'].filter((key) => take({ ...stored({}), key }));
+    expect(taken).toEqual(['a', 'b', 'q/1']);
+  });
+});
+
+describe('--grep', () => {
+  const record = {
+    ids: Int32Array.from([77]),
+    turns: [{ text: 'first' }, { text: 'no\nResult "x"' }],
+    count: 77,
+  };
+
+  it('looks at the key and at every text within, as it stands', () => {
+    const hits = ['^k-1$', 'first', 'no\\nResult "x"', '/RESULT/i', '/^Result/m'];
+    expect(hits.filter((text) => !grep(text)(stored(record)))).toEqual([]);
+    const misses = ['RESULT', '^Result', 'turns', '77'];
+    expect(misses.filter((text) => grep(text)(stored(record)))).toEqual([]);
+  });
+
+  it('refuses what is no regular expression', () => {
+    expect(() => grep('(')).toThrow(/--grep takes a regular expression, for example.*: Invalid/);
+  });
+});
+
+describe('--diff', () => {
+  const group = (score: number, over: object = {}) => ({
+    rewards: [{ score }, { score: 1 }],
+    ids: Int32Array.from([1, 2]),
+    none: [],
+    ...over,
+  });
+
+  it('shows the parts that are different from the record before it of the same key', () => {
+    const different = diff();
+    const next = (value: unknown, key = 'k') => plain(different({ ...stored({}), key }, value));
+    expect(next(group(0))).toBeNull();
+    expect(next(group(5), 'other')).toBeNull();
+    expect(next(group(0))).toBeNull();
+    expect(next(group(0.5, { ids: Int32Array.from([1, 3]), more: 'x' }))).toEqual({
+      'rewards.0.score': { before: 0, after: 0.5 },
+      ids: { before: [1, 2], after: [1, 3] },
+      more: { before: null, after: 'x' },
+    });
+    expect(next(group(0.5, { ids: Int32Array.from([1, 3]) }))).toEqual({
+      more: { before: 'x', after: null },
+    });
+  });
+
+  it('knows the keys that came last, and no more', () => {
+    const different = diff();
+    const next = (key: string, value: unknown) => different({ ...stored({}), key }, { value });
+    for (let i = 0; i < 1000; i++) next(`k${i}`, 0);
+    expect(next('k0', 1)).not.toBeNull();
+    next('one more', 0);
+    expect(next('k0', 2)).not.toBeNull();
+    expect(next('k1', 1)).toBeNull();
+  });
 });
 
 describe('--where', () => {
@@ -73,12 +174,14 @@ describe('--fields', () => {
 
   it('reach into groups, single members, every member, and the envelope', () => {
     const pick = pickFields(
-      'id,question.id,rewards.1.score,rewards.score,none.at.all,$topic,$partition,$offset,$key,$at',
+      'id,question.id,rewards.1.score,rewards.-1.score,rewards.-3.score,rewards.score,none.at.all,$topic,$partition,$offset,$key,$at',
     );
     expect(pick(stored(record))).toEqual({
       id: 'r',
       'question.id': 'q',
       'rewards.1.score': 2,
+      'rewards.-1.score': 2,
+      'rewards.-3.score': null,
       'rewards.score': [1, 2],
       'none.at.all': null,
       $topic: 'rollouts',
@@ -105,28 +208,42 @@ describe('a record', () => {
     expect(plain(tensors)).toEqual({ ids: [1, 2], probs: [0.5], far: 'Infinity' });
   });
 
-  it('is one line of ndjson, with its envelope when asked', async () => {
-    expect(await formatOf('ndjson', null, false)(stored(tensors))).toBe(
-      '{"ids":[1,2],"probs":[0.5],"far":"Infinity"}\n',
+  it('is one line of ndjson, with its envelope when asked', () => {
+    expect(print('ndjson', tensors)).toBe('{"ids":[1,2],"probs":[0.5],"far":"Infinity"}\n');
+    expect(JSON.parse(print('ndjson', 'x', { envelope: true }))).toEqual(
+      plain(withEnvelope(stored('x'), 'x')),
     );
-    expect(JSON.parse(await formatOf('ndjson', null, true)(stored('x')))).toEqual(
-      plain(withEnvelope(stored('x'))),
-    );
+  });
+
+  it('is indented as json', () => {
+    expect(print('json', { a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
   });
 
   it('is a CSV line under one header, nested parts as JSON', async () => {
-    const format = formatOf('csv', null, false);
-    expect(await format(stored({ a: 'x, "y"', b: [1], c: null }))).toBe('a,b,c\n"x, ""y""",[1],\n');
-    expect(await format(stored({ a: 'two\nlines', b: [], c: 1 }))).toBe('"two\nlines",[],1\n');
+    const format = formatOf('csv', options);
+    const line = (value: unknown) => format(stored(value), value);
+    expect(await line({ a: 'x, "y"', b: [1], c: null })).toBe('a,b,c\n"x, ""y""",[1],\n');
+    expect(await line({ a: 'two\nlines', b: [], c: 1 })).toBe('"two\nlines",[],1\n');
   });
 
-  it('is pretty with long arrays cut and control characters made visible', async () => {
+  it("is a line of one's own", () => {
+    expect(print('%t[%p]@%o %T %k %s %S 100%%\\n\\t\\x', { a: 1 })).toBe(
+      'rollouts[0]@3 0 k-1 {"a":1} 9 100%\n\t\\x',
+    );
+    const key = { ...stored('x'), key: '\u001b[31m' };
+    expect(formatOf('%k', options)(key, 'x')).toBe('\\u001b[31m');
+    expect(() => formatOf('%t %d', options)).toThrow(/no "%d" in "%t %d"; there are: %t topic/);
+    expect(() => formatOf('%t %', options)).toThrow(/no "%" in "%t %"/);
+    expect(() => formatOf('yaml', options)).toThrow(/-o takes pretty, .*none, or a line such as/);
+  });
+
+  it('is pretty with long arrays cut and control characters made visible', () => {
     const value = {
       ids: Int32Array.from({ length: 2000 }, (_, n) => n),
       text: 'red \u001b[31m\nsecond',
       parts: [{ a: 1 }],
     };
-    expect(await formatOf('pretty', null, false)(stored(value))).toBe(
+    expect(print('pretty', value)).toBe(
       [
         'rollouts@3  k-1  1970-01-01T00:00:00.000Z',
         '  ids: Int32[2000] 0 1 2 3 4 5 6 7 8 9 10 11 …',
@@ -138,5 +255,60 @@ describe('a record', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('is pretty with texts as long as is asked for', () => {
+    const value = { text: 'abcdef', parts: [{ b: 'abcdef' }] };
+    const [, ...lines] = print('pretty', value, { truncate: 4 }).split('\n');
+    expect(lines).toEqual([
+      '  text:',
+      '    │ abcd',
+      '    │ … 2 characters more',
+      '  parts: 1',
+      '    - { b: "abcd"… }',
+      '',
+    ]);
+  });
+
+  it('is pretty with what was before it and after', () => {
+    const different = diff();
+    const long = 'x'.repeat(50);
+    different(stored({}), { score: 0.25, text: `${long}no\u001b`, ids: new Int32Array(1) });
+    const changes = different(stored({}), { score: 1, text: `${long}yes`, ids: new Int32Array(2) });
+    expect(print('pretty', changes).split('\n').slice(1)).toEqual([
+      '  score: 0.25 → 1',
+      `  text: …"${'x'.repeat(20)}no\\u001b" → …"${'x'.repeat(20)}yes"`,
+      '  ids: Int32[1] 0 → Int32[2] 0 0',
+      '',
+    ]);
+  });
+
+  it('is its bytes as they lie', () => {
+    const encoded = { schema: 2, body: Buffer.from('a record of 23 bytes \n\u0000') };
+    const record = { ...stored({}), encoded };
+    expect(formatOf('raw', options)(record, {})).toEqual(encoded.body);
+    expect(formatOf('hex', options)(record, {})).toBe(
+      [
+        'rollouts@3  k-1  1970-01-01T00:00:00.000Z  schema 2, 23 bytes',
+        '  00000000  61 20 72 65 63 6f 72 64 20 6f 66 20 32 33 20 62  a record of 23 b',
+        '  00000010  79 74 65 73 20 0a 00                             ytes ..',
+        '',
+      ].join('\n'),
+    );
+    expect(hexLines(Buffer.alloc(0))).toEqual([]);
+  });
+
+  it('is refused in a form that cannot hold what is asked for', () => {
+    const refused = (name: string, over: Partial<FormatOptions>) => {
+      return expect(() => formatOf(name, { ...options, ...over })).toThrow;
+    };
+    for (const name of ['hex', 'raw', 'avro']) {
+      refused(name, { partsBy: '--fields' })(/prints whole records; leave out --fields/);
+    }
+    refused('csv', { partsBy: '--diff' })(/-o csv has the same columns.*-o ndjson/);
+    refused('avro', { topics: [topics.metrics, topics.scored] as never })(
+      /-o avro makes a file of one topic, and these are 2: metrics, scored/,
+    );
+    refused('raw', { terminal: true })(/-o raw is no text; write it to a file/);
   });
 });

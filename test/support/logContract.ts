@@ -446,6 +446,33 @@ export function keepsLogContract(
         const read$ = log.tap(clashing, { ...options, unreadable }).pipe(toArray());
         expect(await lastValueFrom(read$)).toEqual([]);
         expect(codes).toEqual(['SCHEMA', 'SCHEMA', 'SCHEMA']);
+        const since = { ...options, from: { kind: 'time', atMs: 0 }, unreadable } as const;
+        await lastValueFrom(log.tap(clashing, since).pipe(toArray()));
+        expect(codes).toHaveLength(6);
+      });
+
+      test('ends before the record that it is told', async () => {
+        await fill(log, 100);
+        const shown = async (to: From): Promise<number> => {
+          const options = { from: { kind: 'earliest' }, to, follow: false } as const;
+          return (await lastValueFrom(log.tap(topics.questions, options).pipe(toArray()))).length;
+        };
+        const all = await tapAll({ kind: 'earliest' });
+        expect(await shown({ kind: 'offset', offset: all[70]!.position.offset })).toBe(70);
+        expect(await shown({ kind: 'last', count: 10 })).toBe(90);
+        expect(await shown({ kind: 'offset', offset: 10_000 })).toBe(100);
+        expect(await shown({ kind: 'time', atMs: 0 })).toBe(0);
+      });
+
+      test('gives the bytes of records where it is asked to', async () => {
+        await fill(log, 2);
+        const options = { from: { kind: 'earliest' }, follow: false, encoded: true } as const;
+        const records = await lastValueFrom(log.tap(topics.questions, options).pipe(toArray()));
+        for (const { value, encoded } of records) {
+          expect(encoded!.body).toEqual(topics.questions.codec.encode(value));
+          expect(Number.isInteger(encoded!.schema)).toBe(true);
+        }
+        expect(records).toHaveLength(2);
       });
 
       test('settles nothing', async () => {

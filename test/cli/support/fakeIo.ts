@@ -2,7 +2,7 @@
 import type { Io } from '../../../cli/io.ts';
 
 export interface FakeIo extends Io {
-  /** Everything on stdout. */
+  /** Everything on stdout; a byte that is no text is a character (latin1). */
   readonly stdout: () => string;
   /** Lines on stderr. */
   readonly stderr: () => readonly string[];
@@ -26,7 +26,7 @@ export function fakeIo(cwd: string, nowMs = 0): FakeIo {
       for (const handler of [...handlers]) handler();
     },
     out: async (text) => {
-      out += text;
+      out += typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
     },
     err: (line) => void err.push(line),
     onInterrupt(handler) {

@@ -1,0 +1,38 @@
+/** Where a tap begins and where it ends, as written on the command line. */
+import type { From } from '../../streams/log.ts';
+import { usageError } from '../failure.ts';
+
+const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3 };
+
+/**
+ * `earliest`, `latest`, an offset (`120`), the last so many (`-100`), an age (`15m`; s, m, h, d) or a time
+ * (`@2026-11-20T10:00`, or `@` and milliseconds since 1970).
+ */
+export function parseFrom(text: string, nowMs: number): From {
+  const place = text === 'earliest' ? ({ kind: text } as const) : placeOf(text, nowMs);
+  if (place !== null) return place;
+  throw usageError(
+    `--from takes earliest, latest, an offset (120), the last so many (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
+  );
+}
+
+/** The same forms; a tap ends before the record there. */
+export function parseTo(text: string, nowMs: number): From {
+  const place = placeOf(text, nowMs);
+  if (place !== null) return place;
+  throw usageError(
+    `--to takes latest, an offset (120), all but the last so many (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
+  );
+}
+
+function placeOf(text: string, nowMs: number): From | null {
+  if (text === 'latest') return { kind: text };
+  if (/^\d+$/.test(text)) return { kind: 'offset', offset: Number(text) };
+  if (/^-\d+$/.test(text)) return { kind: 'last', count: -Number(text) };
+  const age = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
+  if (age !== null) return { kind: 'time', atMs: nowMs - Number(age[1]) * unitMs[age[2]!]! };
+  if (!text.startsWith('@')) return null;
+  const time = text.slice(1);
+  const atMs = /^\d+$/.test(time) ? Number(time) : Date.parse(time);
+  return Number.isNaN(atMs) ? null : { kind: 'time', atMs };
+}

@@ -1,0 +1,125 @@
+/** What a tap is asked for, understood and checked before anything is opened. */
+import type { From, Stored } from '../../streams/log.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { everyMs } from '../every.ts';
+import { usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { diff } from './diff.ts';
+import { pickFields } from './fields.ts';
+import { type Format, formatOf, needsBytes } from './formats.ts';
+import { grep } from './grep.ts';
+import { keyIs } from './keys.ts';
+import { parsePartitions } from './partitions.ts';
+import { parseFrom, parseTo } from './place.ts';
+import { TRUNCATE } from './pretty.ts';
+import { rate, sample, type Thin } from './thin.ts';
+import { type Where, where } from './where.ts';
+
+export interface TapOptions {
+  /** Each `<run>.<topic>` or a topic; `*` and `?` stand for others. */
+  readonly topics: readonly string[];
+  readonly run?: string;
+  readonly runs: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly follow?: boolean;
+  /** Most records to print. */
+  readonly count?: number;
+  readonly partition?: string;
+  readonly key?: readonly string[];
+  readonly keyPrefix?: readonly string[];
+  readonly grep?: string;
+  readonly where?: string;
+  readonly fields?: string;
+  readonly diff?: boolean;
+  readonly sample?: string;
+  readonly rate?: string;
+  readonly stats?: string | true;
+  readonly output: string;
+  readonly envelope?: boolean;
+  /** Characters; 0 = nothing is cut. */
+  readonly truncate?: number;
+}
+
+export interface Plan {
+  readonly topics: readonly Topic<unknown>[];
+  /** What the log is asked for. */
+  readonly range: {
+    readonly from: From;
+    readonly to?: From;
+    readonly follow: boolean;
+    readonly partitions?: readonly number[];
+    readonly encoded: boolean;
+  };
+  readonly countMax: number;
+  /** A record is taken when all of them take it. */
+  readonly thins: readonly Thin[];
+  /** After these. */
+  readonly filter: Where | null;
+  /** What of a record is shown; undefined = nothing. */
+  readonly view: (stored: Stored<unknown>) => unknown;
+  readonly rate: Thin | null;
+  readonly format: Format;
+  /** Null = no statistics. */
+  readonly statsMs: number | null;
+}
+
+/** Fails with code `USAGE`, naming the option and what it takes. */
+export function planOf(options: TapOptions, topics: readonly Topic<unknown>[], io: Io): Plan {
+  const { fields, output } = options;
+  const partsBy = options.diff === true ? '--diff' : fields === undefined ? null : '--fields';
+  // Records of several topics have nothing in common but their envelope, and a change is one of a key.
+  const several = options.envelope === true || topics.length > 1;
+  const envelope = options.diff === true || (several && fields === undefined);
+  const terminal = (io.screen?.() ?? null) !== null;
+  const truncate = options.truncate === 0 ? Number.POSITIVE_INFINITY : options.truncate;
+  return {
+    topics,
+    range: rangeOf(options, io),
+    countMax: options.count ?? Number.POSITIVE_INFINITY,
+    thins: thinsOf(options),
+    filter: options.where === undefined ? null : where(options.where),
+    view: viewOf(options),
+    rate: options.rate === undefined ? null : rate(options.rate, io.clock),
+    format: formatOf(output, {
+      ...{ topics, envelope, partsBy, terminal },
+      truncate: truncate ?? TRUNCATE,
+    }),
+    statsMs:
+      options.stats === undefined
+        ? null
+        : everyMs('--stats', options.stats === true ? '1s' : options.stats),
+  };
+}
+
+function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
+  const { to, partition } = options;
+  const follow = options.follow === true;
+  if (follow && to !== undefined) {
+    throw usageError('--to ends a tap, and -f goes on until Ctrl-C; leave one of them out');
+  }
+  return {
+    ...{ follow, encoded: needsBytes(options.output) },
+    from: parseFrom(options.from ?? (follow ? 'latest' : 'earliest'), clock.now()),
+    ...(to === undefined ? {} : { to: parseTo(to, clock.now()) }),
+    ...(partition === undefined ? {} : { partitions: parsePartitions(partition) }),
+  };
+}
+
+function thinsOf(options: TapOptions): Thin[] {
+  const { key = [], keyPrefix = [] } = options;
+  return [
+    ...(key.length + keyPrefix.length === 0 ? [] : [keyIs(key, keyPrefix)]),
+    ...(options.sample === undefined ? [] : [sample(options.sample)]),
+    ...(options.grep === undefined ? [] : [grep(options.grep)]),
+  ];
+}
+
+function viewOf(options: TapOptions): Plan['view'] {
+  const pick = options.fields === undefined ? null : pickFields(options.fields);
+  const picked = (stored: Stored<unknown>): unknown =>
+    pick === null ? stored.value : pick(stored);
+  if (options.diff !== true) return picked;
+  const different = diff();
+  return (stored) => different(stored, picked(stored)) ?? undefined;
+}
