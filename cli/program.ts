@@ -42,6 +42,7 @@ function build(io: Io, done: Done): Command {
       writeErr: (text) => io.err(text.trimEnd()),
     })
     .showSuggestionAfterError()
+    .showHelpAfterError('add --help to see what it takes')
     .addHelpText('after', `\n${exitCodesText}\n\nFor one command: millrace help <command>`);
   addRun(program, io, done);
   addTap(program, io, done);

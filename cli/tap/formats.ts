@@ -9,7 +9,7 @@ import { usageError } from '../failure.ts';
 import { avroFile } from './avroFile.ts';
 import { withEnvelope } from './fields.ts';
 import { hexLines } from './hex.ts';
-import { plain } from './plain.ts';
+import { jsonText, plain } from './plain.ts';
 import { headLine, pretty } from './pretty.ts';
 import { template } from './template.ts';
 
@@ -44,7 +44,7 @@ export function needsBytes(name: string): boolean {
 export function formatOf(name: string, options: FormatOptions): Format {
   const json = (stored: Stored<unknown>, shown: unknown, indent?: number): string => {
     const whole = options.envelope ? withEnvelope(stored, shown) : shown;
-    return JSON.stringify(plain(whole), null, indent);
+    return jsonText(whole, indent);
   };
   checked(name, options);
   switch (name) {
@@ -93,7 +93,7 @@ function line(text: string): Format {
     );
   }
   const print = template(text);
-  return (stored, shown) => print(stored, () => JSON.stringify(plain(shown)));
+  return (stored, shown) => print(stored, () => jsonText(shown));
 }
 
 /** Under the line that `pretty` begins with, too. */

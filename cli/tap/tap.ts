@@ -4,15 +4,17 @@
  * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A tap
  * whose output is slow reads slowly; what it has not read stays in the log. Only `--rate` leaves records out.
  */
+import { resolve } from 'node:path';
+import { hasCode } from '../../streams/errors.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
-import { exitCodes } from '../failure.ts';
+import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { findRun, withLog } from '../runs.ts';
+import { findRun, listRuns, withLog } from '../runs.ts';
 import { Bell, byTime } from './byTime.ts';
 import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
-import { tapped } from './patterns.ts';
+import { type Tapped, tapped } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
 import { visible } from './pretty.ts';
 import { Tally } from './tally.ts';
@@ -25,9 +27,13 @@ const UNREADABLE_TOLD_MAX = 5;
 const BYTES_TOLD_MAX = 16;
 
 export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
-  const { run: name, topics } = tapped(options.topics, options.run);
+  const { run: name, topics } = await named(options, io);
   const plan = planOf(options, topics, io);
   const run = await findRun(io, options.runs, name);
+  const { status } = run.record;
+  if (plan.range.follow && status !== 'running') {
+    io.err(`run ${run.name} is ${status}: this waits until it is started again, or for Ctrl-C`);
+  }
   io.giveWay?.();
   const interrupted = interruption(io, null);
   try {
@@ -36,6 +42,21 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
     interrupted.release();
   }
   return exitCodes.done;
+}
+
+/** What is tapped. Who names a run and no topic is told how to name its topics. */
+async function named({ topics, run, runs }: TapOptions, io: Io): Promise<Tapped> {
+  try {
+    return tapped(topics, run);
+  } catch (error) {
+    if (!hasCode(error, 'NO_TOPIC')) throw error;
+    const known = await listRuns(resolve(io.cwd, runs));
+    const meant = known.find(({ name }) => topics.includes(name));
+    if (meant === undefined) throw error;
+    throw usageError(
+      `${meant.name} is a run; of its topics, ${meant.name}.rollouts is one and '${meant.name}.*' are all`,
+    );
+  }
 }
 
 class Tapping {
@@ -130,21 +151,25 @@ class Tapping {
     const { read, dropped } = this.#tally.total;
     if (dropped === this.#droppedTold) return;
     this.#droppedTold = dropped;
-    this.#io.err(`dropped ${dropped} of ${read} records so far: more than --rate lets through`);
+    this.#io.err(`dropped ${dropped} of ${records(read)} so far: more than --rate lets through`);
   }
 
   #tellEnd(): void {
     const { read, dropped, unreadable } = this.#tally.total;
     if (this.#plan.statsMs !== null) this.#tellStats();
     else if (dropped > 0) {
-      this.#io.err(`dropped ${dropped} of ${read} records: more than --rate lets through`);
+      this.#io.err(`dropped ${dropped} of ${records(read)}: more than --rate lets through`);
     }
-    if (unreadable > 0) this.#io.err(`${unreadable} records could not be read`);
+    if (unreadable > 0) this.#io.err(`${records(unreadable)} could not be read`);
     const { count, first } = this.#plan.filter?.failures() ?? { count: 0, first: '' };
     if (count > 0) {
-      this.#io.err(`--where failed on ${count} records, which do not match; first at ${first}`);
+      this.#io.err(`--where failed on ${records(count)}, taken as no match; first at ${first}`);
     }
   }
+}
+
+function records(count: number): string {
+  return count === 1 ? '1 record' : `${count} records`;
 }
 
 function bytesTold({ schema, body }: Encoded): string {

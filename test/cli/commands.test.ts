@@ -94,9 +94,7 @@ describe('millrace tap', () => {
 
   it('tells how often --where failed', async () => {
     const { err } = await millrace('tap', 'old.scored', '--where', 'v.none.at');
-    expect(err).toMatch(
-      /--where failed on 9 records, which do not match; first at scored offset 0/,
-    );
+    expect(err).toMatch(/--where failed on 9 records, taken as no match; first at scored offset 0/);
   });
 
   it('names the topics and runs that there are', async () => {
@@ -120,7 +118,14 @@ describe('millrace tap', () => {
     expect((await millrace('tap', 'old.rollouts', '-o', 'yaml')).code).toBe(2);
     expect((await millrace('tap', 'old.rollouts', '--run', 'live')).code).toBe(2);
     expect((await millrace('tap', 'a/b.rollouts')).code).toBe(2);
-    expect((await millrace('tap')).code).toBe(2);
+    expect(await millrace('tap')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/missing required argument.*\nadd --help to see/),
+    });
+    expect(await millrace('tap', 'old')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/old is a run; .*old\.rollouts.*'old\.\*'/),
+    });
   });
 });
 

@@ -184,7 +184,7 @@ function keepsTaps(url: string | null): void {
     expect(err).toMatch(
       /^passed over weights@\d\/\d: weights: this version cannot read.*; schema \d+, 6 bytes: 0a 1b 5b/,
     );
-    expect(err).toMatch(/\n1 records could not be read$/);
+    expect(err).toMatch(/\n1 record could not be read$/);
   });
 
   test('it follows, and neither loses nor repeats anything, until it is interrupted', async () => {

@@ -215,6 +215,15 @@ describe('a record', () => {
     );
   });
 
+  it('is JSON that no terminal obeys', () => {
+    const hostile = { text: '\u001b[31m \u009b31m \u202e' };
+    for (const name of ['ndjson', 'json', '%s']) {
+      const printed = print(name, hostile);
+      expect(printed).not.toMatch(/[^ -~\n]/);
+      expect(JSON.parse(printed)).toEqual(hostile);
+    }
+  });
+
   it('is indented as json', () => {
     expect(print('json', { a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
   });
