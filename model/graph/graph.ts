@@ -10,6 +10,7 @@ import {
   type Dim,
   type ElementType,
   type Initialiser,
+  type OnnxBranch,
   type OnnxNode,
   onnxModel,
   type Shape,
@@ -39,6 +40,11 @@ export interface NodeOptions {
 
 export type Float = 'float32' | 'float64';
 
+/** Nodes that run or not (`Graph.branch`). */
+export type Branch = OnnxBranch;
+
+const IDENTITY = { op: 'Identity', domain: '', attributes: {} } as const;
+
 export class Graph {
   /** Element type of the real numbers in this graph. */
   readonly float: Float;
@@ -46,7 +52,9 @@ export class Graph {
   readonly #inputs: Value[] = [];
   readonly #outputs: TensorType[] = [];
   readonly #initialisers: Initialiser[] = [];
-  readonly #nodes: OnnxNode[] = [];
+  #nodes: OnnxNode[] = [];
+  /** The nodes around the open branch; null while none is open. */
+  #around: OnnxNode[] | null = null;
   /** Values that depend on the inputs' sizes or on numbers only, by what they are: made once. */
   readonly #shared = new Map<string, Value>();
   #count = 0;
@@ -135,13 +143,56 @@ export class Graph {
     );
   }
 
-  /** What `make` builds, once per `key`. It must not depend on anything that `key` does not name. */
+  /**
+   * What `make` builds, once per `key`. It must not depend on anything that `key` does not name. It is computed at every
+   * run, whichever branch asked for it first.
+   */
   share(key: string, make: (name: string) => Value): Value {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
+    const [nodes, around] = [this.#nodes, this.#around];
+    this.#nodes = around ?? nodes;
+    this.#around = null;
     const value = make(this.#fresh());
+    this.#nodes = nodes;
+    this.#around = around;
     this.#shared.set(key, value);
     return value;
+  }
+
+  /**
+   * Open a branch: nodes belong to it until the returned function closes it with what it yields. What is computed in it
+   * cannot be read outside. Branches do not nest.
+   */
+  branch(): (yields: readonly Value[]) => Branch {
+    if (this.#around !== null) throw new Error('a branch is open: close it first');
+    const nodes: OnnxNode[] = [];
+    const around = this.#nodes;
+    this.#around = around;
+    this.#nodes = nodes;
+    return (yields) => {
+      const outputs = yields.map(({ name, type, shape }) => {
+        const own = { name: this.#fresh(), type, shape };
+        nodes.push({ ...IDENTITY, inputs: [name], outputs: [own.name] });
+        return own;
+      });
+      this.#nodes = around;
+      this.#around = null;
+      return { nodes, outputs };
+    };
+  }
+
+  /** What the one branch yields where `condition` (one bool) holds, else what the other does. */
+  either(condition: Value, then: Branch, otherwise: Branch): readonly Value[] {
+    const outputs = then.outputs.map((output) => ({ ...output, graph: this, name: this.#fresh() }));
+    this.#nodes.push({
+      op: 'If',
+      domain: '',
+      inputs: [condition.name],
+      outputs: outputs.map(({ name }) => name),
+      attributes: { then_branch: { branch: then }, else_branch: { branch: otherwise } },
+    });
+    return outputs;
   }
 
   /** Add a node with one output. Its element type is that of its first input unless said. */
@@ -176,13 +227,7 @@ export class Graph {
 
   /** Return `value` from every run under `name`. */
   output(name: string, value: Value): void {
-    this.#nodes.push({
-      op: 'Identity',
-      domain: '',
-      inputs: [value.name],
-      outputs: [name],
-      attributes: {},
-    });
+    this.#nodes.push({ ...IDENTITY, inputs: [value.name], outputs: [name] });
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
@@ -192,7 +237,7 @@ export class Graph {
     const nodes: OnnxNode[] = [];
     for (const node of [...this.#nodes].reverse()) {
       if (!node.outputs.some((name) => needed.has(name))) continue;
-      for (const name of node.inputs) needed.add(name);
+      for (const name of readBy(node)) needed.add(name);
       nodes.push(node);
     }
     return onnxModel({
@@ -207,6 +252,14 @@ export class Graph {
     this.#count++;
     return `_${this.#count}`;
   }
+}
+
+/** Names that a node reads, those read in its branches too. */
+function readBy({ inputs, attributes }: OnnxNode): string[] {
+  const branches = Object.values(attributes).flatMap((attribute) =>
+    typeof attribute === 'object' && 'branch' in attribute ? attribute.branch.nodes : [],
+  );
+  return [...inputs, ...branches.flatMap(readBy)];
 }
 
 export type { Dim, ElementType, Shape };

@@ -10,7 +10,12 @@ import { bytes, float, integer, message, text } from './wire.ts';
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
-export type Attribute = number | string | readonly number[] | { readonly float: number };
+export type Attribute =
+  | number
+  | string
+  | readonly number[]
+  | { readonly float: number }
+  | { readonly branch: OnnxBranch };
 
 export interface TensorType {
   readonly name: string;
@@ -26,6 +31,12 @@ export interface OnnxNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Readonly<Record<string, Attribute>>;
+}
+
+/** Nodes that run only where a node that has them as an attribute says so; they read the graph around them. */
+export interface OnnxBranch {
+  readonly outputs: readonly TensorType[];
+  readonly nodes: readonly OnnxNode[];
 }
 
 /** Bytes (little-endian, row major) in the model file, or at `offset` of the external data called `location`. */
@@ -50,7 +61,17 @@ function attribute(name: string, value: Attribute): Uint8Array {
   if (typeof value === 'number') return message([text(1, name), integer(3, value), integer(20, 2)]);
   if (typeof value === 'string') return message([text(1, name), text(4, value), integer(20, 3)]);
   if ('float' in value) return message([text(1, name), float(2, value.float), integer(20, 1)]);
+  if ('branch' in value)
+    return message([text(1, name), bytes(6, branch(value.branch)), integer(20, 5)]);
   return message([text(1, name), ...value.map((item) => integer(8, item)), integer(20, 7)]);
+}
+
+function branch({ nodes, outputs }: OnnxBranch): Uint8Array {
+  return message([
+    ...nodes.map((item) => bytes(1, node(item))),
+    text(2, 'branch'),
+    ...outputs.map((item) => bytes(12, valueInfo(item))),
+  ]);
 }
 
 function node(value: OnnxNode): Uint8Array {

@@ -1,58 +1,51 @@
 /**
  * The network over a cache of keys and values, for generation: the same parameters, fewer and fatter nodes.
  *
- * Two passes read the cache: `decode` takes one token a row and says how probable each next one is; `prefill` takes
- * several given tokens a row and says nothing. Both compute a position's attention in the same order, whoever runs it
- * (cachedAttention.ts). With the weights fixed in the session, a position's result does not depend on how the
- * context was cut up, nor on the rows beside it.
+ * One graph for both uses, so that weights are packed once: with one token a row (decode) it says how probable each next
+ * one is; with several given ones (prefill) it ends with the last layer's keys and values. Either way a position's
+ * attention is computed in the same order (cachedAttention.ts). With the weights fixed in the session, a position's
+ * result does not depend on how the context was cut up, nor on the rows beside it.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
 import { decoder, type Lowering } from '../decoder.ts';
-import { Graph, type Shape, type Value } from '../graph/graph.ts';
+import { type Branch, Graph, type Shape, type Value } from '../graph/graph.ts';
 import { reshape } from '../graph/ops.ts';
 import { rotation } from '../rope.ts';
-import { type CachePass, cachedAttention } from './cachedAttention.ts';
+import { attended, attentionOfOne, type CachePass, cachedAttention } from './cachedAttention.ts';
 import type { Part, WeightPlan } from './weightPlan.ts';
 
-export type Pass = 'decode' | 'prefill';
-
 /**
- * A graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots` int32 [S] (0, 1, ...); per layer
- * `keys.i` and `values.i` [B, KV, S, headDim]; in prefill `places` int32 [B, KV, T, 3], where in the cache a
- * new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and `newValues.i`
- * [B, KV, T, headDim]; in decode `shares` [B, V], the softmax of the logits, and
- * `peaks` [B], the highest of them. Positions are below `positionsMax`.
+ * The graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots` int32 [S]
+ * (0, 1, ...); per layer `keys.i` and `values.i` [B, KV, S, headDim]; `places` int32 [B, KV, T, 3], where in the cache a
+ * new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and `newValues.i` [B, KV, T, headDim];
+ * `shares` [B, V], the softmax of the logits, and `peaks` [B], the highest of them. Positions are below `positionsMax`.
+ * Where T is 1 `places` is not read, and may be of other sizes; where it is not, `shares` and `peaks` say nothing.
  */
-export function cachedGraph(
-  config: DecoderConfig,
-  plan: WeightPlan,
-  pass: Pass,
-  positionsMax: number,
-): Graph {
+export function cachedGraph(config: DecoderConfig, plan: WeightPlan, positionsMax: number): Graph {
   const graph = new Graph('float32');
-  const logits = decoder(config, cachedLowering(graph, config, plan, pass, positionsMax));
-  // prefill ends with the last layer's keys and values: what only the logits need is left out of the file
-  if (pass === 'decode') {
-    const options = { attributes: { axis: -1 } };
-    graph.output('shares', graph.node('Softmax', [logits], logits.shape, options));
-    const flat = { attributes: { keepdims: 0 } };
-    graph.output('peaks', graph.node('ReduceMax', [logits, graph.integers([1])], ['N'], flat));
-  }
+  const { shares, peaks } = decoder(config, cachedLowering(graph, config, plan, positionsMax));
+  graph.output('shares', shares);
+  graph.output('peaks', peaks);
   return graph;
+}
+
+interface Said {
+  readonly shares: Value;
+  readonly peaks: Value;
 }
 
 function cachedLowering(
   graph: Graph,
   config: DecoderConfig,
   plan: WeightPlan,
-  pass: Pass,
   positionsMax: number,
-): Lowering<Value> {
-  const width = pass === 'decode' ? 1 : 'T';
+): Lowering<Said> {
   const size = headDim(config);
-  const tokens = graph.input('tokens', 'int32', ['B', width]);
-  const positions = graph.input('positions', 'int32', ['B', width]);
-  const cache = cachePass(graph, config, width, positions);
+  const tokens = graph.input('tokens', 'int32', ['B', 'T']);
+  const positions = graph.input('positions', 'int32', ['B', 'T']);
+  const cache = cachePass(graph, config, positions);
+  /** From the last layer's attention on all is for the logits alone: a branch that runs where they are asked for. */
+  let closeEnd: ((yields: readonly Value[]) => Branch) | null = null;
   const whole = wide(graph, positions);
   const weight = (names: readonly string[]) =>
     initialiser(graph, names.join('+'), plan.joined(names));
@@ -77,8 +70,7 @@ function cachedLowering(
     return graph.node('Gemm', inputs, shape, { attributes: { transB: 1 } });
   };
   return {
-    embed: (name) =>
-      graph.node('Gather', [weight([name]), tokens], ['B', width, config.hiddenSize]),
+    embed: (name) => graph.node('Gather', [weight([name]), tokens], ['B', 'T', config.hiddenSize]),
     layer: (input, body) => body(input),
     norm({ stream, delta }, name) {
       if (delta === null) return { normed: rms(stream, name), stream };
@@ -97,17 +89,22 @@ function cachedLowering(
       const weights = names.map((name) => `${name}.weight`);
       const outs = weights.map((name) => plan.joined([name]).shape[0] as number);
       const flat = product(x, weights, biases);
-      const joined = reshape(flat, ['B', width, Number(flat.shape[1])]);
+      const joined = reshape(flat, ['B', 'T', Number(flat.shape[1])]);
       return names.length === 1 ? [joined] : cut(joined, outs);
     },
     byHead: (x) => x,
     headNorm(x, name) {
-      const split = reshape(x, ['B', width, Number(x.shape.at(-1)) / size, size]);
+      const split = reshape(x, ['B', 'T', Number(x.shape.at(-1)) / size, size]);
       return reshape(rms(split, name), x.shape);
     },
     rotate: (x) =>
       graph.node('RotaryEmbedding', [x, whole, ...tables()], x.shape, { domain: 'com.microsoft' }),
-    attend: (layer, queries, keys, values) => cachedAttention(cache, layer, queries, keys, values),
+    attend(layer, queries, keys, values) {
+      const inputs = attended(cache, layer, queries, keys, values);
+      if (layer < config.layers - 1) return cachedAttention(cache, inputs);
+      closeEnd = graph.branch();
+      return attentionOfOne(cache, inputs);
+    },
     gated(gate, up) {
       const options = { domain: 'com.microsoft', attributes: { alpha: { float: 1 } } };
       return graph.node(
@@ -117,31 +114,38 @@ function cachedLowering(
       );
     },
     pick: (input) => input,
-    head: (x, name) => product(x, [name], []),
+    head(x, name) {
+      const logits = product(x, [name], []);
+      const options = { attributes: { axis: -1 } };
+      const softmax = graph.node('Softmax', [logits], logits.shape, options);
+      const flat = { attributes: { keepdims: 0 } };
+      const highest = graph.node('ReduceMax', [logits, graph.integers([1])], ['N'], flat);
+      const said = (closeEnd as NonNullable<typeof closeEnd>)([softmax, highest]);
+      const closeNothing = graph.branch();
+      const nothing = closeNothing([graph.reals([0], [1, 1]), graph.reals([0])]);
+      const [shares, peaks] = graph.either(cache.single, said, nothing) as [Value, Value];
+      return { shares, peaks };
+    },
   };
 }
 
-function cachePass(
-  graph: Graph,
-  config: DecoderConfig,
-  width: 1 | 'T',
-  positions: Value,
-): CachePass {
+function cachePass(graph: Graph, config: DecoderConfig, positions: Value): CachePass {
   const slots = graph.input('slots', 'int32', ['S']);
-  const places = width === 1 ? null : graph.input('places', 'int32', ['B', config.kvHeads, 'T', 3]);
-  const column: Shape = width === 1 ? ['B', 1, 1, 1] : ['B', 1, 'T', 1, 1];
+  const places = graph.input('places', 'int32', ['P', config.kvHeads, 'T', 3]);
+  const column: Shape = ['B', 1, 'T', 1, 1];
   const maskShape = [...column.slice(0, -1), 'S'];
   const spread = graph.node('Reshape', [positions, graph.sizes(column)], column);
   const hidden = graph.node('GreaterOrEqual', [slots, spread], maskShape, { type: 'bool' });
   const bounds = [graph.scalar(Number.NEGATIVE_INFINITY), graph.scalar(0)];
+  const width = [graph.size('T'), graph.integers([1])];
   return {
     graph,
     heads: config.heads,
     kvHeads: config.kvHeads,
     headDim: headDim(config),
-    width,
+    single: graph.node('Equal', width, [1], { type: 'bool' }),
     mask: graph.node('Where', [hidden, ...bounds], maskShape, { type: 'float32' }),
-    places: places && wide(graph, places),
+    places: wide(graph, places),
   };
 }
 

@@ -1,11 +1,11 @@
 /**
- * The forward pass of the decode loop as two ONNX Runtime sessions, one a graph.
+ * The forward pass of the decode loop as an ONNX Runtime session.
  *
  * The weights are fixed when a session is made (packed once, and with packed weights a row's result does not
- * depend on how many rows are beside it); new weights mean new sessions.
+ * depend on how many rows are beside it); new weights mean a new session.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
-import { cachedGraph, type Pass } from '../lowering/cached.ts';
+import { cachedGraph } from '../lowering/cached.ts';
 import { BLOCK, type MappedFile, WeightPlan } from '../lowering/weightPlan.ts';
 import { type Feed, openSession, type Session } from '../runtime/session.ts';
 import type { CacheShape, DecodeOutput, Forward, ForwardInput, NewRows } from './forward.ts';
@@ -28,15 +28,12 @@ export async function openOnnxForward(
   { threads, positionsMax }: OnnxForwardOptions,
 ): Promise<Forward> {
   const plan = new WeightPlan(config, file);
-  const graph = (pass: Pass) => cachedGraph(config, plan, pass, positionsMax);
-  const [decoding, prefilling] = [graph('decode'), graph('prefill')];
+  const graph = cachedGraph(config, plan, positionsMax);
   const block = await plan.fill(read);
   const outside =
     file === null ? { external: [{ location: BLOCK, data: block }] } : { folder: file.folder };
-  const options = { threads, ...outside };
-  const decode = await openSession(decoding.model(), options);
-  const prefill = await openSession(prefilling.model(), options);
-  return new OnnxForward(config, threads, decode, prefill);
+  const session = await openSession(graph.model(), { threads, ...outside });
+  return new OnnxForward(config, threads, session);
 }
 
 class OnnxForward implements Forward {
@@ -44,27 +41,29 @@ class OnnxForward implements Forward {
   readonly vocabSize: number;
   /** One matrix product a thread: a product that several threads share may be summed in other parts. */
   readonly rowsMin: number;
-  readonly #decode: Session;
-  readonly #prefill: Session;
+  readonly #session: Session;
+  /** What is fed as places where they are not read. */
+  readonly #nowhere: Feed;
   /** 0, 1, ..., as many as the largest capacity so far. */
   #slots = new Int32Array(0);
 
-  constructor(config: DecoderConfig, threads: number, decode: Session, prefill: Session) {
+  constructor(config: DecoderConfig, threads: number, session: Session) {
     this.shape = { layers: config.layers, kvHeads: config.kvHeads, headDim: headDim(config) };
     this.vocabSize = config.vocabSize;
     this.rowsMin = Math.ceil(threads / config.kvHeads);
-    this.#decode = decode;
-    this.#prefill = prefill;
+    this.#session = session;
+    const { kvHeads } = config;
+    this.#nowhere = { shape: [1, kvHeads, 1, 3], data: new Int32Array(3 * kvHeads) };
   }
 
   async prefill(input: ForwardInput): Promise<NewRows> {
     const shape = [input.rows, this.shape.kvHeads, input.width, 3];
     const places = { shape, data: placesOf(input, this.shape.kvHeads) };
-    return this.#newRows(await this.#prefill.run({ ...this.#feeds(input), places }));
+    return this.#newRows(await this.#session.run({ ...this.#feeds(input), places }));
   }
 
   async decode(input: ForwardInput): Promise<DecodeOutput> {
-    const outputs = await this.#decode.run(this.#feeds(input));
+    const outputs = await this.#session.run({ ...this.#feeds(input), places: this.#nowhere });
     const [shares, peaks] = [outputs.shares!.data, outputs.peaks!.data] as Float32Array[];
     return { shares: shares!, peaks: peaks!, ...this.#newRows(outputs) };
   }
@@ -104,8 +103,7 @@ class OnnxForward implements Forward {
   }
 
   async release(): Promise<void> {
-    await this.#decode.release();
-    await this.#prefill.release();
+    await this.#session.release();
   }
 }
 

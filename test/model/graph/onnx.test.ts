@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { onnx } from 'onnx-proto';
+import { Graph } from '../../../model/graph/graph.ts';
 import { onnxModel } from '../../../model/graph/onnx.ts';
 
 /** The published schema decodes what our writer wrote. */
@@ -67,4 +68,34 @@ test('a model reads back through the ONNX schema', () => {
     { name: 'list', ints: ['0', '300', '-2'], type: 'INTS' },
     { name: 'real', f: 0.5, type: 'FLOAT' },
   ]);
+});
+
+/** A branch reads what is around it; what branches share is computed outside. */
+test('branches read back through the schema, and the graph keeps what only they read', () => {
+  const graph = new Graph();
+  const x = graph.input('x', 'float32', ['B', 2]);
+  const doubled = graph.node('Add', [x, x], x.shape);
+  graph.node('Neg', [x], x.shape);
+  const close = (op: string) => {
+    const closed = graph.branch();
+    return closed([graph.node(op, [doubled, graph.reals([3])], x.shape)]);
+  };
+  const one = graph.node('Equal', [graph.size('B'), graph.integers([1])], [1], { type: 'bool' });
+  const [either] = graph.either(one, close('Mul'), close('Div'));
+  graph.output('y', either!);
+  const { node, initializer } = onnx.ModelProto.decode(graph.model()).toJSON().graph;
+  const ops = (nodes: readonly { readonly opType: string }[]) => nodes.map(({ opType }) => opType);
+  expect(ops(node)).toEqual(['Add', 'Shape', 'Equal', 'If', 'Identity']);
+  expect(node[3].attribute.map(({ g }: { g: typeof node }) => ops(g.node))).toEqual([
+    ['Mul', 'Identity'],
+    ['Div', 'Identity'],
+  ]);
+  expect(node[3].attribute[0].g.output[0].name).toBe(node[3].attribute[0].g.node[1].output[0]);
+  expect(initializer).toHaveLength(2);
+});
+
+test('a branch is closed before another is opened', () => {
+  const graph = new Graph();
+  graph.branch();
+  expect(() => graph.branch()).toThrow('close it first');
 });
