@@ -9,6 +9,7 @@ import type { Tokenizer } from '../../model/engine.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import type { Branching } from '../sampling/branching.ts';
+import { strip } from '../text/characters.ts';
 import { appendGeneration, appendResult, type Branch } from './branch.ts';
 import { precedence } from './precedence.ts';
 import { resultTokens } from './resultBlock.ts';
@@ -83,7 +84,11 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   appendGeneration(branch, made, entropy, tool);
   branch.entropyFirst ??= entropy;
   branch.entropyLast = entropy ?? 0;
-  if (made.finish === 'length') return 'length';
+  if (made.finish === 'length') {
+    // What an engine cuts short goes on in the next round.
+    const isShort = made.tokens.length > 0 && made.tokens.length < room;
+    return isShort ? null : 'length';
+  }
   if (tool === null) {
     return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
   }
@@ -119,7 +124,7 @@ async function callTool(
   const turn = branch.calls++;
   const open = text.lastIndexOf(`<${tool}>`);
   const input =
-    open < 0 ? '' : text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)).trim();
+    open < 0 ? '' : strip(text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)));
   if (input === '') return 'stop';
   const origin = { rolloutId: `${growth.owner}/${branch.index}`, turn };
   const called = await options.tools.call(tool, input, growth.signal, origin);

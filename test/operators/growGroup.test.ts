@@ -127,6 +127,33 @@ describe('a rollout', () => {
     expect(rollout!.tokens).toHaveLength(40);
   });
 
+  test('goes on where its engine stopped short, and makes the call of both parts', async () => {
+    const made = rolloutOptions(turns(search('one two three'), answer('2')));
+    const { generate } = made.engine;
+    const engine = {
+      ...made.engine,
+      // The rest of a step that was cut is what is left of it.
+      generate: async (...[request, signal]: Parameters<typeof generate>) => {
+        const whole = tinyWords.encode(search('one two three'));
+        const begun = request.tokens.length - tinyWords.encode(ask.question).length;
+        if (begun >= whole.length) return generate(request, signal);
+        const tokens = whole.slice(begun, begun === 0 ? 6 : undefined);
+        const logProbs = Float32Array.from(tokens, () => -1);
+        const finish = begun === 0 ? ('length' as const) : ('stop' as const);
+        return { tokens, logProbs, finish, topLogProbs: [], version: 0 };
+      },
+    };
+    const { rollouts, toolCalls } = await grow({ ...made, engine });
+    expect(rollouts[0]!.finish).toBe('answer');
+    expect(rollouts[0]!.segments.map(({ kind, end, tool }) => [kind, end, tool])).toEqual([
+      ['policy', 6, null],
+      ['policy', tinyWords.encode(search('one two three')).length, 'search'],
+      ['tool', expect.any(Number), 'search'],
+      ['policy', expect.any(Number), null],
+    ]);
+    expect(toolCalls.map(({ input }) => input)).toEqual(['one two three', 'one two three']);
+  });
+
   test('is cut inside a result that is too long, and has made its call', async () => {
     const options = rolloutOptions(turns(search('one'), answer('2')), {
       responseMax: 15,

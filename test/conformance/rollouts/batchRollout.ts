@@ -1,11 +1,12 @@
 /**
- * The published rollout loop of a batch, driven by a script: what the branching functions of `operators/sampling` must
- * add up to. It keeps what couples prompts there (a shared token limit, one stream of draws, baselines that outlive
- * a batch), which the streaming rollout of this repository leaves out on purpose.
+ * The published rollout loop of a batch (ARPO reference §1.5, AEPO §2.1, §2.2), written out once more, in its own order and
+ * with all that it shares between prompts: a token limit, one stream of draws, baselines that outlive a batch. What
+ * `growGroup` is compared with, and what gives the cases in which it departs from it (`grownBatch.ts`).
  */
-import { planRound } from '../../../operators/sampling/branchBudget.ts';
+import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
+import { monitoredEntropies } from './monitoredRun.ts';
 import {
   type Attempt,
   callWithRetry,
@@ -40,8 +41,8 @@ export interface Trajectory {
 export interface BatchScript {
   readonly prompts: readonly (readonly number[])[];
   readonly samples: number;
-  /** Roots of each prompt. */
-  readonly initialRollouts: readonly number[];
+  /** Roots of each prompt; where it is monitored, the policy splits them off. */
+  readonly initialRollouts: number;
   readonly beamSize: number;
   readonly responseLength: number;
   readonly callLimit: number;
@@ -49,14 +50,29 @@ export interface BatchScript {
   readonly vocabSize: number;
   /** Tags of the loaded tools. */
   readonly tags: readonly string[];
-  readonly generate: (trajectory: Trajectory, maxTokens: number) => Generated;
+  /** A segment of a rollout, by its number and its context; the number of one that is monitored is -1. */
+  readonly generate: (asked: Asked, maxTokens: number) => Generated;
   readonly attempt: Attempt;
-  /** Whether to clone; draws. */
-  readonly decide: (prompt: number, entropyChange: number) => boolean;
-  /** Told after every round which prompts grew. */
-  readonly grew?: (grew: readonly boolean[]) => void;
+  /** The policy that decides, and what it draws next. */
+  readonly branching: Branching;
+  readonly draw: () => number;
+  /** Rounds in a row: as published, or each group's for itself, as `growGroup` counts them. */
+  readonly counts: 'batch' | 'group';
+  readonly monitor?: MonitorLimits;
   /** First entropy by trajectory number; may hold those of an earlier batch. */
   readonly baselines: Map<number, number>;
+}
+
+export interface Asked {
+  readonly number: number;
+  /** Prompt and response so far. */
+  readonly context: readonly number[];
+}
+
+export interface MonitorLimits {
+  /** Most tokens from which a question's entropy is taken. */
+  readonly initialEntropyTokens: number;
+  readonly maxModelLen: number;
 }
 
 export interface BatchResult {
@@ -64,6 +80,8 @@ export interface BatchResult {
   readonly activeByRound: readonly (readonly number[])[];
   readonly maxTokensByRound: readonly number[];
   readonly metrics: ToolMetrics;
+  /** Roots of each prompt. */
+  readonly initialRollouts: readonly number[];
 }
 
 export function runBatch(script: BatchScript): BatchResult {
@@ -78,7 +96,9 @@ export function runBatch(script: BatchScript): BatchResult {
     create({ ...bare(script.prompts[prompt]!), prompt, kind, parent: null, offset: 0, round });
   const activeByRound: number[][] = [];
   const maxTokensByRound: number[] = [];
-  let active = script.initialRollouts.flatMap((count, prompt) =>
+  const initialRollouts = rootsOf(script);
+  let consecutive = script.prompts.map(() => 0);
+  let active = initialRollouts.flatMap((count, prompt) =>
     Array.from({ length: count }, () => fromPrompt(prompt, 'initial', 0)),
   );
   while (active.length > 0) {
@@ -89,61 +109,56 @@ export function runBatch(script: BatchScript): BatchResult {
     const round = activeByRound.length;
     const entropies = new Map<Trajectory, number>();
     const survivors = advance(script, active, maxTokens, entropies, metrics);
-    const clones = survivorGroups(survivors).flatMap((group) =>
-      plan(script, trajectories, group, entropies).map((source) => {
-        const { context, mask, calls } = source;
-        return create({
-          ...source,
-          context: [...context],
-          mask: [...mask],
-          calls,
-          kind: 'clone',
-          parent: source.number,
-          offset: mask.length,
-          round,
-        });
-      }),
-    );
-    const restarts = script.prompts.flatMap((_, prompt) => {
-      const created = trajectories.filter((one) => one.prompt === prompt).length;
-      const left = survivors.filter((one) => one.prompt === prompt).length;
-      const budget = { rollouts: script.samples, created, beamSize: script.beamSize };
-      const { refill } = planRound(budget, left, () => false);
-      return refill ? [fromPrompt(prompt, 'restart', round)] : [];
-    });
+    const countOf = (prompt: number) => trajectories.filter((one) => one.prompt === prompt).length;
+    const clones: Trajectory[] = [];
+    for (const prompt of new Set(survivors.map((one) => one.prompt))) {
+      const remaining = script.samples - countOf(prompt);
+      let created = 0;
+      for (const source of survivors.filter((one) => one.prompt === prompt)) {
+        const change = entropies.get(source)! - script.baselines.get(source.number)!;
+        const tries = Math.min(script.beamSize - 1, remaining - created);
+        for (let i = 0; i < tries; i++) {
+          if (!script.branching.decide(change, script.draw(), consecutive[prompt]!)) continue;
+          clones.push(create(cloned(source, round)));
+          created++;
+        }
+      }
+    }
+    const restarts: Trajectory[] = [];
+    for (const prompt of script.prompts.keys()) {
+      if (survivors.some((one) => one.prompt === prompt)) continue;
+      if (countOf(prompt) < script.samples) restarts.push(fromPrompt(prompt, 'restart', round));
+    }
     const joined = [...clones, ...restarts];
-    script.grew?.(script.prompts.map((_, prompt) => joined.some((one) => one.prompt === prompt)));
+    if (joined.length > 0 || script.counts === 'group') {
+      consecutive = consecutive.map((count, prompt) =>
+        joined.some((one) => one.prompt === prompt) ? count + 1 : 0,
+      );
+    }
     active = [...survivors, ...joined];
   }
-  return { trajectories, activeByRound, maxTokensByRound, metrics };
+  return { trajectories, activeByRound, maxTokensByRound, metrics, initialRollouts };
+}
+
+function rootsOf(script: BatchScript): number[] {
+  const { prompts, samples, branching, monitor } = script;
+  const split = branching.initialRollouts;
+  if (monitor === undefined || typeof split === 'number') {
+    return prompts.map(() => Math.min(script.initialRollouts, samples));
+  }
+  return monitoredEntropies(script, monitor).map(({ root, segments }) =>
+    split(samples, root, segments),
+  );
+}
+
+function cloned(source: Trajectory, round: number): Omit<Trajectory, 'number'> {
+  const { number: parent, context, mask } = source;
+  const own = { context: [...context], mask: [...mask], offset: mask.length };
+  return { ...source, ...own, kind: 'clone', parent, round };
 }
 
 function bare(prompt: readonly number[]) {
   return { context: [...prompt], promptLength: prompt.length, mask: [], calls: 0 };
-}
-
-/** Prompts in order of their first survivor, each with its survivors in order. */
-function survivorGroups(survivors: readonly Trajectory[]): Trajectory[][] {
-  const groups = new Map<number, Trajectory[]>();
-  for (const one of survivors) groups.set(one.prompt, [...(groups.get(one.prompt) ?? []), one]);
-  return [...groups.values()];
-}
-
-/** The sources to clone, in order. */
-function plan(
-  script: BatchScript,
-  trajectories: readonly Trajectory[],
-  group: readonly Trajectory[],
-  entropies: ReadonlyMap<Trajectory, number>,
-): Trajectory[] {
-  const prompt = group[0]!.prompt;
-  const created = trajectories.filter((one) => one.prompt === prompt).length;
-  const budget = { rollouts: script.samples, created, beamSize: script.beamSize };
-  const { clones } = planRound(budget, group.length, (i) => {
-    const source = group[i]!;
-    return script.decide(prompt, entropies.get(source)! - script.baselines.get(source.number)!);
-  });
-  return clones.map((i) => group[i]!);
 }
 
 /** One segment for each active trajectory, then their calls; gives back those that go on. */

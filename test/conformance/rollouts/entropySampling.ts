@@ -29,26 +29,39 @@ export interface EntropyScript {
   readonly search: (queries: readonly string[]) => readonly string[];
 }
 
-export interface Chain {
+/** A chain as it came out. */
+export interface Sampled {
+  readonly output: string;
+  readonly pythonCalls: number;
+  readonly searchCalls: number;
+  /** Mean entropy of each step, those copied from the main chain first. */
+  readonly entropies: readonly number[];
+  /** Step of the main chain that it branches from; null for a main chain. */
+  readonly step: number | null;
+}
+
+interface Chain extends Sampled {
   readonly prompt: string;
   output: string;
   pythonCalls: number;
   searchCalls: number;
-  /** Mean entropy of each step, those copied from the main chain first. */
   readonly entropies: number[];
   readonly points: BranchPoint[];
-  /** Step of the main chain that it branches from; null for a main chain. */
-  readonly step: number | null;
   /** One generation is left: a tool was called beyond its limit. */
   last: boolean;
 }
 
-export function mainChain(prompt: string): Chain {
-  return start(prompt, '', [], null);
+/** The chains of each prompt, the main one first. */
+export function sampledChains(prompts: readonly string[], script: EntropyScript): Sampled[][] {
+  const mains = prompts.map((prompt) => start(prompt, '', [], null));
+  runChains(mains, script);
+  const branches = mains.map((main) => branchesOf(main, script));
+  runChains(branches.flat(), script);
+  return mains.map((main, i) => [main, ...branches[i]!]);
 }
 
 /** The branches of a finished main chain, in order of their points. */
-export function branchesOf(main: Chain, script: EntropyScript): Chain[] {
+function branchesOf(main: Chain, script: EntropyScript): Chain[] {
   return branchPoints(main.points, script.branchPoints).flatMap(({ step, position }) =>
     Array.from({ length: script.branchesPerPoint }, () => {
       const prefix = [...main.output].slice(0, position).join('');
@@ -76,7 +89,7 @@ function start(
 }
 
 /** Runs chains to their ends, so many at a time. */
-export function runChains(chains: readonly Chain[], script: EntropyScript): void {
+function runChains(chains: readonly Chain[], script: EntropyScript): void {
   for (let from = 0; from < chains.length; from += script.batchSize) {
     let active = chains.slice(from, from + script.batchSize);
     while (active.length > 0) active = advance(active, script);

@@ -4,8 +4,8 @@
  */
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
+import type { BatchScript, MonitorLimits } from './batchRollout.ts';
 import {
-  type Attempt,
   callWithRetry,
   decode,
   encode,
@@ -13,19 +13,6 @@ import {
   type Generated,
   lastCall,
 } from './scripted.ts';
-
-export interface MonitorScript {
-  readonly prompts: readonly (readonly number[])[];
-  readonly responseLength: number;
-  readonly callLimit: number;
-  readonly retryCount: number;
-  readonly vocabSize: number;
-  readonly initialEntropyTokens?: number;
-  readonly maxModelLen?: number;
-  readonly tags: readonly string[];
-  readonly generate: (context: readonly number[], maxTokens: number) => Generated;
-  readonly attempt: Attempt;
-}
 
 export interface Monitored {
   readonly root: number;
@@ -35,11 +22,13 @@ export interface Monitored {
 /** Tokens left free when a result no longer fits the context. */
 const RESERVE = 100;
 
-export function monitoredEntropies(script: MonitorScript): Monitored[] {
-  const { prompts, initialEntropyTokens = 50 } = script;
+export function monitoredEntropies(script: BatchScript, limits: MonitorLimits): Monitored[] {
+  const { prompts } = script;
   const entropyOf = (made: Generated) =>
     stepEntropy(firstLogProbs(made, ENTROPY_TOKENS), script.vocabSize);
-  const roots = prompts.map((prompt) => entropyOf(script.generate(prompt, initialEntropyTokens)));
+  const roots = prompts.map((context) =>
+    entropyOf(script.generate({ number: -1, context }, limits.initialEntropyTokens)),
+  );
   const runs = prompts.map((prompt) => ({
     context: [...prompt],
     promptLength: prompt.length,
@@ -47,7 +36,7 @@ export function monitoredEntropies(script: MonitorScript): Monitored[] {
     segments: [] as number[],
   }));
   let active = runs;
-  while (active.length > 0) active = monitorRound(script, active, entropyOf);
+  while (active.length > 0) active = monitorRound(script, limits, active, entropyOf);
   return runs.map(({ segments }, i) => ({ root: roots[i]!, segments }));
 }
 
@@ -59,11 +48,12 @@ interface Run {
 }
 
 function monitorRound(
-  script: MonitorScript,
+  script: BatchScript,
+  { maxModelLen }: MonitorLimits,
   active: readonly Run[],
   entropyOf: (made: Generated) => number,
 ): Run[] {
-  const { responseLength, maxModelLen = 4096 } = script;
+  const { responseLength } = script;
   const fitting = active.filter((run) => run.context.length < maxModelLen);
   if (fitting.length === 0) return [];
   const used = (run: Run) => run.context.length - run.promptLength;
@@ -72,7 +62,7 @@ function monitorRound(
     1,
     Math.min(responseLength - Math.max(...fitting.map(used)), maxModelLen - longest),
   );
-  const made = fitting.map((run) => script.generate(run.context, maxTokens));
+  const made = fitting.map(({ context }) => script.generate({ number: -1, context }, maxTokens));
   const requests: { readonly run: Run; readonly tag: string; readonly input: string }[] = [];
   const goesOn = fitting.map((run, i) => {
     const segment = made[i]!;
@@ -87,7 +77,7 @@ function monitorRound(
     return input !== '';
   });
   for (const { run, tag, input } of requests) {
-    const { text } = callWithRetry(script.attempt, tag, input, script.retryCount);
+    const { text } = callWithRetry(script.attempt, tag, input, script.attemptsMax);
     const result = encode(` <result>\n${text}\n</result>`);
     if (run.context.length + result.length > maxModelLen) {
       run.context = run.context.slice(0, maxModelLen - result.length - RESERVE);

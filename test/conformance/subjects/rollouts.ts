@@ -1,19 +1,22 @@
 /**
- * Complete scripted rollouts of the published loops.
+ * Complete scripted rollouts of the published loops, grown by `growGroup`. Where it departs from them on purpose (the list
+ * is in `grownBatch.ts`) the loop written out gives the case: baselines of an earlier batch, calls that were opened in an
+ * earlier step, generations of nothing, monitored rollouts that go on past their length.
  */
+import { aepo } from '../../../operators/sampling/aepo.ts';
+import { type ArpoOptions, arpo } from '../../../operators/sampling/arpo.ts';
 import {
-  type AepoOptions,
-  aepoDecision,
-  aepoInitialRollouts,
-  nextConsecutive,
-} from '../../../operators/sampling/aepo.ts';
-import { arpoDecision } from '../../../operators/sampling/arpo.ts';
-import { type BatchResult, finalOutput, runBatch } from '../rollouts/batchRollout.ts';
-import { monitoredEntropies } from '../rollouts/monitoredRun.ts';
+  type BatchResult,
+  type BatchScript,
+  finalOutput,
+  runBatch,
+} from '../rollouts/batchRollout.ts';
+import { grownBatch } from '../rollouts/grownBatch.ts';
+import { Departure } from '../rollouts/grownGroups.ts';
 import { encode, type Generated, type ToolMetrics } from '../rollouts/scripted.ts';
-import { type Subjects, subject } from '../subject.ts';
+import { type Subject, type Subjects, subject } from '../subject.ts';
 
-interface LoopArgs extends AepoOptions {
+interface LoopArgs extends ArpoOptions {
   readonly prompts: readonly (readonly number[])[];
   readonly n: number;
   readonly initialRollouts: number;
@@ -33,7 +36,7 @@ interface Reply {
   readonly stop: string | null;
   readonly logprobs: readonly (readonly number[])[];
 }
-interface Config extends AepoOptions {
+interface Config extends ArpoOptions {
   readonly samples: number;
   readonly initialRollouts: number;
   readonly beamSize: number;
@@ -59,13 +62,36 @@ interface RolloutArgs {
   readonly draws: readonly number[];
 }
 
-export const rolloutSubjects: Subjects = {
-  'branch-loop': subject<LoopArgs>(branchLoop),
-  'arpo-rollout': subject<RolloutArgs>((args) => rollout(args, 'arpo')),
-  'aepo-rollout': subject<RolloutArgs>((args) => rollout(args, 'aepo')),
-};
+type RunBatch = (script: BatchScript) => BatchResult | Promise<BatchResult>;
 
-function branchLoop(args: LoopArgs): unknown {
+/** The subjects by one of the two ways to run a batch. */
+export function rolloutsBy(run: RunBatch): Subjects {
+  return {
+    'branch-loop': subject<LoopArgs>((args) => branchLoop(args, run)),
+    'arpo-rollout': subject<RolloutArgs>((args) => rollout(args, arpo, run)),
+    'aepo-rollout': subject<RolloutArgs>((args) => rollout(args, aepo, run)),
+  };
+}
+
+const grown = rolloutsBy(grownBatch);
+const written = rolloutsBy(runBatch);
+
+export const rolloutSubjects: Subjects = Object.fromEntries(
+  Object.keys(grown).map((name) => [name, orWritten(grown[name]!, written[name]!)]),
+);
+
+function orWritten(compute: Subject, instead: Subject): Subject {
+  return async (args, context) => {
+    try {
+      return await compute(args, context);
+    } catch (error) {
+      if (!(error instanceof Departure)) throw error;
+      return instead(args, context);
+    }
+  };
+}
+
+async function branchLoop(args: LoopArgs, run: RunBatch): Promise<unknown> {
   const single = args.doSample === false || args.validate === true;
   const samples = single ? 1 : args.n;
   const served = new Map<number, number>();
@@ -73,10 +99,10 @@ function branchLoop(args: LoopArgs): unknown {
   const baselines = new Map(
     Object.entries(args.staleEntropies ?? {}).map(([number, entropy]) => [Number(number), entropy]),
   );
-  const result = runBatch({
+  const result = await run({
     prompts: args.prompts,
     samples,
-    initialRollouts: args.prompts.map(() => Math.min(args.initialRollouts, samples)),
+    initialRollouts: args.initialRollouts,
     beamSize: single ? 1 : args.beamSize,
     responseLength: args.maxLength,
     callLimit: args.callLimit,
@@ -94,7 +120,9 @@ function branchLoop(args: LoopArgs): unknown {
       const own = Array.isArray(outcome) ? outcome[Math.min(attempt, outcome.length - 1)] : outcome;
       return typeof own === 'string' ? own : null;
     },
-    decide: (_, change) => arpoDecision(args, change, args.draws[drawn++]!),
+    branching: arpo(args),
+    draw: () => args.draws[drawn++]!,
+    counts: 'batch',
   });
   const { perTool, ...totals } = result.metrics;
   return {
@@ -138,8 +166,13 @@ function successRate(metrics: ToolMetrics, tag: string): number {
   return own === undefined ? 0 : own.successes / own.calls;
 }
 
-function rollout(args: RolloutArgs, method: 'arpo' | 'aepo'): unknown {
+async function rollout(
+  args: RolloutArgs,
+  method: typeof arpo | typeof aepo,
+  run: RunBatch,
+): Promise<unknown> {
   const { config } = args;
+  const { initialEntropyTokens = 50, maxModelLen = 4096 } = config;
   const served = new Map<string, number>();
   const baselines = new Map<number, number>();
   let drawn = 0;
@@ -160,18 +193,13 @@ function rollout(args: RolloutArgs, method: 'arpo' | 'aepo'): unknown {
   const tags = args.tools.map((tool) => tool.tag);
   const single = config.mode !== 'train';
   const samples = single ? 1 : config.samples;
-  const batches = args.batches.map((texts) => {
+  const batches: unknown[] = [];
+  for (const texts of args.batches) {
     const prompts = texts.map(encode);
-    let consecutive: readonly number[] = texts.map(() => 0);
-    const roots = config.dynamic
-      ? monitoredEntropies({ ...config, prompts, tags, generate, attempt }).map(
-          ({ root, segments }) => aepoInitialRollouts(samples, root, segments),
-        )
-      : prompts.map(() => Math.min(config.initialRollouts, samples));
-    const result = runBatch({
+    const result = await run({
       prompts,
       samples,
-      initialRollouts: roots,
+      initialRollouts: config.initialRollouts,
       beamSize: single ? 1 : config.beamSize,
       responseLength: config.responseLength,
       callLimit: config.callLimit,
@@ -181,21 +209,17 @@ function rollout(args: RolloutArgs, method: 'arpo' | 'aepo'): unknown {
       baselines,
       generate: ({ context }, maxTokens) => generate(context, maxTokens),
       attempt,
-      decide: (prompt, change) => {
-        const draw = args.draws[drawn++]!;
-        if (method === 'arpo') return arpoDecision(config, change, draw);
-        return aepoDecision(config, change, consecutive[prompt]!, draw);
-      },
-      grew: (grew) => {
-        consecutive = nextConsecutive(consecutive, grew);
-      },
+      branching: method(config),
+      draw: () => args.draws[drawn++]!,
+      counts: 'batch',
+      ...(config.dynamic ? { monitor: { initialEntropyTokens, maxModelLen } } : {}),
     });
-    return {
+    batches.push({
       prompts: promptResults(result, prompts.length, samples, config.responseLength),
       metrics: metricsOf(result.metrics, tags),
-      ...(config.dynamic ? { initialRollouts: roots } : {}),
-    };
-  });
+      ...(config.dynamic ? { initialRollouts: result.initialRollouts } : {}),
+    });
+  }
   return { batches, drawsUsed: drawn };
 }
 

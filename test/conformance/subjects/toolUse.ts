@@ -18,13 +18,13 @@ import {
 } from '../../../operators/text/preferenceFormat.ts';
 import { withoutResults } from '../../../operators/text/results.ts';
 import {
-  branchesOf,
-  type Chain,
   type EntropyScript,
-  mainChain,
-  runChains,
+  type Sampled,
   type Step,
+  sampledChains,
 } from '../rollouts/entropySampling.ts';
+import { grownChains } from '../rollouts/grownChains.ts';
+import { Departure } from '../rollouts/grownGroups.ts';
 import { Skipped, type Subjects, subject } from '../subject.ts';
 
 interface RewardArgs {
@@ -136,10 +136,25 @@ function stepEntropies({ text, logprobs, windows }: EntropyArgs): unknown {
 /** Requests ask for this many documents. */
 const DOCUMENTS = 3;
 
-function entropySampling(args: SamplingArgs): unknown {
+type SampleChains = typeof sampledChains | typeof grownChains;
+
+/** Chains that `growGuided` grows; where it departs (the list is in `grownChains.ts`), the method written out. */
+async function entropySampling(args: SamplingArgs): Promise<unknown> {
+  try {
+    return await entropySamplingBy(grownChains, args);
+  } catch (error) {
+    if (!(error instanceof Departure)) throw error;
+    return entropySamplingBy(sampledChains, args);
+  }
+}
+
+export async function entropySamplingBy(
+  sample: SampleChains,
+  args: SamplingArgs,
+): Promise<unknown> {
   const served = new Map<string, number>();
   const searchRequests: unknown[] = [];
-  const script: EntropyScript = {
+  const questions = await sample(args.prompts, {
     ...args.config,
     generate: (context) => {
       const at = served.get(context) ?? 0;
@@ -157,17 +172,13 @@ function entropySampling(args: SamplingArgs): unknown {
       const found = queries.map((query) => args.search[query] ?? args.search['*'] ?? '');
       return found.map((text) => (text === 'error' ? '' : text));
     },
-  };
-  const mains = args.prompts.map(mainChain);
-  runChains(mains, script);
-  const branches = mains.map((main) => branchesOf(main, script));
-  runChains(branches.flat(), script);
+  });
   return {
-    questions: mains.map((main, i) => {
-      const chains = [main, ...branches[i]!];
+    questions: questions.map((chains) => {
+      const [main, ...branches] = chains;
       return {
-        main: { output: main.output, ...callsOf(main) },
-        branches: branches[i]!.map((one) => ({
+        main: { output: main!.output, ...callsOf(main!) },
+        branches: branches.map((one) => ({
           output: one.output,
           step: one.step,
           ...callsOf(one),
@@ -180,6 +191,6 @@ function entropySampling(args: SamplingArgs): unknown {
   };
 }
 
-function callsOf({ pythonCalls, searchCalls }: Chain): object {
+function callsOf({ pythonCalls, searchCalls }: Sampled): object {
   return { pythonCalls, searchCalls };
 }

@@ -1,0 +1,94 @@
+/**
+ * `growGuided` against Tool-Light's sampling written out a second time, on the vectors and on random scripts.
+ */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { draws } from '../../model/draws.ts';
+import { type EntropyScript, type Step, sampledChains } from './rollouts/entropySampling.ts';
+import { grownChains } from './rollouts/grownChains.ts';
+import { Departure } from './rollouts/grownGroups.ts';
+import { runVectorFile } from './run.ts';
+import { subject } from './subject.ts';
+import { entropySamplingBy } from './subjects/toolUse.ts';
+import { readVectorFile } from './vectors.ts';
+
+const VECTORS = fileURLToPath(new URL('../vectors/tool-light-sampling.json', import.meta.url));
+
+test.each([
+  ['growGuided', grownChains, /own limit/],
+  ['the method written out', sampledChains, /^$/],
+])('%s gives the published chains', async (_, sample, departures) => {
+  const compute = subject((args: Parameters<typeof entropySamplingBy>[1]) =>
+    entropySamplingBy(sample, args),
+  );
+  const { mismatches } = await runVectorFile(await readVectorFile(VECTORS), {
+    'tool-light-sampling': compute,
+  });
+  for (const mismatch of mismatches) expect(mismatch).toMatch(departures);
+});
+
+/** Everything that is asked for hangs on the seed alone; `asked` has the searches, in order. */
+function randomScript(seed: number): EntropyScript & { readonly asked: unknown[] } {
+  const chance = draws('chains', seed);
+  const served = new Map<string, number>();
+  const asked: unknown[] = [];
+  return {
+    asked,
+    maxPython: 6,
+    maxSearch: 6,
+    branchPoints: 1 + chance.integer(0, 3),
+    branchesPerPoint: 1 + chance.integer(1, 3),
+    batchSize: 1 + chance.integer(2, 5),
+    generate: (context) => {
+      const nth = served.get(context) ?? 0;
+      served.set(context, nth + 1);
+      return randomStep(seed, context, nth);
+    },
+    python: (code) => `ran ${code}`,
+    search: (queries) => {
+      asked.push(queries);
+      return queries.map((query) => (query.includes('q3') ? '' : `found ${query.length}`));
+    },
+  };
+}
+
+function randomStep(seed: number, context: string, nth: number): Step {
+  const luck = draws('step', seed, context, nth);
+  const words = 'abcdefghij'.repeat(3 + luck.integer(0, 4)).slice(luck.integer(1, 10));
+  const tag = ['search', 'python'][luck.integer(2, 5)];
+  const end =
+    tag === undefined ? '<answer>2</answer>' : `<${tag}> q${luck.integer(3, 5)} </${tag}>`;
+  const text = luck.uniform(4) < 0.05 ? '' : `<think>${words}</think>${end}`;
+  const logprobs = Array.from({ length: 1 + luck.integer(5, 40) }, (_, t) =>
+    Array.from(
+      { length: 1 + luck.integer(100 + t, 4) },
+      (_, i) => -3 * luck.uniform(200 + 4 * t + i),
+    ),
+  );
+  return { text, logprobs };
+}
+
+test('growGuided gives what the published sampling gives, on random scripts', async () => {
+  let grown = 0;
+  for (let seed = 0; seed < 80; seed++) {
+    const prompts = ['ab', 'cde', 'f'].slice(0, 1 + (seed % 3));
+    const [script, again] = [randomScript(seed), randomScript(seed)];
+    let chains: unknown;
+    try {
+      chains = await grownChains(prompts, script);
+    } catch (error) {
+      if (!(error instanceof Departure)) throw error;
+      continue;
+    }
+    const written = sampledChains(prompts, again).map((own) =>
+      own.map(({ output, pythonCalls, searchCalls, entropies, step }) => {
+        return { output, pythonCalls, searchCalls, entropies, step };
+      }),
+    );
+    expect({ seed, chains, asked: script.asked }).toEqual({
+      ...{ seed, chains: written, asked: again.asked },
+    });
+    grown++;
+  }
+  expect(grown).toBeGreaterThan(50);
+});
