@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { collect, command, type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
-import { topicNames } from '../topicNamed.ts';
 import { formatNames } from './formats.ts';
+import { topicNames } from './patterns.ts';
 import { TRUNCATE } from './pretty.ts';
 import { tapCommand } from './tap.ts';
 import { templateLetters } from './template.ts';
@@ -24,7 +24,7 @@ export function addTap(program: Command, io: Io, done: Done): void {
   ])
     .argument(
       '<topic...>',
-      `<run>.<topic>, or a topic of the newest run; * and ? stand for others: ${topicNames.join(', ')}`,
+      `<run>.<topic>, or a topic of the newest run; * and ? stand for others: ${topicNames.join(', ')}, and those that a job defines itself`,
     )
     .option('--run <NAME>', 'the run')
     .option(

@@ -23,10 +23,15 @@ export type Format = (
   shown: unknown,
 ) => Promise<string> | string | Uint8Array;
 
+/** What of a record is put into text. */
+type View = (stored: Stored<unknown>, shown: unknown) => unknown;
+
+/** One for these topics. */
+export type FormatFor = (topics: readonly Topic<unknown>[]) => Format;
+
 export interface FormatOptions {
-  readonly topics: readonly Topic<unknown>[];
-  /** `ndjson`, `json` and `csv`: under offset, key and time. */
-  readonly envelope: boolean;
+  /** `ndjson`, `json` and `csv`: under offset, key and time; null = where there are several topics. */
+  readonly envelope: boolean | null;
   /** `pretty`: characters of a text. */
   readonly truncate: number;
   /** Parts of records are shown, not whole ones: which option says so. */
@@ -41,59 +46,75 @@ export function needsBytes(name: string): boolean {
 }
 
 /** Fails with code `USAGE` where there is no such format, or it cannot print what is asked for. */
-export function formatOf(name: string, options: FormatOptions): Format {
-  const json = (stored: Stored<unknown>, shown: unknown, indent?: number): string => {
-    const whole = options.envelope ? withEnvelope(stored, shown) : shown;
-    return jsonText(whole, indent);
-  };
+export function formatOf(name: string, options: FormatOptions): FormatFor {
   checked(name, options);
+  // Records of several topics have nothing in common but their envelope.
+  const enveloped = (count: number): View => {
+    const envelope = options.envelope ?? count > 1;
+    return (stored, shown) => (envelope ? withEnvelope(stored, shown) : shown);
+  };
+  const json =
+    (indent?: number): FormatFor =>
+    ({ length }) => {
+      const whole = enveloped(length);
+      return (stored, shown) => `${jsonText(whole(stored, shown), indent)}\n`;
+    };
   switch (name) {
     case 'pretty':
-      return (stored, shown) => pretty(stored, shown, options.truncate);
+      return () => (stored, shown) => pretty(stored, shown, options.truncate);
     case 'ndjson':
-      return (stored, shown) => `${json(stored, shown)}\n`;
+      return json();
     case 'json':
-      return (stored, shown) => `${json(stored, shown, 2)}\n`;
+      return json(2);
     case 'csv':
-      return csv(options.envelope);
+      return ({ length }) => csv(enveloped(length));
     case 'hex':
-      return hex;
+      return () => hex;
     case 'raw':
-      return ({ encoded }) => encoded!.body;
+      return () =>
+        ({ encoded }) =>
+          encoded!.body;
     case 'avro':
-      return avroFile(options.topics[0]!);
+      return avro;
     case 'none':
-      return () => '';
+      return () => () => '';
     default:
       return line(name);
   }
 }
 
-function checked(name: string, { topics, partsBy, terminal }: FormatOptions): void {
+function checked(name: string, { partsBy, terminal }: FormatOptions): void {
   if (partsBy !== null && ['hex', 'raw', 'avro'].includes(name)) {
     throw usageError(`-o ${name} prints whole records; leave out ${partsBy}, or take -o ndjson`);
   }
   if (partsBy === '--diff' && name === 'csv') {
     throw usageError('-o csv has the same columns in every line; with --diff take -o ndjson');
   }
-  if (name === 'avro' && topics.length > 1) {
-    throw usageError(
-      `-o avro makes a file of one topic, and these are ${topics.length}: ${topics.map((topic) => topic.name).join(', ')}`,
-    );
-  }
   if (terminal && ['raw', 'avro'].includes(name)) {
     throw usageError(`-o ${name} is no text; write it to a file (> records), or take -o hex`);
   }
 }
 
-function line(text: string): Format {
+function avro(topics: readonly Topic<unknown>[]): Format {
+  const [topic] = topics;
+  if (topics.length !== 1 || topic === undefined) {
+    const names = topics.map(({ name }) => name).join(', ');
+    throw usageError(`-o avro makes a file of one topic, and these are ${topics.length}: ${names}`);
+  }
+  if (topic.codec.schema !== null) return avroFile(topic);
+  throw usageError(
+    `-o avro writes records by a contract, and that of ${topic.name} is the job's own; take -o ndjson or -o raw`,
+  );
+}
+
+function line(text: string): FormatFor {
   if (!text.includes('%')) {
     throw usageError(
       `-o takes ${formatNames.join(', ')}, or a line such as '%t[%p]@%o %T %k %s\\n'; given: ${text}`,
     );
   }
   const print = template(text);
-  return (stored, shown) => print(stored, () => jsonText(shown));
+  return () => (stored, shown) => print(stored, () => jsonText(shown));
 }
 
 /** Under the line that `pretty` begins with, too. */
@@ -104,11 +125,10 @@ function hex(stored: Stored<unknown>): string {
 }
 
 /** A header from the first record, then a line a record; what is nested is a cell of JSON. */
-function csv(envelope: boolean): Format {
+function csv(whole: View): Format {
   let columns: readonly string[] | null = null;
   return async (stored, shown) => {
-    const whole = envelope ? withEnvelope(stored, shown) : shown;
-    const row = plain(whole) as Readonly<Record<string, unknown>>;
+    const row = plain(whole(stored, shown)) as Readonly<Record<string, unknown>>;
     const first = columns === null;
     columns ??= Object.keys(row);
     const cells = columns.map((column) => cell(row[column]));

@@ -1,44 +1,70 @@
 /**
  * Which topics a tap is of: names and patterns (`*`, `?`), each with or without the run before it, all of one run.
  */
+import { anyTopic } from '../../streams/anyTopic.ts';
 import { MillraceError } from '../../streams/errors.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { usageError } from '../failure.ts';
-import { runAndTopic, topicNamed, topicNames } from '../topicNamed.ts';
+import { nearest } from '../nearest.ts';
 
-const all = Object.values(topics) as unknown as readonly Topic<unknown>[];
+const ours = Object.values(topics) as unknown as readonly Topic<unknown>[];
 
-export interface Tapped {
+/** Those that every run may have. */
+export const topicNames: readonly string[] = ours.map(({ name }) => name);
+
+export interface Named {
   /** Undefined = the newest. */
   readonly run: string | undefined;
-  /** In the order in which a run works. */
-  readonly topics: readonly Topic<unknown>[];
+  /** Without the run. */
+  readonly patterns: readonly string[];
 }
 
-/** Fails with code `USAGE` (more than one run) or `NO_TOPIC` (nothing has this name). */
-export function tapped(patterns: readonly string[], run: string | undefined): Tapped {
-  const named = patterns.map(runAndTopic);
+/** Fails with code `USAGE` (more than one run). */
+export function named(names: readonly string[], run: string | undefined): Named {
+  const parts = names.map(runAndTopic);
   const runs = new Set(
-    [run, ...named.map((each) => each.run)].filter((name) => name !== undefined),
+    [run, ...parts.map((each) => each.run)].filter((name) => name !== undefined),
   );
   if (runs.size > 1) {
     throw usageError(`a tap is of one run, and these are ${runs.size}: ${[...runs].join(', ')}`);
   }
-  const wanted = new Set(named.flatMap(({ topic }) => matching(topic)));
-  return { run: [...runs][0], topics: all.filter((topic) => wanted.has(topic)) };
+  return { run: [...runs][0], patterns: parts.map(({ topic }) => topic) };
 }
 
-function matching(pattern: string): readonly Topic<unknown>[] {
-  if (!/[*?]/.test(pattern)) return [topicNamed(pattern)];
+/** A name without a dot is a topic. */
+function runAndTopic(name: string): { run: string | undefined; topic: string } {
+  const dot = name.indexOf('.');
+  if (dot < 0) return { run: undefined, topic: name };
+  return { run: name.slice(0, dot), topic: name.slice(dot + 1) };
+}
+
+/**
+ * The topics that are meant, in the order in which a run works, and behind them those that its job defines itself: `there`
+ * are the names in its log. Fails with code `NO_TOPIC`, naming those that there are.
+ */
+export function topicsLike(
+  patterns: readonly string[],
+  there: readonly string[],
+): readonly Topic<unknown>[] {
+  const own = there.filter((name) => !topicNames.includes(name));
+  const names = [...topicNames, ...own];
+  const wanted = new Set(patterns.flatMap((pattern) => matching(pattern, names)));
+  return [
+    ...ours.filter(({ name }) => wanted.has(name)),
+    ...own.filter((name) => wanted.has(name)).map(anyTopic),
+  ];
+}
+
+function matching(pattern: string, names: readonly string[]): readonly string[] {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
     .replaceAll('*', '.*')
     .replaceAll('?', '.');
-  const found = all.filter(({ name }) => new RegExp(`^${source}$`).test(name));
+  const found = names.filter((name) => new RegExp(`^${source}$`).test(name));
   if (found.length > 0) return found;
-  throw new MillraceError(
-    'NO_TOPIC',
-    `no topic is like "${pattern}". There are: ${topicNames.join(', ')}`,
-  );
+  const meant = nearest(pattern, names);
+  const what = /[*?]/.test(pattern) ? `no topic is like "${pattern}".` : `no topic "${pattern}".`;
+  const hint = meant === null ? '' : ` Did you mean ${meant}?`;
+  throw new MillraceError('NO_TOPIC', `${what}${hint} There are: ${names.join(', ')}`);
 }

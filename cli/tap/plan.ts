@@ -1,12 +1,11 @@
 /** What a tap is asked for, understood and checked before anything is opened. */
 import type { From, Stored } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
 import { everyMs } from '../every.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { diff } from './diff.ts';
 import { pickFields } from './fields.ts';
-import { type Format, formatOf, needsBytes } from './formats.ts';
+import { type FormatFor, formatOf, needsBytes } from './formats.ts';
 import { grep } from './grep.ts';
 import { keyIs } from './keys.ts';
 import { parsePartitions } from './partitions.ts';
@@ -42,7 +41,6 @@ export interface TapOptions {
 }
 
 export interface Plan {
-  readonly topics: readonly Topic<unknown>[];
   /** What the log is asked for. */
   readonly range: {
     readonly from: From;
@@ -59,22 +57,21 @@ export interface Plan {
   /** What of a record is shown; undefined = nothing. */
   readonly view: (stored: Stored<unknown>) => unknown;
   readonly rate: Thin | null;
-  readonly format: Format;
+  readonly format: FormatFor;
   /** Null = no statistics. */
   readonly statsMs: number | null;
 }
 
 /** Fails with code `USAGE`, naming the option and what it takes. */
-export function planOf(options: TapOptions, topics: readonly Topic<unknown>[], io: Io): Plan {
+export function planOf(options: TapOptions, io: Io): Plan {
   const { fields, output } = options;
   const partsBy = options.diff === true ? '--diff' : fields === undefined ? null : '--fields';
-  // Records of several topics have nothing in common but their envelope, and a change is one of a key.
-  const several = options.envelope === true || topics.length > 1;
-  const envelope = options.diff === true || (several && fields === undefined);
+  // A change is one of a key; who asks for fields asks for those of the envelope too.
+  const envelope =
+    partsBy === null ? (options.envelope === true ? true : null) : partsBy === '--diff';
   const terminal = (io.screen?.() ?? null) !== null;
   const truncate = options.truncate === 0 ? Number.POSITIVE_INFINITY : options.truncate;
   return {
-    topics,
     range: rangeOf(options, io),
     countMax: options.count ?? Number.POSITIVE_INFINITY,
     thins: thinsOf(options),
@@ -82,7 +79,7 @@ export function planOf(options: TapOptions, topics: readonly Topic<unknown>[], i
     view: viewOf(options),
     rate: options.rate === undefined ? null : rate(options.rate, io.clock),
     format: formatOf(output, {
-      ...{ topics, envelope, partsBy, terminal },
+      ...{ envelope, partsBy, terminal },
       truncate: truncate ?? TRUNCATE,
     }),
     statsMs:

@@ -7,14 +7,16 @@
 import { resolve } from 'node:path';
 import { hasCode } from '../../streams/errors.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
+import type { Topic } from '../../streams/topic.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { findRun, listRuns, withLog } from '../runs.ts';
+import { findRun, listRuns, type Run, withLog } from '../runs.ts';
 import { Bell, byTime } from './byTime.ts';
+import type { Format } from './formats.ts';
 import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
-import { type Tapped, tapped } from './patterns.ts';
+import { named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
 import { visible } from './pretty.ts';
 import { Tally } from './tally.ts';
@@ -27,8 +29,8 @@ const UNREADABLE_TOLD_MAX = 5;
 const BYTES_TOLD_MAX = 16;
 
 export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
-  const { run: name, topics } = await named(options, io);
-  const plan = planOf(options, topics, io);
+  const { run: name, patterns } = named(options.topics, options.run);
+  const plan = planOf(options, io);
   const run = await findRun(io, options.runs, name);
   const { status } = run.record;
   if (plan.range.follow && status !== 'running') {
@@ -37,30 +39,39 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   io.giveWay?.();
   const interrupted = interruption(io, null);
   try {
-    await withLog(run, (log) => new Tapping(plan, interrupted.signal, io).run(log));
+    await withLog(run, async (log) => {
+      const there = (await log.stats()).map(({ topic }) => topic);
+      const topics = await meant(patterns, there, () => listRuns(resolve(io.cwd, options.runs)));
+      await new Tapping(plan, topics, interrupted.signal, io).run(log);
+    });
   } finally {
     interrupted.release();
   }
   return exitCodes.done;
 }
 
-/** What is tapped. Who names a run and no topic is told how to name its topics. */
-async function named({ topics, run, runs }: TapOptions, io: Io): Promise<Tapped> {
+/** The topics. Who names a run and no topic is told how to name its topics. */
+async function meant(
+  patterns: readonly string[],
+  there: readonly string[],
+  runs: () => Promise<readonly Run[]>,
+): Promise<readonly Topic<unknown>[]> {
   try {
-    return tapped(topics, run);
+    return topicsLike(patterns, there);
   } catch (error) {
     if (!hasCode(error, 'NO_TOPIC')) throw error;
-    const known = await listRuns(resolve(io.cwd, runs));
-    const meant = known.find(({ name }) => topics.includes(name));
-    if (meant === undefined) throw error;
+    const run = (await runs()).find(({ name }) => patterns.includes(name));
+    if (run === undefined) throw error;
     throw usageError(
-      `${meant.name} is a run; of its topics, ${meant.name}.rollouts is one and '${meant.name}.*' are all`,
+      `${run.name} is a run; of its topics, ${run.name}.rollouts is one and '${run.name}.*' are all`,
     );
   }
 }
 
 class Tapping {
   readonly #plan: Plan;
+  readonly #topics: readonly Topic<unknown>[];
+  readonly #format: Format;
   readonly #signal: AbortSignal;
   readonly #io: Io;
   readonly #lanes: readonly Lane[];
@@ -68,11 +79,13 @@ class Tapping {
   readonly #tally: Tally;
   #droppedTold = 0;
 
-  constructor(plan: Plan, signal: AbortSignal, io: Io) {
+  constructor(plan: Plan, topics: readonly Topic<unknown>[], signal: AbortSignal, io: Io) {
     this.#plan = plan;
+    this.#topics = topics;
+    this.#format = plan.format(topics);
     this.#signal = signal;
     this.#io = io;
-    this.#lanes = plan.topics.map(
+    this.#lanes = topics.map(
       ({ name }) =>
         new Lane(name, {
           changed: () => this.#bell.ring(),
@@ -83,7 +96,7 @@ class Tapping {
   }
 
   async run(log: Log): Promise<void> {
-    const { topics, range, countMax, statsMs } = this.#plan;
+    const { range, countMax, statsMs } = this.#plan;
     if (countMax <= 0) return;
     const telling = setInterval(
       () => (statsMs === null ? this.#tellDropped() : this.#tellStats()),
@@ -91,7 +104,7 @@ class Tapping {
     );
     try {
       for (const [i, lane] of this.#lanes.entries()) {
-        lane.start((own) => log.tap(topics[i]!, { ...range, ...own }));
+        lane.start((own) => log.tap(this.#topics[i]!, { ...range, ...own }));
       }
       await this.#show();
     } finally {
@@ -102,7 +115,7 @@ class Tapping {
   }
 
   async #show(): Promise<void> {
-    const { countMax, view, format } = this.#plan;
+    const { countMax, view } = this.#plan;
     const signal = this.#signal;
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
@@ -114,7 +127,7 @@ class Tapping {
       const value = view(stored);
       if (value === undefined || this.#drops(stored)) continue;
       // An output that takes nothing any more is no reason to outlive Ctrl-C.
-      await Promise.race([this.#io.out(await format(stored, value)), stopped]);
+      await Promise.race([this.#io.out(await this.#format(stored, value)), stopped]);
       this.#tally.shown(stored);
       shown += 1;
       if (shown >= countMax) return;

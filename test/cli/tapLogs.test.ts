@@ -10,7 +10,7 @@ import { writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
-import { record as recordShape, text } from '../../streams/shapes.ts';
+import { int32s, record as recordShape, text } from '../../streams/shapes.ts';
 import { defineTopic, topics } from '../../streams/topics.ts';
 import { manualClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -244,6 +244,30 @@ function keepsTaps(url: string | null): void {
     ]);
   });
 
+  test("topics of the job's own are shown by the schema that they were written with", async () => {
+    interface Note {
+      readonly about: string;
+      readonly ids: Int32Array;
+    }
+    const notes = defineTopic({
+      name: 'notes',
+      about: '',
+      shape: recordShape<Note>('Note', { about: text, ids: int32s }),
+      key: ({ about }) => about,
+    });
+    expect((await tap('notes')).err).toMatch(/no topic "notes"/);
+    const ids = Int32Array.from([1, 2]);
+    await log.commit((tx) => tx.append(notes, { about: 'first', ids }));
+    const { code, lines } = await tap('note?');
+    expect(code).toBe(0);
+    const key = url === null ? '' : 'first'; // the log in a folder keeps no keys
+    expect(lines).toEqual([expect.objectContaining({ topic: 'notes', key })]);
+    expect(lines[0]).toMatchObject({ value: { about: 'first', ids: [1, 2] } });
+    expect((await tap('*')).lines.filter(({ topic }) => topic === 'notes')).toHaveLength(1);
+    const { err } = await tap('notes', '-o', 'avro');
+    expect(err).toMatch(/that of notes is the job's own/);
+  });
+
   describe('as a process', () => {
     const start = (command: string) => {
       const tsx = `${process.execPath} --import tsx ${resolve('cli/main.ts')}`;
@@ -277,7 +301,7 @@ function keepsTaps(url: string | null): void {
       const { child, out, err } = start(
         `cd ${resolve('.')} && exec millrace tap ${run}.questions metrics ${runs} -f --from earliest -o ndjson`,
       );
-      while (!out().includes('"q399"')) await moment();
+      while (!out().includes('"q399"') && child.exitCode === null) await moment();
       child.kill('SIGINT');
       const [code] = await once(child, 'close');
       expect({ code, err: err() }).toEqual({

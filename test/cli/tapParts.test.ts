@@ -9,6 +9,7 @@ import { parsePartitions } from '../../cli/tap/partitions.ts';
 import { parseFrom, parseTo } from '../../cli/tap/place.ts';
 import { plain } from '../../cli/tap/plain.ts';
 import { where } from '../../cli/tap/where.ts';
+import { anyTopic } from '../../streams/anyTopic.ts';
 import type { From, Stored } from '../../streams/log.ts';
 import { topics } from '../../streams/topics.ts';
 
@@ -24,11 +25,11 @@ function stored(value: unknown, offset = 3): Stored<unknown> {
 }
 
 const options: FormatOptions = {
-  ...{ topics: [], envelope: false, truncate: 2000, partsBy: null, terminal: false },
+  ...{ envelope: null, truncate: 2000, partsBy: null, terminal: false },
 };
 
 function print(name: string, value: unknown, over: Partial<FormatOptions> = {}): string {
-  return formatOf(name, { ...options, ...over })(stored(value), value) as string;
+  return formatOf(name, { ...options, ...over })([])(stored(value), value) as string;
 }
 
 describe('--from', () => {
@@ -229,7 +230,7 @@ describe('a record', () => {
   });
 
   it('is a CSV line under one header, nested parts as JSON', async () => {
-    const format = formatOf('csv', options);
+    const format = formatOf('csv', options)([]);
     const line = (value: unknown) => format(stored(value), value);
     expect(await line({ a: 'x, "y"', b: [1], c: null })).toBe('a,b,c\n"x, ""y""",[1],\n');
     expect(await line({ a: 'two\nlines', b: [], c: 1 })).toBe('"two\nlines",[],1\n');
@@ -240,7 +241,7 @@ describe('a record', () => {
       'rollouts[0]@3 0 k-1 {"a":1} 9 100%\n\t\\x',
     );
     const key = { ...stored('x'), key: '\u001b[31m' };
-    expect(formatOf('%k', options)(key, 'x')).toBe('\\u001b[31m');
+    expect(formatOf('%k', options)([])(key, 'x')).toBe('\\u001b[31m');
     expect(() => formatOf('%t %d', options)).toThrow(/no "%d" in "%t %d"; there are: %t topic/);
     expect(() => formatOf('%t %', options)).toThrow(/no "%" in "%t %"/);
     expect(() => formatOf('yaml', options)).toThrow(/-o takes pretty, .*none, or a line such as/);
@@ -295,8 +296,8 @@ describe('a record', () => {
   it('is its bytes as they lie', () => {
     const encoded = { schema: 2, body: Buffer.from('a record of 23 bytes \n\u0000') };
     const record = { ...stored({}), encoded };
-    expect(formatOf('raw', options)(record, {})).toEqual(encoded.body);
-    expect(formatOf('hex', options)(record, {})).toBe(
+    expect(formatOf('raw', options)([])(record, {})).toEqual(encoded.body);
+    expect(formatOf('hex', options)([])(record, {})).toBe(
       [
         'rollouts@3  k-1  1970-01-01T00:00:00.000Z  schema 2, 23 bytes',
         '  00000000  61 20 72 65 63 6f 72 64 20 6f 66 20 32 33 20 62  a record of 23 b',
@@ -315,9 +316,11 @@ describe('a record', () => {
       refused(name, { partsBy: '--fields' })(/prints whole records; leave out --fields/);
     }
     refused('csv', { partsBy: '--diff' })(/-o csv has the same columns.*-o ndjson/);
-    refused('avro', { topics: [topics.metrics, topics.scored] as never })(
+    const file = formatOf('avro', options);
+    expect(() => file([topics.metrics, topics.scored] as never)).toThrow(
       /-o avro makes a file of one topic, and these are 2: metrics, scored/,
     );
+    expect(() => file([anyTopic('own')])).toThrow(/that of own is the job's own; take -o ndjson/);
     refused('raw', { terminal: true })(/-o raw is no text; write it to a file/);
   });
 });

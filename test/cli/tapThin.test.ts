@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { everyMs } from '../../cli/every.ts';
 import { Lane } from '../../cli/tap/lane.ts';
-import { tapped } from '../../cli/tap/patterns.ts';
+import { named, topicsLike } from '../../cli/tap/patterns.ts';
 import { Tally } from '../../cli/tap/tally.ts';
 import { rate, sample } from '../../cli/tap/thin.ts';
 import type { Stored } from '../../streams/log.ts';
@@ -80,25 +80,28 @@ describe('--rate', () => {
 
 describe('patterns', () => {
   const names = (...patterns: readonly string[]): readonly string[] =>
-    tapped(patterns, undefined).topics.map(({ name }) => name);
+    topicsLike(patterns, ['metrics', 'own-one', 'own-two']).map(({ name }) => name);
 
   it('stand for topics, each once, in the order in which a run works', () => {
-    expect(names('first.*')).toHaveLength(12);
     expect(names('metrics', 'rollouts', 'roll*')).toEqual(['rollouts', 'metrics']);
-    expect(names('first.*ed', 'first.weight?')).toEqual([
-      'scored',
-      'selected',
-      'weights',
-      'evolved',
-    ]);
-    expect(tapped(['first.metrics', 'rollouts'], undefined).run).toBe('first');
+    expect(names('*ed', 'weight?')).toEqual(['scored', 'selected', 'weights', 'evolved']);
+  });
+
+  it("stand for those of the job's own too, where the log has them", () => {
+    expect(names('*')).toHaveLength(14);
+    expect(names('own-*', 'metrics')).toEqual(['metrics', 'own-one', 'own-two']);
+    expect(() => names('own')).toThrow(/no topic "own"\. There are: .*, own-one, own-two$/);
+    expect(() => names('own-ones')).toThrow(/Did you mean own-one\?/);
   });
 
   it('are of one run, and of topics that there are', () => {
-    expect(() => tapped(['a.metrics', 'b.metrics'], undefined)).toThrow(/of one run.*a, b/);
-    expect(() => tapped(['a.metrics'], 'c')).toThrow(/of one run/);
-    expect(() => tapped(['a.x*'], undefined)).toThrow(/no topic is like "x\*".*questions, /);
-    expect(() => tapped(['a.(+)'], undefined)).toThrow(/no topic "\(\+\)"/);
+    expect(named(['first.metrics', 'rollouts'], undefined)).toEqual({
+      ...{ run: 'first', patterns: ['metrics', 'rollouts'] },
+    });
+    expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/of one run.*a, b/);
+    expect(() => named(['a.metrics'], 'c')).toThrow(/of one run/);
+    expect(() => names('x*')).toThrow(/no topic is like "x\*".*questions, /);
+    expect(() => names('(+)')).toThrow(/no topic "\(\+\)"/);
   });
 });
 

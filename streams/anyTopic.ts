@@ -1,0 +1,28 @@
+/**
+ * A topic that is known by its name alone: each record is read by the schema that it was written with.
+ *
+ * For whoever looks at topics that a job defines itself. Nothing can be written to it, and a log that does not keep keys
+ * beside records has none to tell.
+ */
+import { avroCodec } from './codec.ts';
+import { MillraceError } from './errors.ts';
+import type { Codec, Topic } from './topic.ts';
+
+export function anyTopic(name: string): Topic<unknown> {
+  const readers = new WeakMap<object, Codec<unknown>['decode']>();
+  const refuse = (): never => {
+    throw new MillraceError(
+      'SCHEMA',
+      `${name}: its contract is the job's own; take the topic that the job defines`,
+      { context: { topic: name } },
+    );
+  };
+  const reading = (writer: unknown): Codec<unknown>['decode'] => {
+    const schema = Object(writer) as object; // a log gives the same object for the same schema
+    const known = readers.get(schema) ?? avroCodec(name, { render: () => writer }).decode;
+    readers.set(schema, known);
+    return known;
+  };
+  const codec = { schema: null, encode: refuse, decode: refuse, reading };
+  return { name, version: 0, about: "Of the job's own.", key: () => '', codec };
+}
