@@ -1,11 +1,13 @@
 /** Settings of an evaluation (`evaluate`). */
 import { z } from 'zod';
+import { samplingSettings } from '../model/sampling.ts';
 
 const count = z.number().int().positive();
 
 export const evaluateSettings = z.object({
   rollouts: count.default(1).describe('rollouts of each question (n)'),
-  temperature: z.number().nonnegative().default(0).describe('0 = greedy'),
+  ...samplingSettings,
+  temperature: samplingSettings.temperature.default(0),
   responseMax: count.default(320).describe('most response tokens, tool results included'),
   callLimit: count.default(6).describe('most tool calls a rollout'),
   concurrency: count.default(24).describe('questions rolled out at once'),

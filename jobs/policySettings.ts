@@ -1,10 +1,11 @@
 /** Settings of the loop that every training job turns in (`policyLoop`). */
 import { z } from 'zod';
+import { samplingSettings } from '../model/sampling.ts';
 
 export const count = z.number().int().positive();
 
 export const policySettings = z.object({
-  temperature: z.number().nonnegative().default(1),
+  ...samplingSettings,
   responseMax: count.default(320).describe('most response tokens, tool results included'),
   callLimit: count.default(6).describe('most tool calls a rollout'),
   lagMax: z
@@ -13,6 +14,12 @@ export const policySettings = z.object({
     .nonnegative()
     .default(0)
     .describe('versions a rollout may be behind; 0 = on-policy'),
+  swap: z
+    .enum(['rollout', 'token'])
+    .default('rollout')
+    .describe(
+      'where the embedded engine takes new weights while it generates (lagMax above 0): when generations under way have ended, or at a token',
+    ),
   keepVersions: z
     .number()
     .int()

@@ -5,28 +5,19 @@
  * and come out; nobody above this line tokenises for the engine.
  */
 import type { DrawKey } from './draws.ts';
+import type { Sampling } from './sampling.ts';
 
-export interface GenerateRequest {
+export interface GenerateRequest extends Sampling {
   /** The whole context: prompt and response so far. */
   readonly tokens: Int32Array;
   /** Most tokens to generate. */
   readonly maxTokens: number;
-  /** 0 = greedy. */
-  readonly temperature: number;
   /** Generation ends after the first of these tokens (it is kept in the output). */
   readonly stopTokens: readonly number[];
   /** Names the stream of draws; token t of the context takes draw t, so a draw is tied to its place. */
   readonly draws: readonly DrawKey[];
   /** Return the top-10 log-probs (and the sampled one) of this many first tokens; 0 = none. */
   readonly topLogProbs: number;
-  /** Draw from the fewest most probable tokens that have at least this share; 1 (unless given) = from all. */
-  readonly topP?: number;
-  /** Draw from so many of the most probable tokens; 0 (unless given) = from all. */
-  readonly topK?: number;
-  /** Draw from tokens with at least this part of the highest probability; 0 (unless given) = from all. */
-  readonly minP?: number;
-  /** Logits of tokens in the context are divided by this where positive, else multiplied; 1 unless given. */
-  readonly repetitionPenalty?: number;
   /**
    * Generation ends with the token that completes one of these texts in what was generated; the token is kept whole,
    * also where it goes on beyond the text. For tags of several tokens.
@@ -50,7 +41,7 @@ export interface VersionSpan {
 
 export interface Generation {
   readonly tokens: Int32Array;
-  /** Log-prob of each token at temperature 1, as the trainer will see it. */
+  /** Log-prob of each token at temperature 1, over the whole vocabulary: as the trainer will see it. */
   readonly logProbs: Float32Array;
   /** `stop` = a stop token was made (it is the last of `tokens`), or a stop text completed. */
   readonly finish: 'stop' | 'length';

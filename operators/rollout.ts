@@ -12,6 +12,7 @@
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
+import type { Sampling } from '../model/sampling.ts';
 import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
@@ -22,7 +23,7 @@ import type { PolicyGate } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
 import type { Branching, EntropyGuided } from './sampling/branching.ts';
 
-export interface RolloutOptions {
+export interface RolloutOptions extends Sampling {
   readonly engine: PolicyEngine;
   readonly tokenizer: Tokenizer;
   /** The chat template: question text to prompt tokens. */
@@ -32,7 +33,6 @@ export interface RolloutOptions {
   readonly seed: number;
   /** Rollouts of a question (n). */
   readonly samples: (question: Question) => number;
-  readonly temperature: number;
   /** Most response tokens, tool results included (L). */
   readonly responseMax: number;
   /** Most tool calls of one rollout (K). */

@@ -19,6 +19,7 @@ import {
   readCorpus,
   readQuestions,
   role,
+  samplingIn,
   searchTool,
 } from 'millrace';
 import { z } from 'zod';
@@ -57,7 +58,7 @@ export interface WorldParts {
 
 export async function worldParts(context: JobContext<WorldSettings>): Promise<WorldParts> {
   const { settings, folder, seed, clock, own } = context;
-  const { threads, questions } = settings;
+  const { threads, questions, swap } = settings;
   const world = await writeWorld(folder, seed);
   const first = settings.base || join(here, 'base');
   const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
@@ -73,7 +74,7 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
       ? { train: readQuestions(questions) }
       : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) },
     parts: {
-      engine: own(await EmbeddedEngine.create({ weights: base, threads, clock })),
+      engine: own(await EmbeddedEngine.create({ weights: base, threads, swap, clock })),
       trainer: own(await EmbeddedTrainer.create({ policy: base, threads })),
       tools: own(callTools(tools, { tokenizer, clock })),
       tokenizer,
@@ -87,7 +88,7 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
 /** The policy as a model of text, sampled as in rollouts. */
 export function policyRole(
   parts: Omit<PolicyParts, 'plan'>,
-  { temperature, responseMax: maxTokens }: Pick<PolicySettings, 'temperature' | 'responseMax'>,
+  settings: PolicySettings,
 ): Complete {
-  return role(enginePolicy(parts), { temperature, maxTokens });
+  return role(enginePolicy(parts), { ...samplingIn(settings), maxTokens: settings.responseMax });
 }

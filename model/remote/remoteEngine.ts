@@ -9,8 +9,8 @@
  * - a generation is made by the weights whose version it says: requests ask for them by name, or nothing is under way
  *   while weights are replaced; a server that says it answered with others is an error;
  * - a server that was started anew is given its weights again, where it shows that it has lost them;
- * - log-probs are at temperature 1. What servers report depends on how they were started, so it is tried out at the
- *   beginning, and a temperature for which they would be wrong is refused.
+ * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
+ *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
 import { hasCode, MillraceError } from '../../streams/errors.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
   PolicyEngine,
   WeightsRef,
 } from '../engine.ts';
+import { shapedBy } from '../sampling.ts';
 import { askTokens, generationOf } from './askTokens.ts';
 import { contextMaxOf, isTempered } from './probe.ts';
 import type { Publisher } from './publish.ts';
@@ -144,7 +145,8 @@ export class RemoteEngine implements PolicyEngine {
     return this.#pool.close();
   }
 
-  #check({ tokens, maxTokens, temperature }: GenerateRequest): void {
+  #check(request: GenerateRequest): void {
+    const { tokens, maxTokens, temperature, stopTexts = [], entropies = false } = request;
     if (tokens.length === 0) throw new Error('the context is empty: give at least one token');
     if (!(maxTokens >= 1)) throw new Error(`maxTokens is ${maxTokens}: ask for at least one token`);
     if (tokens.length >= this.contextMax) {
@@ -152,11 +154,21 @@ export class RemoteEngine implements PolicyEngine {
         `the context has ${tokens.length} tokens and contextMax is ${this.contextMax}: end the conversation earlier`,
       );
     }
-    if (this.#tempered && temperature !== 1 && temperature !== 0) {
+    if (stopTexts.length > 0 || entropies) {
+      throw new MillraceError(
+        'MODEL_UNSUPPORTED',
+        'servers give neither stop texts with their tokens nor exact entropies: use stop tokens, or the embedded engine',
+      );
+    }
+    const refused = this.#wire.refused(request);
+    if (refused !== null) throw new MillraceError('MODEL_UNSUPPORTED', refused);
+    const shaped = shapedBy(request);
+    if (this.#tempered && ((temperature !== 1 && temperature !== 0) || shaped.length > 0)) {
+      const how = [`temperature ${temperature}`, ...shaped].join(', ');
       throw new MillraceError(
         'MODEL_LOG_PROBS',
-        `the servers report log-probs at the temperature sampled at (${temperature}), not at 1 as training needs them: ` +
-          'start vLLM without --logprobs-mode processed_logprobs, SGLang with SGLANG_RETURN_ORIGINAL_LOGPROB=1, or sample at 1',
+        `the servers report log-probs of what was sampled from (${how}), not of the policy at temperature 1 as training needs them: ` +
+          'start vLLM without --logprobs-mode processed_logprobs, SGLang with SGLANG_RETURN_ORIGINAL_LOGPROB=1, or sample at 1 from all tokens',
       );
     }
   }

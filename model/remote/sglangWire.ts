@@ -5,7 +5,13 @@
  * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token:
  * which every request that is meant to end somewhere names as one. `meta_info.weight_version` says which weights the server had when it answered.
  */
-import { type Generated, numbers, TOP_LOG_PROBS, type TokenWire } from './tokenWire.ts';
+import {
+  type Generated,
+  numbers,
+  samplingParameters,
+  TOP_LOG_PROBS,
+  type TokenWire,
+} from './tokenWire.ts';
 
 /** [log-prob, token id, text or null] */
 type Entry = readonly [number, number, unknown];
@@ -21,15 +27,15 @@ interface MetaInfo {
 
 export const sglangWire: TokenWire = {
   path: '/generate',
-  body: ({ tokens, maxTokens, temperature, stopTokens, topLogProbs }, { model }, seed) => ({
+  refused: ({ repetitionPenalty = 1 }) =>
+    repetitionPenalty === 1
+      ? null
+      : 'SGLang reports log-probs of the penalised logits, and training needs the policy’s own: leave repetitionPenalty at 1',
+  body: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { model }, seed) => ({
     input_ids: [...tokens],
     sampling_params: {
       max_new_tokens: maxTokens,
-      temperature,
-      top_p: 1,
-      top_k: -1,
-      min_p: 0,
-      repetition_penalty: 1,
+      ...samplingParameters(how),
       sampling_seed: seed,
       ignore_eos: stopTokens.length === 0,
       stop_token_ids: stopTokens,

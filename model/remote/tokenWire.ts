@@ -2,6 +2,7 @@
  * How a server takes token ids and gives token ids and log-probs back: one of these for each kind of server.
  */
 import type { GenerateRequest } from '../engine.ts';
+import { type Sampling, samplingIn } from '../sampling.ts';
 
 /** What the servers are to answer with. */
 export interface Serving {
@@ -27,6 +28,8 @@ export interface Generated {
 
 export interface TokenWire {
   readonly path: string;
+  /** Why servers of this kind would not do what the request asks for; null = they do. */
+  refused(request: GenerateRequest): string | null;
   body(request: GenerateRequest, serving: Serving, seed: number): unknown;
   /** Throws on a reply of another shape. */
   read(body: unknown): Generated;
@@ -34,6 +37,18 @@ export interface TokenWire {
 
 /** Log-probs that are reported for a token where a step entropy needs them. */
 export const TOP_LOG_PROBS = 10;
+
+/** Every parameter: servers fill gaps from the model's own file. */
+export function samplingParameters(sampling: Sampling) {
+  const { temperature, topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
+  return {
+    temperature,
+    top_p: topP,
+    top_k: topK === 0 ? -1 : topK,
+    min_p: minP,
+    repetition_penalty: repetitionPenalty,
+  };
+}
 
 /** A list of numbers, or an error that names the field. */
 export function numbers(value: unknown, field: string): readonly number[] {

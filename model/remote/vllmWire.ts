@@ -8,7 +8,13 @@
  * - Top log-probs are keyed by the token's text, under which different tokens fall together, unless
  *   `return_tokens_as_token_ids` is set.
  */
-import { type Generated, numbers, TOP_LOG_PROBS, type TokenWire } from './tokenWire.ts';
+import {
+  type Generated,
+  numbers,
+  samplingParameters,
+  TOP_LOG_PROBS,
+  type TokenWire,
+} from './tokenWire.ts';
 
 interface Choice {
   readonly token_ids?: unknown;
@@ -26,15 +32,12 @@ interface Completion {
 
 export const vllmWire: TokenWire = {
   path: '/v1/completions',
-  body: ({ tokens, maxTokens, temperature, stopTokens, topLogProbs }, { model, label }, seed) => ({
+  refused: () => null,
+  body: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { model, label }, seed) => ({
     model,
     prompt: [...tokens],
     max_tokens: maxTokens,
-    temperature,
-    top_p: 1,
-    top_k: -1,
-    min_p: 0,
-    repetition_penalty: 1,
+    ...samplingParameters(how),
     seed,
     n: 1,
     stream: false,

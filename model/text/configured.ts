@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { WaitingClock } from '../remote/waitingClock.ts';
+import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
 import { openAi } from './openAi.ts';
 import type { ReplyStore } from './replyStore.ts';
@@ -34,11 +35,7 @@ export const textModelSettings = z.object({
   requestsPerMinute: atLeastZero.default(0).describe('0 = no limit'),
   timeoutMs: count.default(120_000).describe('for one try of a request'),
   maxTokens: count.default(1024).describe('most tokens of a reply'),
-  temperature: atLeastZero.default(1),
-  topP: z.number().positive().max(1).default(1),
-  topK: z.number().int().nonnegative().default(0).describe('0 = all tokens'),
-  minP: z.number().min(0).max(1).default(0),
-  repetitionPenalty: z.number().positive().default(1),
+  ...samplingSettings,
 });
 
 export type TextModelSettings = z.infer<typeof textModelSettings>;
@@ -68,6 +65,5 @@ export function configuredTextModel(settings: TextModelSettings, parts: TextMode
 
 /** How the role samples, to be spread into its requests. */
 export function samplingOf(settings: TextModelSettings): TextSampling {
-  const { maxTokens, temperature, topP, topK, minP, repetitionPenalty } = settings;
-  return { maxTokens, temperature, topP, topK, minP, repetitionPenalty };
+  return { maxTokens: settings.maxTokens, ...samplingIn(settings) };
 }

@@ -5,10 +5,10 @@
  * that it came from, so this is for text that is trained on as text (demonstrations, judgements), not for on-policy
  * rollouts, which keep their tokens.
  */
-import { MillraceError } from '../../streams/errors.ts';
 import type { PolicyEngine, Tokenizer } from '../engine.ts';
+import { samplingIn } from '../sampling.ts';
 import { encodeTrajectory } from './encodeTrajectory.ts';
-import { cutAfterStop, shapedBy, type TextModel, type TextRequest } from './textModel.ts';
+import { cutAfterStop, type TextModel } from './textModel.ts';
 
 export interface EnginePolicyOptions {
   readonly engine: PolicyEngine;
@@ -25,8 +25,7 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
   const encode = options.encode ?? ((text: string) => encodeTrajectory(tokenizer, text));
   return {
     async complete(request, signal) {
-      refuseShaped(request);
-      const { stop = [], continuation = '', temperature, draws } = request;
+      const { stop = [], continuation = '', draws } = request;
       const prompt = options.prompt(request.prompt, request.system);
       const tokens = Int32Array.from([...prompt, ...encode(continuation)]);
       const maxTokens = Math.min(request.maxTokens, engine.contextMax - tokens.length);
@@ -34,7 +33,7 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
       const stopTokens = [tokenizer.endToken, ...stop.flatMap((text) => tokenOf(tokenizer, text))];
       const made = await engine.generate(
         // Draws are tied to places in the context: a longer continuation goes on in the same stream.
-        { tokens, maxTokens, temperature, stopTokens, draws, topLogProbs: 0 },
+        { tokens, maxTokens, ...samplingIn(request), stopTokens, draws, topLogProbs: 0 },
         signal,
       );
       const ended = made.tokens.at(-1) === tokenizer.endToken;
@@ -42,17 +41,6 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
     },
     close: async () => undefined,
   };
-}
-
-/** Ignoring a setting would be another distribution without a word. */
-function refuseShaped(request: TextRequest): void {
-  const shaped = shapedBy(request);
-  if (shaped.length === 0) return;
-  throw new MillraceError(
-    'MODEL_UNSUPPORTED',
-    `the job's own engine samples by temperature alone, and ${shaped.join(', ')} ${shaped.length > 1 ? 'are' : 'is'} set: ` +
-      'leave that out, or use a server (url)',
-  );
 }
 
 /** The token that stands for exactly this text, if there is one; else the text is cut off afterwards. */

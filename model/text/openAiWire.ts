@@ -15,7 +15,8 @@
  * - *Aborted.* A server that is paused or restarted may answer 200 with `finish_reason: 'abort'` and half a text.
  */
 import { MillraceError } from '../../streams/errors.ts';
-import { shapedBy, type TextRequest } from './textModel.ts';
+import { shapedBy } from '../sampling.ts';
+import type { TextRequest } from './textModel.ts';
 
 /** Whose extensions of the OpenAI protocol may be used; `openai` = none. */
 export type TextServer = 'vllm' | 'sglang' | 'openai';

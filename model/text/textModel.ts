@@ -14,21 +14,11 @@
  *     const critic: Complete = (request, signal) => model.complete({ ...sampling, ...request }, signal);
  */
 import type { DrawKey } from '../draws.ts';
+import type { Sampling } from '../sampling.ts';
 
-/** How to sample. What is left out does not shape the distribution. */
-export interface TextSampling {
+export interface TextSampling extends Sampling {
   /** Most tokens to generate. */
   readonly maxTokens: number;
-  /** 0 = greedy. */
-  readonly temperature: number;
-  /** Keep the most probable tokens that together have this probability; 1 = all. */
-  readonly topP?: number;
-  /** Keep this many of the most probable tokens; 0 = all. */
-  readonly topK?: number;
-  /** Keep tokens that are at least this share as probable as the most probable one; 0 = all. */
-  readonly minP?: number;
-  /** Divide positive logits of tokens seen before by this, multiply negative ones; 1 = off. */
-  readonly repetitionPenalty?: number;
 }
 
 export interface TextRequest extends TextSampling {
@@ -57,16 +47,4 @@ export function cutAfterStop(text: string, stop: readonly string[] = []): string
     .filter(({ at }) => at >= 0);
   if (ends.length === 0) return text;
   return text.slice(0, Math.min(...ends.map(({ at, length }) => at + length)));
-}
-
-/** The settings of a request that shape the distribution beyond its temperature, by name. */
-export function shapedBy(sampling: TextSampling): string[] {
-  const { topP = 1, topK = 0, minP = 0, repetitionPenalty = 1 } = sampling;
-  const shaping = {
-    topP: topP !== 1,
-    topK: topK !== 0,
-    minP: minP !== 0,
-    repetitionPenalty: repetitionPenalty !== 1,
-  };
-  return Object.entries(shaping).flatMap(([name, shapes]) => (shapes ? [name] : []));
 }

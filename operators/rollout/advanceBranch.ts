@@ -6,6 +6,7 @@
  */
 import type { DrawKey } from '../../model/draws.ts';
 import type { Tokenizer } from '../../model/engine.ts';
+import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import type { Branching } from '../sampling/branching.ts';
@@ -68,7 +69,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
     {
       tokens: Int32Array.from([...prompt, ...branch.tokens]),
       maxTokens: room,
-      temperature: options.temperature,
+      ...samplingIn(options),
       stopTokens: [tokenizer.endToken, ...tools.stopTokens],
       draws: [...key, branch.index],
       topLogProbs: growth.watch === undefined ? (branching?.entropyTokens ?? 0) : room,

@@ -8,6 +8,7 @@
  * what it was at the end of each round for the decision, which is the same whenever it is made.
  */
 import { draws } from '../../model/draws.ts';
+import { samplingIn } from '../../model/sampling.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
@@ -176,7 +177,7 @@ async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
       {
         tokens: Int32Array.from([...prompt, ...branch.tokens]),
         maxTokens: room,
-        temperature: options.temperature,
+        ...samplingIn(options),
         stopTokens: [tokenizer.endToken, ...tools.stopTokens],
         draws: [...key, branch.index],
         topLogProbs: room,

@@ -125,6 +125,28 @@ describe('a remote engine', () => {
     });
   });
 
+  it('sends how to sample, and refuses what the servers would not do so that training can use it', async () => {
+    const shaped = { topP: 0.9, topK: 20, minP: 0.05 };
+    const asked = { top_p: 0.9, top_k: 20, min_p: 0.05 };
+    const vllm = await wrapped();
+    const engine = await remote([vllm]);
+    await engine.generate({ ...ask, ...shaped, repetitionPenalty: 1.1 });
+    expect(vllm.seen.at(-1)!.body).toMatchObject({ ...asked, repetition_penalty: 1.1 });
+    for (const more of [{ stopTexts: ['x'] }, { entropies: true }])
+      await expect(engine.generate({ ...ask, ...more })).rejects.toMatchObject({
+        code: 'MODEL_UNSUPPORTED',
+      });
+
+    const sglang = await wrapped();
+    const other = await remote([sglang], { server: 'sglang', model: '' });
+    await other.generate({ ...ask, ...shaped });
+    expect(sglang.seen.at(-1)!.body).toMatchObject({ sampling_params: asked });
+    await expect(other.generate({ ...ask, repetitionPenalty: 1.1 })).rejects.toMatchObject({
+      code: 'MODEL_UNSUPPORTED',
+      message: expect.stringContaining('repetitionPenalty'),
+    });
+  });
+
   it('draws a seed for each place in a context', async () => {
     const server = await wrapped();
     const engine = await remote([server]);
@@ -163,6 +185,10 @@ describe('a remote engine', () => {
     for (const temperature of [0, 1]) await engine.generate({ ...ask, temperature });
     await expect(engine.generate({ ...ask, temperature: 0.7 })).rejects.toMatchObject({
       code: 'MODEL_LOG_PROBS',
+    });
+    await expect(engine.generate({ ...ask, topP: 0.9 })).rejects.toMatchObject({
+      code: 'MODEL_LOG_PROBS',
+      message: expect.stringContaining('(temperature 1, topP)'),
     });
     const raw = await remote([await wrapped()]);
     await raw.generate({ ...ask, temperature: 0.7 });

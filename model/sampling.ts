@@ -1,0 +1,66 @@
+/**
+ * How tokens are drawn from what the policy says: what a request carries of it, and the settings of it.
+ *
+ * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1, over the whole
+ * vocabulary, as the trainer computes them (docs/losses.md).
+ */
+import { z } from 'zod';
+
+export interface Sampling {
+  /** 0 = greedy. */
+  readonly temperature: number;
+  /** Draw from the fewest most probable tokens that have at least this share; 1 (unless given) = from all. */
+  readonly topP?: number;
+  /** Draw from so many of the most probable tokens; 0 (unless given) = from all. */
+  readonly topK?: number;
+  /** Draw from tokens with at least this part of the highest probability; 0 (unless given) = from all. */
+  readonly minP?: number;
+  /** Logits of tokens in the context are divided by this where positive, else multiplied; 1 unless given. */
+  readonly repetitionPenalty?: number;
+}
+
+/** The same as settings, to be spread into those of a job or of a role. */
+export const samplingSettings = {
+  temperature: z.number().nonnegative().default(1).describe('0 = greedy'),
+  topP: z
+    .number()
+    .positive()
+    .max(1)
+    .default(1)
+    .describe('draw from the fewest most probable tokens with this share; 1 = all'),
+  topK: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('draw from so many of the most probable tokens; 0 = all'),
+  minP: z
+    .number()
+    .min(0)
+    .lt(1)
+    .default(0)
+    .describe('draw from tokens with this part of the highest probability; 0 = all'),
+  repetitionPenalty: z
+    .number()
+    .positive()
+    .default(1)
+    .describe('makes tokens of the context less likely; 1 = off'),
+};
+
+/** The sampling among other options, whole. */
+export function samplingIn(options: Sampling): Required<Sampling> {
+  const { temperature, topP = 1, topK = 0, minP = 0, repetitionPenalty = 1 } = options;
+  return { temperature, topP, topK, minP, repetitionPenalty };
+}
+
+/** What of it shapes the distribution beyond its temperature, by name. */
+export function shapedBy(sampling: Sampling): string[] {
+  const { topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
+  const shaping = {
+    topP: topP !== 1,
+    topK: topK !== 0,
+    minP: minP !== 0,
+    repetitionPenalty: repetitionPenalty !== 1,
+  };
+  return Object.entries(shaping).flatMap(([name, shapes]) => (shapes ? [name] : []));
+}
