@@ -167,9 +167,18 @@ class Tapping {
     this.#io.err(`dropped ${dropped} of ${records(read)} so far: more than --rate lets through`);
   }
 
+  /** An empty screen does not say whether there was nothing, or nothing that was asked for. */
+  #tellNone(read: number): void {
+    if (this.#plan.range.follow || this.#signal.aborted) return;
+    this.#io.err(
+      read === 0 ? 'nothing there; -f waits for more' : `of ${records(read)}, none matches`,
+    );
+  }
+
   #tellEnd(): void {
-    const { read, dropped, unreadable } = this.#tally.total;
+    const { read, shown, dropped, unreadable } = this.#tally.total;
     if (this.#plan.statsMs !== null) this.#tellStats();
+    else if (shown + dropped + unreadable === 0) this.#tellNone(read);
     else if (dropped > 0) {
       this.#io.err(`dropped ${dropped} of ${records(read)}: more than --rate lets through`);
     }

@@ -129,6 +129,8 @@ function keepsTaps(url: string | null): void {
     expect(await keys('--key-prefix', 'q39', '--key', 'q1')).toEqual(['q1', 'q39']);
     expect(await keys('--grep', '/^Q3[01]$/i')).toEqual(['q30', 'q31']);
     expect(await keys('--grep', 'nowhere')).toEqual([]);
+    expect((await tap('questions', '--grep', 'nowhere')).err).toBe('of 40 records, none matches');
+    expect((await tap('evolved')).err).toBe('nothing there; -f waits for more');
   });
 
   test('bytes are the same on both logs, and Avro files are read by others', async () => {
