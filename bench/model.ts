@@ -19,7 +19,9 @@ import { trainRows } from './model/trainRows.ts';
 import { print, report } from './table.ts';
 
 /** In the order in which they are measured; a process's memory is counted before others have grown it. */
-const PARTS: Readonly<Record<string, (bench: Bench) => Promise<AnyRow[]>>> = {
+const PARTS: Readonly<
+  Record<string, (bench: Bench) => Promise<AnyRow[]> | AsyncIterable<AnyRow[]>>
+> = {
   adapter: adapterRows,
   memory: memoryRows,
   train: trainRows,
@@ -49,9 +51,10 @@ try {
   const rows: AnyRow[] = [];
   for (const name of names) {
     console.error(`${name} …`);
-    for (const row of await PARTS[name]!(bench)) {
-      rows.push(row);
-      console.error(report('', [row], true));
+    const found = PARTS[name]!(bench);
+    for await (const some of found instanceof Promise ? [found] : found) {
+      rows.push(...some);
+      for (const row of some) console.error(report('', [row], true));
     }
   }
   if (!values.json)

@@ -32,39 +32,35 @@ interface Setting {
 /** One step: its loss, and how long it took. */
 type Step = (loss: LossName) => Promise<{ readonly loss: number; readonly ms: number }>;
 
-export async function trainRows(bench: Bench): Promise<AnyRow[]> {
+export async function* trainRows(bench: Bench): AsyncGenerator<AnyRow[]> {
   const torch = Yardstick.start('train', ['torch', 'transformers']);
-  const rows: AnyRow[] = [];
   try {
     for (const size of SIZES) {
       const path = await weightsFolder(bench, size.name);
       for (const threads of bench.quick ? [2] : [1, 2])
-        rows.push(...(await settingRows(bench, { ...size, threads, path }, torch)));
+        yield* settingRows(bench, { ...size, threads, path }, torch);
     }
   } finally {
     if (torch instanceof Yardstick) await torch.close();
   }
-  return rows;
 }
 
-async function settingRows(
+async function* settingRows(
   bench: Bench,
   setting: Setting,
   torch: Yardstick | { readonly reason: string },
-): Promise<AnyRow[]> {
+): AsyncGenerator<AnyRow[]> {
   const { name, rows, threads, path } = setting;
   const policy = EmbeddedTrainer.create({ policy: path, threads });
   const [trainer, peak] = await Promise.all([policy, Peak.open(threads)]);
   const sequences = trainSequences(SHAPES[name], rows, LENGTH);
   const ours: Step = (loss) => trainer.step({ sequences, loss: LOSSES[loss], lr: LR });
   try {
-    const found: AnyRow[] = [];
     if (torch instanceof Yardstick) await hold(torch, setting);
     for (const loss of NAMES) {
       if (torch instanceof Yardstick) await agree(torch, setting, ours, loss);
-      found.push(...(await lossRows(bench, { setting, loss, ours, peak, torch })));
+      yield await lossRows(bench, { setting, loss, ours, peak, torch });
     }
-    return found;
   } finally {
     await trainer.close();
     await peak.close();
