@@ -120,6 +120,8 @@ export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
   const type = typeOf(schema);
   const own = JSON.stringify(schema);
   const readers = new Map<string, (bytes: Buffer) => T>();
+  /** The same by the very object, for a log asks anew for every record. */
+  const readersMet = new WeakMap<object, (bytes: Buffer) => T>();
 
   const decoder = (writer: unknown, decode: (bytes: Buffer) => unknown) => {
     const walker = walkerOf(writer);
@@ -155,10 +157,12 @@ export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
     },
     decode,
     reading(writer) {
+      const met = readersMet.get(writer as object);
+      if (met !== undefined) return met;
       const text = JSON.stringify(writer);
-      if (text === own) return decode;
-      const known = readers.get(text) ?? resolved(writer);
+      const known = text === own ? decode : (readers.get(text) ?? resolved(writer));
       readers.set(text, known);
+      if (typeof writer === 'object' && writer !== null) readersMet.set(writer, known);
       return known;
     },
   };

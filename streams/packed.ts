@@ -33,8 +33,8 @@ export function fromLittleEndian(
   if (bytes.byteLength % 4 !== 0) {
     throw new RangeError(`a packed array has ${bytes.byteLength} bytes, not a multiple of 4`);
   }
-  const copy = new ArrayBuffer(bytes.byteLength);
-  new Uint8Array(copy).set(bytes);
+  const { buffer, byteOffset, byteLength } = bytes;
+  const copy = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
   if (host === 'BE') Buffer.from(copy).swap32();
   return copy;
 }

@@ -43,6 +43,8 @@ class Bond {
   writes: Aside[] = [];
   open = 1;
   claimed = false;
+  /** Those that a commit settles now. */
+  claiming: Carried<unknown>[] | null = null;
   /** Parts that wait in open groups. */
   waiting = 0;
   #desk: Desk;
@@ -91,6 +93,7 @@ class Bond {
   }
 
   #park(roots: number): void {
+    if (roots === this.#parked) return;
     this.#desk.parked += roots - this.#parked;
     if (roots > 0 !== this.#parked > 0) for (const root of this.roots) root.parked?.(roots > 0);
     this.#parked = roots;
@@ -163,11 +166,12 @@ class Carried<T> implements Delivery<T> {
     this.hand();
   }
 
-  /** Its part of the debt is known: asides and outputs wait in the bond for the others. */
-  end(outputs: readonly Aside[]): void {
+  /** Its part of the debt is known: asides and outputs (an array of its own) wait in the bond for the others. */
+  end(outputs: Aside[]): void {
     this.spend();
     const bond = this.bond;
-    bond.writes.push(...this.asides, ...outputs);
+    if (bond.writes.length + this.asides.length === 0) bond.writes = outputs;
+    else bond.writes.push(...this.asides, ...outputs);
     bond.open -= 1;
     bond.recount();
   }
@@ -234,23 +238,34 @@ export function claim(deliveries: readonly Delivery<unknown>[]): Settlement {
 
 /** As `claim`, with what each family owes for itself: originals that share no output are apart. */
 export function claimFamilies(deliveries: readonly Delivery<unknown>[]): readonly Settlement[] {
-  const families = new Map<Bond, Carried<unknown>[]>();
-  for (const member of new Set(deliveries.map(carried))) {
-    const family = families.get(member.bond) ?? [];
-    families.set(member.bond, [...family, member]);
+  const bonds: Bond[] = [];
+  for (const delivery of new Set(deliveries)) {
+    const member = carried(delivery);
+    const { bond } = member;
+    if (bond.claiming !== null) bond.claiming.push(member);
+    else {
+      bond.claiming = [member];
+      bonds.push(bond);
+    }
   }
-  for (const [bond, family] of families) check(bond, family);
-  for (const [bond, family] of families) {
-    bond.claimed = true;
-    for (const member of family) if (!member.spent) member.end([]);
+  try {
+    for (const bond of bonds) check(bond);
+    for (const bond of bonds) {
+      bond.claimed = true;
+      for (const member of bond.claiming!) if (!member.spent) member.end([]);
+    }
+  } finally {
+    for (const bond of bonds) bond.claiming = null;
   }
-  return [...families.keys()].map(({ roots, writes }) => ({ roots, writes }));
+  return bonds;
 }
 
-function check(bond: Bond, family: readonly Carried<unknown>[]): void {
+function check(bond: Bond): void {
+  let missing = bond.open;
+  for (const member of bond.claiming!) if (!member.spent) missing -= 1;
+  if (missing <= 0 && !bond.claimed) return;
   const { topic, position } = bond.roots[0]!;
   const place = `${topic}@${position.offset}`;
-  const missing = bond.open - family.filter((member) => !member.spent).length;
   if (missing > 0) {
     throw new MillraceError(
       'HALF_SETTLED',
@@ -258,9 +273,7 @@ function check(bond: Bond, family: readonly Carried<unknown>[]): void {
       { context: { place, missing } },
     );
   }
-  if (bond.claimed) {
-    throw new MillraceError('SPENT', `${place} is settled twice`, { context: { place } });
-  }
+  throw new MillraceError('SPENT', `${place} is settled twice`, { context: { place } });
 }
 
 /** For who orders commits: all that the family of this delivery writes; complete once it has gone to its desk. */

@@ -1,9 +1,10 @@
 /**
  * Runs one stage: reads, lets the operator work, and commits what leaves it.
  *
- * One commit of the stage is on its way at a time; what becomes due meanwhile goes with the next. Three
- * ways to end: `finish` completes the operator's input (no more will ever come, open groups are
- * flushed), `stop` only stops feeding it (what is in flight may end), `abandon` drops it where it is.
+ * What becomes due while commits are on their way goes with the next one, unless it fills a commit: then it
+ * goes at once, and is encoded while the log still writes. Three ways to end: `finish` completes the
+ * operator's input (no more will ever come, open groups are flushed), `stop` only stops feeding it (what is
+ * in flight may end), `abandon` drops it where it is.
  */
 import { Observable, type Subscriber, Subscription } from 'rxjs';
 import type { Clock } from './clock.ts';
@@ -22,7 +23,14 @@ export interface StageHooks {
   failed(error: MillraceError): void;
 }
 
+/** Finished families that one commit takes at most, and how many commits may be on their way. */
 const COMMIT_MAX = 256;
+const COMMITS_MAX = 8;
+
+interface Due {
+  readonly owed: Delivery<unknown>;
+  readonly roots: number;
+}
 
 export class StageRunner {
   readonly stage: Stage;
@@ -31,8 +39,10 @@ export class StageRunner {
   readonly #counter: StageCounter;
   #desk: Desk;
   readonly #turns: Turns | null;
-  readonly #due: { owed: Delivery<unknown>; roots: number }[] = [];
-  #committing: Promise<void> | null = null;
+  readonly #due: Due[] = [];
+  readonly #committing = new Set<Promise<void>>();
+  /** Set while what becomes due in this turn is still gathered. */
+  #gathering: Promise<void> | null = null;
   #input: Subscriber<Delivery<unknown>> | null = null;
   #reading = Subscription.EMPTY;
   #pipeline = Subscription.EMPTY;
@@ -63,7 +73,7 @@ export class StageRunner {
   /** Nothing moves: all that is in flight waits in open groups, or for its turn. */
   get still(): boolean {
     const { inflight } = this.#counter;
-    return this.#committing === null && !this.#finishing && inflight === this.parked + this.held;
+    return !this.#busy && !this.#finishing && inflight === this.parked + this.held;
   }
 
   stats(): StageStats {
@@ -119,8 +129,13 @@ export class StageRunner {
     this.#finished?.();
   }
 
+  /** Resolves when nothing is due any more. */
   async committed(): Promise<void> {
-    await this.#committing;
+    while (this.#busy) await Promise.all([this.#gathering, ...this.#committing]);
+  }
+
+  get #busy(): boolean {
+    return this.#gathering !== null || this.#committing.size > 0;
   }
 
   #read(subscriber: Subscriber<Delivery<unknown>>): Subscription {
@@ -179,28 +194,40 @@ export class StageRunner {
 
   #push(owed: Delivery<unknown>, roots: number): void {
     this.#due.push({ owed, roots });
-    this.#committing ??= this.#commitDue();
+    this.#gathering ??= Promise.resolve().then(() => {
+      this.#gathering = null;
+      this.#commitDue();
+    });
   }
 
-  async #commitDue(): Promise<void> {
+  #commitDue(): void {
+    while (this.#due.length > 0 && this.#committing.size < COMMITS_MAX) {
+      if (this.#due.length < COMMIT_MAX && this.#committing.size > 0) return;
+      const commit = this.#commit(this.#due.splice(0, COMMIT_MAX));
+      this.#committing.add(commit);
+      void commit.then(() => {
+        this.#committing.delete(commit);
+        this.#commitDue();
+        this.#hooks.changed();
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #commit(batch: readonly Due[]): Promise<void> {
+    this.#counter.committing(true);
     try {
-      await Promise.resolve(); // what becomes due in this turn goes together
-      while (this.#due.length > 0) {
-        const batch = this.#due.splice(0, COMMIT_MAX);
-        this.#counter.committing(true);
-        await this.#log.commit((tx) => {
-          for (const { owed } of batch) tx.settle(owed);
-        });
-        this.#counter.committing(false);
-        this.commits += 1;
-        for (const { owed } of batch) this.#turns?.committed(this.stage.name, writesOf(owed));
-        for (const { roots } of batch) this.#counter.settled(roots);
-      }
+      await this.#log.commit((tx) => {
+        for (const { owed } of batch) tx.settle(owed);
+      });
+      this.commits += 1;
+      for (const { owed } of batch) this.#turns?.committed(this.stage.name, writesOf(owed));
+      for (const { roots } of batch) this.#counter.settled(roots);
     } catch (error) {
+      this.#due.length = 0; // read again at the next start
       this.#fail(error);
     } finally {
-      this.#committing = null;
-      this.#hooks.changed();
+      this.#counter.committing(false);
     }
   }
 

@@ -37,7 +37,8 @@ export class StageCounter {
   #idleMs = 0;
   #fullMs = 0;
   #commitMs = 0;
-  #committing = false;
+  /** Commits under way. */
+  #committing = 0;
   #sinceMs: number;
 
   /** `parked` tells how many deliveries wait in open groups. */
@@ -66,10 +67,10 @@ export class StageCounter {
     this.#settled += roots;
   }
 
-  /** A commit is under way from now on, or no longer. */
-  committing(now: boolean): void {
+  /** One more commit is under way, or one less. */
+  committing(begins: boolean): void {
     this.#account();
-    this.#committing = now;
+    this.#committing += begins ? 1 : -1;
   }
 
   stats(): StageStats {
@@ -96,7 +97,7 @@ export class StageCounter {
     const now = this.#clock.now();
     const spent = now - this.#sinceMs;
     this.#sinceMs = now;
-    if (this.#committing) this.#commitMs += spent;
+    if (this.#committing > 0) this.#commitMs += spent;
     if (this.inflight === this.#parked()) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
   }

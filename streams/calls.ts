@@ -1,0 +1,191 @@
+/**
+ * Calls of a domain function, one a delivery, so many at once: what `mapEach`, `expandEach` and `keepIf` are made of.
+ *
+ * It is `mergeMap` with the settlement built in: results in the order in which they are finished, what has no place yet
+ * waits, an unsubscription aborts what runs. Written out, because an Observable for every record cost more than all else
+ * that happens to a small one.
+ */
+import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
+import { deadLetterOf } from './deadLetter.ts';
+import type { Aside, Delivery } from './delivery.ts';
+import { hasCode } from './errors.ts';
+import type { EachOptions, Scope } from './primitives.ts';
+import type { Position } from './records.ts';
+import { park } from './settlement.ts';
+import type { Topic } from './topic.ts';
+import { topics } from './topics.ts';
+
+export type Each<In, Out> = (value: In, scope: Scope) => Promise<Out> | Out;
+/** What a result makes of its delivery. */
+export type Finish<Out, To> = (delivery: Delivery<unknown>, result: Out) => readonly Delivery<To>[];
+
+export function calling<In, Out, To>(
+  fn: Each<In, Out>,
+  options: EachOptions,
+  finish: Finish<Out, To>,
+): OperatorFunction<Delivery<In>, Delivery<To>> {
+  return (source) =>
+    new Observable((subscriber) => {
+      const calls = new Calls(fn, options, finish, subscriber);
+      const input = new Subscriber<Delivery<In>>({
+        next: (delivery) => calls.add(delivery),
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => calls.end(),
+      });
+      subscriber.add(input);
+      subscriber.add(() => calls.abandon());
+      source.subscribe(input);
+    });
+}
+
+class Calls<In, Out, To> {
+  readonly #fn: Each<In, Out>;
+  readonly #options: EachOptions;
+  readonly #finish: Finish<Out, To>;
+  readonly #subscriber: Subscriber<Delivery<To>>;
+  /** Calls that run, and of these: those whose result was promised. */
+  #running = 0;
+  readonly #promised = new Set<Call>();
+  /** Without a place yet: never more than the log lets be in flight. */
+  readonly #waiting: Delivery<In>[] = [];
+  #starting = false;
+  #ended = false;
+
+  constructor(
+    fn: Each<In, Out>,
+    options: EachOptions,
+    finish: Finish<Out, To>,
+    subscriber: Subscriber<Delivery<To>>,
+  ) {
+    this.#fn = fn;
+    this.#options = options;
+    this.#finish = finish;
+    this.#subscriber = subscriber;
+  }
+
+  add(delivery: Delivery<In>): void {
+    if (this.#running >= this.#options.concurrency) this.#waiting.push(delivery);
+    else this.#start(delivery);
+  }
+
+  /** No more will come. */
+  end(): void {
+    this.#ended = true;
+    this.#goOn();
+  }
+
+  /** Nobody wants results any more. */
+  abandon(): void {
+    this.#waiting.length = 0;
+    for (const call of this.#promised) call.abort();
+    this.#promised.clear();
+  }
+
+  #start(delivery: Delivery<In>): void {
+    const call = new Call(delivery);
+    this.#running += 1;
+    let result: Promise<Out> | Out;
+    try {
+      result = this.#fn(delivery.value, call);
+    } catch (error) {
+      this.#failed(call, error);
+      return;
+    }
+    if (this.#subscriber.closed) call.abort();
+    if (result instanceof Promise) {
+      this.#promised.add(call);
+      result.then(
+        (value) => this.#succeeded(call, value),
+        (error: unknown) => this.#failed(call, error),
+      );
+    } else this.#succeeded(call, result);
+  }
+
+  #succeeded(call: Call, result: Out): void {
+    if (this.#subscriber.closed) return;
+    call.over = true;
+    try {
+      for (const part of this.#finish(call.laden(), result)) this.#subscriber.next(part);
+    } catch (error) {
+      this.#subscriber.error(error);
+      return;
+    }
+    this.#done(call);
+  }
+
+  #failed(call: Call, error: unknown): void {
+    if (this.#subscriber.closed) return;
+    call.over = true;
+    const { delivery } = call;
+    if (hasCode(error, 'NOT_NOW')) park(delivery);
+    else if (this.#options.onError === 'fail') this.#subscriber.error(error);
+    else call.laden().also(topics.deadLetters, deadLetterOf(delivery, error)).drop();
+    this.#done(call);
+  }
+
+  #done(call: Call): void {
+    this.#running -= 1;
+    this.#promised.delete(call);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#starting) return;
+    this.#starting = true;
+    while (this.#waiting.length > 0 && this.#running < this.#options.concurrency) {
+      this.#start(this.#waiting.shift()!);
+    }
+    this.#starting = false;
+    if (this.#ended && this.#running === 0) this.#subscriber.complete();
+  }
+}
+
+/** One call, and the scope that its function sees. */
+class Call implements Scope {
+  readonly delivery: Delivery<unknown>;
+  /** It has come to an end: too late to abort it. */
+  over = false;
+  /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
+  #abort: AbortController | null = null;
+  #aborted = false;
+  #asides: Aside[] | null = null;
+
+  constructor(delivery: Delivery<unknown>) {
+    this.delivery = delivery;
+  }
+
+  get topic(): string {
+    return this.delivery.topic;
+  }
+
+  get position(): Position {
+    return this.delivery.position;
+  }
+
+  get key(): string {
+    return this.delivery.key;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#aborted) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  also<T>(topic: Topic<T>, value: T): void {
+    this.#asides ??= [];
+    this.#asides.push({ topic: topic as Topic<unknown>, value });
+  }
+
+  /** The delivery with all side records of the call. */
+  laden(): Delivery<unknown> {
+    const asides = this.#asides ?? [];
+    return asides.reduce((on, { topic, value }) => on.also(topic, value), this.delivery);
+  }
+
+  abort(): void {
+    if (this.over) return;
+    this.#aborted = true;
+    this.#abort?.abort();
+  }
+}
