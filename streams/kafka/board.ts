@@ -6,6 +6,8 @@
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { beginning, pageOf, stableEnd } from './pages.ts';
+import { NO_BYTES } from './recordBatch.ts';
+import { produce } from './recordRequests.ts';
 
 const TOPIC = '_board';
 const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
@@ -27,14 +29,15 @@ export class Board {
     await this.#topics.ensure(TOPIC, 'board');
     const topic = this.#topics.nameOf(TOPIC);
     const message = {
-      key: Buffer.from(this.#worker),
+      key: this.#worker,
+      lead: NO_BYTES,
       value: Buffer.from(JSON.stringify(about)),
       headers: {},
       timestamp: nowMs,
     };
-    const partitions = [{ partition: 0, firstSequence: -1, messages: [message] }];
-    await this.#link.ask({ kind: 'leader', topic, partition: 0 }, (broker) =>
-      broker.produce({ compression: 0, topicData: [{ topic, partitions }] }),
+    const place = { topic, partition: 0 };
+    await this.#link.ask({ kind: 'leader', ...place }, (broker) =>
+      produce(broker, { ...place, messages: [message], packing: null, owner: null }),
     );
   }
 

@@ -9,11 +9,18 @@ import type { Clock } from '../clock.ts';
 import { MillraceError } from '../errors.ts';
 import type { Topic } from '../topic.ts';
 import type { Hold } from './hold.ts';
-import type { Message } from './kafkajs.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { encodeProgress, lowOf } from './partitionProgress.ts';
-import { type Schemas, seal } from './registry.ts';
-import { type Count, groupKey, markKey, type StateTopic, unsettledKey } from './stateTopic.ts';
+import type { Message } from './recordBatch.ts';
+import { leadOf, type Schemas } from './registry.ts';
+import {
+  type CommitNote,
+  type Count,
+  groupKey,
+  markKey,
+  type StateTopic,
+  unsettledKey,
+} from './stateTopic.ts';
 import {
   GroupMoved,
   type OffsetsOfGroup,
@@ -51,6 +58,9 @@ export interface Commit {
 }
 
 interface Waiting extends Commit {
+  /** All that it writes, and how much that is. */
+  readonly all: readonly Append[];
+  readonly bytes: number;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -95,7 +105,9 @@ export class Committer {
 
   commit(commit: Commit): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...commit, resolve, reject });
+      const all = appendsOf(commit);
+      const bytes = all.reduce((sum, { body }) => sum + body.length, 0);
+      this.#waiting.push({ ...commit, all, bytes, resolve, reject });
       this.#running ??= this.#drain();
     });
   }
@@ -141,7 +153,7 @@ export class Committer {
     let bytes = 0;
     let count = 0;
     for (const commit of this.#waiting) {
-      bytes += sizeOf(commit);
+      bytes += commit.bytes;
       if (count > 0 && (bytes > BYTES_MAX || count >= COMMITS_MAX)) break;
       count += 1;
     }
@@ -177,39 +189,47 @@ export class Committer {
 
   /** Those whose topics are there and whose schemas have ids; the others are told why not. */
   async #registered(commits: readonly Waiting[]): Promise<readonly Waiting[]> {
-    const { topics, schemas } = this.#parts;
     const failures = new Map<Topic<unknown>, unknown>();
-    const met = new Set(commits.flatMap((commit) => appendsOf(commit).map(({ topic }) => topic)));
+    const met = new Set<Topic<unknown>>();
+    for (const { all } of commits) for (const { topic } of all) met.add(topic);
     await Promise.all(
-      [...met].map(async (topic) => {
-        try {
-          await Promise.all([topics.ensure(topic.name), schemas.idOf(topic)]);
-        } catch (error) {
-          failures.set(topic, error);
-        }
-      }),
+      [...met].map((topic) =>
+        this.#contractOf(topic).catch((error: unknown) => failures.set(topic, error)),
+      ),
     );
+    if (failures.size === 0) return commits;
     return commits.filter((commit) => {
-      const failed = appendsOf(commit).find(({ topic }) => failures.has(topic));
+      const failed = commit.all.find(({ topic }) => failures.has(topic));
       if (failed !== undefined) commit.reject(failures.get(failed.topic));
       return failed === undefined;
     });
   }
 
+  async #contractOf(topic: Topic<unknown>): Promise<Contract> {
+    const { topics, schemas } = this.#parts;
+    const [partitions, schemaId] = await Promise.all([
+      topics.ensure(topic.name),
+      schemas.idOf(topic),
+    ]);
+    const headers = { contract: `${topic.name}/${topic.version}` };
+    return { name: topics.nameOf(topic.name), partitions, lead: leadOf(schemaId), headers };
+  }
+
   async #write(commits: readonly Waiting[], settles: readonly Settle[]): Promise<void> {
     const { transactor, clock } = this.#parts;
     this.#atMs = Math.max(this.#atMs, clock.now());
-    const appends = commits.flatMap(appendsOf);
+    const { writes, counts, appended } = await this.#sealed(commits.flatMap(({ all }) => all));
     const entries = new Map<string, unknown>();
     for (const { marks, joins } of commits) {
       for (const [name, value] of marks) entries.set(markKey(name), value);
       for (const { topic, group } of joins ?? []) entries.set(groupKey(topic, group), true);
     }
     const transaction: Transaction = {
-      writes: await this.#writes(appends),
+      writes,
       offsets: offsetsOf(settles, entries),
       state: entries,
-      counts: countsOf(appends),
+      counts,
+      note: { appended, ...noteOf(commits, settles) },
       atMs: this.#atMs,
     };
     const empty = transaction.writes.length + transaction.offsets.length + entries.size === 0;
@@ -224,37 +244,77 @@ export class Committer {
     }
   }
 
-  async #writes(appends: readonly Append[]): Promise<readonly Writes[]> {
-    const { topics, schemas } = this.#parts;
-    const messages = new Map<string, Message[]>();
-    const places = new Map<string, Omit<Writes, 'messages'>>();
+  /** As they go to the broker, and what that adds to each topic. */
+  async #sealed(appends: readonly Append[]): Promise<Sealed> {
+    const contracts = new Map<Topic<unknown>, Contract>();
+    const writes = new Map<string, Writes & { readonly messages: Message[] }>();
+    const counts = new Map<string, { records: number; bytes: number }>();
+    const appended: Record<string, number[]> = {};
     for (const { topic, key, body } of appends) {
-      const bytes = Buffer.from(key);
-      const partition = partitionOf(bytes, await topics.ensure(topic.name));
-      const name = topics.nameOf(topic.name);
+      const contract = contracts.get(topic) ?? (await this.#contractOf(topic));
+      contracts.set(topic, contract);
+      const { name, partitions, lead, headers } = contract;
+      const partition = partitions === 1 ? 0 : partitionOf(Buffer.from(key), partitions);
       const at = `${name}/${partition}`;
-      const list = messages.get(at) ?? [];
-      list.push({
-        key: bytes,
-        value: seal(await schemas.idOf(topic), body),
-        headers: { contract: `${topic.name}/${topic.version}` },
-        timestamp: this.#atMs,
-      });
-      messages.set(at, list);
-      places.set(at, { topic: name, partition });
+      const { messages } = writes.get(at) ?? { messages: [] as Message[] };
+      if (messages.length === 0) writes.set(at, { topic: name, partition, messages });
+      messages.push({ key, lead, value: body, headers, timestamp: this.#atMs });
+      const count = counts.get(topic.name) ?? { records: 0, bytes: 0 };
+      counts.set(topic.name, count);
+      count.records += 1;
+      count.bytes += Buffer.byteLength(key) + body.length;
+      appended[topic.name] ??= [];
+      const turns = appended[topic.name]!;
+      if (turns.at(-2) === partition) turns[turns.length - 1]! += 1;
+      else turns.push(partition, 1);
     }
-    return [...places].map(([at, where]) => ({ ...where, messages: messages.get(at)! }));
+    return { writes: [...writes.values()], counts, appended };
   }
+}
+
+interface Sealed {
+  readonly writes: readonly Writes[];
+  readonly counts: ReadonlyMap<string, Count>;
+  readonly appended: CommitNote['appended'];
+}
+
+/** How records of a topic are written. */
+interface Contract {
+  /** The broker's name of the topic. */
+  readonly name: string;
+  readonly partitions: number;
+  /** What every value begins with. */
+  readonly lead: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function noteOf(
+  commits: readonly Commit[],
+  settles: readonly Settle[],
+): Omit<CommitNote, 'appended'> {
+  const joined = commits.flatMap(({ joins = [] }) =>
+    joins.map(({ topic, group }) => [topic, group, 0, []] as const),
+  );
+  const marks = Object.fromEntries(commits.flatMap((commit) => [...commit.marks]));
+  return { settled: [...joined, ...settledBy(settles)], marks };
+}
+
+function settledBy(settles: readonly Settle[]): CommitNote['settled'] {
+  const byHold = new Map<Hold, number[]>();
+  for (const { hold, offset } of settles) {
+    const offsets = byHold.get(hold) ?? [];
+    byHold.set(hold, offsets);
+    offsets.push(offset);
+  }
+  return [...byHold].map(([{ topic, group, partition }, offsets]) => {
+    return [topic, group, partition, offsets] as const;
+  });
 }
 
 function appendsOf({ appends, families }: Commit): readonly Append[] {
   return families.length === 0
     ? appends
     : [...appends, ...families.flatMap((family) => family.appends)];
-}
-
-function sizeOf(commit: Commit): number {
-  return appendsOf(commit).reduce((sum, { body }) => sum + body.length, 0);
 }
 
 function reject(commits: readonly Waiting[], error: unknown): void {
@@ -295,21 +355,14 @@ function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
       return [];
     }
     const families = commit.families.filter((family) => !isLost(family));
-    if (families.length > 0) return [{ ...commit, families }];
+    if (families.length > 0) {
+      const left = { ...commit, families };
+      return [{ ...left, all: appendsOf(left) }];
+    }
     commit.committed();
     commit.resolve();
     return [];
   });
-}
-
-function countsOf(appends: readonly Append[]): ReadonlyMap<string, Count> {
-  const counts = new Map<string, Count>();
-  for (const { topic, key, body } of appends) {
-    const { records, bytes } = counts.get(topic.name) ?? { records: 0, bytes: 0 };
-    const size = Buffer.byteLength(key) + body.length;
-    counts.set(topic.name, { records: records + 1, bytes: bytes + size });
-  }
-  return counts;
 }
 
 /** What to commit for each group; progress that is too long for it goes to `entries`. */

@@ -45,7 +45,7 @@ const PAGE = { waitMs: 500, bytesMax: 2 ** 20 };
 export const groupIdOf = (run: string, group: string, topic: string): string =>
   `${run}.${group}.${topic}`;
 
-/** What a root's `reader` is: who handed it out, from which hold. */
+/** What a root's `reader` is: who handed it out, from which hold. One for all records of both. */
 export class Handout {
   readonly reader: GroupReader<unknown>;
   readonly hold: Hold;
@@ -54,6 +54,10 @@ export class Handout {
     this.reader = reader;
     this.hold = hold;
   }
+
+  readonly parked = (waits: boolean): void => {
+    if (!this.reader.stale) this.hold.parked += waits ? 1 : -1;
+  };
 }
 
 /** The partitions that this process has of one topic for one group; outlives its readers. */
@@ -199,6 +203,8 @@ export class GroupReader<T> {
   readonly #desk: Desk;
   readonly #stopping = new AbortController();
   #inflight = 0;
+  /** The last one used. */
+  #handout: Handout | null = null;
   #waking = (): void => undefined;
 
   constructor(
@@ -293,18 +299,23 @@ export class GroupReader<T> {
 
   #hand(record: Raw, hold: Hold): void {
     const { partition, offset, key } = record;
-    const reader = new Handout(this as GroupReader<unknown>, hold);
-    const parked = (waits: boolean): void => {
-      if (!this.stale) hold.parked += waits ? 1 : -1;
-    };
-    const place = { topic: this.#topic.name, position: { partition, offset }, key };
-    const root = { ...place, reader, parked };
+    const reader = this.#handoutOf(hold);
+    const { parked } = reader;
+    const topic = this.#topic.name;
+    const root = { topic, position: { partition, offset }, key, reader, parked };
     const read = this.#read(record);
     hold.progress.meet(offset);
     hold.inflight += 1;
     this.#inflight += 1;
     if (read instanceof MillraceError) bury(root, record.value, read, this.#desk);
     else this.#subscriber.next(deliver(read.value, root, this.#desk));
+  }
+
+  #handoutOf(hold: Hold): Handout {
+    if (this.#handout?.hold !== hold) {
+      this.#handout = new Handout(this as GroupReader<unknown>, hold);
+    }
+    return this.#handout;
   }
 
   /** Its value, or why it does not decode. */

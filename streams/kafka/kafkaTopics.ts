@@ -6,7 +6,7 @@
  * order across keys matters has one partition; the others have as many as was asked for when they were
  * made, and a key always goes to the same one (murmur2, as other Kafka clients do it).
  */
-import { type Broker, compressionCode } from './kafkajs.ts';
+import { type Broker, packingOf } from './kafkajs.ts';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
 
@@ -25,7 +25,7 @@ export class KafkaTopics {
   readonly #known = new Map<string, Promise<number>>();
 
   constructor(link: Link, run: string) {
-    compressionCode(link.settings.compression); // fails here where it cannot be done
+    packingOf(link.settings.compression); // fails here where it cannot be done
     this.#link = link;
     this.#run = run;
   }

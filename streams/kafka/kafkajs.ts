@@ -4,46 +4,16 @@
  * Its producer and consumer are left out on purpose: they cannot say whether a commit that failed was
  * made, commit offsets without a generation (so a replaced reader is not refused), cannot read without
  * joining a group, and retry only some requests. What is taken here lies below them and is not part of
- * its documented interface; the two requests that it lacks are written out at the end.
+ * its documented interface; the two requests that it lacks are written out at the end, and those that
+ * carry records in `recordRequests.ts`.
  */
 import { createRequire } from 'node:module';
 import * as zlib from 'node:zlib';
 import { MillraceError } from '../errors.ts';
 import type { Compression, KafkaSettings } from './kafkaUrl.ts';
+import type { Packing, Unpack } from './recordBatch.ts';
 
 const require = createRequire(import.meta.url);
-
-export interface RawRecord {
-  readonly offset: string;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: Readonly<Record<string, Buffer>>;
-  readonly isControlRecord: boolean;
-  readonly batchContext: {
-    readonly firstOffset: string;
-    readonly lastOffsetDelta: number;
-    readonly producerId: string;
-    readonly inTransaction: boolean;
-  };
-}
-
-export interface FetchedPartition {
-  readonly partition: number;
-  readonly lastStableOffset: string;
-  readonly abortedTransactions: readonly {
-    readonly producerId: string;
-    readonly firstOffset: string;
-  }[];
-  readonly messages: readonly RawRecord[];
-}
-
-export interface Message {
-  readonly key: Buffer;
-  readonly value: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly timestamp: number;
-}
 
 interface OfTopic<P> {
   readonly topic: string;
@@ -100,23 +70,6 @@ export interface Broker {
   }): Promise<{
     readonly responses: readonly OfTopic<{ readonly partition: number; readonly offset: string }>[];
   }>;
-  fetch(request: {
-    readonly replicaId: number;
-    readonly isolationLevel: number;
-    readonly maxWaitTime: number;
-    readonly minBytes: number;
-    readonly maxBytes: number;
-    readonly topics: readonly OfTopic<{
-      readonly partition: number;
-      readonly fetchOffset: number;
-      readonly maxBytes: number;
-    }>[];
-  }): Promise<{
-    readonly responses: readonly {
-      readonly topicName: string;
-      readonly partitions: readonly FetchedPartition[];
-    }[];
-  }>;
   findGroupCoordinator(request: {
     readonly groupId: string;
     readonly coordinatorType: number;
@@ -128,22 +81,6 @@ export interface Broker {
   addPartitionsToTxn(
     request: ProducerState & { readonly topics: readonly OfTopic<number>[] },
   ): Promise<unknown>;
-  /** Without a producer's state: outside of transactions, and twice when it is asked twice. */
-  produce(
-    request: Partial<ProducerState> & {
-      readonly compression: number;
-      readonly topicData: readonly OfTopic<{
-        readonly partition: number;
-        readonly firstSequence: number;
-        readonly messages: readonly Message[];
-      }>[];
-    },
-  ): Promise<{
-    readonly topics: readonly {
-      readonly topicName: string;
-      readonly partitions: readonly { readonly partition: number; readonly baseOffset: string }[];
-    }[];
-  }>;
   addOffsetsToTxn(request: ProducerState & { readonly groupId: string }): Promise<unknown>;
   endTxn(request: ProducerState & { readonly transactionResult: boolean }): Promise<unknown>;
 }
@@ -162,31 +99,43 @@ export interface Cluster {
   ): Readonly<Record<string, readonly number[]>>;
 }
 
-interface Encoder {
+export interface Encoder {
   readonly buffer: Buffer;
+  writeInt8(value: number): Encoder;
   writeInt16(value: number): Encoder;
   writeInt32(value: number): Encoder;
   writeInt64(value: number | string): Encoder;
   writeBoolean(value: boolean): Encoder;
+  writeString(value: string | null): Encoder;
+  writeBytes(value: Buffer): Encoder;
+  writeArray(value: readonly Encoder[]): Encoder;
   writeUVarIntString(value: string | null): Encoder;
   writeUVarIntArray(value: readonly Encoder[]): Encoder;
   writeUVarIntBytes(): Encoder;
 }
 
-interface Decoder {
+export interface Decoder {
   readInt16(): number;
   readInt32(): number;
-  readInt64(): { toString(): string };
+  readInt64(): bigint;
+  readString(): string | null;
+  readBytes(): Buffer | null;
+  readArray<T>(read: (decoder: Decoder) => T): readonly T[];
   readUVarIntString(): string | null;
   readUVarIntArray<T>(read: (decoder: Decoder) => T): readonly T[] | null;
   readTaggedFields(): unknown;
 }
 
+interface Codec {
+  compress(of: { readonly buffer: Buffer }): Promise<Buffer>;
+  decompress(bytes: Buffer): Promise<Buffer>;
+}
+
 type Protocol = (fields: object) => { request: object; response: object; requestTimeout?: number };
 
 const ClusterOf = require('kafkajs/src/cluster') as new (options: object) => Cluster;
-const EncoderOf = require('kafkajs/src/protocol/encoder') as new () => Encoder;
-const DecoderOf = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
+export const EncoderOf = require('kafkajs/src/protocol/encoder') as new (bytes?: number) => Encoder;
+export const DecoderOf = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => Decoder;
 const { createLogger } = require('kafkajs/src/loggers') as {
   createLogger(options: { level: number; logCreator: () => () => void }): unknown;
 };
@@ -194,7 +143,7 @@ const socketFactory = require('kafkajs/src/network/socketFactory') as () => unkn
 const { requests } = require('kafkajs/src/protocol/requests') as {
   requests: Readonly<Record<string, { protocol(of: { version: number }): Protocol }>>;
 };
-const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+export const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode(code: number): Error;
 };
 const { MemberMetadata, MemberAssignment } = require('kafkajs/src/consumer/assignerProtocol') as {
@@ -209,7 +158,7 @@ const { MemberMetadata, MemberAssignment } = require('kafkajs/src/consumer/assig
 };
 const { Types, Codecs } = require('kafkajs/src/protocol/message/compression') as {
   Types: Readonly<Record<string, number>>;
-  Codecs: Record<number, () => unknown>;
+  Codecs: Record<number, () => Codec>;
 };
 export const { MemberMetadata: memberMetadata, MemberAssignment: memberAssignment } = {
   MemberMetadata,
@@ -240,23 +189,30 @@ interface Zstd {
 const { zstdCompressSync, zstdDecompressSync } = zlib as Zstd;
 if (zstdCompressSync !== undefined && zstdDecompressSync !== undefined) {
   Codecs[Types.ZSTD!] = () => ({
-    compress: async (encoder: Encoder) => zstdCompressSync(encoder.buffer),
+    compress: async ({ buffer }) => zstdCompressSync(buffer),
     decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
   });
 }
 
-/** Its number in the protocol. Fails with code `USAGE` where this Node cannot do it. */
-export function compressionCode(name: Compression): number {
-  if (name === 'none') return Types.None!;
-  if (name === 'gzip') return Types.GZIP!;
-  if (zstdCompressSync === undefined) {
+/** Null: records stay as they are. Fails with code `USAGE` where this Node cannot do it. */
+export function packingOf(name: Compression): Packing | null {
+  if (name === 'none') return null;
+  if (name === 'zstd' && zstdCompressSync === undefined) {
     throw new MillraceError(
       'USAGE',
       `Node ${process.version} has no zstd (22.15 and newer have); use compression=gzip or none`,
     );
   }
-  return Types.ZSTD!;
+  const code = Types[name === 'gzip' ? 'GZIP' : 'ZSTD']!;
+  return { code, pack: (bytes) => Codecs[code]!().compress({ buffer: bytes }) };
 }
+
+export const unpack: Unpack = (code, bytes) => {
+  const codec = Codecs[code];
+  if (codec === undefined)
+    throw new Error(`records are packed in a way (${code}) that is not known`);
+  return codec().decompress(bytes);
+};
 
 async function ask(
   broker: Broker,
@@ -313,7 +269,7 @@ interface PartitionAnswer {
   readonly errorCode: number;
 }
 
-function throwFirst(answers: readonly PartitionAnswer[]): void {
+export function throwFirst(answers: readonly PartitionAnswer[]): void {
   const failed = answers.find(({ errorCode }) => errorCode !== 0);
   if (failed !== undefined) throw createErrorFromCode(failed.errorCode);
 }

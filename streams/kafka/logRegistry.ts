@@ -8,6 +8,8 @@ import { MillraceError } from '../errors.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd } from './pages.ts';
+import { NO_BYTES } from './recordBatch.ts';
+import { produce } from './recordRequests.ts';
 import type { SchemaRegistry } from './registry.ts';
 
 const TOPIC = '_schemas';
@@ -92,14 +94,15 @@ export class LogRegistry implements SchemaRegistry {
   async #append(entry: Entry): Promise<void> {
     const topic = this.#topics.nameOf(TOPIC);
     const message = {
-      key: Buffer.from(entry.subject),
+      key: entry.subject,
+      lead: NO_BYTES,
       value: Buffer.from(JSON.stringify(entry)),
       headers: {},
       timestamp: 1, // a schema has a place, and no time
     };
-    const partitions = [{ partition: 0, firstSequence: -1, messages: [message] }];
-    await this.#link.ask({ kind: 'leader', topic, partition: 0 }, (broker) =>
-      broker.produce({ compression: 0, topicData: [{ topic, partitions }] }),
+    const place = { topic, partition: 0 };
+    await this.#link.ask({ kind: 'leader', ...place }, (broker) =>
+      produce(broker, { ...place, messages: [message], packing: null, owner: null }),
     );
   }
 }

@@ -15,7 +15,7 @@ import type { Position } from '../records.ts';
 import { claimFamilies, type Root, type Settlement } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
-import { type Append, Committer, type Family, metadataOf } from './committer.ts';
+import { type Append, Committer, type Family, metadataOf, type Settle } from './committer.ts';
 import { fetchPositions } from './fetchPositions.ts';
 import { GroupFeeds, groupIdOf, Handout } from './groupReader.ts';
 import { HttpRegistry } from './httpRegistry.ts';
@@ -172,16 +172,14 @@ class KafkaLog implements Log {
       settle: (delivery) => void owed.push(delivery),
       mark: (name, value) => void marks.set(name, value),
     });
-    const settlements = claimFamilies(owed);
-    const handouts = new Map(
-      settlements.flatMap(({ roots }) => roots.map((root) => [root, handoutOf(root)] as const)),
-    );
-    const families = settlements.map((settlement) => familyOf(settlement, handouts));
+    const families = claimFamilies(owed).map(familyOf);
     if (appends.length + families.length + marks.size === 0) return;
     await this.#committer.commit({
       ...{ appends, marks, families },
       committed: () => {
-        for (const { reader, hold } of handouts.values()) reader.settled(hold);
+        for (const { settles } of families) {
+          for (const { hold, reader } of settles) reader.settled(hold);
+        }
       },
     });
   }
@@ -297,13 +295,17 @@ function encoded(topic: Topic<unknown>, value: unknown): Append {
   return { topic, key: topic.key(value), body };
 }
 
-function familyOf({ roots, writes }: Settlement, handouts: ReadonlyMap<Root, Handout>): Family {
-  return {
-    appends: writes.map(({ topic, value }) => encoded(topic, value)),
-    settles: roots.map((root) => {
-      return { hold: handouts.get(root)!.hold, offset: root.position.offset };
-    }),
-  };
+/** A family whose records were handed out by this log. */
+interface Handed extends Family {
+  readonly settles: readonly (Settle & Pick<Handout, 'reader'>)[];
+}
+
+function familyOf({ roots, writes }: Settlement): Handed {
+  const settles = roots.map((root) => {
+    const { hold, reader } = handoutOf(root);
+    return { hold, reader, offset: root.position.offset };
+  });
+  return { appends: writes.map(({ topic, value }) => encoded(topic, value)), settles };
 }
 
 function handoutOf({ reader: handout }: Root): Handout {

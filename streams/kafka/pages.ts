@@ -5,19 +5,12 @@
  * stays behind when it was aborted. A page says where the next one begins, so readers never count.
  */
 import { hasCode, MillraceError } from '../errors.ts';
-import type { FetchedPartition, RawRecord } from './kafkajs.ts';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
+import type { Raw, RawBatch } from './recordBatch.ts';
+import { type FetchedPartition, fetchBatches } from './recordRequests.ts';
 
-/** A record as it came, not decoded. */
-export interface Raw {
-  readonly partition: number;
-  readonly offset: number;
-  readonly key: string;
-  readonly value: Buffer;
-  readonly headers: Readonly<Record<string, Buffer>>;
-  readonly atMs: number;
-}
+export type { Raw };
 
 /** Bytes of key and value. */
 export function sizeOf({ key, value }: Raw): number {
@@ -77,35 +70,20 @@ async function groupOfPages(
   if (group.length === 1) return [await single(group[0]!, waitMs)];
   try {
     const target = { kind: 'leader', topic, partition: group[0]! } as const;
-    const { responses } = await link.ask(
+    const partitions = group.map((partition) => ({ partition, offset: from.get(partition)! }));
+    const fetched = await link.ask(
       target,
-      (broker) =>
-        broker.fetch({
-          ...{ replicaId: -1, isolationLevel: READ_COMMITTED },
-          ...{ maxWaitTime: waitMs, minBytes: 1, maxBytes: bytesMax * group.length },
-          topics: [
-            { topic, partitions: group.map((partition) => wanted(partition, from, bytesMax)) },
-          ],
-        }),
+      (broker) => fetchBatches(broker, { topic, partitions, waitMs, bytesMax }),
       0,
     );
-    const fetched = responses.flatMap(({ partitions }) => partitions);
     return fetched.map((answer) => {
       const { partition } = answer;
-      return [partition, pageFrom(answer, partition, from.get(partition)!)] as const;
+      return [partition, pageFrom(answer, from.get(partition)!)] as const;
     });
   } catch (error) {
     if (hasCode(error, 'CLOSED')) throw error;
     return Promise.all(group.map((partition) => single(partition, 0)));
   }
-}
-
-function wanted(
-  partition: number,
-  from: ReadonlyMap<number, number>,
-  maxBytes: number,
-): { partition: number; fetchOffset: number; maxBytes: number } {
-  return { partition, fetchOffset: from.get(partition)!, maxBytes };
 }
 
 export async function pageOf(
@@ -117,12 +95,8 @@ export async function pageOf(
 ): Promise<Page> {
   const answer = await link.ask({ kind: 'leader', topic, partition }, async (broker) => {
     try {
-      const { responses } = await broker.fetch({
-        ...{ replicaId: -1, isolationLevel: READ_COMMITTED },
-        ...{ maxWaitTime: waitMs, minBytes: 1, maxBytes: bytesMax },
-        topics: [{ topic, partitions: [{ partition, fetchOffset: offset, maxBytes: bytesMax }] }],
-      });
-      return responses[0]?.partitions[0];
+      const partitions = [{ partition, offset }];
+      return (await fetchBatches(broker, { topic, partitions, waitMs, bytesMax }))[0];
     } catch (error) {
       if (kindOf(error) === 'OFFSET_OUT_OF_RANGE') return undefined;
       throw error;
@@ -130,7 +104,7 @@ export async function pageOf(
   });
   return answer === undefined
     ? outOfRange(link, topic, partition, offset)
-    : pageFrom(answer, partition, offset);
+    : pageFrom(answer, offset);
 }
 
 /** Past the end there is nothing yet; before the beginning there is nothing any more. */
@@ -151,46 +125,31 @@ async function outOfRange(
   return { records: [], next: offset, stable: await stableEnd(link, topic, partition) };
 }
 
-function pageFrom(fetched: FetchedPartition, partition: number, from: number): Page {
-  const last = fetched.messages.at(-1)?.batchContext;
-  const next = last === undefined ? from : Number(last.firstOffset) + last.lastOffsetDelta + 1;
-  return {
-    records: committed(fetched)
-      .map((record) => raw(record, partition))
-      .filter(({ offset }) => offset >= from),
-    next: Math.max(from, next),
-    stable: Number(fetched.lastStableOffset),
-  };
+function pageFrom(fetched: FetchedPartition, from: number): Page {
+  const records: Raw[] = [];
+  for (const batch of committed(fetched)) {
+    for (const record of batch.records) {
+      if (record.offset >= from) records.push(record);
+    }
+  }
+  const next = (fetched.batches.at(-1)?.lastOffset ?? -1) + 1;
+  return { records, next: Math.max(from, next), stable: fetched.lastStableOffset };
 }
 
 /** Without the marks of transactions, and without what was written by those that were aborted. */
-function committed({ messages, abortedTransactions }: FetchedPartition): readonly RawRecord[] {
-  const aborted = [...abortedTransactions].sort(
-    (a, b) => Number(a.firstOffset) - Number(b.firstOffset),
-  );
+function committed({ batches, aborted }: FetchedPartition): readonly RawBatch[] {
+  const coming = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
   const open = new Set<string>();
-  return messages.filter((message) => {
-    const { producerId, inTransaction } = message.batchContext;
-    while (aborted.length > 0 && Number(aborted[0]!.firstOffset) <= Number(message.offset)) {
-      open.add(aborted.shift()!.producerId);
+  return batches.filter(({ lastOffset, producerId, inTransaction, isControl }) => {
+    while (coming.length > 0 && coming[0]!.firstOffset <= lastOffset) {
+      open.add(coming.shift()!.producerId);
     }
-    if (message.isControlRecord) {
+    if (isControl) {
       open.delete(producerId); // its mark: what follows is of its next transaction
       return false;
     }
     return !(inTransaction && open.has(producerId));
   });
-}
-
-function raw({ offset, timestamp, key, value, headers }: RawRecord, partition: number): Raw {
-  return {
-    partition,
-    offset: Number(offset),
-    key: key?.toString('utf8') ?? '',
-    value: value ?? Buffer.alloc(0),
-    headers,
-    atMs: Number(timestamp),
-  };
 }
 
 /** First offset that a transaction may still be writing: committed readers get no further. */

@@ -8,6 +8,7 @@
 import { hasCode, MillraceError, messageOf } from '../errors.ts';
 import type { Codec, Topic } from '../topic.ts';
 import type { Raw } from './pages.ts';
+import { headersOf } from './recordBatch.ts';
 
 export interface SchemaRegistry {
   /**
@@ -27,18 +28,25 @@ const MAGIC = 0;
 const HEADER_BYTES = 5;
 const UNKNOWN_MAX = 1024;
 
-export function seal(id: number, body: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length);
-  bytes.writeUInt8(MAGIC, 0);
+/** What comes before the Avro. */
+export function leadOf(id: number): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES, MAGIC);
   bytes.writeUInt32BE(id, 1);
-  body.copy(bytes, HEADER_BYTES);
   return bytes;
+}
+
+export function seal(id: number, body: Buffer): Buffer {
+  return Buffer.concat([leadOf(id), body]);
 }
 
 /** Null when the bytes are not in the wire format. */
 export function unseal(bytes: Buffer): { readonly id: number; readonly body: Buffer } | null {
-  if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) return null;
-  return { id: bytes.readUInt32BE(1), body: bytes.subarray(HEADER_BYTES) };
+  const id = schemaIdOf(bytes);
+  return id === null ? null : { id, body: bytes.subarray(HEADER_BYTES) };
+}
+
+function schemaIdOf(bytes: Buffer): number | null {
+  return bytes.length < HEADER_BYTES || bytes[0] !== MAGIC ? null : bytes.readUInt32BE(1);
 }
 
 /** The schemas that this process has met, over a registry. */
@@ -67,9 +75,10 @@ export class Schemas {
 
   /** Looks up every schema that these records name, so that `decode` has them, or knows that there is none. */
   async prepare(records: readonly Raw[]): Promise<void> {
-    const ids = new Set(records.map(({ value }) => unseal(value)?.id));
+    const ids = new Set<number | null>();
+    for (const { value } of records) ids.add(schemaIdOf(value));
     for (const id of ids) {
-      if (id === undefined || this.#schemas.has(id) || this.#unknown.has(id)) continue;
+      if (id === null || this.#schemas.has(id) || this.#unknown.has(id)) continue;
       try {
         this.#schemas.set(id, await this.#registry.byId(id));
       } catch (error) {
@@ -109,8 +118,8 @@ export class Schemas {
 }
 
 /** `rollouts/2`; '' where its writer did not say. */
-function contractOf({ headers }: Raw): string {
-  return headers.contract?.toString('utf8') ?? '';
+function contractOf(record: Raw): string {
+  return headersOf(record).get('contract') ?? '';
 }
 
 function foreign(

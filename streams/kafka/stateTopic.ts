@@ -3,8 +3,9 @@
  *
  * Under `writer/<worker>` lies what each process has appended so far and the number of its last commit;
  * under `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…`
- * progress too long for a committed offset's metadata. All of it is written in the commits it speaks of,
- * so it is true whenever it can be read: counting a topic needs no reading of it.
+ * progress too long for a committed offset's metadata; under `commit/<worker>/<number>` what each commit did,
+ * which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the commits
+ * it speaks of, so it is true whenever it can be read: counting a topic needs no reading of it.
  */
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
@@ -27,6 +28,20 @@ export interface WriterState {
   /** Number of its last commit. */
   readonly commit: number;
   readonly counts: Readonly<Record<string, Count>>;
+}
+
+/** What a commit did beside the records that it wrote. */
+export interface CommitNote {
+  /** By topic: partition and number of records, by turns, in the order in which they were appended. */
+  readonly appended: Readonly<Record<string, readonly number[]>>;
+  /** What it settled; no offsets: the group became known. */
+  readonly settled: readonly (readonly [
+    topic: string,
+    group: string,
+    partition: number,
+    offsets: readonly number[],
+  ])[];
+  readonly marks: Readonly<Record<string, number>>;
 }
 
 export const NEW_WRITER: WriterState = { incarnation: 0, commit: 0, counts: {} };
@@ -96,7 +111,7 @@ export class StateTopic {
   /** Over all writers, by topic. */
   counts(): ReadonlyMap<string, Count> {
     const sums = new Map<string, Count>();
-    for (const [, { counts }] of this.under<WriterState>('writer/')) {
+    for (const [, { counts }] of this.under<WriterState>(WRITERS)) {
       for (const [topic, { records, bytes }] of Object.entries(counts)) {
         const sum = sums.get(topic) ?? { records: 0, bytes: 0 };
         sums.set(topic, { records: sum.records + records, bytes: sum.bytes + bytes });
@@ -110,6 +125,7 @@ export class StateTopic {
     while (this.#next < end) {
       const { records, next } = await pageOf(this.#link, this.name, 0, this.#next, PAGE);
       for (const { key, value } of records) {
+        if (key.startsWith(COMMITS)) continue;
         if (!this.#own.has(key)) this.#values.set(key, JSON.parse(value.toString('utf8')));
       }
       this.#next = next;
@@ -117,7 +133,13 @@ export class StateTopic {
   }
 }
 
-export const writerKey = (worker: string): string => `writer/${worker}`;
+/** Keys that notes of commits begin with. */
+export const COMMITS = 'commit/';
+/** And those of writers. */
+export const WRITERS = 'writer/';
+export const commitKey = (worker: string, number: number): string =>
+  `${COMMITS}${worker}/${number}`;
+export const writerKey = (worker: string): string => `${WRITERS}${worker}`;
 export const markKey = (name: string): string => `mark/${name}`;
 export const groupKey = (topic: string, group: string): string => `group/${topic}/${group}`;
 export const unsettledKey = (topic: string, group: string, partition: number): string =>

@@ -12,16 +12,19 @@ import { MillraceError } from '../errors.ts';
 import {
   type Broker,
   commitOffsets,
-  compressionCode,
   type MemberIdentity,
-  type Message,
   type OffsetToCommit,
   type ProducerState,
+  packingOf,
 } from './kafkajs.ts';
 import type { Link, Target } from './link.ts';
 import { isGroupMoved, isProducerLost, kindOf } from './problems.ts';
+import { type Message, NO_BYTES, type Packing } from './recordBatch.ts';
+import { produce } from './recordRequests.ts';
 import {
+  type CommitNote,
   type Count,
+  commitKey,
   NEW_WRITER,
   type StateTopic,
   type WriterState,
@@ -48,6 +51,7 @@ export interface Transaction {
   readonly state: ReadonlyMap<string, unknown>;
   /** What it adds to the topics, by our name. */
   readonly counts: ReadonlyMap<string, Count>;
+  readonly note: CommitNote | null;
   readonly atMs: number;
 }
 
@@ -81,7 +85,7 @@ export class Transactor {
   readonly #link: Link;
   readonly #state: StateTopic;
   readonly #options: TransactorOptions;
-  readonly #compression: number;
+  readonly #packing: Packing | null;
   #producer: ProducerState | null = null;
   /** Next number of each partition in this epoch. */
   readonly #sequences = new Map<string, number>();
@@ -91,7 +95,7 @@ export class Transactor {
     this.#link = link;
     this.#state = state;
     this.#options = options;
-    this.#compression = compressionCode(link.settings.compression);
+    this.#packing = packingOf(link.settings.compression);
   }
 
   /** Takes the worker's name over from whoever had it, and reads what it has done so far. */
@@ -146,6 +150,10 @@ export class Transactor {
 
   get #key(): string {
     return writerKey(this.#options.worker);
+  }
+
+  #noteKey({ commit }: WriterState): string {
+    return commitKey(this.#options.worker, commit);
   }
 
   get #coordinator(): Target {
@@ -213,10 +221,12 @@ export class Transactor {
     return sent.value;
   }
 
-  #stateWrites({ state, atMs }: Transaction, writer: WriterState): Writes {
-    const entries = [[this.#key, writer] as const, ...state];
+  #stateWrites({ state, note, atMs }: Transaction, writer: WriterState): Writes {
+    const noted = note === null ? [] : [[this.#noteKey(writer), note] as const];
+    const entries = [[this.#key, writer] as const, ...noted, ...state];
     const messages = entries.map(([key, value]) => ({
-      key: Buffer.from(key),
+      key,
+      lead: NO_BYTES,
       value: Buffer.from(JSON.stringify(value)),
       headers: {},
       timestamp: atMs,
@@ -239,15 +249,11 @@ export class Transactor {
   async #send({ topic, partition, messages }: Writes): Promise<number> {
     const at = place(topic, partition);
     const firstSequence = this.#sequences.get(at) ?? 0;
-    const partitions = [{ partition, firstSequence, messages }];
-    const request = {
-      ...this.#mine(),
-      ...{ compression: this.#compression, topicData: [{ topic, partitions }] },
-    };
+    const owner = { ...this.#mine(), firstSequence };
+    const production = { topic, partition, messages, packing: this.#packing, owner };
     const base = await this.#link.ask({ kind: 'leader', topic, partition }, async (broker) => {
       try {
-        const { topics } = await broker.produce(request);
-        return Number(topics[0]!.partitions[0]!.baseOffset);
+        return await produce(broker, production);
       } catch (error) {
         if (kindOf(error) === 'DUPLICATE_SEQUENCE_NUMBER') return -1;
         throw error;
@@ -286,7 +292,7 @@ export class Transactor {
 }
 
 function nothing(atMs: number): Transaction {
-  return { writes: [], offsets: [], state: new Map(), counts: new Map(), atMs };
+  return { writes: [], offsets: [], state: new Map(), counts: new Map(), note: null, atMs };
 }
 
 function byTopic(writes: readonly Writes[]): { topic: string; partitions: number[] }[] {

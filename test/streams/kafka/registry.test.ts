@@ -20,7 +20,15 @@ describe('the wire format', () => {
 
   test('is refused with its place when something else wrote the record', () => {
     const schemas = new Schemas({ idOf: async () => 1, byId: async () => null });
-    const record = { partition: 2, offset: 7, key: '', headers: {}, atMs: 0 };
+    const record = {
+      partition: 2,
+      offset: 7,
+      key: '',
+      within: Buffer.of(0),
+      headersAt: 0,
+      producerId: '1',
+      atMs: 0,
+    };
     const decoding = (): unknown =>
       schemas.decode(topics.questions, { ...record, value: Buffer.from('{"a":1}') });
     expect(decoding).toThrow(/questions@2\/7 is not in the wire format/);
@@ -43,7 +51,16 @@ describe('a registry server', () => {
     expect(server.schemas[id - 1]?.subject).toBe('run.questions-value');
     const value = seal(id, topics.questions.codec.encode(question({ id: 'q' })));
     const reader = new Schemas(registry);
-    const record = { partition: 0, offset: 0, key: 'q', headers: {}, atMs: 0, value };
+    const record = {
+      partition: 0,
+      offset: 0,
+      key: 'q',
+      within: Buffer.of(0),
+      headersAt: 0,
+      producerId: '1',
+      atMs: 0,
+      value,
+    };
     await reader.prepare([record]);
     expect(reader.decode(topics.questions, record).id).toBe('q');
   });
@@ -57,7 +74,15 @@ describe('a registry server', () => {
     const schemas = new Schemas(registry);
     const id = await schemas.idOf(topics.questions);
     const body = topics.questions.codec.encode(question({ id: 'q' }));
-    const place = { partition: 0, offset: 0, key: 'q', headers: {}, atMs: 0 };
+    const place = {
+      partition: 0,
+      offset: 0,
+      key: 'q',
+      within: Buffer.of(0),
+      headersAt: 0,
+      producerId: '1',
+      atMs: 0,
+    };
     const [known, unknown] = [
       { ...place, value: seal(id, body) },
       { ...place, value: seal(77, body) },
