@@ -6,13 +6,28 @@ import type { Log, Standing } from '../../streams/log.ts';
 import type { Position, Question, Rollout, ToolCall, Weights } from '../../streams/records.ts';
 import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
-import { topics } from '../../streams/topics.ts';
+import { record, text } from '../../streams/shapes.ts';
+import { defineTopic, topics } from '../../streams/topics.ts';
 
 /** A group as it is recorded. */
 export interface RecordedGroup {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];
 }
+
+/** The same topics with as much of a record as finds it: an index that decoded all of it would cost as much as its use. */
+const rolloutIds = defineTopic<Pick<Rollout, 'id'>>({
+  name: topics.rollouts.name,
+  about: topics.rollouts.about,
+  shape: record('Rollout', { id: text }),
+  key: ({ id }) => id,
+});
+const callOwners = defineTopic<Pick<ToolCall, 'rolloutId'>>({
+  name: topics.toolCalls.name,
+  about: topics.toolCalls.about,
+  shape: record('ToolCall', { rolloutId: text }),
+  key: ({ rolloutId }) => rolloutId,
+});
 
 export class RecordedGroups {
   readonly #log: Log;
@@ -29,10 +44,10 @@ export class RecordedGroups {
   static async of(log: Log, { ends }: Standing): Promise<RecordedGroups> {
     const groups = new RecordedGroups(log);
     const end = (topic: { readonly name: string }): number => ends[topic.name] ?? 0;
-    for await (const { value, position } of upTo(log, topics.rollouts, end(topics.rollouts))) {
-      add(groups.#rollouts, asked(value.question), position.offset);
+    for await (const { value, position } of upTo(log, rolloutIds, end(rolloutIds))) {
+      add(groups.#rollouts, ownerOf(value.id), position.offset);
     }
-    for await (const { value, position } of upTo(log, topics.toolCalls, end(topics.toolCalls))) {
+    for await (const { value, position } of upTo(log, callOwners, end(callOwners))) {
       add(groups.#calls, ownerOf(value.rolloutId), position.offset);
     }
     for await (const { value } of upTo(log, topics.weights, end(topics.weights))) {
@@ -67,7 +82,7 @@ function add(places: Map<string, Position[]>, key: string, offset: number): void
   else known.push({ partition: 0, offset });
 }
 
-/** The question of a call: what its rollout is called after. */
+/** The question of a rollout, as it was asked: what the rollout is called after. */
 function ownerOf(rolloutId: string): string {
   return rolloutId.replace(/(\/monitor)?\/[^/]*$/, '');
 }
