@@ -13,8 +13,9 @@
  * each comes to is a lesson (trainer/lesson.ts); all else is the same for all. A batch that comes to nothing changes
  * no weights and still makes its version, so that rounds end.
  */
-import type { OperatorFunction } from 'rxjs';
+import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
+import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
 import type { Attribution } from '../operators/advantages/attribution.ts';
 import type { LagCorrection } from '../operators/advantages/lagCorrection.ts';
 import type { Clock } from '../streams/clock.ts';
@@ -73,6 +74,20 @@ export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenize
 export function trainer(
   options: TrainerOptions,
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
+  return (batches$) =>
+    defer(() => {
+      const loop = watchLoop();
+      return batches$.pipe(
+        stepping(options, loop),
+        finalize(() => loop.stop()),
+      );
+    });
+}
+
+function stepping(
+  options: TrainerOptions,
+  loop: LoopGap,
+): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
   const { engine, store, clock, losses } = options;
   const { reference = null, lagCorrection = null } = options;
   const learner = holder(engine, store);
@@ -107,7 +122,11 @@ export function trainer(
       await store.forget(old, isReference(old, batch));
       const { step, stage } = batch;
       const atMs = clock.now();
-      const numbers = { ...lesson.numbers, ...ready.numbers, lr, ...stepNumbers(batch, reports) };
+      const numbers = {
+        ...{ ...lesson.numbers, ...ready.numbers, lr },
+        'time/loop_gap_ms': loop.take(),
+        ...stepNumbers(batch, reports),
+      };
       for (const [name, value] of Object.entries(numbers)) {
         scope.also(topics.metrics, { name, value, step, stage, atMs });
       }

@@ -62,6 +62,7 @@ export function curves(input: ReportInput, report: Report): Curves {
       one('KL to the sampling policy', 'kl/behaviour'),
       one('Response length (tokens)', 'len/response', true),
       one('Valid format in training (share)', 'format/valid', true),
+      one('Longest standstill of the event loop (ms)', 'time/loop_gap_ms', true),
     ],
   };
 }

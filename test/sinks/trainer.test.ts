@@ -193,6 +193,7 @@ describe('trainer', () => {
       'logprob/diff_max': 4,
       'thr/gen_tok_s': 70 / 2,
       'thr/train_tok_s': 70 / 0.02,
+      'time/loop_gap_ms': expect.any(Number),
       'time/train_ms': 20,
     });
     expect(first.every(({ stage, atMs }: Metric) => stage === 1 && atMs === 50)).toBe(true);
