@@ -27,28 +27,29 @@ import { type Method, type PolicyLoop, room } from './policyLoop.ts';
 import { rewards } from './rewards.ts';
 
 export function calibrate(loop: PolicyLoop, plan: QuestionPlan, settings: CalibrateSettings): Flow {
-  const { seed } = loop.context;
+  const { seed, signal } = loop.context;
   const { lagMax, batchGroups: groups } = settings;
-  const chosen = paretoSample({ ...settings, ...plan, seed, openMax: lagMax + 1 });
-  const afresh = pipe(practice(), loop.rollout);
+  const pareto = paretoSample({ ...settings, ...plan, seed, openMax: lagMax + 1 });
+  const rollOutAfresh = pipe(practice(), loop.rollout);
   const openMax = lagMax + 2;
+  // Steps are written in their order: who makes them sees those that are there.
   const steps = feedback(topics.batches);
-  const sequence = { scheduled$: steps.values$, signal: loop.context.signal };
-  const scheduled = batch({ groups, openMax, sequence });
-  const asTheyAre = batchSelected({ window: plan.window, openMax, sequence });
+  const sequence = { scheduled$: steps.values$, signal };
+  const batchScored = batch({ groups, openMax, sequence });
+  const batchChosen = batchSelected({ window: plan.window, openMax, sequence });
 
   return flow(
     loop.begun,
     loop.rolled,
     loop.scored,
     steps,
-    stage('pareto', topics.scored, topics.selected, chosen, room(2 * plan.explore)),
+    stage('pareto', topics.scored, topics.selected, pareto, room(2 * plan.explore)),
     ...(settings.select === 'questions'
       ? [
-          stage('practice', topics.selected, topics.rollouts, afresh),
-          stage('batch', topics.scored, topics.batches, scheduled, room(groups * openMax)),
+          stage('practice', topics.selected, topics.rollouts, rollOutAfresh),
+          stage('batch', topics.scored, topics.batches, batchScored, room(groups * openMax)),
         ]
-      : [stage('batch', topics.selected, topics.batches, asTheyAre)]),
+      : [stage('batch', topics.selected, topics.batches, batchChosen)]),
     loop.trained,
     loop.watched,
   );

@@ -3,8 +3,7 @@
  *
  *     questions ─► rollout (greedy or n) ─► score (benchmark numbers, jury) ─► measure ─► metrics
  *
- * Every number of every response is a part of its
- * reward in `scored`; the table is made of those (`benchmarkTable`).
+ * Every number of every response is a part of its reward in `scored`; the table is made of those (`benchmarkTable`).
  */
 import { stat } from 'node:fs/promises';
 import { of } from 'rxjs';
@@ -30,6 +29,7 @@ import type { JobContext } from './defineJob.ts';
 import type { EvaluateSettings } from './evaluateSettings.ts';
 import type { EvaluationPlan } from './evaluationPlan.ts';
 import { linkedWeights } from './linkedWeights.ts';
+import { room } from './policyLoop.ts';
 
 /** What the evaluation runs on. */
 export interface EvaluateParts {
@@ -64,11 +64,16 @@ export async function evaluate(
   const known = { weights$: of(first), resolve: store.resolve };
   const gate = own(policyGate({ ...known, engine, signal, batchGroups: 1, window: 1, lagMax: 0 }));
 
-  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
-  const how = { samples: () => settings.rollouts, branching: () => null };
-  const reward = jury === null ? benchmark() : judgedBenchmark(jury);
-  const judging = { reward, advantage, concurrency: judgedAtOnce, openMax: concurrency * 2 };
-  const all = { questions: plan.questions, openMax: 1, clock, also: bySource(seed) };
+  const rolling = rollout({
+    ...{ ...settings, engine, tools, tokenizer, prompt, gate, seed, clock },
+    ...{ samples: () => settings.rollouts, branching: () => null },
+  });
+  const judged = score({
+    ...{ reward: jury === null ? benchmark() : judgedBenchmark(jury), advantage },
+    ...{ concurrency: judgedAtOnce, openMax: concurrency * 2 },
+  });
+  const { questions } = plan;
+  const measured = measure({ questions, openMax: 1, clock, also: bySource(seed) });
   const pulse = () => ({
     inflight: gate.inflight,
     version: gate.version,
@@ -78,16 +83,9 @@ export async function evaluate(
   return flow(
     source('base', topics.weights, [{ value: first }]),
     source('questions', topics.questions, plan.items),
-    stage(
-      'rollout',
-      topics.questions,
-      topics.rollouts,
-      rollout({ ...settings, ...how, ...policy }),
-    ),
-    stage('score', topics.rollouts, topics.scored, score(judging)),
-    stage('measure', topics.scored, topics.metrics, measure(all), {
-      inflightMax: plan.questions + 64,
-    }),
+    stage('rollout', topics.questions, topics.rollouts, rolling),
+    stage('score', topics.rollouts, topics.scored, judged),
+    stage('measure', topics.scored, topics.metrics, measured, room(questions)),
     sink('files', topics.metrics, null, files({ folder })),
     sink('progress', topics.metrics, null, progress({ stages: ['the policy'], print, pulse })),
   );

@@ -17,12 +17,10 @@ import { loadPrompts } from '../operators/evolve/prompts.ts';
 import { evolve } from '../operators/evolve.ts';
 import { resultBlock } from '../operators/rollout/resultBlock.ts';
 import { type Flow, flow } from '../streams/flow.ts';
-import { keepIf } from '../streams/primitives.ts';
-import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { FlywheelSettings } from './flywheelSettings.ts';
-import { type PolicyLoop, room } from './policyLoop.ts';
+import { inPhase, type PolicyLoop, room } from './policyLoop.ts';
 
 export interface FlywheelParts {
   /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
@@ -39,6 +37,7 @@ export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: Fl
   const { gate } = loop;
   const { tools } = loop.parts;
   const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
+  const { actions = defaultActions } = parts;
   const perTool = (calls: number) =>
     Object.fromEntries(parts.toolTags.map((tag) => [tag, calls] as const));
   const evolving = evolve({
@@ -47,18 +46,21 @@ export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: Fl
     extraQuotas: perTool(extraCalls),
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),
   });
-  const worthy = demonstrations({ ...settings, ...parts, openMax: concurrency });
-  const actions = parts.actions ?? defaultActions;
-  const kidsMax = (on: EvolveAction['on']) => actions.filter((action) => action.on === on).length;
-  const poolMax =
-    settings.initial +
-    settings.rounds * settings.parents * Math.max(kidsMax('correct'), kidsMax('incorrect'));
+  const filtering = demonstrations({ ...settings, ...parts, openMax: concurrency });
+  const open = room(concurrency * poolMax(settings, actions));
 
   return flow(
     loop.begun,
-    stage('evolve', topics.questions, topics.evolved, pipe(asked, evolving)),
-    stage('filter', topics.evolved, topics.demonstrations, worthy, room(concurrency * poolMax)),
+    stage('evolve', topics.questions, topics.evolved, pipe(inPhase('evolve'), evolving)),
+    stage('filter', topics.evolved, topics.demonstrations, filtering, open),
   );
 }
 
-const asked = keepIf<Question>(({ phase }) => phase === 'evolve');
+/** Most trajectories of a question: those it begins with, and each round all that its parents may become. */
+function poolMax(
+  { initial, rounds, parents }: FlywheelSettings,
+  actions: readonly EvolveAction[],
+): number {
+  const kidsOf = (on: EvolveAction['on']) => actions.filter((action) => action.on === on).length;
+  return initial + rounds * parents * Math.max(kidsOf('correct'), kidsOf('incorrect'));
+}

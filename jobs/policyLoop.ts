@@ -22,13 +22,13 @@ import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
 import { progress } from '../sinks/progress.ts';
-import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
+import { type LossOf, type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
-import type { Phase, Question, Rollout } from '../streams/records.ts';
+import type { Batch, Phase, Question, Rollout } from '../streams/records.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
@@ -138,6 +138,22 @@ export async function policyLoop(
       sink('progress', topics.metrics, null, shown),
     ),
   };
+}
+
+/** A method that learns from another kind of batch too, which has a loss and a learning rate of its own. */
+export function learningToo(
+  method: Method,
+  loss: LossOf<'sft' | 'dpo'>,
+  lr: (batch: Batch) => number,
+): Method {
+  const { training } = method;
+  const others = training.lr;
+  const lrOf = (batch: Batch): number => {
+    if (batch.kind === loss.kind) return lr(batch);
+    return typeof others === 'number' ? others : others(batch);
+  };
+  const losses = { ...training.losses, [loss.kind]: loss };
+  return { ...method, training: { ...training, losses, lr: lrOf } };
 }
 
 /** Evaluations tell of the behaviour too; that is worth nothing. */

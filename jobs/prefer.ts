@@ -1,7 +1,7 @@
 /**
  * `prefer`: a stage of preferences, the last step of Tool-Star's and Tool-Light's stages.
  *
- *     questions ─► rollout ─► score ─► pairs (by a criterion) ─► batch ─► trainer (DPO) ─► weights
+ *     questions ─► rollout ─► score ─► pairs (by a criterion) ─► preferences (batch) ─► trainer (DPO) ─► weights
  *
  * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy is the one that
  * wrote the responses, frozen.
@@ -10,10 +10,9 @@ import { type BatchExamplesOptions, batchPairs } from '../operators/batchExample
 import { roundRate } from '../operators/batching/learningRate.ts';
 import { type PairsOptions, pairs } from '../operators/pairs.ts';
 import { type Flow, flow } from '../streams/flow.ts';
-import type { Batch } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { type Method, type PolicyLoop, room } from './policyLoop.ts';
+import { learningToo, type Method, type PolicyLoop, room } from './policyLoop.ts';
 import type { PreferSettings } from './preferSettings.ts';
 
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
@@ -41,12 +40,5 @@ export function prefer(loop: PolicyLoop, settings: PreferSettings, parts: Prefer
 
 /** A method that learns from preferences too: pairs have a loss and a learning rate of their own. */
 export function preferring(method: Method, settings: PreferSettings): Method {
-  const { training } = method;
-  const rate = roundRate(settings);
-  const lr = (batch: Batch): number => {
-    if (batch.kind === 'dpo') return rate(batch);
-    return typeof training.lr === 'number' ? training.lr : training.lr(batch);
-  };
-  const losses = { ...training.losses, dpo: { kind: 'dpo', beta: settings.beta } as const };
-  return { ...method, training: { ...training, losses, lr } };
+  return learningToo(method, { kind: 'dpo', beta: settings.beta }, roundRate(settings));
 }

@@ -54,37 +54,42 @@ export function toolStar(
   const { seed, signal } = loop.context;
   const { gate, parts } = loop;
   const { coldStart, batchGroups: groups, lagMax } = settings;
-  const { direct, tools, concurrency: openMax } = coldStart;
+  const { direct, tools, concurrency } = coldStart;
   const perTool = (calls: number) =>
     Object.fromEntries(toolTags.map((tag) => [tag, calls] as const));
-  const tried = evolve({
+  const trying = evolve({
     ...{ models: policy, tools: parts.tools, gate, seed, signal, resultBlock },
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
     quotas: perTool(coldStart.callLimit),
     extraQuotas: perTool(coldStart.extraCalls),
-    ...{ rounds: 0, concurrency: openMax },
+    ...{ rounds: 0, concurrency },
   });
-  const repair = { hints: allHints(hints), find: coldStartFindings };
-  const classified = demonstrations({ ...coldStart, ...repair, openMax });
-  const poolMax = 3 * direct + tools;
-  const hardest = curriculum({
+  const triesOpen = room(concurrency * (3 * direct + tools));
+  const classifying = demonstrations({
+    ...{ ...coldStart, hints: allHints(hints), find: coldStartFindings, openMax: concurrency },
+  });
+  const hardOnes = curriculum({
     ...{ questions: plan.coldStart, phase: 'practice', stages: plan.rounds, seed },
     ...{ atLeast: settings.hardMin, atMost: settings.hardMax },
   });
-  const scheduled = batch({ groups, openMax: lagMax + 2 });
-  const most = plan.critic;
+  const openMax = lagMax + 2;
+  const batching = batch({ groups, openMax });
   const { pairsMax } = settings.critic;
-  const critic = { criterion: () => selfCritic({ pairsMax }), questions: most, most };
+  const criticising = () =>
+    prefer(loop, settings.critic, {
+      criterion: () => selfCritic({ pairsMax }),
+      ...{ questions: plan.critic, most: plan.critic },
+    });
 
   return flow(
     loop.begun,
-    stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), tried)),
-    stage('classify', topics.evolved, topics.demonstrations, classified, room(openMax * poolMax)),
+    stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), trying)),
+    stage('classify', topics.evolved, topics.demonstrations, classifying, triesOpen),
     finetune(loop, plan.coldStart, settings.finetune),
-    stage('curriculum', topics.demonstrations, topics.questions, hardest, room(plan.coldStart)),
+    stage('curriculum', topics.demonstrations, topics.questions, hardOnes, room(plan.coldStart)),
     stage('practice', topics.questions, topics.rollouts, pipe(inPhase('practice'), loop.rollout)),
-    stage('batch', topics.scored, topics.batches, scheduled, room(groups * (lagMax + 2))),
-    ...(most === 0 ? [] : [prefer(loop, settings.critic, critic)]),
+    stage('batch', topics.scored, topics.batches, batching, room(groups * openMax)),
+    ...(plan.critic === 0 ? [] : [criticising()]),
   );
 }
 
