@@ -69,7 +69,7 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
 async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${count} dead letters; see them with: millrace tap ${name}.dead-letters`);
+  if (count > 0) io.err(`${count} dead letters; see them with: millrace dlq ls ${name}`);
 }
 
 interface Means {

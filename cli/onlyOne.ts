@@ -36,6 +36,20 @@ export async function mustBeFree(run: Run): Promise<void> {
   if (other !== null) throw locked(run, other, `as worker "${worker}"`);
 }
 
+/** Fails with code `LOCKED` when any process runs this. Asked before the log is opened to write. */
+export async function mustBeIdle(run: Run): Promise<void> {
+  if (!onKafka(run)) return;
+  const log = await openRunLog(run, { mode: 'read' });
+  const other = await alive(log, () => true).finally(() => log.close());
+  if (other === null) return;
+  const { pid, host, worker } = other;
+  throw new MillraceError(
+    'LOCKED',
+    `process ${pid} on host ${host} runs ${run.name}, as worker "${worker}"; stop it first`,
+    { context: { run: run.name, pid, host } },
+  );
+}
+
 /** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
 export async function mustHaveSources(run: Run, { sources }: Flow, log: Log): Promise<void> {
   if (!onKafka(run) || sources.length === 0) return;

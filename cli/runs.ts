@@ -115,12 +115,3 @@ export async function withLog<T>(run: Run, use: (log: Log) => Promise<T>): Promi
     await log.close();
   }
 }
-
-/** Fails with code `NO_HISTORY` unless the log of the run lies in its folder; `what` is the command. */
-export function inFolder(run: Run, what: string): Run {
-  if (run.record.log === undefined) return run;
-  throw new MillraceError(
-    'NO_HISTORY',
-    `run ${run.name} keeps its records on Kafka, which does not say how they stood at a moment; ${what} works on runs whose log is in their folder`,
-  );
-}

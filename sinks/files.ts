@@ -56,6 +56,21 @@ export function files(options: FilesOptions): OperatorFunction<Delivery<Metric>,
   );
 }
 
+/** Both files anew, as they are when these records have gone through `files`. */
+export async function writeMetrics(
+  folder: string,
+  records: AsyncIterable<{
+    readonly value: Metric;
+    readonly position: { readonly offset: number };
+  }>,
+): Promise<void> {
+  for await (const { value, position } of records) {
+    const row = { offset: position.offset, ...value };
+    await appendFile(join(folder, 'metrics.jsonl'), `${JSON.stringify(row)}\n`);
+    await appendFile(join(folder, 'metrics.csv'), await csvLine(row, row.offset === 0));
+  }
+}
+
 function after(held: Held, offset: number): Held {
   return { offset: Math.max(offset, held.offset), empty: false };
 }

@@ -11,8 +11,9 @@ import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { withPast } from '../past.ts';
 import { placeOf, shown, tellDifference } from '../replay/tell.ts';
-import { findRun, inFolder, type Run, withLog } from '../runs.ts';
+import { findRun, type Run } from '../runs.ts';
 import { table } from '../table.ts';
 
 export interface DiffOptions {
@@ -38,10 +39,10 @@ interface StartRow {
 }
 
 export async function diffCommand(options: DiffOptions, io: Io): Promise<number> {
-  const a = inFolder(await findRun(io, options.runs, options.a), 'diff');
-  const b = inFolder(await findRun(io, options.runs, options.b), 'diff');
-  const { parted, metrics } = await withLog(a, (first) =>
-    withLog(b, async (second) => ({
+  const a = await findRun(io, options.runs, options.a);
+  const b = await findRun(io, options.runs, options.b);
+  const { parted, metrics } = await withPast(a, io, ({ log: first }) =>
+    withPast(b, io, async ({ log: second }) => ({
       parted: await parting(first, second),
       metrics: rows(await means(first), await means(second)),
     })),

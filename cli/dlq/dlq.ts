@@ -2,11 +2,11 @@
  * `millrace dlq ls|show|retry`: what could not be read or processed, why and where it came from, and the way back for what
  * can be put back. `ls` and `show` open the run to read, also while it goes on; `retry` writes, so no job may.
  */
-import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { mustBeIdle } from '../onlyOne.ts';
 import { writeRunRecord } from '../runRecord.ts';
-import { findRun, inFolder, logFolder, type Run, withLog } from '../runs.ts';
+import { findRun, openRunLog, type Run, withLog } from '../runs.ts';
 import { table } from '../table.ts';
 import { visible } from '../tap/pretty.ts';
 import { type Letter, lettersIn } from './letters.ts';
@@ -57,8 +57,10 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
 
 /** Exit code 1 when a letter that was named could not be put back. */
 export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
-  const run = inFolder(await findRun(io, options.runs, options.run), 'dlq retry');
-  const log = await openLog({ folder: logFolder(run.folder), mode: 'write', clock: io.clock });
+  const run = await findRun(io, options.runs, options.run);
+  await mustBeIdle(run);
+  const notice = (line: string): void => io.err(line);
+  const log = await openRunLog(run, { mode: 'write', clock: io.clock, notice });
   let outcomes: readonly Retried[];
   try {
     outcomes = await retry(log, chosen(await lettersIn(log), options.numbers));

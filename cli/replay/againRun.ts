@@ -12,8 +12,9 @@ import { messageOf } from '../../streams/errors.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { withPast } from '../past.ts';
 import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
-import { checkedRunName, logFolder, type Run, withLog } from '../runs.ts';
+import { checkedRunName, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 
 export interface AgainCommand {
@@ -41,7 +42,7 @@ export async function againRun(command: AgainCommand, io: Io): Promise<number> {
   try {
     await writeRunRecord(folder, record);
     io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
-    const made = await withLog(run, (recorded) =>
+    const made = await withPast(run, io, ({ log: recorded }) =>
       again({
         ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
         ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },

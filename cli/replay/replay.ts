@@ -4,7 +4,7 @@ import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
-import { findRun, inFolder } from '../runs.ts';
+import { findRun } from '../runs.ts';
 import { againRun } from './againRun.ts';
 import { verifyRun } from './verifyRun.ts';
 
@@ -33,7 +33,7 @@ export async function replayCommand(options: ReplayOptions, io: Io): Promise<num
   if (from !== undefined && into === undefined) {
     throw usageError('--from makes a new run; give it a name with --into');
   }
-  const run = inFolder(await findRun(io, runs, options.run), 'replay');
+  const run = await findRun(io, runs, options.run);
   const job = await loadJob(options.job ?? run.record.job.file, io.cwd);
   if (from === undefined) return verifyRun({ run, job, runs }, io);
   return againRun({ run, job, runs, from, set, into: into!, tools }, io);

@@ -12,7 +12,8 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { logFolder, type Run, withLog } from '../runs.ts';
+import { withPast } from '../past.ts';
+import { logFolder, type Run } from '../runs.ts';
 import { checkSettings } from '../settings.ts';
 import { table } from '../table.ts';
 import { tellDifference } from './tell.ts';
@@ -31,8 +32,9 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
   await mkdir(logFolder(folder), { recursive: true });
   const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   try {
-    const found = await withLog(run, (recorded) =>
+    const found = await withPast(run, io, ({ log: recorded, ahead }) =>
       verify({
+        ...(ahead === undefined ? {} : { ahead }),
         ...{ job, recorded, scratch, folder, run: name, seed: record.seed, clock: io.clock },
         settings: checkSettings(job.settings, [], record.settings),
         signal: interrupted.signal,

@@ -21,7 +21,7 @@ export function reportText(report: Report): string {
   if (rounds.length > 0) parts.push(roundsText(report));
   if (tellsPhases(report)) parts.push(phasesText(report));
   if (deadLetters > 0) {
-    parts.push(`${deadLetters} dead letters; see them with: millrace tap ${run}.dead-letters`);
+    parts.push(`${deadLetters} dead letters; see them with: millrace dlq ls ${run}`);
   }
   return parts.join('\n\n');
 }

@@ -15,8 +15,9 @@ import { topics } from '../../streams/topics.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
+import { type Past, withPast } from '../past.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
-import { checkedRunName, findRun, inFolder, logFolder, type Run, withLog } from '../runs.ts';
+import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 import { forkFiles } from './forkFiles.ts';
 import { type Version, versionOfStep, versionsIn } from './steps.ts';
@@ -32,25 +33,23 @@ export interface RewindOptions {
 
 export async function rewindCommand(options: RewindOptions, io: Io): Promise<number> {
   const step = parseStep(options.to);
-  const run = inFolder(await findRun(io, options.runs, options.run), 'rewind');
+  const run = await findRun(io, options.runs, options.run);
   const settings = await settingsOf(run, options.set, io);
   const to = await freshFolder(resolve(io.cwd, options.runs), options.into);
-  const manifests: Weights[] = [];
-  await withLog(run, async (log) => {
-    const from = { kind: 'earliest' } as const;
-    for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
-  });
-  const versions = await versionsIn(run.folder, manifests);
-  const version = versionOfStep(versions, step, run.name);
   const nowMs = io.clock.now();
+  const { log: _, ...begun } = run.record; // the fork's records lie in its folder
   const record: RunRecord = {
-    ...run.record,
+    ...begun,
     ...{ settings, status: 'stopped', reason: '', forked: { run: run.name, step } },
     starts: [{ startedMs: nowMs, endedMs: nowMs }],
   };
-  await whole(to, async (folder) => {
-    await fork(run, folder, version, versions);
-    await writeRunRecord(folder, record);
+  await withPast(run, io, async (past) => {
+    const versions = await versionsIn(run.folder, await manifestsIn(past));
+    const version = versionOfStep(versions, step, run.name);
+    await whole(to, async (folder) => {
+      await fork({ run, past, to: folder, version, versions });
+      await writeRunRecord(folder, record);
+    });
   });
   const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
   await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
@@ -73,19 +72,29 @@ export async function whole(
   }
 }
 
-async function fork(
-  run: Run,
-  to: string,
-  version: Version,
-  versions: readonly Version[],
-): Promise<void> {
+async function manifestsIn({ log }: Past): Promise<readonly Weights[]> {
+  const manifests: Weights[] = [];
+  const from = { kind: 'earliest' } as const;
+  for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
+  return manifests;
+}
+
+interface Fork {
+  readonly run: Run;
+  readonly past: Past;
+  readonly to: string;
+  readonly version: Version;
+  readonly versions: readonly Version[];
+}
+
+async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
   await mkdir(logFolder(to), { recursive: true });
   const { ends } = await forkLog({
-    ...{ from: logFolder(run.folder), to: logFolder(to) },
+    ...{ from: past.folder, to: logFolder(to) },
     after: { topic: topics.weights as Topic<unknown>, offset: version.offset },
   });
   await forkFiles({
-    ...{ from: run.folder, to, metrics: ends[topics.metrics.name] ?? 0 },
+    ...{ from: run.folder, to, log: past.log, metrics: ends[topics.metrics.name] ?? 0 },
     versions: versions.slice(0, version.offset + 1),
   });
 }

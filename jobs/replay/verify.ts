@@ -17,7 +17,7 @@ import { onlySettled } from '../../streams/replay/onlySettled.ts';
 import { Places } from '../../streams/replay/places.ts';
 import { type Difference, Retrace } from '../../streams/replay/retrace.ts';
 import { runFlow } from '../../streams/runFlow.ts';
-import { type Source, source } from '../../streams/stage.ts';
+import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Job, JobContext, Replay } from '../defineJob.ts';
@@ -36,6 +36,8 @@ export interface VerifyOptions {
   /** An empty folder with an empty log in it, open to write. */
   readonly folder: string;
   readonly scratch: Log;
+  /** Where a group read further ahead than its stage may: several processes, or several partitions. */
+  readonly ahead?: (topic: string, group: string) => number;
   readonly clock: Clock;
   /** Aborts = stop; what was compared until then counts. */
   readonly signal: AbortSignal;
@@ -116,7 +118,7 @@ class Verification {
   async #go(built: Flow): Promise<void> {
     const { scratch, clock, recorded } = this.#options;
     const { standing, places } = this.#record;
-    const flow = onlySettled(this.#rewired(built), standing);
+    const flow = this.#farEnough(onlySettled(this.#rewired(built), standing));
     const turns = new Retrace({
       ...{ recorded, standing, places },
       given: this.#given(flow),
@@ -168,6 +170,16 @@ class Verification {
       'REPLAY_TOOLS',
       `job ${this.#options.job.name} does not pass its tools through context.replay, so a replay would call them; wire it with policyLoop, or call context.replay?.tools(…) and context.replay?.engine(…)`,
     );
+  }
+
+  /** A record can only be made in its turn if its cause is read by then. */
+  #farEnough(flow: Flow): Flow {
+    const { ahead = () => 0 } = this.#options;
+    const stages = flow.stages.map((stage): Stage => {
+      const inflightMax = Math.max(stage.inflightMax, ahead(stage.from.name, stage.name));
+      return { ...stage, inflightMax };
+    });
+    return { ...flow, stages };
   }
 
   /** Sources give what is recorded; what only shows metrics to people is left out. */

@@ -139,6 +139,32 @@ export function referencesOf<T>(topic: Topic<T>, value: T): readonly Reference[]
   return meanings[topic.name]?.references?.(value as never) ?? [];
 }
 
+/** Whether records of this topic refer to others. */
+export function refers(topic: string): boolean {
+  return meanings[topic]?.references !== undefined;
+}
+
+/** The record with something else in the place of each reference. */
+export function withReferences<T>(
+  topic: Topic<T>,
+  value: T,
+  instead: (topic: string, position: r.Position) => unknown,
+): T {
+  const references = referencesOf(topic, value);
+  if (references.length === 0) return value;
+  const copy = structuredClone(value);
+  for (const { field, topic: to, position } of references) {
+    const path = field.split('.');
+    const holder = path
+      .slice(0, -1)
+      .reduce((inner, part) => inner[part] as Holder, copy as unknown as Holder);
+    holder[path.at(-1)!] = instead(to.name, position);
+  }
+  return copy;
+}
+
+type Holder = Record<string, unknown>;
+
 /** Metrics that measure time or throughput: they differ whenever a run is repeated. */
 const TIMED = /^(time|thr)\/|(_ms|_s)$/;
 

@@ -7,7 +7,7 @@ import type { Log, Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
 import { firstDifference } from './difference.ts';
-import { allTopics, identityOf, isTimed, momentOf, referencesOf } from './meaning.ts';
+import { allTopics, identityOf, isTimed, momentOf, withReferences } from './meaning.ts';
 import { upTo } from './places.ts';
 import type { Difference } from './retrace.ts';
 
@@ -115,18 +115,5 @@ async function valueAt({ log }: Side, topic: Topic<unknown>, offset: number): Pr
 
 /** The record with what it refers to in the place of where that lies. */
 function meant({ ids }: Side, topic: Topic<unknown>, value: unknown): unknown {
-  const references = referencesOf(topic, value);
-  if (references.length === 0) return value;
-  const copy = structuredClone(value) as Record<string, unknown>;
-  for (const { field, topic: to, position } of references) {
-    const path = field.split('.');
-    const holder = path
-      .slice(0, -1)
-      .reduce<Record<string, unknown>>(
-        (inner, part) => inner[part] as Record<string, unknown>,
-        copy,
-      );
-    holder[path.at(-1)!] = ids.get(to.name)?.[position.offset] ?? position;
-  }
-  return copy;
+  return withReferences(topic, value, (to, position) => ids.get(to)?.[position.offset] ?? position);
 }

@@ -51,6 +51,8 @@ export interface TinyOptions {
   /** Stops the run in order. */
   readonly signal?: AbortSignal;
   readonly script?: (line: ScriptLine) => string;
+  /** Opens the log to write; that of the folder unless given. */
+  readonly open?: () => Promise<Log>;
   /** Questions that a flywheel and a fine-tuning begin with; none unless given. */
   readonly evolve?: number;
 }
@@ -240,10 +242,16 @@ export function tinyCalibration(options: TinyOptions): Promise<TinyEnd> {
 
 /** Wires a job over the log of its folder and runs it until it ends or the log dies. */
 export async function oneLife(
-  { folder, timing = 0, fate, signal }: Pick<TinyOptions, 'folder' | 'timing' | 'fate' | 'signal'>,
+  {
+    folder,
+    timing = 0,
+    fate,
+    signal,
+    open = () => openLog({ folder: join(folder, 'log'), mode: 'write', clock: manualClock() }),
+  }: Pick<TinyOptions, 'folder' | 'timing' | 'fate' | 'signal' | 'open'>,
   wired: (log: Log, delay: () => Promise<void>) => Promise<Wired>,
 ): Promise<TinyEnd> {
-  const real = await openLog({ folder: join(folder, 'log'), mode: 'write', clock: manualClock() });
+  const real = await open();
   const mortal = mortalLog(real, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const turns = shuffledTurns(timing);
   try {

@@ -1,0 +1,382 @@
+/**
+ * A run on Kafka as a log in a folder: what looks back at a run (replay, rewind, diff) reads this copy.
+ *
+ * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what it settled,
+ * its marks. The notes lie in an order in which causes come before effects, whoever wrote them, and in each partition
+ * the records of a producer lie in the order of its commits. So the run is written down again commit by commit, as one
+ * process with a log in its folder would have: one partition a topic, offsets without gaps, the whole history. What
+ * refers to a record says where it lies now. The run is only read, also while it goes on; notes and offsets are held
+ * in memory, records are not.
+ */
+import type { Envelope } from '../embedded/envelope.ts';
+import type { Moment } from '../embedded/history.ts';
+import { Store } from '../embedded/store.ts';
+import { MillraceError } from '../errors.ts';
+import { Progress } from '../progress.ts';
+import type { DeadLetter, Position } from '../records.ts';
+import { allTopics, refers, withReferences } from '../replay/meaning.ts';
+import type { Topic } from '../topic.ts';
+import { topics as ours } from '../topics.ts';
+import { HttpRegistry } from './httpRegistry.ts';
+import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
+import { type Environment, kafkaSettings } from './kafkaUrl.ts';
+import { Link, pause } from './link.ts';
+import { LogRegistry } from './logRegistry.ts';
+import { pageOf, type Raw, stableEnd, writtenEnd } from './pages.ts';
+import { type SchemaRegistry, unseal } from './registry.ts';
+import { COMMITS, type CommitNote, STATE_TOPIC, WRITERS, type WriterState } from './stateTopic.ts';
+
+export interface CopyOptions {
+  /** As in `kafkaUrl.ts`. */
+  readonly url: string;
+  readonly run: string;
+  /** Where the copy is made; there must be no log. */
+  readonly folder: string;
+  /** Passwords and file names that the URL leaves out. */
+  readonly env?: Environment;
+  /** Told when the broker does not answer for long, and when it does again. */
+  readonly notice?: (line: string) => void;
+}
+
+/** What a copy does not show. */
+export interface Copied {
+  /**
+   * How far a group read ahead of its first unsettled record, in records: over several partitions it may be more than
+   * one reader of a single partition may have unsettled.
+   */
+  readonly ahead: (topic: string, group: string) => number;
+}
+
+const PATIENCE_MS = 60_000;
+const OPEN_MS = 15_000;
+const LOOK_AGAIN_MS = 5;
+const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
+/** What one transaction of the copy takes. */
+const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
+const NOBODY = '-1';
+
+/** Fails with `KAFKA`, `NO_LOG`, or `NO_HISTORY` where commits have left no notes. */
+export async function copyRun(options: CopyOptions): Promise<Copied> {
+  const { url, run, folder, env = {}, notice = () => undefined } = options;
+  const settings = kafkaSettings(url, env);
+  const closing = new AbortController();
+  const link = new Link({
+    ...{ settings, notice, clientId: `millrace.${run}.copy` },
+    ...{ patienceMs: PATIENCE_MS, closing: closing.signal },
+  });
+  const topics = new KafkaTopics(link, run);
+  const registry =
+    settings.registry === null
+      ? new LogRegistry(link, topics)
+      : new HttpRegistry(settings.registry, run);
+  let store: Store | null = null;
+  try {
+    await link.ask({ kind: 'any' }, async () => undefined, OPEN_MS);
+    const notes = await notesOf(link, topics, run);
+    store = new Store(folder, 'write');
+    return await new Copy({ link, topics, registry, store }).of(notes);
+  } finally {
+    closing.abort();
+    await link.close();
+    await store?.close();
+  }
+}
+
+/** The note of a commit, not decoded, and whose it is. */
+type Note = Pick<Raw, 'producerId' | 'value'>;
+
+/** All notes up to now, in their order. */
+async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<readonly Note[]> {
+  if ((await topics.partitions(STATE_TOPIC)) === 0) {
+    throw new MillraceError('NO_LOG', `there is no run ${run} on this Kafka; check the name`, {
+      context: { run },
+    });
+  }
+  const name = topics.nameOf(STATE_TOPIC);
+  const end = await stableEnd(link, name, 0);
+  const notes: Note[] = [];
+  /** By worker, how many records it has written; and how many there are notes of. */
+  const written = new Map<string, number>();
+  let noted = 0;
+  for (let next = 0; next < end; ) {
+    const page = await pageOf(link, name, 0, next, PAGE);
+    for (const { key, value, offset, producerId } of page.records) {
+      if (offset >= end) continue;
+      if (key.startsWith(COMMITS)) {
+        notes.push({ value, producerId });
+        noted += recordsIn(read<CommitNote>(value));
+      } else if (key.startsWith(WRITERS)) {
+        const counts = Object.values(read<WriterState>(value).counts);
+        written.set(
+          key,
+          counts.reduce((sum, { records }) => sum + records, 0),
+        );
+      }
+    }
+    next = page.next;
+  }
+  const all = [...written.values()].reduce((sum, records) => sum + records, 0);
+  if (noted === all) return notes;
+  throw new MillraceError(
+    'NO_HISTORY',
+    `of the ${all} records of run ${run} on Kafka, ${noted} were written by commits that left a note; the others are of a version of millrace that kept no history: begin the run anew to be able to look back at it`,
+    { context: { run } },
+  );
+}
+
+const read = <T>(value: Buffer): T => JSON.parse(value.toString('utf8')) as T;
+
+function recordsIn({ appended }: CommitNote): number {
+  let records = 0;
+  for (const turns of Object.values(appended)) {
+    for (let i = 1; i < turns.length; i += 2) records += turns[i]!;
+  }
+  return records;
+}
+
+interface CopyParts {
+  readonly link: Link;
+  readonly topics: KafkaTopics;
+  readonly registry: SchemaRegistry;
+  readonly store: Store;
+}
+
+/** A topic as it is in the copy. */
+interface Target {
+  readonly topic: Topic<unknown> | null;
+  readonly schemas: unknown[];
+  end: number;
+  bytes: number;
+}
+
+class Copy {
+  readonly #parts: CopyParts;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #targets = new Map<string, Target>();
+  /** By their ids on Kafka. */
+  readonly #schemas = new Map<number, unknown>();
+  /** By topic and partition: offsets there, and in the copy. */
+  readonly #places = new Map<string, Map<number, number>>();
+  /** By topic, then group. */
+  readonly #progress = new Map<string, Map<string, Progress>>();
+  readonly #ahead = new Map<string, number>();
+  readonly #marks = new Map<string, number>();
+  /** What the next transaction of the copy takes. */
+  #records: (readonly [topic: string, offset: number, envelope: Envelope])[] = [];
+  #moments: Moment[] = [];
+  #bytes = 0;
+  /** Moments that are on disk. */
+  #written = 0;
+
+  constructor(parts: CopyParts) {
+    this.#parts = parts;
+  }
+
+  async of(notes: readonly Note[]): Promise<Copied> {
+    for (const { value, producerId } of notes) {
+      await this.#repeat(read<CommitNote>(value), producerId);
+      if (this.#bytes > CHUNK.bytes || this.#moments.length >= CHUNK.commits) await this.#flush();
+    }
+    await this.#flush();
+    return { ahead: (topic, group) => this.#ahead.get(placeOf(topic, group)) ?? 0 };
+  }
+
+  /** One commit, as it is in the copy. */
+  async #repeat({ appended, settled, marks }: CommitNote, producerId: string): Promise<void> {
+    const moment = { appended: {} as Record<string, [number, number]>, marks };
+    for (const [topic, turns] of Object.entries(appended)) {
+      const from = this.#target(topic).end;
+      for (let i = 0; i < turns.length; i += 2) {
+        const lane = this.#lane(topic, turns[i]!);
+        for (let left = turns[i + 1]!; left > 0; left--) {
+          await this.#append(topic, await lane.take(producerId));
+        }
+      }
+      moment.appended[topic] = [from, this.#target(topic).end];
+    }
+    for (const [name, value] of Object.entries(marks)) this.#marks.set(name, value);
+    this.#moments.push({ ...moment, settled: this.#settle(settled) });
+  }
+
+  async #append(topic: string, raw: Raw): Promise<void> {
+    const target = this.#target(topic);
+    const offset = target.end;
+    const key = placeOf(topic, raw.partition);
+    const places = this.#places.get(key) ?? new Map<number, number>();
+    this.#places.set(key, places.set(raw.offset, offset));
+    const envelope = await this.#envelope(topic, target, raw);
+    this.#records.push([topic, offset, envelope]);
+    target.end += 1;
+    target.bytes += envelope.body.length;
+    this.#bytes += envelope.body.length;
+  }
+
+  async #envelope(name: string, target: Target, raw: Raw): Promise<Envelope> {
+    const sealed = unseal(raw.value);
+    if (sealed === null) {
+      const place = `${name}@${raw.partition}/${raw.offset}`;
+      throw new MillraceError('DAMAGED', `${place} is not what was written`, {
+        context: { place },
+      });
+    }
+    const schema = await this.#schema(sealed.id);
+    const { topic } = target;
+    if (topic === null || !(refers(name) || name === ours.deadLetters.name)) {
+      return { atMs: raw.atMs, schema: numberIn(target, schema), body: sealed.body };
+    }
+    const value = await this.#moved(topic, topic.codec.reading(schema)(sealed.body));
+    const number = numberIn(target, topic.codec.schema);
+    return { atMs: raw.atMs, schema: number, body: topic.codec.encode(value) };
+  }
+
+  async #schema(id: number): Promise<unknown> {
+    const schema = this.#schemas.get(id) ?? (await this.#parts.registry.byId(id));
+    this.#schemas.set(id, schema);
+    return schema;
+  }
+
+  /** The record with the places of the copy in the place of those on Kafka. */
+  async #moved(topic: Topic<unknown>, value: unknown): Promise<unknown> {
+    if (topic.name !== ours.deadLetters.name) {
+      return withReferences(topic, value, (to, position) => {
+        const offset = this.#offsetOf(to, position);
+        return offset === undefined ? position : { partition: 0, offset };
+      });
+    }
+    const letter = value as DeadLetter;
+    const count = await this.#parts.topics.partitions(letter.origin);
+    if (count === 0) return letter; // it is about a row of a file
+    const partition = partitionOf(Buffer.from(letter.key), count);
+    const place = this.#offsetOf(letter.origin, { partition, offset: letter.place });
+    return { ...letter, place: place ?? letter.place };
+  }
+
+  #settle(settled: CommitNote['settled']): Moment['settled'] {
+    const before = new Map<Progress, number>();
+    const moved: [topic: string, group: string, offsets: number[]][] = [];
+    for (const [topic, group, partition, offsets] of settled) {
+      const progress = this.#progressOf(topic, group);
+      const here = offsets.flatMap((offset) => this.#offsetOf(topic, { partition, offset }) ?? []);
+      const done = before.get(progress) ?? progress.settled;
+      before.set(progress, done);
+      const key = placeOf(topic, group);
+      const farthest = here.reduce((most, offset) => Math.max(most, offset + 1 - done), 0);
+      this.#ahead.set(key, Math.max(this.#ahead.get(key) ?? 0, farthest));
+      for (const offset of here) progress.settle(offset);
+      moved.push([topic, group, here]);
+    }
+    return moved;
+  }
+
+  async #flush(): Promise<void> {
+    await this.#parts.store.write((writes) => {
+      for (const [topic, offset, envelope] of this.#records) writes.put(topic, offset, envelope);
+      for (const [topic, { end, bytes, schemas }] of this.#targets) {
+        writes.putHead(topic, { end, bytes });
+        writes.putSchemas(topic, schemas);
+      }
+      for (const [topic, groups] of this.#progress) {
+        for (const [group, progress] of groups) {
+          writes.putProgress(topic, group, progress.toState());
+        }
+      }
+      for (const [name, value] of this.#marks) writes.putMark(name, value);
+      for (const [i, moment] of this.#moments.entries()) {
+        writes.putMoment(this.#written + i, moment);
+      }
+    });
+    this.#written += this.#moments.length;
+    this.#records = [];
+    this.#moments = [];
+    this.#bytes = 0;
+  }
+
+  #lane(topic: string, partition: number): Lane {
+    const { link, topics } = this.#parts;
+    const key = placeOf(topic, partition);
+    const lane = this.#lanes.get(key) ?? new Lane(link, topics.nameOf(topic), partition);
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  #target(name: string): Target {
+    const known = this.#targets.get(name);
+    if (known !== undefined) return known;
+    const topic = allTopics.find((each) => each.name === name) ?? null;
+    const target: Target = { topic, schemas: [], end: 0, bytes: 0 };
+    this.#targets.set(name, target);
+    return target;
+  }
+
+  #progressOf(topic: string, group: string): Progress {
+    const groups = this.#progress.get(topic) ?? new Map<string, Progress>();
+    const progress = groups.get(group) ?? new Progress();
+    this.#progress.set(topic, groups.set(group, progress));
+    return progress;
+  }
+
+  /** Undefined where no commit of the run has written that record. */
+  #offsetOf(topic: string, { partition, offset }: Position): number | undefined {
+    return this.#places.get(placeOf(topic, partition))?.get(offset);
+  }
+}
+
+const placeOf = (topic: string, of: string | number): string => `${topic}/${of}`;
+
+/** The number of a schema in the topic's list, which takes it up when it is new. */
+function numberIn({ schemas }: Target, schema: unknown): number {
+  const same = schemas.indexOf(schema);
+  if (same >= 0) return same;
+  const text = JSON.stringify(schema);
+  const known = schemas.findIndex((each) => JSON.stringify(each) === text);
+  return known >= 0 ? known : schemas.push(schema) - 1;
+}
+
+/** The records of a partition, those of each producer in their order. */
+class Lane {
+  readonly #link: Link;
+  readonly #topic: string;
+  readonly #partition: number;
+  /** Read and not taken: about as much as is written at once. */
+  readonly #waiting = new Map<string, Raw[]>();
+  #next = 0;
+
+  constructor(link: Link, topic: string, partition: number) {
+    this.#link = link;
+    this.#topic = topic;
+    this.#partition = partition;
+  }
+
+  /** The next record of this producer, which is known to have committed it. */
+  async take(producerId: string): Promise<Raw> {
+    for (;;) {
+      const found = this.#waiting.get(producerId)?.shift();
+      if (found !== undefined) return found;
+      await this.#readOn();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    const page = await pageOf(this.#link, this.#topic, this.#partition, this.#next, PAGE);
+    for (const raw of page.records) {
+      if (raw.producerId === NOBODY) continue; // another client's
+      const list = this.#waiting.get(raw.producerId) ?? [];
+      this.#waiting.set(raw.producerId, list);
+      list.push(raw);
+    }
+    if (page.next === this.#next) await this.#wait();
+    this.#next = page.next;
+  }
+
+  /** The mark of its commit may not have come to this partition yet, or a transaction before it may be open. */
+  async #wait(): Promise<void> {
+    const end = await writtenEnd(this.#link, this.#topic, this.#partition);
+    if (this.#next < end) return pause(LOOK_AGAIN_MS, new AbortController().signal);
+    const place = `${this.#topic}@${this.#partition}/${this.#next}`;
+    throw new MillraceError(
+      'DAMAGED',
+      `${place} is missing: records that were committed are no longer on the broker`,
+      { context: { place } },
+    );
+  }
+}
