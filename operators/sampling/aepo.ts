@@ -66,16 +66,3 @@ export function aepo(options: AepoOptions): Branching {
       aepoDecision(options, entropyChange, consecutive, uniform),
   };
 }
-
-/**
- * The counters after one round of a batch: questions that grew (by a clone or a refill) count on, all others
- * start anew; a round in which nothing grew leaves them. `grew[i]` belongs to question i. `growGroup` counts each
- * group by itself, as here in a batch in which some other question always grows.
- */
-export function nextConsecutive(
-  consecutive: readonly number[],
-  grew: readonly boolean[],
-): readonly number[] {
-  if (!grew.includes(true)) return consecutive;
-  return consecutive.map((count, i) => (grew[i] ? count + 1 : 0));
-}

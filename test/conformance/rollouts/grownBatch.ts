@@ -12,7 +12,6 @@
  * And it adds what the published loop makes beyond the length of a response, where another one's larger room let it
  * generate on: that changes no rollout, but its calls and its entropy are counted.
  */
-import { nextConsecutive } from '../../../operators/sampling/aepo.ts';
 import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
@@ -248,7 +247,10 @@ class Rounds {
     const grew = this.#script.prompts.map((_, prompt) =>
       joined.some((one) => one.prompt === prompt),
     );
-    if (round > 0) this.#consecutive = nextConsecutive(this.#consecutive, grew);
+    // As published: a round in which nobody grew leaves the counts.
+    if (round > 0 && grew.includes(true)) {
+      this.#consecutive = this.#consecutive.map((count, prompt) => (grew[prompt] ? count + 1 : 0));
+    }
     const active = [...survivors, ...clones, ...fresh];
     this.activeByRound.push(active.map((one) => this.numberOf(one).number));
     return active;

@@ -1,10 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  aepo,
-  aepoDecision,
-  aepoInitialRollouts,
-  nextConsecutive,
-} from '../../../operators/sampling/aepo.ts';
+import { aepo, aepoDecision, aepoInitialRollouts } from '../../../operators/sampling/aepo.ts';
 import { arpo } from '../../../operators/sampling/arpo.ts';
 import { planRound } from '../../../operators/sampling/branchBudget.ts';
 import { stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
@@ -76,12 +71,6 @@ describe('AEPO', () => {
       beamSize: 2,
       entropyTokens: 20,
     });
-  });
-
-  test('counts rounds in a row, and forgets only when another question grew', () => {
-    expect(nextConsecutive([2, 0], [true, false])).toEqual([3, 0]);
-    expect(nextConsecutive([2, 1], [false, true])).toEqual([0, 2]);
-    expect(nextConsecutive([2, 1], [false, false])).toEqual([2, 1]);
   });
 });
 
