@@ -56,6 +56,8 @@ export async function openSession(model: Uint8Array, options: SessionOptions): P
     // errors are thrown; they need not be printed as well
     logSeverityLevel: 4,
     extra: {
+      // a graph that turns a factor before a product means it (weightGradient); the sums are the same either way
+      optimization: { disable_specified_optimizers: 'GemmTransposeFusion' },
       session: {
         intra_op: { allow_spinning: options.spin ? '1' : '0' },
         ...(options.folder === undefined
