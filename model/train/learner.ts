@@ -13,7 +13,13 @@ import { type Feeds, openSession, type Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
 import { GradientSums } from './gradientSums.ts';
 import { lossFeeds, termsOf } from './lossFeeds.ts';
-import { type MicroBatch, microBatches, pairedMicroBatches } from './microBatches.ts';
+import {
+  type MicroBatch,
+  microBatches,
+  microBatchTokens,
+  type Packing,
+  pairedMicroBatches,
+} from './microBatches.ts';
 import type { PolicyTerms } from './policyTerms.ts';
 import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
 import { StepTally } from './stepTally.ts';
@@ -24,8 +30,10 @@ export interface LearnerSettings extends AdamWSettings {
   readonly gradNormMax: number;
   /** What decays: every tensor, or matrices alone (norms and biases do not). */
   readonly decay: 'all' | 'matrices';
-  /** Most tokens (padding included) in one run of the graph. Bounds memory. */
-  readonly microBatchTokensMax: number;
+  /** Most tokens (padding included) in one run of the graph; null = by the network's width. Bounds memory. */
+  readonly microBatchTokensMax: number | null;
+  /** What shares a micro-batch: rows of like length, or parts of the batch with nearly equal numbers of tokens. */
+  readonly packing: Packing;
   /** Compute the inside of a layer again for its gradient instead of keeping it: about a third more time. */
   readonly recompute: boolean;
   readonly threads: number;
@@ -162,7 +170,9 @@ export class Learner {
 
   #cut(targets: readonly Targets[], paired = false): readonly MicroBatch[] {
     const cut = paired ? pairedMicroBatches : microBatches;
-    return cut(targets.map(inputLength), this.#settings.microBatchTokensMax);
+    const { microBatchTokensMax, packing } = this.#settings;
+    const tokensMax = microBatchTokensMax ?? microBatchTokens(this.config);
+    return cut(targets.map(inputLength), tokensMax, packing);
   }
 
   #feeds(): Feeds {

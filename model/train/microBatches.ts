@@ -1,11 +1,17 @@
 /**
- * Cuts a batch into micro-batches of bounded size: rows of like length together, so that little is padding.
+ * Cuts a batch into micro-batches of bounded size, each of rows that are padded to the longest of them.
  *
- * A pure function of the lengths: the same batch is cut the same way on every machine.
+ * By length: rows of like length together, so that little is padding. By Karmarkar and Karp: parts with nearly equal
+ * numbers of tokens. A pure function of the lengths: the same batch is cut the same way on every machine.
  */
+import type { DecoderConfig } from '../config.ts';
+import { balance } from './balance.ts';
 
 /** Lengths are padded to multiples of this, so that the runtime sees few different shapes. */
 const LENGTH_STEP = 8;
+
+/** `length` is the faster one where micro-batches are computed one after the other, as here. */
+export type Packing = 'length' | 'karmarkar-karp';
 
 export interface MicroBatch {
   /** Places of its rows in the batch. */
@@ -14,19 +20,57 @@ export interface MicroBatch {
   readonly length: number;
 }
 
+/** Numbers in the widest matrix of activations of one layer, at most: 8 MiB, which a processor's cache holds. */
+const ACTIVATIONS_MAX = 2 ** 21;
+
+/** Tokens of a micro-batch unless a trainer is told: a power of two, 2,048 or as many as the network is narrow for. */
+export function microBatchTokens({
+  intermediateSize,
+}: Pick<DecoderConfig, 'intermediateSize'>): number {
+  const most = Math.floor(Math.log2(ACTIVATIONS_MAX / intermediateSize));
+  return 2 ** Math.min(11, Math.max(6, most));
+}
+
 /**
- * Longest rows first; rows * padded length stays within `tokensMax` (a longer single row goes alone). Rows of
- * length 0 are left out.
+ * rows * padded length stays within `tokensMax` (a longer single row goes alone). Rows of length 0 are left out.
  */
-export function microBatches(lengths: readonly number[], tokensMax: number): readonly MicroBatch[] {
-  const order = [...lengths.keys()]
-    .filter((row) => (lengths[row] as number) > 0)
-    .sort((a, b) => (lengths[b] as number) - (lengths[a] as number) || a - b);
+export function microBatches(
+  lengths: readonly number[],
+  tokensMax: number,
+  packing: Packing = 'length',
+): readonly MicroBatch[] {
+  const rows = [...lengths.keys()].filter((row) => (lengths[row] as number) > 0);
+  return packing === 'length'
+    ? byLength(rows, lengths, tokensMax)
+    : balanced(rows, lengths, tokensMax);
+}
+
+/** The same for a batch of pairs (rows 2i and 2i + 1): both rows of a pair go into one micro-batch. */
+export function pairedMicroBatches(
+  lengths: readonly number[],
+  tokensMax: number,
+  packing: Packing = 'length',
+): readonly MicroBatch[] {
+  const longest = Array.from({ length: lengths.length / 2 }, (_, pair) =>
+    Math.max(lengths[2 * pair] as number, lengths[2 * pair + 1] as number),
+  );
+  return microBatches(longest, tokensMax / 2, packing).map(({ rows, length }) => ({
+    rows: rows.flatMap((pair) => [2 * pair, 2 * pair + 1]),
+    length,
+  }));
+}
+
+/** Longest rows first. */
+function byLength(
+  rows: readonly number[],
+  lengths: readonly number[],
+  tokensMax: number,
+): readonly MicroBatch[] {
+  const order = rows.toSorted((a, b) => (lengths[b] as number) - (lengths[a] as number) || a - b);
   const batches: MicroBatch[] = [];
   let start = 0;
   while (start < order.length) {
-    const longest = lengths[order[start] as number] as number;
-    const length = Math.ceil(longest / LENGTH_STEP) * LENGTH_STEP;
+    const length = padded(lengths[order[start] as number] as number);
     const count = Math.max(1, Math.floor(tokensMax / length));
     batches.push({ rows: order.slice(start, start + count), length });
     start += count;
@@ -34,16 +78,28 @@ export function microBatches(lengths: readonly number[], tokensMax: number): rea
   return batches;
 }
 
-/** The same for a batch of pairs (rows 2i and 2i + 1): both rows of a pair go into one micro-batch. */
-export function pairedMicroBatches(
+/** As few equal parts as the tokens ask for, or more until each fits with its padding. */
+function balanced(
+  rows: readonly number[],
   lengths: readonly number[],
   tokensMax: number,
 ): readonly MicroBatch[] {
-  const longest = Array.from({ length: lengths.length / 2 }, (_, pair) =>
-    Math.max(lengths[2 * pair] as number, lengths[2 * pair + 1] as number),
-  );
-  return microBatches(longest, tokensMax / 2).map(({ rows, length }) => ({
-    rows: rows.flatMap((pair) => [2 * pair, 2 * pair + 1]),
-    length,
-  }));
+  const own = rows.map((row) => lengths[row] as number);
+  const total = own.reduce((sum, length) => sum + length, 0);
+  let count = Math.ceil(total / tokensMax);
+  while (count < rows.length) {
+    const batches = balance(own, count).map((part) => ({
+      rows: part.map((place) => rows[place] as number),
+      length: padded(Math.max(...part.map((place) => own[place] as number))),
+    }));
+    const fits = (batch: MicroBatch) =>
+      batch.rows.length === 1 || batch.rows.length * batch.length <= tokensMax;
+    if (batches.every(fits)) return batches;
+    count += Math.ceil(count / 8);
+  }
+  return rows.map((row) => ({ rows: [row], length: padded(lengths[row] as number) }));
+}
+
+function padded(length: number): number {
+  return Math.ceil(length / LENGTH_STEP) * LENGTH_STEP;
 }

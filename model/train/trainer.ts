@@ -42,7 +42,8 @@ export const trainerDefaults: LearnerSettings = {
   weightDecay: 0.01,
   decay: 'all',
   gradNormMax: 1,
-  microBatchTokensMax: 2048,
+  microBatchTokensMax: null,
+  packing: 'length',
   recompute: false,
   threads: 1,
 };

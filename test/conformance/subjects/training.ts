@@ -2,13 +2,13 @@
  * Optimiser, learning rate and batching.
  */
 import { adamW, clipFactor, jointNorm } from '../../../model/train/adamw.ts';
-import { balance } from '../../../operators/batching/balance.ts';
+import { balance } from '../../../model/train/balance.ts';
+import { tokenLimited } from '../../../model/train/tokenLimit.ts';
 import {
   type ConstantSchedule,
   type CosineSchedule,
   learningRateFactor,
 } from '../../../operators/batching/learningRate.ts';
-import { tokenLimited } from '../../../operators/batching/tokenLimit.ts';
 import { type Subjects, subject } from '../subject.ts';
 
 interface AdamWArgs {

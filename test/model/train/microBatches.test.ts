@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { microBatches, pairedMicroBatches } from '../../../model/train/microBatches.ts';
+import { draws } from '../../../model/draws.ts';
+import {
+  microBatches,
+  microBatchTokens,
+  pairedMicroBatches,
+} from '../../../model/train/microBatches.ts';
 
 test('rows are sorted by length and cut so that padded tokens stay within the limit', () => {
   expect(microBatches([3, 20, 9, 16, 0, 10], 40)).toEqual([
@@ -29,4 +34,45 @@ test('the two rows of a pair stay together, also where both would not fit', () =
     { rows: [6, 7], length: 8 },
   ]);
   expect(pairedMicroBatches([3, 20], 10)).toEqual([{ rows: [0, 1], length: 24 }]);
+});
+
+test('balanced parts have nearly equal numbers of tokens', () => {
+  const lengths = [40, 8, 24, 16, 32, 8, 16, 16];
+  const parts = microBatches(lengths, 160, 'karmarkar-karp');
+  const tokens = parts.map(({ rows }) => rows.reduce((sum, row) => sum + lengths[row]!, 0));
+  expect(tokens.toSorted()).toEqual([80, 80]);
+});
+
+test.each(['length', 'karmarkar-karp'] as const)(
+  'by %s, each row is in one micro-batch, long enough for it and within the limit',
+  (packing) => {
+    for (let batch = 0; batch < 40; batch++) {
+      const coin = draws('packing', batch);
+      const lengths = Array.from({ length: 1 + coin.integer(0, 50) }, (_, row) =>
+        coin.integer(row + 1, batch % 2 === 0 ? 40 : 300),
+      );
+      const parts = microBatches(lengths, 256, packing);
+      const rows = parts.flatMap((part) => part.rows).toSorted((a, b) => a - b);
+      expect(rows).toEqual([...lengths.keys()].filter((row) => lengths[row]! > 0));
+      for (const { rows, length } of parts) {
+        for (const row of rows) expect(length).toBeGreaterThanOrEqual(lengths[row]!);
+        if (rows.length > 1) expect(rows.length * length).toBeLessThanOrEqual(256);
+      }
+    }
+  },
+);
+
+test('balanced pairs stay together', () => {
+  const parts = pairedMicroBatches([3, 20, 9, 16, 10, 2, 4, 4], 64, 'karmarkar-karp');
+  const rows = parts.flatMap((part) => part.rows);
+  expect(rows.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  for (const { rows } of parts)
+    for (let i = 0; i < rows.length; i += 2) expect(rows[i + 1]).toBe(rows[i]! + 1);
+});
+
+test('wide networks get smaller micro-batches', () => {
+  const tokens = (intermediateSize: number) => microBatchTokens({ intermediateSize });
+  expect([384, 1024, 1536, 2304, 8192, 10 ** 6].map(tokens)).toEqual([
+    2048, 2048, 1024, 512, 256, 64,
+  ]);
 });

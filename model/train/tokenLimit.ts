@@ -1,6 +1,6 @@
 /**
- * Cuts a batch into micro-batches of at most so many tokens, balanced, and puts results back in order
- * (ARPO reference §7.6).
+ * The reference's micro-batches: balanced, of at most so many tokens without padding, with the way back to the order of
+ * the batch (ARPO reference §7.6). The trainer's own (microBatches.ts) count padding as well.
  */
 import { balance } from './balance.ts';
 
