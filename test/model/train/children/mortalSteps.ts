@@ -1,0 +1,70 @@
+/**
+ * Four optimiser steps with a checkpoint after each: `mortalSteps.ts FOLDER [FATE]`. Goes on from the newest checkpoint
+ * whose manifest is there, and prints the digest of the last weights. In the third step it kills itself where FATE says:
+ * half of the parameters are updated, or half of a file's tensors are written.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Learner } from '../../../../model/train/learner.ts';
+import { TraineeFiles } from '../../../../model/train/trainee.ts';
+import { trainerDefaults } from '../../../../model/train/trainer.ts';
+
+const [folder, fate] = process.argv.slice(2) as [string, string | undefined];
+const STEPS = 4;
+const FATAL = 3;
+const place = (name: string | number) => join(folder, `${name}.safetensors`);
+const checkpoint = (step: number) => ({
+  weights: place(step),
+  optimiser: place(`${step}.optimiser`),
+});
+
+function die(): never {
+  process.kill(process.pid, 'SIGKILL');
+  // the signal is on its way; nothing more may happen
+  for (;;);
+}
+
+/** Dies when these numbers are to be written. */
+function mortal(numbers: object | undefined): void {
+  Object.defineProperty(numbers, 'buffer', { get: die });
+}
+
+function batch(step: number) {
+  const sequences = [30, 7, 18, 25].map((length, row) => ({
+    tokens: Int32Array.from({ length }, (_, i) => (i * i + 3 * row + 7 * i + step) % 24),
+    mask: new Uint8Array(length).fill(1, 1),
+    advantages: new Float32Array(length),
+    oldLogProbs: new Float32Array(length),
+  }));
+  return { sequences, loss: { kind: 'sft' }, lr: 0.01 } as const;
+}
+
+const files = await TraineeFiles.open(place('base'), null);
+const learner = new Learner(files.first(), { ...trainerDefaults, microBatchTokensMax: 32 });
+const manifest = join(folder, 'manifest.json');
+let done = 0;
+let digest = '';
+try {
+  ({ done, digest } = JSON.parse(await readFile(manifest, 'utf8')));
+  learner.reset(...(await files.restore(checkpoint(done))));
+} catch (error) {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+for (let step = done + 1; step <= STEPS; step++) {
+  const { moments } = learner.optimiser;
+  const names = [...learner.trained.keys()];
+  const middle = names[names.length >> 1]!;
+  if (step === FATAL && fate === 'update') {
+    const get = moments.get.bind(moments);
+    Object.assign(moments, { get: (name: string) => (name === middle ? die() : get(name)) });
+  }
+  await learner.step(batch(step));
+  if (step === FATAL && fate === 'optimiser') mortal(moments.get(middle)?.mean);
+  if (step === FATAL && fate === 'weights') mortal(learner.trained.get(middle)?.data);
+  const { sha256 } = await files.save(checkpoint(step), learner.trainee, learner.optimiser);
+  await writeFile(`${manifest}.tmp`, JSON.stringify({ done: step, digest: sha256 }));
+  await rename(`${manifest}.tmp`, manifest);
+  digest = sha256;
+}
+await learner.close();
+console.log(digest);

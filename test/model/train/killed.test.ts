@@ -1,0 +1,73 @@
+/** `kill -9` in the middle of an optimiser step, or of a checkpoint: training goes on as if nothing had happened. */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from '@jest/globals';
+import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import { startChild } from '../../support/child.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+const script = fileURLToPath(new URL('children/mortalSteps.ts', import.meta.url));
+
+const config: DecoderConfig = {
+  architecture: 'llama',
+  vocabSize: 24,
+  hiddenSize: 16,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 24,
+  ropeTheta: 10000,
+  maxPositions: 64,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
+};
+
+async function begun(name: string): Promise<string> {
+  const path = join(folder.path, name);
+  mkdirSync(path);
+  await savePolicy(join(path, 'base.safetensors'), { config, tensors: initialise(config, 1) });
+  return path;
+}
+
+/** What the last checkpoint holds. */
+function last(path: string): readonly Buffer[] {
+  return ['4', '4.optimiser'].map((name) => readFileSync(join(path, `${name}.safetensors`)));
+}
+
+let undisturbed: { readonly digest: string; readonly files: readonly Buffer[] } | null = null;
+
+async function leftAlone() {
+  if (undisturbed !== null) return undisturbed;
+  const path = await begun('undisturbed');
+  const digest = await startChild(script, path).line();
+  undisturbed = { digest, files: last(path) };
+  return undisturbed;
+}
+
+test.each([
+  ['update', { optimiser: false }],
+  ['optimiser', { optimiser: false }],
+  ['weights', { optimiser: true }],
+] as const)(
+  'killed in the middle of: %s',
+  async (fate, whole) => {
+    const want = await leftAlone();
+    const path = await begun(fate);
+    const child = startChild(script, path, fate);
+    const [code, signal] = await once(child.process, 'exit');
+    expect([code, signal]).toEqual([null, 'SIGKILL']);
+    expect(JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')).done).toBe(2);
+    // a file is there whole or not at all
+    expect(existsSync(join(path, '3.safetensors'))).toBe(false);
+    expect(existsSync(join(path, '3.optimiser.safetensors'))).toBe(whole.optimiser);
+    expect(await startChild(script, path).line()).toBe(want.digest);
+    for (const [i, file] of last(path).entries()) expect(file.equals(want.files[i]!)).toBe(true);
+  },
+  180_000,
+);
