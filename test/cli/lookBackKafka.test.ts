@@ -1,0 +1,121 @@
+/** The commands that look back at a run, over one whose records lie on Kafka, in several partitions. */
+import { readFileSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { readRunRecord } from '../../cli/runRecord.ts';
+import { logFolder } from '../../cli/runs.ts';
+import { examine } from '../../streams/doctor/examine.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+import { manualClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
+import { readRun, tinyCalibration } from '../support/tinyCalibration.ts';
+import { tinyRun } from '../support/tinyRun.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const temporary = temporaryFolder();
+const runs = temporary.path;
+afterAll(() => temporary.remove());
+
+async function millrace(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const io = fakeIo(process.cwd());
+  const code = await main([...args, '--runs', runs], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+/** A round's questions wait for their versions; with all of them at work, none holds another up. */
+const settings = { keepVersions: 0, concurrency: 40 };
+const url = `${kafkaUrl}?partitions=3`;
+
+describeKafka('looking back at a run on Kafka', () => {
+  const run = freshRun();
+  let digests: readonly string[];
+
+  beforeAll(async () => {
+    const open = () => openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
+    await tinyRun(runs, run, { open, settings }, { log: url });
+    const log = await openKafkaLog({ url, run, mode: 'read' });
+    const made: string[] = [];
+    for await (const { value } of recordsOf(log, topics.weights, { from: { kind: 'earliest' } })) {
+      made.push(value.sha256);
+    }
+    await log.close();
+    digests = made;
+  }, 120_000);
+
+  test('verifies it, and leaves nothing behind', async () => {
+    const { code, out, err } = await millrace('replay', run, '--verify');
+    expect([code, err]).toEqual([0, expect.stringContaining('copying the records')]);
+    expect(out).toContain(`run ${run} comes out as it is recorded, bit for bit`);
+    expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
+  }, 120_000);
+
+  test('makes it over with another loss, in a folder', async () => {
+    const into = ['--from', 'weights', '--set', 'lr=1', '--into', 'over'];
+    const { code, out } = await millrace('replay', run, ...into);
+    expect([code, out]).toEqual([0, expect.stringContaining('the weights of the first 0')]);
+    expect((await readRunRecord(join(runs, 'over')))?.log).toBeUndefined();
+    const over = await readRun(join(runs, 'over'));
+    expect(over.weights).toHaveLength(digests.length);
+
+    const differs = await millrace('diff', run, 'over');
+    expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they part')]);
+    expect((await millrace('diff', run, run)).out).toContain('hold the same records');
+  }, 120_000);
+
+  test('goes on from any step of it, to the same end', async () => {
+    for (const step of [0, 2]) {
+      const into = `from-${step}`;
+      const { code, err } = await millrace('rewind', run, '--to', `step=${step}`, '--into', into);
+      expect([code, err]).toEqual([0, expect.stringContaining('go on with')]);
+      const folder = join(runs, into);
+      expect((await readRun(folder)).weights).toHaveLength(step + 1);
+      expect((await tinyCalibration({ folder, settings, timing: 9 })).end).toBe('quiescent');
+      const log = await openLog({ folder: logFolder(folder), mode: 'read' });
+      expect((await examine(log)).findings).toEqual([]);
+      await log.close();
+      const { weights, metrics } = await readRun(folder);
+      expect(weights.map(({ sha256 }) => sha256)).toEqual(digests);
+      const lines = readFileSync(join(folder, 'metrics.jsonl'), 'utf8').trimEnd().split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as { offset: number }).offset)).toEqual(
+        metrics.map((_, offset) => offset),
+      );
+      expect((await millrace('diff', into, run)).out).toContain('hold the same records');
+    }
+  }, 120_000);
+
+  test('says which steps there are', async () => {
+    const { code, err } = await millrace('rewind', run, '--to', 'step=99', '--into', 'x');
+    expect([code, err]).toEqual([1, expect.stringContaining('it can go back to steps 0-')]);
+  }, 60_000);
+
+  test('puts a row back that is good now', async () => {
+    const letters = freshRun();
+    const file = join(runs, 'questions.jsonl');
+    const row = (id: string, answers: readonly string[]): string =>
+      JSON.stringify({ id, source: 's', question: 'q', answers, ability: 'qa' });
+    await writeFile(file, `${row('good', ['a'])}\n${row('bad', [])}\n`);
+    const job = ['run', 'test/cli/fixtures/file.job.ts', '--run', letters];
+    const first = await millrace(...job, '--log', url, '--set', `file=${file}`);
+    expect([first.code, first.err]).toEqual([0, expect.stringContaining(`dlq ls ${letters}`)]);
+    await writeFile(file, `${row('good', ['a'])}\n${row('bad', ['b'])}\n`);
+
+    const { code, out, err } = await millrace('dlq', 'retry', letters);
+    expect([code, out]).toEqual([0, expect.stringContaining('put back')]);
+    expect(err).toContain('1 put back; go on with: millrace run');
+    expect((await millrace('dlq', 'retry', letters)).out).toContain('was put back before');
+    expect((await millrace(...job)).code).toBe(0);
+    const taken = await millrace('tap', `${letters}.rollouts`, '-o', 'ndjson');
+    const ids = taken.out.trim().split('\n');
+    expect(
+      ids.map((line) => (JSON.parse(line) as { question: { id: string } }).question.id).sort(),
+    ).toEqual(['bad', 'good']);
+  }, 120_000);
+});
