@@ -95,10 +95,16 @@ export class Batcher {
     const active = this.#rows.splice(0);
     for (const row of active) row.cached = 0;
     this.#waiting.unshift(...active);
+    if (isAlike(forward, this.#forward)) {
+      // memory as large as this takes longer to get than to clear
+      this.#cache.clear();
+      this.#prefixes.clear();
+    } else {
+      this.#cache = makeCache(forward, this.#options);
+      this.#prefixes = makePrefixes(forward, this.#options);
+    }
     this.#forward = forward;
     this.#version = version;
-    this.#cache = makeCache(forward, this.#options);
-    this.#prefixes = makePrefixes(forward, this.#options);
   }
 
   /** Put a request in line, behind those of its priority. Throws when a token is not in the vocabulary: it would fail its whole batch. */
@@ -295,6 +301,13 @@ export class Batcher {
 
 function makeCache({ shape, rowsMin }: Forward, { rowsMax, contextMax }: BatcherOptions): KvCache {
   return new KvCache(shape, rowsMax + rowsMin - 1, roundUp(contextMax, CAPACITY_UNIT));
+}
+
+/** Whether the caches of the one serve the other. */
+function isAlike(a: Forward, b: Forward): boolean {
+  const sizes = ({ shape, rowsMin }: Forward) =>
+    [shape.layers, shape.kvHeads, shape.headDim, rowsMin].join();
+  return sizes(a) === sizes(b);
 }
 
 function makePrefixes({ shape }: Forward, options: BatcherOptions): Prefixes {

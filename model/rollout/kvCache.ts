@@ -14,6 +14,8 @@ export class KvCache {
   #capacity: number;
   readonly #keys: Float32Array[];
   readonly #values: Float32Array[];
+  /** Numbers of each array, from its start, that may have been written. */
+  #touched = 0;
 
   constructor(shape: CacheShape, rowsMax: number, capacityMax: number) {
     this.shape = shape;
@@ -45,6 +47,19 @@ export class KvCache {
       else for (let i = 1; i < heads; i++) move(array, i * from, i * to, to);
     }
     this.#capacity = capacity;
+    this.#touch(rows);
+  }
+
+  /** Zeros everywhere, as at first; what was never written is not touched. */
+  clear(): void {
+    for (const array of [...this.#keys, ...this.#values]) array.fill(0, 0, this.#touched);
+    this.#touched = 0;
+  }
+
+  /** The first `rows` rows are written to. */
+  #touch(rows: number): void {
+    const { kvHeads, headDim } = this.shape;
+    this.#touched = Math.max(this.#touched, rows * kvHeads * this.#capacity * headDim);
   }
 
   /** Per layer, a view of `count` rows from `first`: [count, kvHeads, capacity, headDim]. */
@@ -64,6 +79,7 @@ export class KvCache {
     width: number,
   ): void {
     const { layers, kvHeads, headDim } = this.shape;
+    this.#touch(row + 1);
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < kvHeads; head++) {
         const start = (source * kvHeads + head) * width * headDim;
@@ -77,6 +93,7 @@ export class KvCache {
   /** Copy the first `length` positions of a row (of this or another cache of the same shape) into `row`. */
   copyFrom(source: KvCache, sourceRow: number, row: number, length: number): void {
     const { layers, kvHeads, headDim } = this.shape;
+    this.#touch(row + 1);
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < kvHeads; head++) {
         const from = (sourceRow * kvHeads + head) * source.#capacity * headDim;

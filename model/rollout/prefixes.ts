@@ -44,6 +44,14 @@ export class Prefixes {
     }));
   }
 
+  /** Forget all; the memory is used again. */
+  clear(): void {
+    for (const slot of this.#slots) {
+      slot.tokens = new Int32Array(0);
+      slot.usedAt = 0;
+    }
+  }
+
   /** The slot with the longest common prefix, at most `limit` tokens. */
   find(tokens: Int32Array, limit: number): Source {
     let best: Slot | undefined;

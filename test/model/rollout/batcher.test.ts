@@ -173,6 +173,30 @@ describe('Batcher', () => {
     expect(topLogProbs.map((top) => top.length >= 10)).toEqual([true, true, true]);
   });
 
+  it('leaves nothing behind of a policy that made no numbers', async () => {
+    const broken = new FakeForward();
+    const prefill = broken.prefill.bind(broken);
+    broken.prefill = async (input) => {
+      const output = await prefill(input);
+      for (const array of [...output.keys, ...output.values]) array.fill(Number.NaN);
+      return output;
+    };
+    const run = batcher(broken, 4);
+    const asked = [0, 1, 2, 3].map((id) => request(Array(20 + id).fill(id + 1), { maxTokens: 5 }));
+    asked.forEach((what, id) => void run.submit(id, what));
+    await run.admit();
+    const next = new FakeForward();
+    const decode = next.decode.bind(next);
+    next.decode = (input) => {
+      const fed = [...input.keys, ...input.values];
+      expect(fed.every((array) => array.every(Number.isFinite))).toBe(true);
+      return decode(input);
+    };
+    run.replace(next, 1);
+    const results = await finish(run);
+    asked.forEach((what, id) => void sameAsAlone(results.get(id), what));
+  });
+
   it('fails only the request whose probabilities are not numbers', async () => {
     const forward = new FakeForward();
     const decode = forward.decode.bind(forward);

@@ -60,6 +60,19 @@ describe('KvCache', () => {
     expect(content(cache, 0, 3)).toEqual(content(cache, 1, 3));
   });
 
+  it('is zeros when it has been cleared, whatever was in it', () => {
+    const cache = filled(4);
+    cache.resize(16, 4);
+    cache.copyFrom(filled(1), 0, 3, 4);
+    cache.resize(2, 1);
+    cache.clear();
+    cache.resize(16, 0);
+    const { keys, values } = cache.view(0, 4);
+    expect([...keys, ...values].flatMap((array) => [...array]).every((value) => value === 0)).toBe(
+      true,
+    );
+  });
+
   it('refuses to grow beyond what was allocated', () => {
     expect(() => filled(1).resize(17, 1)).toThrow("above the cache's 16");
   });
