@@ -11,7 +11,7 @@ import type { Topic } from '../../streams/topic.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { findRun, listRuns, type Run, withLog } from '../runs.ts';
+import { findRun, listRuns, openRunLog, type Run } from '../runs.ts';
 import { Bell, byTime } from './byTime.ts';
 import type { Format } from './formats.ts';
 import { inHex } from './hex.ts';
@@ -39,11 +39,14 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   io.giveWay?.();
   const interrupted = interruption(io, null);
   try {
-    await withLog(run, async (log) => {
+    const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
+    try {
       const there = (await log.stats()).map(({ topic }) => topic);
       const topics = await meant(patterns, there, () => listRuns(resolve(io.cwd, options.runs)));
       await new Tapping(plan, topics, interrupted.signal, io).run(log);
-    });
+    } finally {
+      await log.close();
+    }
   } finally {
     interrupted.release();
   }
@@ -169,10 +172,10 @@ class Tapping {
 
   /** An empty screen does not say whether there was nothing, or nothing that was asked for. */
   #tellNone(read: number): void {
-    if (this.#plan.range.follow || this.#signal.aborted) return;
-    this.#io.err(
-      read === 0 ? 'nothing there; -f waits for more' : `of ${records(read)}, none matches`,
-    );
+    const { follow, to } = this.#plan.range;
+    if (follow || this.#signal.aborted) return;
+    const nothing = to === undefined ? 'nothing there; -f waits for more' : 'nothing there';
+    this.#io.err(read === 0 ? nothing : `of ${records(read)}, none matches`);
   }
 
   #tellEnd(): void {
