@@ -83,15 +83,26 @@ export function meansOf({ averages }: Pick<EvalReport, 'averages'>): readonly {
 
 /** What was evaluated, in one line. */
 export function headOf(report: EvalReport): string {
-  const { policy, questions, rollouts, temperature, judge, tools } = report;
+  const { policy, questions, rollouts, judge, tools } = report;
   return [
     policy.name,
     `${questions} questions`,
     rollouts === 1 ? '1 rollout each' : `${rollouts} rollouts each`,
-    temperature === 0 ? 'greedy' : `temperature ${temperature}`,
+    samplingText(report),
     tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`,
     judge === null ? 'no judge' : `judged by ${judge}`,
   ].join(' · ');
+}
+
+function samplingText(report: EvalReport): string {
+  const { temperature, topP, topK, minP, repetitionPenalty } = report;
+  return [
+    temperature === 0 ? 'greedy' : `temperature ${temperature}`,
+    ...(topP === 1 ? [] : [`top-p ${topP}`]),
+    ...(topK === 0 ? [] : [`top-k ${topK}`]),
+    ...(minP === 0 ? [] : [`min-p ${minP}`]),
+    ...(repetitionPenalty === 1 ? [] : [`repetition penalty ${repetitionPenalty}`]),
+  ].join(', ');
 }
 
 /** What a reader must know to trust the numbers; empty when all is well. */

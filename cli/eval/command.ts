@@ -30,6 +30,10 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--rollouts <n>', 'rollouts of each question (default: 1); more give pass@k', positive)
     .option('--greedy', 'temperature 0 (the default for one rollout)')
     .option('--temperature <t>', 'default: 0 for one rollout, 1 for more', temperature)
+    .option('--top-p <p>', 'draw from the most probable tokens with this share', share)
+    .option('--top-k <k>', 'draw from so many of the most probable tokens', whole)
+    .option('--min-p <p>', 'draw from tokens with this part of the highest probability', share)
+    .option('--repetition-penalty <r>', 'makes tokens of the context less likely', penalty)
     .option('--tools <names>', 'none, or python,search (default: python, and search with a corpus)')
     .option('--corpus <FILE>', 'documents to search, {id, title, text} a line; default: the run’s')
     .option('--search-top <N>', 'documents in a search result (default: 1)', positive)
@@ -62,7 +66,25 @@ function positive(text: string): number {
 }
 
 function temperature(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  const value = numeric(text);
+  if (value >= 0) return value;
   throw new InvalidArgumentError('It must be a number, 0 or more.');
+}
+
+function share(text: string): number {
+  const value = numeric(text);
+  if (value > 0 && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a number above 0, at most 1.');
+}
+
+function penalty(text: string): number {
+  const value = numeric(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError('It must be a number above 0.');
+}
+
+/** NaN for what is no number. */
+function numeric(text: string): number {
+  const value = Number(text);
+  return text.trim() !== '' && Number.isFinite(value) ? value : Number.NaN;
 }

@@ -1,5 +1,6 @@
 /** What an evaluation has found, computed from the records of its run. The same records give the same report. */
 import { lastValueFrom, toArray } from 'rxjs';
+import { type Sampling, samplingIn } from '../../model/sampling.ts';
 import { type BenchmarkTable, benchmarkTable } from '../../operators/metrics/table.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Scored } from '../../streams/records.ts';
@@ -9,7 +10,7 @@ import type { RunStatus } from '../runRecord.ts';
 import type { Run } from '../runs.ts';
 import { type EvalSettings, evalSettings } from './evalSettings.ts';
 
-export interface EvalReport extends BenchmarkTable {
+export interface EvalReport extends BenchmarkTable, Required<Sampling> {
   readonly run: string;
   readonly status: RunStatus;
   readonly seed: number;
@@ -18,7 +19,6 @@ export interface EvalReport extends BenchmarkTable {
   readonly judge: string | null;
   readonly questions: number;
   readonly rollouts: number;
-  readonly temperature: number;
   readonly tools: readonly string[];
   /** Rollouts that failed or were cancelled: they count as wrong. */
   readonly failedRollouts: number;
@@ -53,7 +53,7 @@ export async function evalReport(
     judge: settings.judge.url === '' ? null : settings.judge.model,
     questions: new Set(scored.map(({ question }) => question.id)).size,
     rollouts: settings.rollouts,
-    temperature: settings.temperature,
+    ...samplingIn(settings),
     tools: settings.tools,
     failedRollouts: await failures(log),
     deadLetters: stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0,

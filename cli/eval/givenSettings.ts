@@ -23,6 +23,10 @@ export interface EvalFlags {
   readonly rollouts?: number;
   readonly greedy?: boolean;
   readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly minP?: number;
+  readonly repetitionPenalty?: number;
   readonly tools?: string;
   readonly corpus?: string;
   readonly searchTop?: number;
@@ -50,6 +54,7 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...(flags.system === undefined ? {} : { system: resolve(io.cwd, flags.system) }),
     ...(questions.length === 0 ? {} : { questions }),
     ...sampling(flags),
+    ...shaping(flags),
     ...(policy === null && flags.tools === undefined ? {} : toolsOf(flags, policy, questions, io)),
     ...judgeOf(flags),
     ...plain(flags),
@@ -95,6 +100,11 @@ function sampling({ greedy, temperature, rollouts = 1 }: EvalFlags): Settings {
   }
   if (chosen !== undefined) return { temperature: chosen };
   return rollouts > 1 ? { temperature: 1 } : {};
+}
+
+function shaping({ topP, topK, minP, repetitionPenalty }: EvalFlags): Settings {
+  const all = { topP, topK, minP, repetitionPenalty };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 function toolsOf(

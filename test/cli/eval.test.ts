@@ -102,10 +102,11 @@ describe('millrace eval', () => {
       'first@0',
       '--questions',
       'sums.csv',
-      '--rollouts',
-      '2',
+      ...['--rollouts', '2', '--top-p', '0.95', '--repetition-penalty', '1.1'],
     );
-    expect(out).toContain('first@0 · 3 questions · 2 rollouts each · temperature 1');
+    expect(out).toContain(
+      'first@0 · 3 questions · 2 rollouts each · temperature 1, top-p 0.95, repetition penalty 1.1',
+    );
     expect(out).toMatch(/pass@1 +pass@2\n/);
     const unknown = await evaluate('--policy', 'first@7', '--questions', 'sums.csv');
     expect(unknown).toMatchObject({
@@ -140,6 +141,8 @@ describe('millrace eval', () => {
     [[...sums, '--tools', 'calculator'], /there is no tool calculator/],
     [[...sums, '--rollouts', '0'], /1 or more/],
     [[...sums, '--temperature', 'hot'], /a number, 0 or more/],
+    [[...sums, '--top-p', '0'], /above 0, at most 1/],
+    [[...sums, '--repetition-penalty', '-1'], /above 0/],
   ])('refuses %j with 2', async (args, message) => {
     const { code, err } = await millrace('eval', ...args);
     expect(code).toBe(2);
