@@ -4,7 +4,7 @@ import type { Stored } from '../log.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
-import type { Link } from './link.ts';
+import { type Link, pause } from './link.ts';
 import { pageOf, type Raw, sizeOf, stableEnd } from './pages.ts';
 import type { Schemas } from './registry.ts';
 
@@ -12,9 +12,14 @@ export interface FetchParts {
   readonly link: Link;
   readonly topics: KafkaTopics;
   readonly schemas: Schemas;
+  /** First offset behind what this process has written: it can be fetched, though its mark may not have come yet. */
+  readonly writtenEnd: (topic: string, partition: number) => number;
+  /** Aborted when the log closes. */
+  readonly closing: AbortSignal;
 }
 
 const PAGE = { waitMs: 0, bytesMax: 2 ** 19 };
+const LOOK_AGAIN_MS = 5;
 
 const at = ({ partition, offset }: Position): string => `${partition}/${offset}`;
 
@@ -50,14 +55,18 @@ async function lookUp(
   topic: string,
   partition: number,
   offsets: readonly number[],
-  { link, topics }: FetchParts,
+  { link, topics, writtenEnd, closing }: FetchParts,
 ): Promise<readonly Raw[]> {
   const name = topics.nameOf(topic);
-  const end = await stableEnd(link, name, partition);
+  const end = Math.max(await stableEnd(link, name, partition), writtenEnd(name, partition));
   const left = [...new Set(offsets)].sort((a, b) => a - b);
   const found: Raw[] = [];
   while (left.length > 0 && left[0]! < end) {
     const page = await pageOf(link, name, partition, left[0]!, PAGE);
+    if (page.next === left[0]! && page.stable <= left[0]!) {
+      await pause(LOOK_AGAIN_MS, closing); // not known to be committed yet, here or before
+      continue;
+    }
     const asked = new Set(left);
     found.push(...page.records.filter(({ offset }) => asked.has(offset)));
     const reached = Math.max(page.next, left[0]! + 1); // a gap is passed over

@@ -188,6 +188,8 @@ class KafkaLog implements Log {
     this.#open();
     return fetchPositions(topic, positions, {
       ...{ link: this.#lookup, topics: this.#topics, schemas: this.#schemas },
+      writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
+      closing: this.#closing.signal,
     });
   }
 

@@ -67,6 +67,31 @@ describeKafka('a log on Kafka', () => {
     });
   });
 
+  test('fetches what it has just committed, also behind a transaction of another that is open', async () => {
+    const log = await open();
+    await fill(log, 1); // its record is at 0, the mark of its end at 1
+    const { brokers } = kafkaSettings(kafkaUrl);
+    const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
+    const other = client.producer({ transactionalId: `${run}.other`, maxInFlightRequests: 1 });
+    await other.connect();
+    const undecided = await other.transaction();
+    const messages = [{ key: 'theirs', value: 'x' }];
+    await undecided.send({ topic: `${run}.questions`, messages }); // at 2
+    await fill(log, 1);
+    const fetching = log.fetch(topics.questions, [
+      { partition: 0, offset: 3 },
+      { partition: 0, offset: 0 },
+    ]);
+    // What it has not written itself is not waited for.
+    const theirs = log.fetch(topics.questions, [{ partition: 0, offset: 40 }]);
+    await expect(theirs).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await undecided.abort();
+    await other.disconnect();
+    expect((await fetching).map(({ position }) => position.offset)).toEqual([3, 0]);
+    const aborted = log.fetch(topics.questions, [{ partition: 0, offset: 2 }]);
+    await expect(aborted).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
   test('buries what other clients have written to its topics, and goes on', async () => {
     const log = await open();
     await fill(log, 1);
