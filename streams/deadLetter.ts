@@ -10,6 +10,18 @@ import { topics } from './topics.ts';
 const PAYLOAD_CHARACTERS_MAX = 4000;
 const ARRAY_ITEMS_MAX = 8;
 
+const RETRIED = 'dlq/';
+
+/** Name of the mark that a letter has been put back under; `number` is its offset. */
+export function retriedMark(number: number): string {
+  return `${RETRIED}${number}`;
+}
+
+/** The number of the letter that a mark speaks of; null where it speaks of something else. */
+export function retriedLetter(mark: string): number | null {
+  return mark.startsWith(RETRIED) ? Number(mark.slice(RETRIED.length)) : null;
+}
+
 /** The record as JSON, typed arrays cut to their beginning, the whole cut to 4,000 characters. */
 function look(value: unknown): string {
   const json = JSON.stringify(value, (_key, part: unknown) => {

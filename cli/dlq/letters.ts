@@ -1,5 +1,6 @@
 /** The dead letters of a run, with their places in the topic, and which of them have been put back. */
 import { lastValueFrom, toArray } from 'rxjs';
+import { retriedMark } from '../../streams/deadLetter.ts';
 import type { Log } from '../../streams/log.ts';
 import type { DeadLetter } from '../../streams/records.ts';
 import { allTopics } from '../../streams/replay/meaning.ts';
@@ -12,11 +13,6 @@ export interface Letter {
   readonly letter: DeadLetter;
   /** Put back by `dlq retry`. */
   readonly retried: boolean;
-}
-
-/** Name of the mark that a letter has been put back under. */
-export function retriedMark(number: number): string {
-  return `dlq/${number}`;
 }
 
 export async function lettersIn(log: Log): Promise<readonly Letter[]> {

@@ -7,12 +7,13 @@
 
 import type { QuestionRow } from '../../sources/questionRow.ts';
 import { readQuestions } from '../../sources/questions.ts';
+import { retriedMark } from '../../streams/deadLetter.ts';
 import { messageOf } from '../../streams/errors.ts';
 import type { Log } from '../../streams/log.ts';
 import type { DeadLetter, Question } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../streams/topics.ts';
-import { isOfTopic, type Letter, retriedMark } from './letters.ts';
+import { isOfTopic, type Letter } from './letters.ts';
 
 /** What became of a letter. */
 export interface Retried {

@@ -8,6 +8,7 @@
  * refers to a record says where it lies now. The run is only read, also while it goes on; notes and offsets are held
  * in memory, records are not.
  */
+import { retriedLetter, retriedMark } from '../deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';
@@ -183,7 +184,7 @@ class Copy {
 
   /** One commit, as it is in the copy. */
   async #repeat({ appended, settled, marks }: CommitNote, producerId: string): Promise<void> {
-    const moment = { appended: {} as Record<string, [number, number]>, marks };
+    const appends: Record<string, [number, number]> = {};
     for (const [topic, turns] of Object.entries(appended)) {
       const from = this.#target(topic).end;
       for (let i = 0; i < turns.length; i += 2) {
@@ -192,10 +193,16 @@ class Copy {
           await this.#append(topic, await lane.take(producerId));
         }
       }
-      moment.appended[topic] = [from, this.#target(topic).end];
+      appends[topic] = [from, this.#target(topic).end];
     }
-    for (const [name, value] of Object.entries(marks)) this.#marks.set(name, value);
-    this.#moments.push({ ...moment, settled: this.#settle(settled) });
+    const marked = Object.entries(marks).map(
+      ([name, value]) => [this.#markOf(name), value] as const,
+    );
+    for (const [name, value] of marked) this.#marks.set(name, value);
+    this.#moments.push({
+      ...{ appended: appends, marks: Object.fromEntries(marked) },
+      settled: this.#settle(settled),
+    });
   }
 
   async #append(topic: string, raw: Raw): Promise<void> {
@@ -249,6 +256,14 @@ class Copy {
     const partition = partitionOf(Buffer.from(letter.key), count);
     const place = this.#offsetOf(letter.origin, { partition, offset: letter.place });
     return { ...letter, place: place ?? letter.place };
+  }
+
+  /** A mark that names a dead letter names it by its place. */
+  #markOf(name: string): string {
+    const offset = retriedLetter(name);
+    if (offset === null) return name;
+    const moved = this.#offsetOf(ours.deadLetters.name, { partition: 0, offset });
+    return moved === undefined ? name : retriedMark(moved);
   }
 
   #settle(settled: CommitNote['settled']): Moment['settled'] {

@@ -2,18 +2,30 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
+import { lastValueFrom, toArray } from 'rxjs';
 import { verify } from '../../../jobs/replay/verify.ts';
+import { retriedMark } from '../../../streams/deadLetter.ts';
 import { examine } from '../../../streams/doctor/examine.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { partOf, restOf } from '../../../streams/flow.ts';
 import { copyRun } from '../../../streams/kafka/copyRun.ts';
+import { kafkaSettings } from '../../../streams/kafka/kafkaUrl.ts';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
+import type { Log } from '../../../streams/log.ts';
+import { runFlow } from '../../../streams/runFlow.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
+import { question } from '../../support/records.ts';
+import { shuffledTurns } from '../../support/scriptedPolicy.ts';
 import {
   readRun,
   type TinyOptions,
   tinyCalibration,
+  tinyFlow,
   tinyJob,
   tinySettings,
 } from '../../support/tinyCalibration.ts';
@@ -21,58 +33,165 @@ import {
 const temporary = temporaryFolder();
 afterAll(() => temporary.remove());
 
-/** A tiny run on the broker, killed once where `commitsLeft` says, and a copy of it. */
-async function copied(url: string, settings: TinyOptions['settings'], commitsLeft: number | null) {
+type Settings = NonNullable<TinyOptions['settings']>;
+
+interface Place {
+  readonly url: string;
+  readonly run: string;
+  readonly folder: string;
+}
+
+function place(partitions: number): Place {
   const run = freshRun();
   const folder = join(temporary.path, run);
   mkdirSync(join(folder, 'log'), { recursive: true });
+  return { url: `${kafkaUrl}?partitions=${partitions}`, run, folder };
+}
+
+/** By one process, killed once where `commitsLeft` says. */
+async function alone({ url, run, folder }: Place, settings: Settings, commitsLeft?: number) {
   const open = () => openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
-  const options = { folder, open, settings: settings! };
-  if (commitsLeft !== null) {
+  const options = { folder, open, settings };
+  if (commitsLeft !== undefined) {
     const fate = { commitsLeft, lastIsWritten: true };
     expect((await tinyCalibration({ ...options, fate })).end).toBe('killed');
   }
   expect((await tinyCalibration({ ...options, timing: 4 })).end).toBe('quiescent');
-  const { ahead } = await copyRun({ url, run, folder: join(folder, 'log') });
-  return { run, folder, ahead };
 }
+
+/** By three workers, of whom two roll out. */
+async function shared({ url, run, folder }: Place, settings: Settings): Promise<void> {
+  const start = async (worker: string, timing: number) => {
+    const log = await openKafkaLog({ url, run, mode: 'write', worker, clock: manualClock() });
+    return { log, ...(await tinyFlow({ folder, settings }, log, shuffledTurns(timing))) };
+  };
+  const rollingOut = ['rollout', 'practice'];
+  const leader = await start('main', 1);
+  const others = [await start('a', 7), await start('b', 8)];
+  const ended = new AbortController();
+  const followed = others.map(({ flow, log }) =>
+    runFlow(partOf(flow, { only: rollingOut }), { log, signal: ended.signal, forever: true }),
+  );
+  const own = partOf(leader.flow, { except: rollingOut });
+  const elsewhere = restOf(leader.flow, own).stages;
+  expect(await runFlow(own, { log: leader.log, elsewhere })).toBe('quiescent');
+  ended.abort();
+  await Promise.all(followed);
+  for (const { close, log } of [leader, ...others]) {
+    await close();
+    await log.close();
+  }
+}
+
+/** The copy is sound and counts what Kafka counts; the run comes out of it again as it is. */
+async function comesOutAgain({ url, run, folder }: Place, settings: Settings): Promise<void> {
+  const { ahead } = await copyRun({ url, run, folder: join(folder, 'log') });
+  const recorded = await openLog({ folder: join(folder, 'log'), mode: 'read' });
+  expect((await examine(recorded)).findings).toEqual([]);
+  const there = await openKafkaLog({ url, run, mode: 'read' });
+  const counts = async (log: Log) =>
+    (await log.stats()).map(({ topic, records, lag }) => ({ topic, records, lag }));
+  expect(await counts(recorded)).toEqual(await counts(there));
+  await there.close();
+
+  const again = join(folder, 'again');
+  mkdirSync(join(again, 'log'), { recursive: true });
+  const scratch = await openLog({ folder: join(again, 'log'), mode: 'write' });
+  const found = await verify({
+    ...{ job: tinyJob({ timing: 1000 }), run: 'tiny', seed: 7, recorded, scratch, ahead },
+    ...{ settings: { ...tinySettings, ...settings }, folder: again },
+    ...{ clock: manualClock(5), signal: new AbortController().signal, print: () => undefined },
+  });
+  await scratch.close();
+  await recorded.close();
+  expect(found.difference).toBeNull();
+  const [then, now] = [await readRun(folder), await readRun(again)];
+  expect(now.weights).toEqual(then.weights);
+  expect(now.scored).toEqual(then.scored);
+  expect(now.rollouts.length).toBe(then.rollouts.length);
+}
+
+/** All of a round's questions are at work at once: none that is not due holds up one of another partition. */
+const wide = { concurrency: 40 };
+const MAX_MS = 300_000;
 
 describeKafka('a copy of a run on Kafka', () => {
   test.each([
-    ['of one partition, killed once', 1, {}, 40],
-    ['of several', 3, { concurrency: 40 }, null],
-    ['of several, at a lag', 3, { lagMax: 4, concurrency: 40 }, null],
-  ])(
-    '%s: is sound, and comes out again as it is',
-    async (_name, partitions, settings, kill) => {
-      const url = `${kafkaUrl}?partitions=${partitions}`;
-      const { run, folder, ahead } = await copied(url, settings, kill);
-      const recorded = await openLog({ folder: join(folder, 'log'), mode: 'read' });
-      expect((await examine(recorded)).findings).toEqual([]);
-      const there = await openKafkaLog({ url, run, mode: 'read' });
-      const counts = (stats: Awaited<ReturnType<typeof there.stats>>) =>
-        stats.map(({ topic, records, lag }) => ({ topic, records, lag }));
-      expect(counts(await recorded.stats())).toEqual(counts(await there.stats()));
-      await there.close();
-
-      const scratch = temporaryFolder();
-      mkdirSync(join(scratch.path, 'log'));
-      const log = await openLog({ folder: join(scratch.path, 'log'), mode: 'write' });
-      const found = await verify({
-        ...{ job: tinyJob({ timing: 1000 }), run: 'tiny', seed: 7, recorded, scratch: log, ahead },
-        ...{ settings: { ...tinySettings, ...settings }, folder: scratch.path },
-        ...{ clock: manualClock(5), signal: new AbortController().signal, print: () => undefined },
-      });
-      await log.close();
-      await recorded.close();
-      expect(found.difference).toBeNull();
-      const then = await readRun(folder);
-      const now = await readRun(scratch.path);
-      expect(now.weights).toEqual(then.weights);
-      expect(now.scored).toEqual(then.scored);
-      expect(now.rollouts.length).toBe(then.rollouts.length);
-      scratch.remove();
+    ['one partition, killed once', 1, {}, 40],
+    ['several partitions', 3, wide, undefined],
+    ['several partitions, at a lag', 3, { ...wide, lagMax: 4 }, undefined],
+  ] as const)(
+    'of %s, comes out again as it is',
+    async (_name, partitions, settings, commitsLeft) => {
+      const at = place(partitions);
+      await alone(at, settings, commitsLeft);
+      await comesOutAgain(at, settings);
     },
-    300_000,
+    MAX_MS,
+  );
+
+  test(
+    'of several processes, comes out again as it is',
+    async () => {
+      const at = place(2);
+      await shared(at, wide);
+      await comesOutAgain(at, wide);
+    },
+    MAX_MS,
+  );
+
+  test(
+    'says of a dead letter, and of what was put back, where it lies now',
+    async () => {
+      const { url, run, folder } = place(3);
+      const log = await openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
+      const all = <T>(of: Log, topic: Topic<T>) =>
+        lastValueFrom(of.tap(topic, { from: { kind: 'earliest' }, follow: false }).pipe(toArray()));
+      for (let i = 0; i < 6; i++) {
+        await log.commit((tx) => tx.append(topics.questions, question({ id: `q${i}` })));
+      }
+      for (const { key, position } of await all(log, topics.questions)) {
+        const origin = { origin: topics.questions.name, place: position.offset, key };
+        await log.commit((tx) =>
+          tx.append(topics.deadLetters, { ...origin, field: '', reason: 'no', payload: '' }),
+        );
+      }
+      const last = (await all(log, topics.deadLetters)).at(-1)!;
+      await log.commit((tx) => tx.mark(retriedMark(last.position.offset), 1));
+      await log.close();
+
+      await copyRun({ url, run, folder: join(folder, 'log') });
+      const copy = await openLog({ folder: join(folder, 'log'), mode: 'read' });
+      for (const { value } of await all(copy, topics.deadLetters)) {
+        const [record] = await copy.fetch(topics.questions, [
+          { partition: 0, offset: value.place },
+        ]);
+        expect(record!.key).toBe(value.key);
+      }
+      expect((await copy.standing!()).marks).toEqual({ [retriedMark(5)]: 1 });
+      await copy.close();
+    },
+    MAX_MS,
+  );
+
+  test(
+    'is refused where commits have left no note, or there is no run',
+    async () => {
+      const { url, run, folder } = place(1);
+      const at = { url, run, folder: join(folder, 'log') };
+      await expect(copyRun(at)).rejects.toMatchObject({ code: 'NO_LOG' });
+      const log = await openKafkaLog({ url, run, mode: 'write' });
+      await log.commit((tx) => tx.append(topics.questions, question()));
+      await log.close();
+      const { brokers } = kafkaSettings(kafkaUrl);
+      const older = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).producer();
+      await older.connect();
+      const counts = { questions: { records: 3, bytes: 30 } };
+      const value = JSON.stringify({ incarnation: 1, commit: 1, counts });
+      await older.send({ topic: `${run}._state`, messages: [{ key: 'writer/older', value }] });
+      await older.disconnect();
+      await expect(copyRun(at)).rejects.toMatchObject({ code: 'NO_HISTORY' });
+    },
+    MAX_MS,
   );
 });
