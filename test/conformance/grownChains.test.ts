@@ -70,7 +70,7 @@ function randomStep(seed: number, context: string, nth: number): Step {
 
 test('growGuided gives what the published sampling gives, on random scripts', async () => {
   let grown = 0;
-  for (let seed = 0; seed < 50; seed++) {
+  for (let seed = 0; seed < 25; seed++) {
     const prompts = ['ab', 'cde', 'f'].slice(0, 1 + (seed % 3));
     const [script, again] = [randomScript(seed), randomScript(seed)];
     let chains: unknown;
@@ -90,5 +90,5 @@ test('growGuided gives what the published sampling gives, on random scripts', as
     });
     grown++;
   }
-  expect(grown).toBeGreaterThan(25);
-});
+  expect(grown).toBeGreaterThan(12);
+}, 600_000);
