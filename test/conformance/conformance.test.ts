@@ -22,7 +22,7 @@ describe('published values', () => {
       expect(report.mismatches).toEqual([]);
       expect(report.failed).toBe(0);
       expect(report.passed).toBeGreaterThan(0);
-    });
+    }, 600_000);
   }
 });
 
