@@ -45,6 +45,7 @@ export interface JoinedGroup {
 /** A connected broker. */
 export interface Broker {
   readonly connectionPool: {
+    readonly pool: readonly Connection[];
     send(request: { request: object; response: object; requestTimeout?: number }): Promise<unknown>;
   };
   metadata(topics: readonly string[]): Promise<{
@@ -85,8 +86,17 @@ export interface Broker {
   endTxn(request: ProducerState & { readonly transactionResult: boolean }): Promise<unknown>;
 }
 
+/** A connection: what it waits for can be given up. */
+interface Connection {
+  rejectRequests(error: Error): void;
+}
+
 export interface Cluster {
-  readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
+  readonly brokerPool: {
+    readonly seedBroker?: Broker;
+    readonly brokers: Readonly<Record<string, Broker>>;
+    findConnectedBroker(): Promise<Broker>;
+  };
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
@@ -143,6 +153,9 @@ const socketFactory = require('kafkajs/src/network/socketFactory') as () => unkn
 const { requests } = require('kafkajs/src/protocol/requests') as {
   requests: Readonly<Record<string, { protocol(of: { version: number }): Protocol }>>;
 };
+const { KafkaJSConnectionClosedError: ConnectionClosed } = require('kafkajs/src/errors') as {
+  KafkaJSConnectionClosedError: new (message: string) => Error;
+};
 export const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode(code: number): Error;
 };
@@ -179,6 +192,17 @@ export function newCluster(settings: KafkaSettings, clientId: string): Cluster {
     retry: { retries: 0, initialRetryTime: 10, maxRetryTime: 10 },
     logger: createLogger({ level: 0, logCreator: () => () => undefined }),
   });
+}
+
+/** At once: kafkajs would wait for answers that are on their way, of a long poll half a second. */
+export async function endCluster(cluster: Cluster): Promise<void> {
+  const { seedBroker, brokers } = cluster.brokerPool;
+  for (const broker of [seedBroker, ...Object.values(brokers)]) {
+    for (const connection of broker?.connectionPool.pool ?? []) {
+      connection.rejectRequests(new ConnectionClosed('this side has ended the connection'));
+    }
+  }
+  await cluster.disconnect();
 }
 
 interface Zstd {

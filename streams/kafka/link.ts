@@ -7,7 +7,7 @@
  * comes after them on the same connection, so each follower has a link of its own.
  */
 import { MillraceError, messageOf } from '../errors.ts';
-import { type Broker, type Cluster, newCluster } from './kafkajs.ts';
+import { type Broker, type Cluster, endCluster, newCluster } from './kafkajs.ts';
 import type { KafkaSettings } from './kafkaUrl.ts';
 import { isRefused, kindOf, type Remedy, remedyFor } from './problems.ts';
 
@@ -41,8 +41,11 @@ export class Link {
   #cluster: Promise<Cluster> | null = null;
   #ended = false;
 
+  readonly #end = (): void => void this.close();
+
   constructor(options: LinkOptions) {
     this.#options = options;
+    options.closing.addEventListener('abort', this.#end, { once: true });
   }
 
   get settings(): KafkaSettings {
@@ -94,9 +97,13 @@ export class Link {
     return [...groups.values()];
   }
 
+  /** What is still asked fails with `CLOSED`. */
   async close(): Promise<void> {
     this.#ended = true;
-    await this.#drop();
+    this.#options.closing.removeEventListener('abort', this.#end);
+    const cluster = this.#cluster;
+    this.#cluster = null;
+    await cluster?.then(endCluster).catch(() => undefined);
   }
 
   get #address(): string {

@@ -207,10 +207,9 @@ export class Transactor {
 
   async #attempt(transaction: Transaction, writer: WriterState): Promise<Written> {
     const writes = [...transaction.writes, this.#stateWrites(transaction, writer)];
-    await this.#toCoordinator((broker, producer) =>
+    const sending = this.#toCoordinator((broker, producer) =>
       broker.addPartitionsToTxn({ ...producer, topics: byTopic(writes) }),
-    );
-    const sending = this.#sendAll(writes);
+    ).then(() => this.#sendAll(writes));
     const committing = this.#sendOffsets(transaction.offsets);
     const [sent, offsets] = await Promise.allSettled([sending, committing]);
     if (sent.status === 'rejected') throw sent.reason;
