@@ -43,6 +43,7 @@ export {
 export { RemoteEngine, type RemoteEngineOptions } from './model/remote/remoteEngine.ts';
 export { type WaitingClock, waiting } from './model/remote/waitingClock.ts';
 export { EmbeddedEngine, tokenTexts } from './model/rollout/embeddedEngine.ts';
+export { type Provider, providers } from './model/runtime/provider.ts';
 export * from './model/sampling.ts';
 export { type CachedOptions, cached } from './model/text/cached.ts';
 export {

@@ -35,6 +35,8 @@ export interface Derivation {
 export interface NodeOptions {
   readonly type?: ElementType;
   readonly domain?: string;
+  /** What a session's options call it. */
+  readonly name?: string;
   readonly attributes?: Readonly<Record<string, Attribute>>;
 }
 
@@ -211,6 +213,7 @@ export class Graph {
     const outputs = shapes.map((shape) => ({ graph: this, name: this.#fresh(), type, shape }));
     this.#nodes.push({
       op,
+      ...(options.name === undefined ? {} : { name: options.name }),
       domain: options.domain ?? '',
       inputs: inputs.map((input) => input?.name ?? ''),
       outputs: outputs.map((output) => output.name),

@@ -25,6 +25,8 @@ export interface TensorType {
 
 export interface OnnxNode {
   readonly op: string;
+  /** By which a session's options speak of it; most need none. */
+  readonly name?: string;
   /** Empty for standard ops. */
   readonly domain: string;
   /** An empty name stands for an input left out. */
@@ -78,6 +80,7 @@ function node(value: OnnxNode): Uint8Array {
   return message([
     ...value.inputs.map((name) => text(1, name)),
     ...value.outputs.map((name) => text(2, name)),
+    ...(value.name === undefined ? [] : [text(3, value.name)]),
     text(4, value.op),
     ...Object.entries(value.attributes).map(([name, item]) => bytes(5, attribute(name, item))),
     text(7, value.domain),

@@ -125,11 +125,11 @@ function rotations(graph: Graph, config: DecoderConfig, places: Value): [Value, 
   const real = graph.node('Cast', [places], ['T'], { type: graph.float, attributes: { to } });
   const column = graph.node('Unsqueeze', [real, graph.integers([1])], ['T', 1]);
   const angles = graph.node('Mul', [column, graph.reals(frequencies)], shape);
-  const of = (op: string) => {
-    const plain = graph.node(op, [angles], shape);
+  const of = (op: string, name: string) => {
+    const plain = graph.node(op, [angles], shape, { name });
     return factor === 1 ? plain : graph.node('Mul', [plain, graph.scalar(factor)], shape);
   };
-  return [of('Cos'), of('Sin')];
+  return [of('Cos', 'cosines'), of('Sin', 'sines')];
 }
 
 /** 0 where a query may see a key, -Infinity where the key comes later, once for each folded head: [G * T, T]. */

@@ -13,6 +13,8 @@ import type {
   WeightsRef,
 } from '../engine.ts';
 import { watchLoop } from '../runtime/loopGap.ts';
+import { placeOn } from '../runtime/place.ts';
+import type { Provider } from '../runtime/provider.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
@@ -20,6 +22,8 @@ import type { OpenArgument } from './rolloutWorker.ts';
 export interface EmbeddedEngineOptions {
   /** Absolute path of the first weights, or the weights with their version and digest. */
   readonly weights: string | WeightsRef;
+  /** What computes; the CPU unless said, and only its bits are promised. Tried out first. */
+  readonly provider?: Provider;
   /** Threads inside an op of the model. */
   readonly threads: number;
   /** Requests generated at once. */
@@ -73,7 +77,10 @@ export class EmbeddedEngine implements PolicyEngine {
     this.#clock = clock;
   }
 
-  /** Start the worker and load the first weights. Rejects when they cannot be read. */
+  /**
+   * Start the worker and load the first weights. Rejects when they cannot be read, and with code `PROVIDER` when the
+   * provider is not there or does not compute what the CPU does.
+   */
   static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
     const { weights, threads, rowsMax = 128, waitingMax = 4096, contextMax = 512 } = options;
     const prefixSlots = options.prefixSlots ?? Math.max(256, 2 * rowsMax);
@@ -81,7 +88,8 @@ export class EmbeddedEngine implements PolicyEngine {
     const first = typeof weights === 'string' ? { version: 0, path: weights, sha256: '' } : weights;
     const { swap = 'rollout', tokenTexts = [] } = options;
     const batching = { rowsMax, contextMax, prefixSlots, tokenTexts };
-    const argument: OpenArgument = { weights: first, threads, swap, ...batching };
+    const place = placeOn(options.provider ?? 'cpu');
+    const argument: OpenArgument = { weights: first, threads, place, swap, ...batching };
     try {
       await worker.call('open', argument);
     } catch (error) {

@@ -7,13 +7,16 @@
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
 import { cachedGraph } from '../lowering/cached.ts';
 import { BLOCK, type MappedFile, WeightPlan } from '../lowering/weightPlan.ts';
-import { type Feed, openSession, type Session } from '../runtime/session.ts';
+import { cpuDevice, type Device } from '../runtime/device.ts';
+import type { Feed, Session } from '../runtime/session.ts';
 import type { CacheShape, DecodeOutput, Forward, ForwardInput, NewRows } from './forward.ts';
 
 export interface OnnxForwardOptions {
   readonly threads: number;
   /** Positions that can be computed; padding reaches beyond a context, so it counts. */
   readonly positionsMax: number;
+  /** The CPU unless said. */
+  readonly device?: Device;
 }
 
 /** The weights of a version: what lies in a file that can be mapped, and a way to read all of it. */
@@ -25,14 +28,14 @@ export interface ForwardWeights {
 
 export async function openOnnxForward(
   { config, file, read }: ForwardWeights,
-  { threads, positionsMax }: OnnxForwardOptions,
+  { threads, positionsMax, device = cpuDevice }: OnnxForwardOptions,
 ): Promise<Forward> {
   const plan = new WeightPlan(config, file);
   const graph = cachedGraph(config, plan, positionsMax);
   const block = await plan.fill(read);
   const outside =
     file === null ? { external: [{ location: BLOCK, data: block }] } : { folder: file.folder };
-  const session = await openSession(graph.model(), { threads, ...outside });
+  const session = await device.open(graph.model(), { threads, ...outside });
   return new OnnxForward(config, threads, session);
 }
 

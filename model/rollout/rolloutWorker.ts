@@ -5,18 +5,24 @@
 import { PublishedWeights } from '../adapterFile.ts';
 import type { GenerateRequest, WeightsRef } from '../engine.ts';
 import { checkPositions } from '../rope.ts';
+import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
+import type { Place } from '../runtime/place.ts';
+import { tryOut } from '../runtime/tryOut.ts';
 import { serve, startWorker, workerEntry } from '../runtime/worker.ts';
 import { positionsMax } from './batcher.ts';
 import type { Forward } from './forward.ts';
 import { openOnnxForward } from './onnxForward.ts';
 import { RolloutServer, type ServerOptions } from './server.ts';
+import { generationTrial } from './trial.ts';
 
 export interface OpenArgument extends ServerOptions {
   readonly weights: WeightsRef;
   readonly threads: number;
+  readonly place: Place;
 }
 
 let server: RolloutServer | undefined;
+let device: Device = cpuDevice;
 
 function running(): RolloutServer {
   if (!server) throw new Error('the rollout worker was not opened');
@@ -35,14 +41,18 @@ async function unlessRefused(forward: Forward, checked: Promise<void>): Promise<
 }
 
 serve({
-  async open({ weights, threads, ...options }: OpenArgument) {
+  async open({ weights, threads, place, ...options }: OpenArgument) {
+    device = await openDevice(place);
+    let trusted = place.provider === 'cpu';
     const digests = startWorker(workerEntry('digestWorker', import.meta.url));
     const published = new PublishedWeights((path) => digests.call('digest', path));
     const load = async ({ path, sha256 }: WeightsRef) => {
       const weights = await published.open(path, sha256);
       try {
         checkPositions(weights.config, options.contextMax);
-        const sizes = { threads, positionsMax: positionsMax(options) };
+        if (!trusted) await tryOut(device, [generationTrial(weights.config)]);
+        trusted = true;
+        const sizes = { threads, positionsMax: positionsMax(options), device };
         return await unlessRefused(await openOnnxForward(weights, sizes), weights.checked);
       } finally {
         await weights.close();
@@ -60,7 +70,8 @@ serve({
   load(weights: WeightsRef) {
     return running().load(weights);
   },
-  close() {
-    return server?.close();
+  async close() {
+    await server?.close();
+    await device.close();
   },
 });

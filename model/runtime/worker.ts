@@ -2,12 +2,13 @@
  * A worker thread that answers calls: one request, one reply, by number.
  *
  * The entry module calls `serve(handlers)`; the other side is `startWorker(entry)`. An error in a handler
- * comes back with its message and code; when the worker dies, every open call fails with the reason. Calls may
+ * comes back with its message and code (one of ours as one of ours); when the worker dies, every open call fails with the reason. Calls may
  * overlap if handlers are asynchronous: who needs an order keeps it.
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { MillraceError } from '../../streams/errors.ts';
 
 interface Request {
   readonly id: number;
@@ -18,7 +19,20 @@ interface Request {
 interface Reply {
   readonly id: number;
   readonly result?: unknown;
-  readonly error?: { readonly message: string; readonly code: string | undefined };
+  readonly error?: Failure;
+}
+
+/** An error on its way to the caller; `context` is there where it is one of ours. */
+interface Failure {
+  readonly message: string;
+  readonly code: string | undefined;
+  readonly context?: MillraceError['context'];
+}
+
+function thrown({ message, code, context }: Failure): Error {
+  if (code !== undefined && context !== undefined)
+    return new MillraceError(code, message, { context });
+  return Object.assign(new Error(message), { code });
 }
 
 /** What a handler returns when buffers shall be moved instead of copied. */
@@ -85,7 +99,7 @@ export function startWorker(entry: URL): WorkerHandle {
         open.set(id, ({ result, error }) => {
           open.delete(id);
           if (error === undefined) resolve(result as Result);
-          else reject(Object.assign(new Error(error.message), { code: error.code }));
+          else reject(thrown(error));
         });
         if (ended !== null) end(ended);
         else worker.postMessage({ id, method, argument } satisfies Request, transfer);
@@ -112,7 +126,9 @@ export function serve(handlers: Handlers): void {
       else port.postMessage({ id, result } satisfies Reply);
     } catch (error) {
       const { message, code } = error as NodeJS.ErrnoException;
-      port.postMessage({ id, error: { message: message ?? String(error), code } } satisfies Reply);
+      const ours = error instanceof MillraceError ? { context: error.context } : {};
+      const failure = { message: message ?? String(error), code, ...ours };
+      port.postMessage({ id, error: failure } satisfies Reply);
     }
   };
   port.on('message', (request: Request) => void answer(request));

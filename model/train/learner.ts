@@ -9,7 +9,8 @@ import type { StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';
-import { type Feeds, openSession, type Session } from '../runtime/session.ts';
+import { cpuDevice, type Device } from '../runtime/device.ts';
+import type { Feeds, Inputs, Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
 import { GradientSums } from './gradientSums.ts';
 import { lossFeeds, termsOf } from './lossFeeds.ts';
@@ -61,6 +62,7 @@ export interface Trainee {
 export class Learner {
   readonly config: DecoderConfig;
   readonly #settings: LearnerSettings;
+  readonly #device: Device;
   readonly #sessions = new Map<string, Promise<Session>>();
   #trainee: Trainee;
   /** What is fed: the policy's parameters, and the adapter's factors. */
@@ -69,9 +71,10 @@ export class Learner {
   #trained: Tensors = new Map();
   #optimiser: OptimiserState = { step: 0, moments: new Map() };
 
-  constructor(trainee: Trainee, settings: LearnerSettings) {
+  constructor(trainee: Trainee, settings: LearnerSettings, device: Device = cpuDevice) {
     this.config = trainee.config;
     this.#settings = settings;
+    this.#device = device;
     this.#trainee = trainee;
     this.reset(trainee, null);
   }
@@ -114,12 +117,14 @@ export class Learner {
     const extra = lossFeeds(sequences, targets, loss);
     const tally = new StepTally(loss);
     const gradients = new GradientSums(this.#trained);
-    for (const part of this.#cut(targets, loss.kind === 'dpo')) {
-      const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
-      const results = await session.run({ ...feeds, ...this.#feeds() });
-      gradients.add(feeds, results);
-      tally.add(feeds, results);
-    }
+    await this.#withParameters(async (parameters) => {
+      for (const part of this.#cut(targets, loss.kind === 'dpo')) {
+        const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
+        const results = await session.run({ ...feeds, ...parameters });
+        gradients.add(feeds, results);
+        tally.add(feeds, results);
+      }
+    });
     const norm = jointNorm(gradients.sums.values());
     const applied = Number.isFinite(norm);
     if (applied) this.#update(gradients.sums, lr, clipFactor(norm, this.#settings.gradNormMax));
@@ -139,17 +144,19 @@ export class Learner {
       logProbs: new Float32Array(length),
       entropies: new Float32Array(length),
     }));
-    for (const part of this.#cut(targets)) {
-      const results = await session.run({ ...sequenceFeeds(targets, part), ...this.#feeds() });
-      let at = 0;
-      for (const row of part.rows) {
-        const { logProbs, entropies } = scores[row] as TokenScores;
-        const end = at + logProbs.length - 1;
-        logProbs.set(output(results, 'logProbs').subarray(at, end), 1);
-        entropies.set(output(results, 'entropies').subarray(at, end), 1);
-        at = end;
+    await this.#withParameters(async (parameters) => {
+      for (const part of this.#cut(targets)) {
+        const results = await session.run({ ...sequenceFeeds(targets, part), ...parameters });
+        let at = 0;
+        for (const row of part.rows) {
+          const { logProbs, entropies } = scores[row] as TokenScores;
+          const end = at + logProbs.length - 1;
+          logProbs.set(output(results, 'logProbs').subarray(at, end), 1);
+          entropies.set(output(results, 'entropies').subarray(at, end), 1);
+          at = end;
+        }
       }
-    }
+    });
     return scores;
   }
 
@@ -175,8 +182,10 @@ export class Learner {
     return cut(targets.map(inputLength), tokensMax, packing);
   }
 
-  #feeds(): Feeds {
-    return Object.fromEntries(this.#parameters);
+  /** `run` is given the parameters as they are now, put where the sessions compute for as long as it takes. */
+  async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
+    const kept = await this.#device.keep(Object.fromEntries(this.#parameters));
+    await run(kept.feeds).finally(() => kept.release());
   }
 
   #session(kind: Purpose, terms?: PolicyTerms): Promise<Session> {
@@ -190,7 +199,7 @@ export class Learner {
       ...(terms === undefined ? {} : { terms }),
       ...(modules === undefined ? {} : { adapters: new Map([...modules].map(shapeOf)) }),
     });
-    const session = openSession(model, { threads });
+    const session = this.#device.open(model, { threads });
     this.#sessions.set(key, session);
     return session;
   }

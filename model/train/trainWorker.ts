@@ -2,6 +2,9 @@
  * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `restore`, `close`.
  */
 import type { TrainBatch } from '../engine.ts';
+import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
+import type { Place } from '../runtime/place.ts';
+import { tryOut } from '../runtime/tryOut.ts';
 import { serve } from '../runtime/worker.ts';
 import { Learner, type LearnerSettings } from './learner.ts';
 import {
@@ -10,16 +13,19 @@ import {
   type StateFiles,
   TraineeFiles,
 } from './trainee.ts';
+import { trainingTrials } from './trials.ts';
 
 export interface Create {
   readonly policy: PolicySource;
   readonly adapter: AdapterOptions | null;
   readonly settings: LearnerSettings;
+  readonly place: Place;
 }
 
 interface Created {
   readonly files: TraineeFiles;
   readonly learner: Learner;
+  readonly device: Device;
 }
 
 let made: Created | null = null;
@@ -30,9 +36,13 @@ function created(): Created {
 }
 
 serve({
-  async create({ policy, adapter, settings }: Create) {
+  async create({ policy, adapter, settings, place }: Create) {
     const files = await TraineeFiles.open(policy, adapter);
-    made = { files, learner: new Learner(files.first(), settings) };
+    const trainee = files.first();
+    const device = await openDevice(place);
+    if (device !== cpuDevice)
+      await tryOut(device, trainingTrials(files.config, settings, trainee.adapter));
+    made = { files, learner: new Learner(trainee, settings, device), device };
     return files.config;
   },
   step: (batch: TrainBatch) => created().learner.step(batch),
@@ -45,5 +55,8 @@ serve({
     const { files, learner } = created();
     learner.reset(...(await files.restore(places)));
   },
-  close: () => made?.learner.close(),
+  async close() {
+    await made?.learner.close();
+    await made?.device.close();
+  },
 });

@@ -18,6 +18,8 @@
 import type { DecoderConfig } from '../config.ts';
 import type { SavedState, StepReport, TrainBatch, TrainerEngine } from '../engine.ts';
 import { type LoopGap, watchLoop } from '../runtime/loopGap.ts';
+import { placeOn } from '../runtime/place.ts';
+import type { Provider } from '../runtime/provider.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { LearnerSettings, TokenScores } from './learner.ts';
 import type { AdapterOptions, PolicySource, StateFiles } from './trainee.ts';
@@ -27,6 +29,8 @@ export interface TrainerOptions {
   readonly policy: PolicySource;
   /** Train a low-rank adapter alone, over the policy as it is. */
   readonly adapter?: AdapterOptions;
+  /** What computes; the CPU unless said, and only its bits are promised. Tried out first. */
+  readonly provider?: Provider;
   /** Threads inside an op; 1 unless said. */
   readonly threads?: number;
   /** AdamW, clipping and micro-batch size where they differ from `trainerDefaults`. */
@@ -63,10 +67,14 @@ export class EmbeddedTrainer implements TrainerEngine {
     this.#now = now;
   }
 
-  /** Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration. */
+  /**
+   * Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration, and with code
+   * `PROVIDER` when the provider is not there or does not compute what the CPU does.
+   */
   static async create({
     policy,
     adapter,
+    provider,
     threads,
     settings,
     now,
@@ -78,6 +86,7 @@ export class EmbeddedTrainer implements TrainerEngine {
         policy,
         adapter: adapter ?? null,
         settings: all,
+        place: placeOn(provider ?? 'cpu'),
       });
       return new EmbeddedTrainer(worker, config, now ?? (() => performance.now()));
     } catch (error) {

@@ -71,7 +71,7 @@ function assembled(session: Session): Session {
       if (rows === undefined) return results;
       const { shape, data } = feeds[EMBEDDING] as Feed;
       const gradient = new Float64Array(results[name]?.data ?? data.length);
-      addRows(gradient, feeds.tokens?.data as Int32Array, rows.data as Float64Array);
+      addRows(gradient, (feeds.tokens as Feed).data as Int32Array, rows.data as Float64Array);
       return { ...results, [name]: { shape, data: gradient } };
     },
   };

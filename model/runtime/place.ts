@@ -1,0 +1,14 @@
+/** Where a worker computes, as it is told: the provider, and the turns that the process's workers take on it. */
+import type { Provider } from './provider.ts';
+
+export interface Place {
+  readonly provider: Provider;
+  readonly turns: SharedArrayBuffer;
+}
+
+/** One for the process, as its devices are. */
+const turns = new SharedArrayBuffer(4);
+
+export function placeOn(provider: Provider): Place {
+  return { provider, turns };
+}
