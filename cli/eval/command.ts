@@ -1,5 +1,6 @@
 /** The `millrace eval` command with its options and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { providers } from '../../model/runtime/provider.ts';
 import { command, type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
 import { evalCommand } from './eval.ts';
@@ -53,6 +54,11 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--tokenizer <FOLDER>', 'tokenizer and chat template (default: beside the policy)')
     .option('--system <FILE>', 'system prompt')
     .option('--threads <N>', 'threads of the engine (default: 2)', positive)
+    .addOption(
+      new Option('--provider <NAME>', 'what the engine computes on (default: cpu)').choices(
+        providers,
+      ),
+    )
     .option('--run <NAME>', 'name of this evaluation (default: evaluate with a number)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option('--json', 'one JSON object')

@@ -30,13 +30,14 @@ export const evalJob = defineJob({
 
   async build(context) {
     const { settings, seed, clock, own } = context;
-    const { policy: base, threads, responseMax } = settings;
+    const { policy: base, provider, threads, responseMax } = settings;
     const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
     const speech = await loadSpeech(settings.tokenizer, system.trim());
     checkTags(speech.tokenizer, settings);
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const contextMax = longestPrompt(plan.items, speech.prompt) + responseMax;
-    const engine = await EmbeddedEngine.create({ weights: base, threads, contextMax, clock });
+    const options = { weights: base, provider, threads, contextMax, clock };
+    const engine = await EmbeddedEngine.create(options);
     own(engine);
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, settings)));
     return evaluate(context, {

@@ -1,6 +1,7 @@
 /** Settings of `millrace eval` as they stand in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
 import { evaluateSettings } from '../../jobs/evaluateSettings.ts';
+import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 
 const count = z.number().int().positive();
@@ -22,6 +23,7 @@ export const evalSettings = evaluateSettings.extend({
   corpus: z.string().default('').describe('documents of the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents in a result of the search tool'),
   threads: count.default(2).describe('threads of the engine'),
+  provider: z.enum(providers).default('cpu').describe('what the engine computes on (docs/gpu.md)'),
   judge: textModelSettings.prefault({}).describe('who judges answers; no url = nobody'),
   conciseness: z.boolean().default(false).describe('the judge also votes on redundant calls'),
 });

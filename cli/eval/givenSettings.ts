@@ -33,6 +33,7 @@ export interface EvalFlags {
   readonly responseMax?: number;
   readonly callLimit?: number;
   readonly threads?: number;
+  readonly provider?: string;
   readonly judge?: string;
   readonly judgeModel?: string;
   readonly judgeServer?: string;
@@ -69,8 +70,18 @@ function setting(key: string, value: unknown): Setting {
 
 /** Flags that are settings of the same name. */
 function plain(flags: EvalFlags): Settings {
-  const { limit, rollouts, searchTop, responseMax, callLimit, threads, conciseness } = flags;
-  const all = { limit, rollouts, searchTop, responseMax, callLimit, threads, conciseness };
+  const { limit, rollouts, searchTop, responseMax, callLimit, conciseness } = flags;
+  const { threads, provider } = flags;
+  const all = {
+    limit,
+    rollouts,
+    searchTop,
+    responseMax,
+    callLimit,
+    conciseness,
+    threads,
+    provider,
+  };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 

@@ -14,6 +14,8 @@ import {
   loadWordTokenizer,
   type PolicyParts,
   type PolicySettings,
+  type Provider,
+  providers,
   pythonTool,
   type Rows,
   readCorpus,
@@ -41,12 +43,17 @@ export const worldSettings = {
     .positive()
     .default(2)
     .describe('threads of engine and trainer, which take turns'),
+  provider: z
+    .enum(providers)
+    .default('cpu')
+    .describe('what engine and trainer compute on; tried out first (docs/gpu.md)'),
 };
 
 interface WorldSettings extends PolicySettings {
   readonly base: string;
   readonly questions: string;
   readonly threads: number;
+  readonly provider: Provider;
 }
 
 /** What a job runs on but for its plan, which is made of `rows`. */
@@ -58,7 +65,7 @@ export interface WorldParts {
 
 export async function worldParts(context: JobContext<WorldSettings>): Promise<WorldParts> {
   const { settings, folder, seed, clock, own } = context;
-  const { threads, questions, swap } = settings;
+  const { threads, provider, questions, swap } = settings;
   const world = await writeWorld(folder, seed);
   const first = settings.base || join(here, 'base');
   const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
@@ -74,8 +81,8 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
       ? { train: readQuestions(questions) }
       : { train: readQuestions(world.train), heldOut: readQuestions(world.heldOut) },
     parts: {
-      engine: own(await EmbeddedEngine.create({ weights: base, threads, swap, clock })),
-      trainer: own(await EmbeddedTrainer.create({ policy: base, threads })),
+      engine: own(await EmbeddedEngine.create({ weights: base, provider, threads, swap, clock })),
+      trainer: own(await EmbeddedTrainer.create({ policy: base, provider, threads })),
       tools: own(callTools(tools, { tokenizer, clock })),
       tokenizer,
       prompt: prompt(tokenizer),
@@ -86,9 +93,6 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
 }
 
 /** The policy as a model of text, sampled as in rollouts. */
-export function policyRole(
-  parts: Omit<PolicyParts, 'plan'>,
-  settings: PolicySettings,
-): Complete {
+export function policyRole(parts: Omit<PolicyParts, 'plan'>, settings: PolicySettings): Complete {
   return role(enginePolicy(parts), { ...samplingIn(settings), maxTokens: settings.responseMax });
 }
