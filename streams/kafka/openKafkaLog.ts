@@ -6,6 +6,7 @@
  * workers of different names share the partitions of what they read. Opened to read, it joins nothing
  * and writes nothing. Positions are Kafka's: they rise along a partition, with gaps.
  */
+import { setMaxListeners } from 'node:events';
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Delivery } from '../delivery.ts';
@@ -110,6 +111,7 @@ class KafkaLog implements Log {
     const { url, run, clock = systemClock, env = {}, notice = () => undefined } = options;
     const settings = kafkaSettings(url, env);
     this.#options = options;
+    setMaxListeners(0, this.#closing.signal); // every link listens
     this.#worker = options.worker ?? settings.worker;
     this.#link = new Link({
       ...{ settings, notice: once(notice), clientId: `millrace.${run}.${this.#worker}` },
