@@ -115,6 +115,6 @@ export function cautionsOf(report: EvalReport): string[] {
     ...(unjudged === 0 ? [] : [`${unjudged} answers got no verdict and count as wrong`]),
     ...(deadLetters === 0
       ? []
-      : [`${deadLetters} rows could not be read: millrace tap ${run}.dead-letters`]),
+      : [`${deadLetters} rows could not be read: millrace dlq ls ${run}`]),
   ];
 }
