@@ -14,7 +14,7 @@ import { median, type Row, timeMs } from '../table.ts';
 const GROUPS = 250;
 const ROLLOUTS = 8;
 const TOKENS = 2_000;
-const TURNS = 3;
+const TURNS = 7;
 /** Of the log's raw sequential rate. */
 const GOAL = 0.5;
 
