@@ -113,8 +113,6 @@ export function cautionsOf(report: EvalReport): string[] {
     ...(status === 'done' ? [] : [`the run is ${status}: these are the questions so far`]),
     ...(failedRollouts === 0 ? [] : [`${failedRollouts} rollouts failed and count as wrong`]),
     ...(unjudged === 0 ? [] : [`${unjudged} answers got no verdict and count as wrong`]),
-    ...(deadLetters === 0
-      ? []
-      : [`${deadLetters} rows could not be read: millrace dlq ls ${run}`]),
+    ...(deadLetters === 0 ? [] : [`${deadLetters} rows could not be read: millrace dlq ls ${run}`]),
   ];
 }
