@@ -107,7 +107,8 @@ function essence({ rollouts, toolCalls, batches, weights, metrics, selected }: R
       groups: one.groups.map(({ questionId }) => questionId),
     })),
     weights,
-    metrics: byText(metrics),
+    // how long this process stood still is measured, not computed
+    metrics: byText(metrics.filter(({ name }) => name !== 'time/loop_gap_ms')),
   };
 }
 
