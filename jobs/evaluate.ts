@@ -62,7 +62,8 @@ export async function evaluate(
   const isFolder = (await stat(parts.base)).isDirectory();
   const first = isFolder ? await linkedWeights(parts.base, folder) : await store.adopt(parts.base);
   const known = { weights$: of(first), resolve: store.resolve };
-  const gate = own(policyGate({ ...known, engine, signal, batchGroups: 1, window: 1, lagMax: 0 }));
+  const pacing = { batchGroups: 1, window: 1, lagMax: 0, wide: replay !== undefined };
+  const gate = own(policyGate({ ...known, ...pacing, engine, signal }));
 
   const rolling = rollout({
     ...{ ...settings, engine, tools, tokenizer, prompt, gate, seed, clock },

@@ -104,7 +104,8 @@ export async function policyLoop(
   const weights = feedback(topics.weights, { history: 'all' });
   const known = { weights$: weights.values$, resolve: store.resolve };
   const { batchGroups, window } = method;
-  const gate = own(policyGate({ batchGroups, window, lagMax, ...known, engine, signal }));
+  const wide = context.replay !== undefined;
+  const gate = own(policyGate({ batchGroups, window, lagMax, wide, ...known, engine, signal }));
 
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
   const rolling = rollout({ ...settings, ...method, ...policy });

@@ -27,7 +27,7 @@ import type { Hints } from './evolve/hints.ts';
 import { byRole, type Complete, type Models } from './evolve/models.ts';
 import { loadPrompts, type Prompts } from './evolve/prompts.ts';
 import { recordedCalls } from './evolve/recordedCalls.ts';
-import type { PolicyGate } from './gate.ts';
+import { BEFORE_THE_DOOR, type PolicyGate } from './gate.ts';
 import { countToolCalls } from './text/tags.ts';
 import type { Toolbox } from './tools/callTool.ts';
 
@@ -59,7 +59,7 @@ export interface EvolveOptions {
   /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `clean`. */
   readonly mode?: 'clean' | 'reference';
   readonly seed: number;
-  /** Questions evolved at once; each makes up to `parents` times the actions requests at once. */
+  /** Questions evolved at once (those that wait for their version are not counted); each makes up to `parents` times the actions requests at once. */
   readonly concurrency: number;
   /** Aborted when the run is to stop. */
   readonly signal?: AbortSignal;
@@ -76,17 +76,19 @@ export function evolve(
   const { actions = defaultActions, extraQuotas = {}, prompts = loadPrompts() } = options;
   const ready = { ...options, actions, extraQuotas, prompts };
   checkActions(actions);
+  const door = options.gate?.door(options.concurrency);
+  const concurrency = door === undefined ? options.concurrency : BEFORE_THE_DOOR;
   return expandEach(
     async (question, scope) => {
       setMaxListeners(0, scope.signal);
-      const release = (await options.gate?.admit(question, scope.signal)) ?? (() => undefined);
+      const release = (await door?.admit(question, scope.signal)) ?? (() => undefined);
       try {
         return await pool(question, ready, scope);
       } finally {
         release();
       }
     },
-    { concurrency: options.concurrency, onError: 'fail' },
+    { concurrency, onError: 'fail' },
   );
 }
 

@@ -9,20 +9,31 @@
  * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
- * - admission is in order of arrival among the questions whose version exists; nothing is thrown away.
+ * - admission is in order of arrival among the questions whose version exists; nothing is thrown away;
+ * - a question that waits for its version takes no place of those that are due: each stage has a door of its own, which
+ *   lets in so many at once, and before it as many wait as the stage has in flight.
  */
 import { type Observable, Subscription } from 'rxjs';
 import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
 import { MillraceError } from '../streams/errors.ts';
 import type { Question, Weights } from '../streams/records.ts';
 
+/** Where the questions of one stage come in. */
+export interface Door {
+  /** Resolves with the release function; rejects when `signal` aborts. */
+  admit(question: Question, signal: AbortSignal): Promise<() => void>;
+}
+
+/** Calls of an operator that has a door: all that are in flight, for the door bounds those that work. */
+export const BEFORE_THE_DOOR = Number.POSITIVE_INFINITY;
+
 export interface PolicyGate {
   /** The version that the engine holds; -1 before the first. */
   readonly version: number;
   /** Rollout groups between admission and release. */
   readonly inflight: number;
-  /** Resolves with the release function; rejects when `signal` aborts. */
-  admit(question: Question, signal: AbortSignal): Promise<() => void>;
+  /** A door through which so many are admitted at once at most. */
+  door(concurrency: number): Door;
   /** The question with its schedule's first version filled in; to be asked once it is admitted. */
   dated(question: Question): Question;
   close(): Promise<void>;
@@ -38,12 +49,16 @@ export interface GateOptions {
   /** Scheduled candidates a step, where groups are trained on as they are explored. */
   readonly window: number;
   readonly lagMax: number;
+  /** Doors let in all who are due: for a replay, where the record decides who waits for whom. */
+  readonly wide?: boolean;
   /** Aborted when the run is to stop: nobody is admitted any more (code `NOT_NOW`). */
   readonly signal: AbortSignal;
 }
 
 interface Waiter {
   readonly question: Question;
+  /** Of the door where it waits. */
+  readonly places: { free: number };
   readonly admit: () => void;
   readonly fail: (error: Error) => void;
 }
@@ -53,7 +68,14 @@ export const AFTER_LAST_STAGE = -1;
 
 /** The first version at which so many rounds are finished, or null while there is none. */
 function finished(rounds: number, known: readonly Weights[]): number | null {
-  return known.find((weights) => weights.roundsDone >= rounds)?.version ?? null;
+  let low = 0;
+  let high = known.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (known[middle]!.roundsDone >= rounds) high = middle;
+    else low = middle + 1;
+  }
+  return known[low]?.version ?? null;
 }
 
 /** The version that a question is due, or null while it does not exist yet. */
@@ -71,10 +93,10 @@ export function versionDue(
 }
 
 export function policyGate(options: GateOptions): PolicyGate {
-  const { engine, lagMax } = options;
+  const { engine, lagMax, wide = false } = options;
   /** Manifests by arrival; versions rise. One small record a step. */
   const known: Weights[] = [];
-  /** Bounded by the concurrency of the rollout stages. */
+  /** Bounded by what the stages before the doors have in flight. */
   const waiters: Waiter[] = [];
   let version = -1;
   let inflight = 0;
@@ -104,9 +126,12 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   const pump = (): void => {
     while (!loading) {
-      const next = waiters.findIndex((waiter) => wanted(waiter.question) !== null);
+      const next = waiters.findIndex(
+        ({ question, places }) => places.free > 0 && wanted(question) !== null,
+      );
       if (next < 0) return;
-      const target = wanted(waiters[next]!.question)!;
+      const { question, places, admit } = waiters[next]!;
+      const target = wanted(question)!;
       if (target !== version) {
         if (lagMax === 0 && inflight > 0) return;
         loading = true;
@@ -119,9 +144,43 @@ export function policyGate(options: GateOptions): PolicyGate {
         return;
       }
       inflight++;
-      waiters.splice(next, 1)[0]!.admit();
+      places.free--;
+      waiters.splice(next, 1);
+      admit();
     }
   };
+
+  const enter = (
+    question: Question,
+    places: Waiter['places'],
+    signal: AbortSignal,
+  ): Promise<() => void> =>
+    new Promise((resolve, reject) => {
+      if (failed !== null) return reject(failed);
+      const abort = (): void => {
+        const place = waiters.indexOf(waiter);
+        if (place >= 0) waiters.splice(place, 1);
+        reject(new Error('the run was asked to stop before this question was admitted'));
+      };
+      let released = false;
+      const waiter: Waiter = {
+        ...{ question, places, fail: reject },
+        admit: () => {
+          signal.removeEventListener('abort', abort);
+          resolve(() => {
+            if (released) return;
+            released = true;
+            inflight--;
+            places.free++;
+            pump();
+          });
+        },
+      };
+      if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort, { once: true });
+      waiters.push(waiter);
+      pump();
+    });
 
   const subscription = new Subscription();
   const stopping = (): void => fail(new MillraceError('NOT_NOW', 'the run is stopping'));
@@ -145,33 +204,9 @@ export function policyGate(options: GateOptions): PolicyGate {
     get inflight() {
       return inflight;
     },
-    admit(question, signal) {
-      return new Promise((resolve, reject) => {
-        if (failed !== null) return reject(failed);
-        const abort = (): void => {
-          const place = waiters.indexOf(waiter);
-          if (place >= 0) waiters.splice(place, 1);
-          reject(new Error('the run was asked to stop before this question was admitted'));
-        };
-        let released = false;
-        const waiter: Waiter = {
-          question,
-          fail: reject,
-          admit: () => {
-            signal.removeEventListener('abort', abort);
-            resolve(() => {
-              if (released) return;
-              released = true;
-              inflight--;
-              pump();
-            });
-          },
-        };
-        if (signal.aborted) return abort();
-        signal.addEventListener('abort', abort, { once: true });
-        waiters.push(waiter);
-        pump();
-      });
+    door(concurrency) {
+      const places = { free: wide ? Number.POSITIVE_INFINITY : concurrency };
+      return { admit: (question, signal) => enter(question, places, signal) };
     },
     dated(question) {
       const { schedule, stage } = question;

@@ -19,7 +19,7 @@ import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
-import type { PolicyGate } from './gate.ts';
+import { BEFORE_THE_DOOR, type PolicyGate } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
 import type { Branching, EntropyGuided } from './sampling/branching.ts';
 
@@ -39,7 +39,7 @@ export interface RolloutOptions extends Sampling {
   readonly callLimit: number;
   /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
   readonly branching: (question: Question) => Branching | EntropyGuided | null;
-  /** Questions rolled out at once. */
+  /** Questions rolled out at once; those that wait for their version are not counted. */
   readonly concurrency: number;
   readonly clock: Clock;
 }
@@ -48,11 +48,12 @@ export interface RolloutOptions extends Sampling {
 export function rollout(
   options: RolloutOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
+  const door = options.gate.door(options.concurrency);
   return expandEach(
     async (question, scope) => {
       const { signal } = scope;
       setMaxListeners(0, signal);
-      const release = await options.gate.admit(question, signal);
+      const release = await door.admit(question, signal);
       try {
         const group = await growGroup(options.gate.dated(question), options, signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
@@ -61,6 +62,6 @@ export function rollout(
         release();
       }
     },
-    { concurrency: options.concurrency, onError: 'fail' },
+    { concurrency: BEFORE_THE_DOOR, onError: 'fail' },
   );
 }

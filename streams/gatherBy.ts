@@ -1,16 +1,17 @@
 /**
  * Many to one: deliveries with the same key wait in an open group until it is complete, then go on as one.
  *
- * Invariants: no more than `openMax` groups are open; all members of a group settle in one commit; a
+ * Invariants: no more than `openMax` groups of a partition are open; all members of a group settle in one commit; a
  * group that was open when the process died is gathered anew, because none of its members has settled.
  *
- * A reader stops at `inflightMax` unsettled records. When all of them wait in open groups nothing more
+ * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups nothing more
  * can come; that is found out and fails with code `GATHER_STALLED` instead of standing still for ever.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
 import { MillraceError } from './errors.ts';
+import type { Position } from './records.ts';
 import { gather, park } from './settlement.ts';
 import { topics } from './topics.ts';
 
@@ -19,7 +20,7 @@ export interface GatherOptions<In> {
   /** Members of a complete group: a number, one per group by its first member, or a test. */
   readonly size?: number | ((first: In) => number);
   readonly complete?: (members: readonly In[]) => boolean;
-  /** Most groups open at once; one more fails with code `GATHER_FULL`. */
+  /** Most groups open at once whose first member is of the same partition; one more fails with code `GATHER_FULL`. */
   readonly openMax: number;
   /** Incomplete groups when the input has ended for good: to the dead letters, or emitted as they are. */
   readonly atEnd?: 'deadLetter' | 'emit';
@@ -60,15 +61,16 @@ class OpenGroups<In> {
   /** The group that this delivery completes, if any. */
   add(delivery: Delivery<In>): Delivery<readonly In[]>[] {
     const key = this.#options.key(delivery.value);
-    const group = this.#open.get(key) ?? this.#begin(key);
+    const group = this.#open.get(key) ?? this.#begin(key, delivery.position);
     group.push(delivery);
     if (this.#complete(group)) {
       this.#open.delete(key);
       for (const member of group.slice(0, -1)) park(member, false);
       return [close(group)];
     }
-    const desk = park(delivery);
-    if (desk.parked >= desk.inflightMax) throw this.#stalled(desk.parked);
+    const { parked, inflightMax } = park(delivery);
+    const here = parked.of(delivery.position.partition);
+    if (here >= inflightMax) throw this.#stalled(here);
     return [];
   }
 
@@ -94,9 +96,9 @@ class OpenGroups<In> {
     this.#open.clear();
   }
 
-  #begin(key: string): Group<In> {
+  #begin(key: string, { partition }: Position): Group<In> {
     const { openMax } = this.#options;
-    if (this.#open.size >= openMax) {
+    if (this.#open.size >= openMax && this.#openIn(partition) >= openMax) {
       throw new MillraceError(
         'GATHER_FULL',
         `${openMax} groups are open and ${key} would be one more; raise openMax, or find out why groups stay open`,
@@ -106,6 +108,11 @@ class OpenGroups<In> {
     const group: Group<In> = [];
     this.#open.set(key, group);
     return group;
+  }
+
+  #openIn(partition: number): number {
+    const groups = [...this.#open.values()];
+    return groups.filter(([first]) => first?.position.partition === partition).length;
   }
 
   #complete(group: Group<In>): boolean {

@@ -2,7 +2,8 @@
  * The log: durable topics of typed records, and the one way to write to them.
  *
  * Both logs (embedded folder, Kafka) keep this contract and pass the same suite:
- * - `read` takes from the log on demand: never more than `inflightMax` deliveries are unsettled.
+ * - `read` takes from the log on demand: never more than `inflightMax` deliveries of a partition are unsettled. Partitions
+ *   are read side by side, and one that stands still does not keep the others from going on.
  * - `commit` writes appends and settlements together, all or nothing; settlements may come out of order.
  * - After a crash a group reads again exactly the deliveries that no commit settled.
  * - `tap` belongs to no group, commits nothing, and may run in another process.
@@ -47,7 +48,7 @@ export type From =
 export interface ReadOptions {
   /** Who reads: progress is kept per (group, topic). By custom the name of the stage. */
   readonly group: string;
-  /** Most deliveries that may be unsettled at once. */
+  /** Most deliveries of a partition that may be unsettled at once. */
   readonly inflightMax: number;
   /**
    * Called when records that were handed out and not settled went to another process: it does their work

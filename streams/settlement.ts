@@ -21,12 +21,26 @@ export interface Root {
   readonly parked?: (waits: boolean) => void;
 }
 
+/** Roots that wait in open groups, and so cannot settle before more arrives: all, and those of a partition. */
+export class Parked {
+  total = 0;
+  readonly #of = new Map<number, number>();
+
+  of(partition: number): number {
+    return this.#of.get(partition) ?? 0;
+  }
+
+  add(count: number, { partition }: Position): void {
+    this.total += count;
+    this.#of.set(partition, this.of(partition) + count);
+  }
+}
+
 /** Who commits what deliveries owe: the log at first, a stage once it has adopted them. */
 export interface Desk {
-  /** Most roots that may be unsettled at once. */
+  /** Most roots of a partition that may be unsettled at once. */
   readonly inflightMax: number;
-  /** Roots that wait in open groups, and so cannot settle before more arrives. */
-  parked: number;
+  readonly parked: Parked;
   /** Every part of `roots` originals has ended: `log.commit((tx) => tx.settle(owed))` is due. */
   ready(owed: Delivery<unknown>, roots: number): void;
 }
@@ -48,8 +62,8 @@ class Bond {
   /** Parts that wait in open groups. */
   waiting = 0;
   #desk: Desk;
-  /** Roots of this bond that its desk counts as parked. */
-  #parked = 0;
+  /** Its desk counts its roots as parked. */
+  #parked = false;
   /** Set once this bond was joined to another. */
   #joined: Bond | null = null;
 
@@ -63,14 +77,14 @@ class Bond {
   }
 
   set desk(desk: Desk) {
-    this.#park(0);
+    this.#park(false);
     this.#desk = desk;
     this.recount();
   }
 
   /** Its roots are parked when every part that is still open waits in a group. */
   recount(): void {
-    this.#park(this.waiting > 0 && this.waiting === this.open ? this.roots.length : 0);
+    this.#park(this.waiting > 0 && this.waiting === this.open);
   }
 
   /** The bond that this one became part of. */
@@ -81,8 +95,8 @@ class Bond {
   }
 
   join(other: Bond): void {
-    this.#park(0);
-    other.#park(0);
+    this.#park(false);
+    other.#park(false);
     this.waiting += other.waiting;
     this.roots.push(...other.roots);
     this.writes.push(...other.writes);
@@ -92,11 +106,13 @@ class Bond {
     other.writes = [];
   }
 
-  #park(roots: number): void {
-    if (roots === this.#parked) return;
-    this.#desk.parked += roots - this.#parked;
-    if (roots > 0 !== this.#parked > 0) for (const root of this.roots) root.parked?.(roots > 0);
-    this.#parked = roots;
+  #park(waits: boolean): void {
+    if (waits === this.#parked) return;
+    this.#parked = waits;
+    for (const root of this.roots) {
+      this.#desk.parked.add(waits ? 1 : -1, root.position);
+      root.parked?.(waits);
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import type { Topic } from './topic.ts';
 export type Run<In, Out> = OperatorFunction<Delivery<In>, Delivery<Out>>;
 
 export interface StageOptions {
-  /** Most records that may be unsettled at once. A stage that gathers groups needs room for all open ones. */
+  /** Most records of a partition that may be unsettled at once. A stage that gathers groups needs room for all open ones. */
   readonly inflightMax?: number;
 }
 

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 import type { Delivery } from './delivery.ts';
 import { MillraceError, messageOf } from './errors.ts';
 import type { Log } from './log.ts';
-import { adopt, type Desk, emit, writesOf } from './settlement.ts';
+import { adopt, type Desk, emit, Parked, writesOf } from './settlement.ts';
 import type { Stage } from './stage.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
 import type { Turns } from './turns.ts';
@@ -67,7 +67,7 @@ export class StageRunner {
 
   /** Deliveries that wait in open groups. */
   get parked(): number {
-    return this.#desk.parked;
+    return this.#desk.parked.total;
   }
 
   /** Nothing moves: all that is in flight waits in open groups, or for its turn. */
@@ -178,7 +178,7 @@ export class StageRunner {
   #newDesk(): Desk {
     const desk: Desk = {
       inflightMax: this.stage.inflightMax,
-      parked: 0,
+      parked: new Parked(),
       ready: (owed, roots) => {
         if (desk !== this.#desk) return;
         if (this.#turns === null) return this.#push(owed, roots);

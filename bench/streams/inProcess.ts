@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { bufferCount, from, lastValueFrom, map, mergeMap, type Observable, tap } from 'rxjs';
 import type { Delivery } from '../../streams/delivery.ts';
 import { gatherCount, mapEach } from '../../streams/primitives.ts';
-import { claim, type Desk, deliver, emit } from '../../streams/settlement.ts';
+import { claim, type Desk, deliver, emit, Parked } from '../../streams/settlement.ts';
 import { median, type Row, timeMs } from '../table.ts';
 
 /** Few enough that RxJS's own queue, which takes longer the longer it is, does not count. */
@@ -21,7 +21,7 @@ async function ours(run: (source$: Observable<Delivery<number>>) => Observable<D
   let settled = 0;
   const desk: Desk = {
     inflightMax: RECORDS,
-    parked: 0,
+    parked: new Parked(),
     ready: (owed) => {
       settled += claim([owed]).roots.length;
     },

@@ -11,7 +11,7 @@ import { bury, isUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
 import type { ReadOptions, Stored } from '../log.ts';
-import { type Desk, deliver } from '../settlement.ts';
+import { type Desk, deliver, Parked } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import type { Committer } from './committer.ts';
 
@@ -77,7 +77,7 @@ export class GroupReader<T> {
     this.#subscriber = subscriber;
     this.#desk = {
       inflightMax: parts.options.inflightMax,
-      parked: 0,
+      parked: new Parked(),
       ready: (owed) => {
         parts.settle(owed).catch((error: unknown) => subscriber.error(error));
       },

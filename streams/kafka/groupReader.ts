@@ -1,8 +1,8 @@
 /**
  * One group reading one topic, over the partitions that the group gave to this process.
  *
- * A page of each partition is read when its turn comes and fewer than `inflightMax` are unsettled;
- * nothing more is asked for until it has been handed out. A record that does not decode becomes a dead
+ * Each partition is read by itself: a page when fewer than `inflightMax` of it are unsettled, and nothing more until
+ * that has been handed out. So one that stands still keeps none from going on. A record that does not decode becomes a dead
  * letter. What a reader handed out may settle as long as no newer reader of the group exists in this
  * process and no other process was given the partition.
  */
@@ -11,7 +11,7 @@ import { bury, isUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
 import { MillraceError } from '../errors.ts';
 import type { ReadOptions } from '../log.ts';
-import { type Desk, deliver } from '../settlement.ts';
+import { type Desk, deliver, Parked } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { type Committer, metadataOf } from './committer.ts';
 import type { Hold } from './hold.ts';
@@ -19,7 +19,7 @@ import { fetchOffsets } from './kafkajs.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import { Membership } from './membership.ts';
-import { pages, type Raw } from './pages.ts';
+import { type PageOptions, pages, type Raw } from './pages.ts';
 import { decodeProgress, PartitionProgress } from './partitionProgress.ts';
 import type { Schemas } from './registry.ts';
 import type { StateTopic } from './stateTopic.ts';
@@ -40,7 +40,7 @@ export interface FeedParts {
   readonly settle: (owed: Delivery<unknown>) => Promise<void>;
 }
 
-const PAGE = { waitMs: 500, bytesMax: 2 ** 20 };
+const PAGE = { waitMs: 500, sharedWaitMs: 50, bytesMax: 2 ** 20 };
 
 export const groupIdOf = (run: string, group: string, topic: string): string =>
   `${run}.${group}.${topic}`;
@@ -175,8 +175,9 @@ export class GroupFeed {
   #abandon(holds: readonly Hold[]): void {
     for (const hold of holds) {
       hold.lost = true;
-      if (hold.inflight > 0) this.#newest?.revoked(hold.inflight);
+      const unsettled = hold.inflight;
       hold.inflight = 0;
+      if (unsettled > 0) this.#newest?.revoked();
     }
   }
 
@@ -202,7 +203,8 @@ export class GroupReader<T> {
   readonly #subscriber: Subscriber<Delivery<T>>;
   readonly #desk: Desk;
   readonly #stopping = new AbortController();
-  #inflight = 0;
+  /** Pages are on their way. */
+  #reading = false;
   /** The last one used. */
   #handout: Handout | null = null;
   #waking = (): void => undefined;
@@ -219,7 +221,7 @@ export class GroupReader<T> {
     this.#subscriber = subscriber;
     this.#desk = {
       inflightMax: options.inflightMax,
-      parked: 0,
+      parked: new Parked(),
       ready: (owed) => {
         feed.parts.settle(owed).catch((error: unknown) => this.fail(error));
       },
@@ -253,18 +255,13 @@ export class GroupReader<T> {
   settled(hold: Hold): void {
     if (hold.lost) return;
     hold.inflight -= 1;
-    this.freed(1);
-  }
-
-  /** So many of its deliveries are another process's now. */
-  revoked(count: number): void {
-    this.freed(count);
-    if (this.active) this.#options.revoked?.();
-  }
-
-  freed(count: number): void {
-    this.#inflight -= count;
     this.wake();
+  }
+
+  /** Deliveries of it are another process's now. */
+  revoked(): void {
+    this.wake();
+    if (this.active) this.#options.revoked?.();
   }
 
   /** What an older reader has already sent to be settled is awaited first. */
@@ -276,9 +273,13 @@ export class GroupReader<T> {
       const more = this.#changed();
       this.#handOut();
       if (!this.active) return;
-      if (this.#inflight >= this.#options.inflightMax || this.#feed.holds.size === 0) await more;
-      else await this.#readOn();
+      this.#readOn();
+      await more;
     }
+  }
+
+  #room(hold: Hold): boolean {
+    return hold.inflight < this.#options.inflightMax;
   }
 
   #changed(): Promise<void> {
@@ -289,7 +290,7 @@ export class GroupReader<T> {
 
   #handOut(): void {
     for (const hold of this.#feed.holds.values()) {
-      while (this.active && this.#inflight < this.#options.inflightMax) {
+      while (this.active && this.#room(hold)) {
         const record = hold.waiting.shift();
         if (record === undefined) break;
         this.#hand(record, hold);
@@ -306,7 +307,6 @@ export class GroupReader<T> {
     const read = this.#read(record);
     hold.progress.meet(offset);
     hold.inflight += 1;
-    this.#inflight += 1;
     if (read instanceof MillraceError) bury(root, record.value, read, this.#desk);
     else this.#subscriber.next(deliver(read.value, root, this.#desk));
   }
@@ -328,13 +328,30 @@ export class GroupReader<T> {
     }
   }
 
-  /** A page of each partition that has nothing waiting. */
-  async #readOn(): Promise<void> {
-    const { parts, link, holds } = this.#feed;
-    const empty = [...holds.values()].filter(({ waiting }) => waiting.length === 0);
+  /** Asks for a page of each partition that has nothing waiting and room for more; one request at a time. */
+  #readOn(): void {
+    if (this.#reading) return;
+    const holds = [...this.#feed.holds.values()];
+    const empty = holds.filter((hold) => hold.waiting.length === 0 && this.#room(hold));
     if (empty.length === 0) return;
+    this.#reading = true;
+    // The others may need a page before there is something in these.
+    const waitMs = empty.length < holds.length ? PAGE.sharedWaitMs : PAGE.waitMs;
+    this.#pages(empty, { ...PAGE, waitMs }).then(
+      () => {
+        this.#reading = false;
+        this.wake();
+      },
+      (error: unknown) => {
+        if (this.active) this.fail(error);
+      },
+    );
+  }
+
+  async #pages(empty: readonly Hold[], options: PageOptions): Promise<void> {
+    const { parts, link } = this.#feed;
     const from = new Map(empty.map(({ partition, next }) => [partition, next]));
-    const read = await pages(link, parts.topics.nameOf(this.#topic.name), from, PAGE);
+    const read = await pages(link, parts.topics.nameOf(this.#topic.name), from, options);
     if (!this.active) return;
     await parts.schemas.prepare([...read.values()].flatMap(({ records }) => records));
     if (!this.active) return;

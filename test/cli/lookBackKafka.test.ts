@@ -30,8 +30,7 @@ async function millrace(
   return { code, out: io.stdout(), err: io.stderr().join('\n') };
 }
 
-/** A round's questions wait for their versions; with all of them at work, none holds another up. */
-const settings = { keepVersions: 0, concurrency: 40 };
+const settings = { keepVersions: 0 };
 const url = `${kafkaUrl}?partitions=3`;
 
 describeKafka('looking back at a run on Kafka', () => {

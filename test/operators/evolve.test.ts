@@ -125,10 +125,12 @@ describe('evolve', () => {
     const gate: PolicyGate = {
       ...openGate,
       version: 5,
-      admit: async () => {
-        inside++;
-        return () => void inside--;
-      },
+      door: () => ({
+        admit: async () => {
+          inside++;
+          return () => void inside--;
+        },
+      }),
     };
     const run = await runOperator(evolve(options({ gate })), topics.questions, questions);
     expect(new Set(run.outputs.map(({ version }) => version))).toEqual(new Set([5]));
@@ -147,7 +149,7 @@ describe('evolve', () => {
     const source$ = of(...questions.map((question) => reader.deliver(question)));
     expect(await lastValueFrom(source$.pipe(operator, toArray()))).toEqual([]);
     expect(asked).toBe(2);
-    expect([reader.unsettled(), reader.desk.parked]).toEqual([3, 3]);
+    expect([reader.unsettled(), reader.desk.parked.total]).toEqual([3, 3]);
   });
 
   test('stops asking once it is unsubscribed', async () => {
@@ -170,7 +172,8 @@ describe('evolve', () => {
   });
 
   test('ends with the error of a gate that has failed', async () => {
-    const gate = { ...openGate, admit: () => Promise.reject(new Error('the digest differs')) };
+    const admit = () => Promise.reject(new Error('the digest differs'));
+    const gate = { ...openGate, door: () => ({ admit }) };
     const run = runOperator(evolve(options({ gate })), topics.questions, questions);
     await expect(run).rejects.toThrow('the digest differs');
   });

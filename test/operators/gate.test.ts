@@ -3,6 +3,7 @@ import { concat, from, NEVER, Subject, throwError } from 'rxjs';
 import { draws } from '../../model/draws.ts';
 import {
   AFTER_LAST_STAGE,
+  type Door,
   type GateOptions,
   type PolicyGate,
   policyGate,
@@ -33,7 +34,7 @@ interface Bench {
   /** Tells in which order questions were let in, by name. */
   readonly log: string[];
   /** Asks to be let in; the release function once that happened. */
-  enter(name: string, asked: Question): { release: () => void; readonly failed: Promise<Error> };
+  enter(name: string, asked: Question, door?: Door): { release: () => void; readonly failed: Promise<Error> };
 }
 
 function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Bench {
@@ -57,10 +58,11 @@ function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Be
     signal: new AbortController().signal,
     ...over,
   });
-  const enter: Bench['enter'] = (name, asked) => {
+  const wide = gate.door(100);
+  const enter: Bench['enter'] = (name, asked, door = wide) => {
     let out: (() => void) | undefined;
     let early = false;
-    const admitted = gate.admit(asked, new AbortController().signal);
+    const admitted = door.admit(asked, new AbortController().signal);
     const failed = admitted.then(
       (release) => {
         log.push(`${name} under ${gate.version}`);
@@ -97,6 +99,48 @@ describe('the version that a question is due', () => {
     ['a candidate of the third window', { ...practice(7, 2), phase: 'explore' }, 4],
   ] as const)('is told for %s', (_, asked, due) => {
     expect(versionDue(asked, known, { batchGroups: BATCH_GROUPS, window: 3 })).toBe(due);
+  });
+});
+
+describe('a door', () => {
+  test('is passed by so many at once, in order of arrival, and says nothing of other doors', async () => {
+    const { gate, weights$, log, enter } = bench();
+    const [narrow, other] = [gate.door(1), gate.door(2)];
+    weights$.next(weights(0, 0));
+    const first = enter('a', explore(1), narrow);
+    const second = enter('b', explore(1), narrow);
+    enter('c', explore(1), narrow);
+    enter('d', explore(1), other);
+    await turns(3);
+    expect(log).toEqual(['load 0', 'a under 0', 'd under 0']);
+    first.release();
+    first.release();
+    await turns(3);
+    expect(log.slice(3)).toEqual(['b under 0']);
+    second.release();
+    await turns(3);
+    expect(log.slice(4)).toEqual(['c under 0']);
+    expect(gate.inflight).toBe(2);
+  });
+
+  test('is passed by one that is due while others wait before it for a version of later', async () => {
+    const { gate, weights$, log, enter } = bench();
+    const narrow = gate.door(1);
+    weights$.next(weights(0, 0));
+    enter('later', explore(3), narrow);
+    enter('later still', practice(6), narrow);
+    enter('now', explore(1), narrow);
+    await turns(3);
+    expect(log).toEqual(['load 0', 'now under 0']);
+  });
+
+  test('is as wide as it takes where the record decides', async () => {
+    const { gate, weights$, log, enter } = bench({ wide: true });
+    const narrow = gate.door(1);
+    weights$.next(weights(0, 0));
+    for (const name of ['a', 'b', 'c']) enter(name, explore(1), narrow);
+    await turns(3);
+    expect(log).toEqual(['load 0', 'a under 0', 'b under 0', 'c under 0']);
   });
 });
 
@@ -194,7 +238,7 @@ async function property(seed: number, lagMax: number): Promise<void> {
   let inside = 0;
   const work = async (index: number): Promise<void> => {
     const due = Math.floor(index / BATCH_GROUPS);
-    const release = await gate.admit(practice(index), new AbortController().signal);
+    const release = await gate.door(9).admit(practice(index), new AbortController().signal);
     const version = gate.version;
     if (inside++ === 0) under.clear();
     under.add(version);
@@ -223,10 +267,10 @@ describe('a gate that is given up', () => {
   test('lets a question go that no longer wants to enter', async () => {
     const { gate, weights$ } = bench();
     const abort = new AbortController();
-    const waiting = gate.admit(explore(1), abort.signal);
+    const waiting = gate.door(9).admit(explore(1), abort.signal);
     abort.abort();
     await expect(waiting).rejects.toThrow('before this question was admitted');
-    await expect(gate.admit(explore(1), abort.signal)).rejects.toThrow('before this question');
+    await expect(gate.door(9).admit(explore(1), abort.signal)).rejects.toThrow('before this question');
     weights$.next(weights(0, 0));
     await turns(2);
     expect(gate.inflight).toBe(0);
@@ -236,7 +280,7 @@ describe('a gate that is given up', () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
     const abort = new AbortController();
-    const release = await gate.admit(explore(1), abort.signal);
+    const release = await gate.door(9).admit(explore(1), abort.signal);
     abort.abort();
     expect(gate.inflight).toBe(1);
     release();
@@ -294,7 +338,7 @@ describe('a schedule that begins when the stage before is finished', () => {
     weights$.next(weights(0, 0));
     expect(() => gate.dated(open(1))).toThrow('has not been admitted');
     weights$.next(weights(1, 1));
-    await gate.admit(open(1), new AbortController().signal);
+    await gate.door(9).admit(open(1), new AbortController().signal);
     expect(gate.dated(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
     expect(gate.dated(practice(5, 0))).toEqual(practice(5, 0));
     await gate.close();

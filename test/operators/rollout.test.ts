@@ -53,9 +53,18 @@ describe('rollout', () => {
     const counting: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      admit: async () => {
-        most = Math.max(most, ++inside);
-        return () => void inside--;
+      door: (concurrency) => {
+        const { admit } = openGate.door(concurrency);
+        return {
+          admit: async (...asked) => {
+            const release = await admit(...asked);
+            most = Math.max(most, ++inside);
+            return () => {
+              inside--;
+              release();
+            };
+          },
+        };
       },
     };
     const options = rolloutOptions(script, {
@@ -79,7 +88,7 @@ describe('rollout', () => {
     const gate: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      admit: () => Promise.reject(new Error('the digest differs')),
+      door: () => ({ admit: () => Promise.reject(new Error('the digest differs')) }),
     };
     const run = runOperator(rollout(rolloutOptions(script, { gate })), topics.questions, questions);
     await expect(run).rejects.toThrow('the digest differs');
@@ -89,13 +98,15 @@ describe('rollout', () => {
     const gate: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      admit: () => Promise.reject(new MillraceError('NOT_NOW', 'the run is stopping')),
+      door: () => ({
+        admit: () => Promise.reject(new MillraceError('NOT_NOW', 'the run is stopping')),
+      }),
     };
     const reader = fakeReader(topics.questions);
     const source$ = from(questions.map((value) => reader.deliver(value)));
     const out = source$.pipe(rollout(rolloutOptions(script, { gate })), toArray());
     expect(await lastValueFrom(out)).toEqual([]);
     expect(reader.unsettled()).toBe(3);
-    expect(reader.desk.parked).toBe(3);
+    expect(reader.desk.parked.total).toBe(3);
   });
 });

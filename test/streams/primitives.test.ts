@@ -220,9 +220,9 @@ describe('gatherBy', () => {
     const subscription = concat(from(parts), NEVER)
       .pipe(gatherBy({ ...byName, size: 3 }))
       .subscribe((group) => groups.push(group));
-    expect(reader.desk.parked).toBe(1);
+    expect(reader.desk.parked.total).toBe(1);
     subscription.unsubscribe();
-    expect(reader.desk.parked).toBe(0);
+    expect(reader.desk.parked.total).toBe(0);
   });
 });
 

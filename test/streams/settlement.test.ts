@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Delivery } from '../../streams/delivery.ts';
 import type { Metric } from '../../streams/records.ts';
-import { deliver, emit, gather, park } from '../../streams/settlement.ts';
+import { deliver, emit, gather, Parked, park } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader } from '../support/deliveries.ts';
 import { metric } from '../support/records.ts';
@@ -87,7 +87,7 @@ describe('a family', () => {
 
 test('a root is told when all that is left of it waits in open groups, and when no longer', () => {
   const told: string[] = [];
-  const desk = { inflightMax: 9, parked: 0, ready: () => undefined };
+  const desk = { inflightMax: 9, parked: new Parked(), ready: () => undefined };
   const root = (offset: number) => ({
     ...{ topic: 'metrics', position: { partition: 0, offset }, key: '', reader: {} },
     parked: (waits: boolean) => void told.push(`${offset} ${waits ? 'waits' : 'goes on'}`),
@@ -101,5 +101,5 @@ test('a root is told when all that is left of it waits in open groups, and when 
   park(part!, false);
   gather<unknown, number>([part!, second!], 3).drop();
   expect(told).toEqual(['0 waits', '0 goes on']);
-  expect(desk.parked).toBe(0);
+  expect(desk.parked.total).toBe(0);
 });

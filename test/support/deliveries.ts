@@ -6,7 +6,7 @@
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
 import type { Aside, Delivery } from '../../streams/delivery.ts';
-import { claim, type Desk, deliver, emit } from '../../streams/settlement.ts';
+import { claim, type Desk, deliver, emit, Parked } from '../../streams/settlement.ts';
 import type { Run } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 
@@ -33,7 +33,7 @@ export function fakeReader<In>(topic: Topic<In>, inflightMax = 1_000_000): FakeR
   const reader = {};
   const desk: Desk = {
     inflightMax,
-    parked: 0,
+    parked: new Parked(),
     ready(owed) {
       const { roots, writes } = claim([owed]);
       const write = ({ topic: to, value }: Aside) => ({ topic: to.name, value });

@@ -107,7 +107,7 @@ export function obeysOperatorLaws<In, Out>(
       const before = reader.commits.length;
       await new Promise((resolve) => setTimeout(resolve, 5));
       expect(reader.commits).toHaveLength(before);
-      expect(reader.desk.parked).toBe(0);
+      expect(reader.desk.parked.total).toBe(0);
     });
   });
 }

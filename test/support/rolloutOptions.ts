@@ -9,12 +9,26 @@ import { fakeTools } from './fakeTools.ts';
 import { type ScriptedPolicyOptions, scriptedPolicy } from './scriptedPolicy.ts';
 import { tinyWords } from './tinyWords.ts';
 
-/** Lets everyone in at once. */
+/** Every policy version is the one that is due; of a stage so many are let in at once. */
 export const openGate: PolicyGate = {
   version: 0,
   inflight: 0,
   dated: (asked) => asked,
-  admit: async () => () => undefined,
+  door: (free) => {
+    const waiting: (() => void)[] = [];
+    const leave = (): void => {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    };
+    return {
+      admit: async () => {
+        if (free > 0) free--;
+        else await new Promise<void>((enter) => waiting.push(enter));
+        return leave;
+      },
+    };
+  },
   close: async () => undefined,
 };
 

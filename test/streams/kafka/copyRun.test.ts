@@ -111,15 +111,15 @@ async function comesOutAgain({ url, run, folder }: Place, settings: Settings): P
   expect(now.rollouts.length).toBe(then.rollouts.length);
 }
 
-/** All of a round's questions are at work at once: none that is not due holds up one of another partition. */
-const wide = { concurrency: 40 };
+/** More questions wait for their versions than may be at work: none holds up one of another partition. */
+const narrow = { concurrency: 2 };
 const MAX_MS = 300_000;
 
 describeKafka('a copy of a run on Kafka', () => {
   test.each([
     ['one partition, killed once', 1, {}, 40],
-    ['several partitions', 3, wide, undefined],
-    ['several partitions, at a lag', 3, { ...wide, lagMax: 4 }, undefined],
+    ['several partitions', 3, narrow, undefined],
+    ['several partitions, at a lag', 3, { ...narrow, lagMax: 4 }, undefined],
   ] as const)(
     'of %s, comes out again as it is',
     async (_name, partitions, settings, commitsLeft) => {
@@ -131,11 +131,26 @@ describeKafka('a copy of a run on Kafka', () => {
   );
 
   test(
+    'of several partitions, has the weights of one in a folder',
+    async () => {
+      const [there, here] = [place(3), place(1)];
+      await alone(there, narrow);
+      expect((await tinyCalibration({ folder: here.folder, settings: narrow })).end).toBe(
+        'quiescent',
+      );
+      await copyRun({ url: there.url, run: there.run, folder: join(there.folder, 'log') });
+      const [onKafka, embedded] = [await readRun(there.folder), await readRun(here.folder)];
+      expect(onKafka.weights).toEqual(embedded.weights);
+    },
+    MAX_MS,
+  );
+
+  test(
     'of several processes, comes out again as it is',
     async () => {
       const at = place(2);
-      await shared(at, wide);
-      await comesOutAgain(at, wide);
+      await shared(at, narrow);
+      await comesOutAgain(at, narrow);
     },
     MAX_MS,
   );
