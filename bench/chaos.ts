@@ -1,6 +1,5 @@
 /**
- * Chaos: `npm run chaos [-- --kills 200] [--seed 1] [--log embedded|kafka] [--trainer fake|embedded] [--job tiny|quickstart]
- * [--json]`.
+ * Chaos: `npm run chaos`.
  *
  * A small job is started again and again in processes of its own and killed with SIGKILL at random moments: by the clock,
  * and at named points (inside a commit, inside an optimiser step, between the files of a checkpoint and its manifest, …;
@@ -11,7 +10,6 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { draws } from '../model/draws.ts';
 import { type Broker, freePort, javaMissing, startBroker } from '../scripts/kafka/broker.ts';
 import { type Fate, type Point, points } from './chaos/points.ts';
@@ -24,20 +22,25 @@ import {
   type Subject,
   tiny,
 } from './chaos/subject.ts';
+import { oneOf, optionsOf, whole } from './options.ts';
 
-const { values } = parseArgs({
+const { kills, seed, log, trainer, job, json } = optionsOf({
+  command: 'npm run chaos',
+  measures: `Runs of a small job that are killed with SIGKILL at random moments and started again until they
+are done, beside one that is left alone: the invariants of millrace doctor must hold, and the
+weights of each version be the same. Exit code 1 when they are not.`,
   options: {
-    kills: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    log: { type: 'string', default: 'embedded' },
-    trainer: { type: 'string', default: 'fake' },
-    job: { type: 'string', default: 'tiny' },
-    json: { type: 'boolean', default: false },
+    kills: whole('how many there have to be', 200),
+    seed: whole('of the random moments', 1),
+    log: oneOf('where records lie; with kafka a broker is started, and killed too', [
+      'embedded',
+      'kafka',
+    ]),
+    trainer: oneOf('that of the tiny job', ['fake', 'embedded']),
+    job: oneOf('what is run', ['tiny', 'quickstart']),
   },
 });
-const kills = Number(values.kills);
-const seed = Number(values.seed);
-const onKafka = values.log === 'kafka';
+const onKafka = log === 'kafka';
 
 /** A run that is not done after so many starts never will be. */
 const STARTS_MAX = 200;
@@ -65,7 +68,7 @@ const tally: Tally = {
   violations: [],
 };
 const tell = (line: string): void => {
-  if (!values.json) console.log(line);
+  if (!json) console.log(line);
 };
 
 interface Undisturbed {
@@ -179,10 +182,7 @@ try {
       kafka.broker = await startBroker({ folder: join(folder, 'kafka'), port, tell });
     }
     const where = { folder, url: kafka.broker === null ? null : `kafka://${kafka.broker.address}` };
-    const subject =
-      values.job === 'quickstart'
-        ? quickstart(where)
-        : tiny(where, values.trainer === 'embedded' ? 'embedded' : 'fake');
+    const subject = job === 'quickstart' ? quickstart(where) : tiny(where, trainer);
     const alone = await leftAlone(subject);
     for (let run = 0; tally.kills < kills; run++) await oneRun(subject, alone, run);
   }
@@ -191,7 +191,6 @@ try {
   await kafka.broker?.stop();
   if (tally.violations.length === 0) rmSync(folder, { recursive: true, force: true });
 }
-const { log, trainer, job } = values;
 tell(skipped === null ? '' : `skipped: ${skipped}`);
 tell(
   `${log}, ${job}, seed ${seed}: ${tally.kills} kills and ${tally.brokerKills} of the broker in ${tally.starts} starts of ${tally.runs} runs; ${tally.records} records; ${tally.violations.length} violations`,
@@ -202,6 +201,6 @@ tell(
     .join(', '),
 );
 for (const violation of tally.violations) tell(violation);
-if (values.json)
+if (json)
   console.log(JSON.stringify({ name: 'chaos', log, trainer, job, seed, skipped, ...tally }));
 process.exitCode = tally.violations.length === 0 ? 0 : 1;

@@ -1,5 +1,5 @@
 /**
- * The embedded log against a plain file: `npm run bench:log [-- --json]`.
+ * The embedded log against a plain file: `npm run bench:log`.
  *
  * Rollouts of 10 KB are appended in commits of 1, 50 and 256, each commit awaited before the next; the limit that
  * the machine sets is the same bytes, encoded beforehand, written to a plain file with fdatasync after as many.
@@ -17,7 +17,14 @@ import type { Log } from '../streams/log.ts';
 import type { Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import { rollout } from '../test/support/records.ts';
+import { optionsOf } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
+
+const { json } = optionsOf({
+  command: 'npm run bench:log',
+  measures: `Appends of rollouts of 10 KB to the embedded log beside the same bytes in a plain file that is
+flushed as often, and a tap of all of them beside reading that file.`,
+});
 
 const POOL = 256;
 const TURNS = 5;
@@ -151,8 +158,8 @@ try {
   const places = { log, file };
   const bytes = encoded.reduce((sum, body) => sum + body.length, 0) / POOL;
   const rows = [...(await appendRows(places)), ...(await readRows(places))];
-  if (!process.argv.includes('--json')) console.log(`A record has ${Math.round(bytes)} bytes.`);
-  print('Embedded log', rows);
+  if (!json) console.log(`A record has ${Math.round(bytes)} bytes.`);
+  print('Embedded log', rows, json);
 } finally {
   await file.close();
   await log.close();

@@ -1,6 +1,5 @@
 /**
- * The policy against PyTorch, transformers, llama.cpp and the limits of the machine:
- * `npm run bench:model [-- --only train,decode] [--quick] [--json]`.
+ * The policy against PyTorch, transformers, llama.cpp and the limits of the machine: `npm run bench:model`.
  *
  * Ours and theirs have the same weights and sequences and take turns in one run; medians are compared, and what they
  * compute has to agree before it is timed. The yardsticks are installed from PyPI, once (model/python.ts).
@@ -8,7 +7,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { adapterRows } from './model/adapterRows.ts';
 import type { AnyRow, Bench } from './model/bench.ts';
 import { decodeRows, prefillRows } from './model/decodeRows.ts';
@@ -16,12 +14,11 @@ import { memoryRows } from './model/memoryRows.ts';
 import { publishRows } from './model/publishRows.ts';
 import { rolloutRows } from './model/rolloutRows.ts';
 import { trainRows } from './model/trainRows.ts';
+import { flag, optionsOf, someOf } from './options.ts';
 import { print, report } from './table.ts';
 
 /** In the order in which they are measured; a process's memory is counted before others have grown it. */
-const PARTS: Readonly<
-  Record<string, (bench: Bench) => Promise<AnyRow[]> | AsyncIterable<AnyRow[]>>
-> = {
+const PARTS = {
   adapter: adapterRows,
   memory: memoryRows,
   train: trainRows,
@@ -29,39 +26,37 @@ const PARTS: Readonly<
   prefill: prefillRows,
   rollouts: rolloutRows,
   publish: publishRows,
-};
+} satisfies Record<string, (bench: Bench) => Promise<AnyRow[]> | AsyncIterable<AnyRow[]>>;
 
-const { values } = parseArgs({
+const { only, quick, json } = optionsOf({
+  command: 'npm run bench:model',
+  measures: `Training, rollouts and prefill of the policy beside PyTorch, transformers, llama.cpp and what the
+machine can do. They are installed from PyPI, once; what cannot be had is told.`,
   options: {
-    only: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
+    only: someOf('only these parts', Object.keys(PARTS) as (keyof typeof PARTS)[]),
+    quick: flag('fewer turns and less work in a turn: to see that it runs'),
   },
 });
-const names = values.only?.split(',') ?? Object.keys(PARTS);
-const unknown = names.find((name) => PARTS[name] === undefined);
-if (unknown !== undefined)
-  throw new Error(`there is no part '${unknown}': name some of ${Object.keys(PARTS).join(', ')}`);
 
 const load = () => loadavg()[0]!.toFixed(1);
 const folder = mkdtempSync(join(tmpdir(), 'bench-model-'));
-const bench: Bench = { quick: values.quick, folder, turns: values.quick ? 1 : 5 };
+const bench: Bench = { quick, folder, turns: quick ? 1 : 5 };
 const before = load();
 try {
   const rows: AnyRow[] = [];
-  for (const name of names) {
+  for (const name of only) {
     console.error(`${name} …`);
-    const found = PARTS[name]!(bench);
+    const found = PARTS[name](bench);
     for await (const some of found instanceof Promise ? [found] : found) {
       rows.push(...some);
       for (const row of some) console.error(report('', [row], true));
     }
   }
-  if (!values.json)
+  if (!json)
     console.log(
       `${availableParallelism()} threads of ${cpus()[0]?.model.trim()}, Node ${process.version}; load average ${before} before, ${load()} after`,
     );
-  print('Policy', rows);
+  print('Policy', rows, json);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

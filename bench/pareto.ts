@@ -1,5 +1,5 @@
 /**
- * Group-wise Pareto selection against the pairwise writing of it: `npm run bench:pareto [-- --json]`.
+ * Group-wise Pareto selection against the pairwise writing of it: `npm run bench:pareto`.
  *
  * Both select half of the same 8,000 groups in this process, and must select the same, in the same order, with the
  * same fronts and distances. The pairwise time is its fastest run, ours the median. A million groups, which the
@@ -10,6 +10,7 @@ import type { Point } from '../operators/sampling/fronts.ts';
 import { type ParetoVerdict, paretoSelect } from '../operators/sampling/pareto.ts';
 import { pairwiseSelect } from '../test/support/pairwisePareto.ts';
 import { continuousPoints, tiedPoints } from './groups.ts';
+import { optionsOf } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
 
 const PAIRED_GROUPS = 8_000;
@@ -61,9 +62,15 @@ async function againstLimit(kind: string, points: readonly Point[]): Promise<Row
   };
 }
 
-print('Pareto selection', [
+const { json } = optionsOf({
+  command: 'npm run bench:pareto',
+  measures: `Group-wise Pareto selection beside the pairwise writing of it, which must select the same;
+and a million groups beside a limit in seconds.`,
+});
+const rows = [
   await againstPairwise('tied', tiedPoints(PAIRED_GROUPS)),
   await againstPairwise('continuous', continuousPoints(PAIRED_GROUPS)),
   await againstLimit('tied', tiedPoints(MANY_GROUPS)),
   await againstLimit('continuous', continuousPoints(MANY_GROUPS)),
-]);
+];
+print('Pareto selection', rows, json);

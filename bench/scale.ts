@@ -10,25 +10,25 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../streams/errors.ts';
 import { openKafkaLog } from '../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../streams/log.ts';
 import { topics } from '../streams/topics.ts';
 import type { Vitals } from '../streams/vitals.ts';
+import { counts, flag, optionsOf, positive } from './options.ts';
 import { print, type Row, type Unmeasured } from './table.ts';
 
-const { values } = parseArgs({
+const { workers, seconds, loud, json } = optionsOf({
+  command: 'npm run bench:scale',
+  measures: `Rollouts a second of several processes with the rollout stage of one Kafka run, beside as many
+times one of them. Needs a broker (npm run kafka, or MILLRACE_KAFKA=host:port).`,
   options: {
-    workers: { type: 'string', default: '1,2,4' },
-    seconds: { type: 'string', default: '20' },
-    json: { type: 'boolean', default: false },
-    /** What the processes say, too. */
-    loud: { type: 'boolean', default: false },
+    workers: counts('rollout workers, one measurement each', [1, 2, 4]),
+    seconds: positive('how long each is measured', 20),
+    loud: flag('show what the processes say'),
   },
 });
-const COUNTS = values.workers.split(',').map(Number);
-const MEASURED_MS = Number(values.seconds) * 1000;
+const MEASURED_MS = seconds * 1000;
 const PARTITIONS = 8;
 /** Two requests a rollout, for there is a search between them. */
 const REQUESTS = 2;
@@ -48,7 +48,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 function start(runs: string, run: string, ...args: readonly string[]): ChildProcess {
   const command = ['cli/main.ts', 'run', 'bench/scale/job.ts', '--run', run, '--runs', runs];
   const child = spawn(process.execPath, ['--import', 'tsx', ...command, ...args], {
-    stdio: ['ignore', 'inherit', values.loud ? 'inherit' : 'ignore'],
+    stdio: ['ignore', 'inherit', loud ? 'inherit' : 'ignore'],
   });
   child.once('exit', (code) => {
     if (code !== null && code !== 0) console.error(`${args.join(' ')} ended with code ${code}`);
@@ -73,7 +73,6 @@ const recordsIn = async (log: Log, topic: string): Promise<number> =>
 /** Rollouts a second of so many workers. */
 async function rateOf(workers: number, runs: string): Promise<number> {
   const run = `scale-${process.pid}-${workers}`;
-  const seconds = MEASURED_MS / 1000;
   const questions = Math.ceil((SPARE * workers * LIMIT * (seconds + 15)) / ROLLOUTS);
   const settings = [
     ...['--set', `questions=${questions}`, '--set', `rollouts=${ROLLOUTS}`],
@@ -134,19 +133,19 @@ async function rows(): Promise<readonly (Row | Unmeasured)[]> {
   const against = 'as many times one worker';
   if (why !== null) {
     const reason = `no broker at ${address} (start one with npm run kafka): ${why}`;
-    return COUNTS.map((n) => ({ what: `${n} rollout workers`, against, reason }));
+    return workers.map((n) => ({ what: `${n} rollout workers`, against, reason }));
   }
   const runs = mkdtempSync(join(tmpdir(), 'millrace-scale-'));
   const made: Row[] = [];
   try {
     let one = 0;
-    for (const workers of COUNTS) {
-      const rate = await rateOf(workers, runs);
-      const each = rate / workers;
+    for (const n of workers) {
+      const rate = await rateOf(n, runs);
+      const each = rate / n;
       if (one === 0) one = each;
       made.push({
-        ...{ what: `${workers} rollout workers`, against, ratio: each / one, goal: GOAL },
-        ...{ unit: 'rollouts/s', ours: rate, theirs: one * workers },
+        ...{ what: `${n} rollout workers`, against, ratio: each / one, goal: GOAL },
+        ...{ unit: 'rollouts/s', ours: rate, theirs: one * n },
         note: `${Math.round((100 * each) / LIMIT)} % of what the engines can do`,
       });
     }
@@ -156,4 +155,4 @@ async function rows(): Promise<readonly (Row | Unmeasured)[]> {
   return made;
 }
 
-print('Scale-out over Kafka', await rows());
+print('Scale-out over Kafka', await rows(), json);

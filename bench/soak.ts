@@ -1,5 +1,5 @@
 /**
- * Soak: `npm run soak [-- --minutes 5] [--json]`.
+ * Soak: `npm run soak`.
  *
  * An endless source that comes in bursts, a stage that keeps up with it, and a sink that does not, over the real embedded
  * log: what cannot be taken yet must wait on disk, not in memory. Reports records per second, the growth of memory by
@@ -8,7 +8,6 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { draws } from '../model/draws.ts';
@@ -20,13 +19,17 @@ import { type FlowStats, runFlow } from '../streams/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { question, rollout } from '../test/support/records.ts';
+import { optionsOf, positive } from './options.ts';
 import { slope } from './slope.ts';
 import { print, type Row } from './table.ts';
 
-const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+const { minutes, json } = optionsOf({
+  command: 'npm run soak',
+  measures: `Memory and queues of a flow whose endless source comes in bursts and whose sink is slow, beside
+their bounds. Exit code 1 when one is exceeded.`,
+  options: { minutes: positive('how long it runs', 5) },
 });
-const totalMs = Number(values.minutes) * 60_000;
+const totalMs = minutes * 60_000;
 
 /** The source may be so far ahead of its reader, and commits so many items at once. */
 const LEAD_MAX = 1_024;
@@ -163,8 +166,8 @@ const rows = [
     goal: null,
   },
 ];
-print(`Soak, ${seconds.toFixed(0)} s`, rows);
-if (values.json !== true) {
+print(`Soak, ${seconds.toFixed(0)} s`, rows, json);
+if (!json) {
   const mb = (of: 'rss' | 'own'): number => Math.round(samples.at(-1)![of] / MB);
   console.log(`At the end ${mb('rss')} MB resident, ${mb('own')} MB of them our own.`);
 }

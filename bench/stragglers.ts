@@ -1,5 +1,5 @@
 /**
- * Stragglers: `npm run bench:stragglers [-- --json] [--seed 1] [--steps 48] [--tool-ms 900] [--sigma 0.5]`.
+ * Stragglers: `npm run bench:stragglers`.
  *
  * The same work, rollouts that call tools with heavy-tailed latencies, through the round barrier of the released
  * trainers and through our real stream at lag 0, 1 and 4. Engine, tools and optimiser step are simulated; operators,
@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { amount, count, optionsOf, positive, whole } from './options.ts';
 import { throughBarrier } from './stragglers/barrier.ts';
 import type { Simulation } from './stragglers/simulation.ts';
 import { type StreamRun, throughStream } from './stragglers/stream.ts';
@@ -21,22 +21,25 @@ const TRAINER_SHARE = 1 / 8;
 /** Within a tenth of total work over capacity. */
 const BOUND_GOAL = 1.1;
 
-const { values } = parseArgs({
+const { json, ...given } = optionsOf({
+  command: 'npm run bench:stragglers',
+  measures: `Optimiser steps an hour where rollouts call tools with heavy-tailed latencies: our stream at
+lag 0, 1 and 4 beside the round barrier of the released trainers, and beside total work over
+capacity. Engine, tools and steps are simulated.`,
   options: {
-    json: { type: 'boolean' },
-    seed: { type: 'string', default: '1' },
-    steps: { type: 'string', default: '48' },
-    'tool-ms': { type: 'string', default: '900' },
-    sigma: { type: 'string', default: '0.5' },
+    seed: whole('of the random latencies', 1),
+    steps: count('optimiser steps', 48),
+    'tool-ms': positive('median of the latencies of a tool, in milliseconds', 900),
+    sigma: amount('how widely they are spread: that of their log-normal distribution', 0.5),
   },
 });
 
 const simulation: Simulation = {
-  seed: Number(values.seed),
-  ...{ steps: Number(values.steps), groups: 16, rollouts: 8 },
+  seed: given.seed,
+  ...{ steps: given.steps, groups: 16, rollouts: 8 },
   ...{ rows: 32, tokenMs: 20, tokensMin: 60, tokensMax: 180 },
   ...{ callChance: 0.6, callLimit: 4 },
-  ...{ toolMs: Number(values['tool-ms']), toolSigma: Number(values.sigma) },
+  ...{ toolMs: given['tool-ms'], toolSigma: given.sigma },
   ...{ slowShare: 0.1, slowTimes: 20, stepMs: 3_000, swap: 'live', branching: 'none' },
 };
 
@@ -49,7 +52,7 @@ async function streamed(which: Simulation, lagMax: number): Promise<StreamRun> {
   const run = await throughStream(which, lagMax, join(folder, `run-${runs++}`));
   assert.equal(run.weights.length, which.steps + 1);
   assert.ok(run.lag.max <= lagMax);
-  if (values.json !== true) {
+  if (!json) {
     const { ms, realMs, lag } = run;
     const shares = `ours ${(realMs / 1000).toFixed(1)} s of CPU, lag ${lag.mean.toFixed(2)} on average, ${lag.max} at most`;
     console.log(
@@ -100,11 +103,12 @@ mkdirSync('runs', { recursive: true });
 const folder = mkdtempSync(join('runs', 'bench-stragglers-'));
 let runs = 0;
 try {
-  print('Stragglers', [
+  const rows = [
     ...(await rowsFor(simulation, 'independent rollouts', true)),
     // A clone cannot begin before its round has decided, so a group takes longer than its slowest rollout: no goal.
     ...(await rowsFor({ ...simulation, branching: 'arpo' }, 'branching rollouts', false)),
-  ]);
+  ];
+  print('Stragglers', rows, json);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

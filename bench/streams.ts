@@ -1,5 +1,5 @@
 /**
- * Streams: `npm run bench:streams [-- --json] [--only embedded,in-process,replay,kafka]`.
+ * Streams: `npm run bench:streams`.
  *
  * What durable, typed, transactional streams cost beside what they are made of: the embedded log beside raw lmdb and a
  * plain file, our primitives beside bare RxJS, records that are scored anew beside reading them, and with a broker
@@ -7,7 +7,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { optionsOf, someOf } from './options.ts';
 import { embeddedRows } from './streams/embedded.ts';
 import { inProcessRows } from './streams/inProcess.ts';
 import { kafkaRows } from './streams/kafka.ts';
@@ -15,8 +15,12 @@ import { replayRow } from './streams/replay.ts';
 import { print, type Row, type Unmeasured } from './table.ts';
 
 const parts = ['embedded', 'in-process', 'replay', 'kafka'] as const;
-const { values } = parseArgs({
-  options: { json: { type: 'boolean' }, only: { type: 'string', default: parts.join() } },
+const { only, json } = optionsOf({
+  command: 'npm run bench:streams',
+  measures: `Durable, typed, transactional streams beside what they are made of: the embedded log beside raw
+lmdb and a plain file, primitives beside bare RxJS, records scored anew beside reading them, and
+with a broker (MILLRACE_KAFKA=host:port) a stage beside bare kafkajs and Kafka Streams.`,
+  options: { only: someOf('only these parts', parts) },
 });
 const address = process.env.MILLRACE_KAFKA || null;
 
@@ -31,10 +35,8 @@ const measures: Record<(typeof parts)[number], () => Promise<readonly (Row | Unm
 };
 try {
   const rows: (Row | Unmeasured)[] = [];
-  for (const part of parts) {
-    if (values.only.split(',').includes(part)) rows.push(...(await measures[part]()));
-  }
-  print('Streams', rows);
+  for (const part of only) rows.push(...(await measures[part]()));
+  print('Streams', rows, json);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

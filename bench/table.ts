@@ -31,8 +31,8 @@ export interface Unmeasured {
   readonly reason: string;
 }
 
-export function print(name: string, rows: readonly (Row | Unmeasured)[]): void {
-  console.log(report(name, rows, process.argv.includes('--json')));
+export function print(name: string, rows: readonly (Row | Unmeasured)[], json: boolean): void {
+  console.log(report(name, rows, json));
 }
 
 /** What `print` prints: one line of JSON, or the table. */

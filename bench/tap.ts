@@ -1,5 +1,5 @@
 /**
- * What a tap costs the job it watches: `npm run bench:tap [-- --json]`.
+ * What a tap costs the job it watches: `npm run bench:tap`.
  *
  * One flow, from questions through rollouts of 10 KB to their scores, runs in turns on two embedded logs, of which one is
  * followed by `millrace tap '…*' -f -o ndjson` in another process. Before the next turn the tap has told that it has
@@ -23,7 +23,14 @@ import { runFlow } from '../streams/runFlow.ts';
 import { source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { metric, question, rollout } from '../test/support/records.ts';
+import { optionsOf } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
+
+const { json } = optionsOf({
+  command: 'npm run bench:tap',
+  measures: `The rate of a job whose topics are all followed by a tap in another process, beside the same job
+without one: where each rollout takes time, as with a model, and flat out.`,
+});
 
 const TURNS = 15;
 /** Records of one turn, and the service time of a rollout, of which `concurrency` are under way at once. */
@@ -169,7 +176,7 @@ try {
   await tap.hasRead(1);
   const rows: Row[] = [];
   for (const each of WORKS) rows.push(...(await rowsOf(each, watched, alone, tap)));
-  print('Taps', rows);
+  print('Taps', rows, json);
 } finally {
   tap.process.kill();
   await watched.close();
