@@ -8,6 +8,7 @@
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Job } from '../jobs/defineJob.ts';
+import { counted } from '../streams/doctor/counted.ts';
 import { messageOf } from '../streams/errors.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
@@ -69,7 +70,7 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
 async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${count} dead letters; see them with: millrace dlq ls ${name}`);
+  if (count > 0) io.err(`${counted(count, 'dead letter')}, see millrace dlq ls ${name}`);
 }
 
 interface Means {

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { counted } from '../../streams/doctor/counted.ts';
 import { examine } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
@@ -166,8 +167,9 @@ function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
 
 function diagnosisText({ run, findings, records, weightsFiles, deadLetters }: Diagnosis): string {
   const letters =
-    deadLetters === 0 ? '' : `; ${deadLetters} dead letters, see millrace dlq ls ${run}`;
-  const seen = `${records} records and ${weightsFiles} weights files looked at${letters}`;
+    deadLetters === 0 ? '' : `; ${counted(deadLetters, 'dead letter')}, see millrace dlq ls ${run}`;
+  const files = counted(weightsFiles, 'weights file');
+  const seen = `${counted(records, 'record')} and ${files} looked at${letters}`;
   if (findings.length === 0) return `run ${run} is sound: ${seen}`;
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const lines = rules.flatMap((rule) => {
@@ -176,8 +178,7 @@ function diagnosisText({ run, findings, records, weightsFiles, deadLetters }: Di
       all.length > SHOWN_MAX ? [`  … and ${all.length - SHOWN_MAX} more like these`] : [];
     return [...all.slice(0, SHOWN_MAX).map(line), ...more];
   });
-  const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
-  return [...lines, `run ${run}: ${count}; ${seen}`].join('\n');
+  return [...lines, `run ${run}: ${counted(findings.length, 'finding')}; ${seen}`].join('\n');
 }
 
 function line({ where, what, advice }: Finding): string {

@@ -1,4 +1,5 @@
 /** `run.json` against the log: a run that says it is running is written by somebody, one that is done has nothing left. */
+import { counted } from '../../streams/doctor/counted.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Standing } from '../../streams/log.ts';
 import { Progress } from '../../streams/progress.ts';
@@ -27,7 +28,7 @@ export function checkRunState({ name, record, standing, writer }: RunState): rea
   }
   if (record.status === 'done') {
     for (const [topic, group, left] of unsettled(standing)) {
-      const what = `says done, and stage ${group} has not finished ${left} records of ${topic}`;
+      const what = `says done, and stage ${group} has not finished ${counted(left, 'record')} of ${topic}`;
       tell(what, `set "status" in run.json to "stopped", then ${goOn}`);
     }
   }

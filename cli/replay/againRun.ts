@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Again, again, type Beginning, type Lag } from '../../jobs/replay/again.ts';
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
+import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { messageOf } from '../../streams/errors.ts';
 import { exitCodes, usageError } from '../failure.ts';
@@ -97,9 +98,9 @@ async function tell({ run, into, runs }: AgainCommand, made: Again, io: Io): Pro
 
 /** The lag that training on the rollouts of other policies creates. */
 export function lagText(run: string, { sameSteps, steps, mean, max }: Lag): string {
-  if (sameSteps === steps) return `${steps} steps; all weights are those of ${run}`;
+  if (sameSteps === steps) return `${counted(steps, 'step')}; all weights are those of ${run}`;
   return (
-    `${steps} steps; the weights of the first ${sameSteps} are those of ${run}, then the runs part. ` +
+    `${counted(steps, 'step')}; the weights of the first ${sameSteps} are those of ${run}, then the runs part. ` +
     `What is trained on was rolled out by the policies of ${run}: ` +
     `the trained policy was ${mean.toFixed(1)} steps away from the last one that both have on average, ${max} at most`
   );

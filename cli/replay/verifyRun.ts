@@ -8,6 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
+import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
@@ -61,7 +62,7 @@ async function told(name: string, found: Verified, io: Io): Promise<number> {
   await io.out(
     stopped
       ? `stopped; everything until then is equal\n`
-      : `run ${name} comes out as it is recorded, bit for bit: every record, and the digests of ${weights} weights files\n`,
+      : `run ${name} comes out as it is recorded, bit for bit: every record, and the digests of ${counted(weights, 'weights file')}\n`,
   );
   return exitCodes.done;
 }

@@ -1,5 +1,6 @@
 /** The report of a run as one self-contained page. */
 
+import { counted } from '../../streams/doctor/counted.ts';
 import { behaviourRadar } from './behaviourRadar.ts';
 import type { Sample, Trajectory } from './collect.ts';
 import { curves } from './curves.ts';
@@ -45,8 +46,8 @@ function header(report: Report, { record }: ReportInput): Html {
     status + (record.reason === '' ? '' : `: ${record.reason}`),
     `started ${started} UTC`,
     `running for ${duration(seconds)}`,
-    ...(resumed === 0 ? [] : [`resumed ${resumed} times`]),
-    ...(deadLetters === 0 ? [] : [`${deadLetters} dead letters`]),
+    ...(resumed === 0 ? [] : [`resumed ${counted(resumed, 'time')}`]),
+    ...(deadLetters === 0 ? [] : [counted(deadLetters, 'dead letter')]),
     `millrace ${record.millrace}`,
   ];
   return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p></header>`;

@@ -1,4 +1,5 @@
 /** The report as plain text. */
+import { counted } from '../../streams/doctor/counted.ts';
 import { table } from '../table.ts';
 import { duration, figures, shown } from './figures.ts';
 import { phaseCell, phaseFigures, tellsPhases } from './phases.ts';
@@ -21,7 +22,7 @@ export function reportText(report: Report): string {
   if (rounds.length > 0) parts.push(roundsText(report));
   if (tellsPhases(report)) parts.push(phasesText(report));
   if (deadLetters > 0) {
-    parts.push(`${deadLetters} dead letters; see them with: millrace dlq ls ${run}`);
+    parts.push(`${counted(deadLetters, 'dead letter')}, see millrace dlq ls ${run}`);
   }
   return parts.join('\n\n');
 }

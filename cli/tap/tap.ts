@@ -5,6 +5,7 @@
  * whose output is slow reads slowly; what it has not read stays in the log. Only `--rate` leaves records out.
  */
 import { resolve } from 'node:path';
+import { counted } from '../../streams/doctor/counted.ts';
 import { hasCode } from '../../streams/errors.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -194,7 +195,7 @@ class Tapping {
 }
 
 function records(count: number): string {
-  return count === 1 ? '1 record' : `${count} records`;
+  return counted(count, 'record');
 }
 
 function bytesTold({ schema, body }: Encoded): string {

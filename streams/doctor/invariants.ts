@@ -15,6 +15,7 @@ import type * as r from '../records.ts';
 import { allTopics, asked, identityOf, referencesOf } from '../replay/meaning.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
+import { counted } from './counted.ts';
 import type { Finding } from './finding.ts';
 
 /** What is known of the rollouts of one question, as it was asked. */
@@ -180,7 +181,7 @@ export class Invariants {
     this.#tell(
       'group-whole',
       'scored',
-      `${key} has ${rollouts.length} rollouts, ${rewards.length} rewards and ${advantages.length} advantages; its group has ${group?.size ?? 'no'} rollouts`,
+      `${key} has ${counted(rollouts.length, 'rollout')}, ${counted(rewards.length, 'reward')} and ${counted(advantages.length, 'advantage')}; its group has ${counted(group?.size ?? 0, 'rollout')}`,
     );
   }
 
@@ -222,12 +223,13 @@ export class Invariants {
   #questionsAnswered(): void {
     for (const [key, { size, indices }] of this.#groups) {
       if (indices.size === size || this.#torn.has('rollouts')) continue;
-      const what = `${key} has ${indices.size} of ${size} rollouts; a group is written as a whole`;
+      const what = `${key} has ${indices.size} of ${counted(size, 'rollout')}; a group is written as a whole`;
       this.#tell('group-whole', 'rollouts', what);
     }
     for (const [key, { of, indices }] of this.#pools) {
       if (of === 0 || indices.size === of || this.#torn.has('evolved')) continue;
-      this.#tell('group-whole', 'evolved', `${key} has ${indices.size} of ${of} trajectories`);
+      const pool = of === 1 ? '1 trajectory' : `${of} trajectories`;
+      this.#tell('group-whole', 'evolved', `${key} has ${indices.size} of ${pool}`);
     }
     if (this.#read('questions')) {
       for (const key of this.#first.get('questions')?.keys() ?? []) this.#answered(key);
@@ -316,14 +318,15 @@ function wrongOf(value: r.Rollout, size: number): string | null {
   if (groupSize !== size) return `says that its group has ${groupSize}, another says ${size}`;
   if (index < 0 || index >= groupSize) return `has index ${index} in a group of ${groupSize}`;
   if (tokens.length !== logProbs.length) {
-    return `has ${tokens.length} tokens and ${logProbs.length} log-probs`;
+    return `has ${counted(tokens.length, 'token')} and ${counted(logProbs.length, 'log-prob')}`;
   }
   let end = 0;
   for (const segment of segments) {
     if (segment.start !== end) return `has a segment that starts at ${segment.start}, not ${end}`;
     end = segment.end;
   }
-  if (end !== tokens.length) return `has segments up to ${end} of ${tokens.length} tokens`;
+  if (end !== tokens.length)
+    return `has segments up to ${end} of ${counted(tokens.length, 'token')}`;
   return status !== 'done' && reason === '' ? `is ${status} without a reason` : null;
 }
 

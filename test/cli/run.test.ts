@@ -103,7 +103,7 @@ describe('millrace run', () => {
 
   it('tells how many rows were bad, and where to see them', async () => {
     const { err } = await millrace('run', job, '--run', 'rows', '--set', 'bad=2');
-    expect(err).toContain('\n2 dead letters; see them with: millrace dlq ls rows\n');
+    expect(err).toContain('\n2 dead letters, see millrace dlq ls rows\n');
     expect(await idsOf('rows')).toEqual(numbers(5));
   });
 

@@ -1,12 +1,17 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
+import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
+import { weights as manifest } from '../../support/weights.ts';
 import { fakeIo } from '../support/fakeIo.ts';
+import { record as synthetic } from '../support/syntheticRun.ts';
 
 const temporary = temporaryFolder();
 const runs = temporary.path;
@@ -50,6 +55,23 @@ describe('millrace doctor', () => {
     const { code, out } = await doctor();
     expect(code).toBe(0);
     expect(out).toMatch(/run run-\d+ is sound: \d+ records and \d weights files looked at/);
+  });
+
+  test('tells one of a thing as one', async () => {
+    name = `run-${count++}`;
+    const file = 'weights/000000.safetensors';
+    const weights = Buffer.from('weights');
+    await mkdir(join(runs, name, 'weights'), { recursive: true });
+    await writeFile(join(runs, name, file), weights);
+    await writeRunRecord(join(runs, name), { ...synthetic, status: 'stopped' });
+    const log = await openLog({ folder: logFolder(join(runs, name)), mode: 'write' });
+    const sha256 = createHash('sha256').update(weights).digest('hex');
+    await log.commit((tx) => {
+      tx.append(topics.weights, { ...manifest(0, 0), file, sha256 });
+    });
+    await log.close();
+    const seen = '1 record and 1 weights file looked at';
+    expect(await doctor()).toEqual({ code: 0, out: `run ${name} is sound: ${seen}\n` });
   });
 
   test('says that a run was killed, and how to go on', async () => {
