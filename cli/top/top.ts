@@ -2,7 +2,8 @@
  * `millrace top`: what every stage of a live run does and waits for, from another process.
  *
  * Refreshed in place on a terminal, elsewhere a set of lines an interval. It reads what the run's processes put on the
- * board of its log, and like a tap belongs to no group and commits nothing. It ends when the run has.
+ * board of its log, and like a tap belongs to no group and commits nothing. While a broker does not answer it says so and
+ * waits. It ends when the run has.
  */
 import type { Log } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -10,11 +11,11 @@ import { topics } from '../../streams/topics.ts';
 import { everyMs } from '../every.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
-import type { Io, Screen } from '../io.ts';
+import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
-import { findRun, type Run, withLog } from '../runs.ts';
+import { findRun, openRunLog, type Run } from '../runs.ts';
 import { type Frame, frameOf, isLive, type Look } from './frame.ts';
-import { frameLines } from './text.ts';
+import { Painter } from './painter.ts';
 import { TokenMeter } from './tokenMeter.ts';
 import { Workers } from './workers.ts';
 
@@ -34,15 +35,16 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   io.giveWay?.();
   const interrupted = interruption(io, null);
+  const painter = new Painter(io, options.json === true);
   try {
-    await withLog(run, async (log) => {
-      const watch = new Watch(run, log, io);
-      try {
-        await follow(watch, { ...options, intervalMs }, interrupted.signal, io);
-      } finally {
-        watch.stop();
-      }
-    });
+    const log = await openRunLog(run, { mode: 'read', notice: (line) => painter.notice(line) });
+    const watch = new Watch(run, log, io);
+    try {
+      await follow(watch, painter, { once: options.once === true, intervalMs }, interrupted.signal);
+    } finally {
+      watch.stop();
+      await log.close();
+    }
   } finally {
     interrupted.release();
   }
@@ -51,27 +53,34 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
 
 async function follow(
   watch: Watch,
-  { once, json, intervalMs }: Pick<TopOptions, 'once' | 'json'> & { readonly intervalMs: number },
+  painter: Painter,
+  { once, intervalMs }: { readonly once: boolean; readonly intervalMs: number },
   signal: AbortSignal,
-  io: Io,
 ): Promise<void> {
-  const painter = new Painter(io, json === true);
-  let frame = await watch.look();
-  if (once === true) {
-    // Rates are differences: of a live run, over one interval.
-    if (mayWork(frame)) {
-      await pause(intervalMs, signal);
-      frame = await watch.look();
-    }
-    return painter.paint(frame);
-  }
-  for (;;) {
-    await painter.paint(frame);
-    if (signal.aborted || isOver(frame)) return;
+  const stopped = aborted(signal);
+  // A look takes as long as a broker is gone; Ctrl-C does not wait for it.
+  const look = async (): Promise<Frame | null> =>
+    signal.aborted ? null : Promise.race([watch.look(), stopped]);
+  let frame = await look();
+  // Rates are differences: of a live run, over one interval.
+  if (once && frame !== null && mayWork(frame)) {
     await pause(intervalMs, signal);
-    if (signal.aborted) return;
-    frame = await watch.look();
+    frame = (await look()) ?? frame;
   }
+  while (frame !== null) {
+    await painter.paint(frame);
+    if (once || signal.aborted || isOver(frame)) return;
+    await pause(intervalMs, signal);
+    frame = await look();
+  }
+}
+
+/** Resolves to null once the signal aborts. */
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
 }
 
 /** Some process works, or has not yet said so. */
@@ -133,35 +142,6 @@ class Watch {
     await this.#log.tap(topic, options).forEach(({ value }) => void values.push(value));
     return values;
   }
-}
-
-/** Over the frame before on a terminal; else below it. */
-class Painter {
-  readonly #io: Io;
-  readonly #json: boolean;
-  /** Lines of the frame that is on the terminal. */
-  #lines = 0;
-
-  constructor(io: Io, json: boolean) {
-    this.#io = io;
-    this.#json = json;
-  }
-
-  async paint(frame: Frame): Promise<void> {
-    if (this.#json) return this.#io.out(`${JSON.stringify(frame)}\n`);
-    const screen = this.#io.screen?.() ?? null;
-    const lines = frameLines(frame);
-    if (screen === null) return this.#io.out(`${lines.join('\n')}\n\n`);
-    const shown = fitting(lines, screen);
-    const over = this.#lines === 0 ? '' : `\u001b[${this.#lines}A\r\u001b[J`;
-    this.#lines = shown.length;
-    return this.#io.out(`${over}${shown.join('\n')}\n`);
-  }
-}
-
-/** A line that wraps, or one above the screen, could not be painted over. */
-function fitting(lines: readonly string[], { columns, rows }: Screen): string[] {
-  return lines.slice(0, Math.max(1, rows - 1)).map((line) => line.slice(0, columns - 1));
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,75 @@
+/** `millrace top` while a broker of the test's own is gone. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { writeRunRecord } from '../../cli/runRecord.ts';
+import { type Broker, freePort, startBroker } from '../../scripts/kafka/broker.ts';
+import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
+import { topics } from '../../streams/topics.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka } from '../support/kafka.ts';
+import { metric } from '../support/records.ts';
+import { type FakeIo, fakeIo } from './support/fakeIo.ts';
+import { record } from './support/syntheticRun.ts';
+
+const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
+
+describeKafka('top of a run whose broker goes away', () => {
+  const folder = temporaryFolder();
+  let port: number;
+  let broker: Broker;
+
+  const start = (): Promise<Broker> => startBroker({ folder: join(folder.path, 'kafka'), port });
+  const watch = (screen: { columns: number; rows: number } | null): FakeIo => ({
+    ...fakeIo(folder.path, Date.now()),
+    screen: () => screen,
+  });
+  const top = (io: FakeIo): Promise<number> => main(['top', 'away', '--interval', '100ms'], io);
+
+  beforeAll(async () => {
+    port = await freePort();
+    broker = await start();
+    const url = `kafka://127.0.0.1:${port}`;
+    const log = await openKafkaLog({ url, run: 'away', mode: 'write' });
+    await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'reward/mean', value: 1 })));
+    await log.close();
+    await mkdir(join(folder.path, 'runs', 'away'), { recursive: true });
+    const running = { ...record, log: url, status: 'running' } as const;
+    await writeRunRecord(join(folder.path, 'runs', 'away'), running);
+  }, 100_000);
+  afterAll(async () => {
+    await broker.kill();
+    folder.remove();
+  }, 60_000);
+
+  test('says in the frame that it waits, elsewhere on stderr, and goes on', async () => {
+    const terminal = watch({ columns: 120, rows: 40 });
+    const elsewhere = watch(null);
+    const watching = [top(terminal), top(elsewhere)];
+    const frames = (): string[] => terminal.stdout().split('\u001b[J');
+    while (frames().length < 2 || elsewhere.stdout() === '') await moment();
+    await broker.kill();
+    const away = /^the broker at 127.0.0.1:\d+ does not answer; waiting for it$/m;
+    while (!away.test(frames().at(-1)!) || elsewhere.stderr().length === 0) await moment();
+    const [head, told] = frames().at(-1)!.split('\n');
+    expect([head, told]).toEqual([expect.stringMatching(/^away · /), expect.stringMatching(away)]);
+    expect(elsewhere.stderr()).toEqual([expect.stringMatching(away)]);
+    broker = await start();
+    while (away.test(frames().at(-1)!)) await moment();
+    expect(terminal.stderr()).toEqual([]);
+    for (const io of [terminal, elsewhere]) io.interrupt();
+    expect(await Promise.all(watching)).toEqual([0, 0]);
+  }, 120_000);
+
+  test('ends at Ctrl-C', async () => {
+    const io = watch(null);
+    const watching = top(io);
+    while (io.stdout() === '') await moment();
+    await broker.kill();
+    while (io.stderr().length === 0) await moment();
+    io.interrupt();
+    expect(await watching).toBe(0);
+    expect(io.exits).toEqual([]);
+  }, 120_000);
+});
