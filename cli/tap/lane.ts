@@ -4,7 +4,7 @@
  * What is not taken stays in the log, so a slow reader holds nothing in memory and loses nothing.
  */
 import type { Observable, Subscription } from 'rxjs';
-import type { MillraceError } from '../../streams/errors.ts';
+import { hasCode, type MillraceError } from '../../streams/errors.ts';
 import type { Encoded, Stored, TapOptions } from '../../streams/log.ts';
 import type { Position } from '../../streams/records.ts';
 
@@ -32,6 +32,7 @@ interface Waiting {
 
 export class Lane {
   readonly topic: string;
+  readonly #named: boolean;
   readonly #hooks: LaneHooks;
   /** From `#first` on. */
   #waiting: Waiting[] = [];
@@ -42,9 +43,12 @@ export class Lane {
   #ahead: number | null = null;
   #ended = false;
   #failure: { readonly error: unknown } | null = null;
+  #lacks: MillraceError | null = null;
 
-  constructor(topic: string, hooks: LaneHooks) {
+  /** `named`: its topic is, and not just by a pattern. */
+  constructor(topic: string, hooks: LaneHooks, named = true) {
     this.topic = topic;
+    this.#named = named;
     this.#hooks = hooks;
   }
 
@@ -64,7 +68,8 @@ export class Lane {
         if (this.#size === 1) this.#hooks.changed();
       },
       error: (error: unknown) => {
-        this.#failure = { error };
+        if (!this.#named && hasCode(error, 'NOT_FOUND')) this.#lacks = error;
+        else this.#failure = { error };
         this.#hooks.changed();
       },
       complete: () => {
@@ -79,6 +84,23 @@ export class Lane {
     const head = this.#waiting[this.#first];
     if (head === undefined && this.#failure !== null) throw this.#failure.error;
     return head;
+  }
+
+  /** It is known what of the topic is there. */
+  get begun(): boolean {
+    return this.#size > 0 || this.#ahead !== null || this.#ended || this.#lacks !== null;
+  }
+
+  /** Why there is nothing to show of a topic that only a pattern named: it has not the partitions that are asked for. */
+  get lacks(): MillraceError | null {
+    return this.#lacks;
+  }
+
+  /** Decides what lacks: the tap goes on without this topic, or fails. */
+  passOver(goesOn: boolean): void {
+    if (goesOn) this.#ended = true;
+    else this.#failure = { error: this.#lacks };
+    this.#lacks = null;
   }
 
   /** Nothing waits, and nothing will come. */

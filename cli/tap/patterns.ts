@@ -56,6 +56,11 @@ export function topicsLike(
   ];
 }
 
+/** Whether it may stand for several topics. */
+export function isPattern(topic: string): boolean {
+  return /[*?]/.test(topic);
+}
+
 function matching(pattern: string, names: readonly string[]): readonly string[] {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -64,7 +69,7 @@ function matching(pattern: string, names: readonly string[]): readonly string[] 
   const found = names.filter((name) => new RegExp(`^${source}$`).test(name));
   if (found.length > 0) return found;
   const meant = nearest(pattern, names);
-  const what = /[*?]/.test(pattern) ? `no topic is like "${pattern}".` : `no topic "${pattern}".`;
+  const what = isPattern(pattern) ? `no topic is like "${pattern}".` : `no topic "${pattern}".`;
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
   throw new MillraceError('NO_TOPIC', `${what}${hint} There are: ${names.join(', ')}`);
 }

@@ -17,7 +17,7 @@ import { Bell, byTime } from './byTime.ts';
 import type { Format } from './formats.ts';
 import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
-import { named, topicsLike } from './patterns.ts';
+import { isPattern, named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
 import { visible } from './pretty.ts';
 import { Tally } from './tally.ts';
@@ -44,7 +44,8 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
     try {
       const there = (await log.stats()).map(({ topic }) => topic);
       const topics = await meant(patterns, there, () => listRuns(resolve(io.cwd, options.runs)));
-      await new Tapping(plan, topics, interrupted.signal, io).run(log);
+      const names = patterns.filter((pattern) => !isPattern(pattern));
+      await new Tapping(plan, { topics, names, there }, interrupted.signal, io).run(log);
     } finally {
       await log.close();
     }
@@ -72,9 +73,19 @@ async function meant(
   }
 }
 
+/** What is tapped. */
+interface Tapped {
+  readonly topics: readonly Topic<unknown>[];
+  /** Those that were named, and not just by a pattern. */
+  readonly names: readonly string[];
+  /** Those that hold something. */
+  readonly there: readonly string[];
+}
+
 class Tapping {
   readonly #plan: Plan;
   readonly #topics: readonly Topic<unknown>[];
+  readonly #there: readonly string[];
   readonly #format: Format;
   readonly #signal: AbortSignal;
   readonly #io: Io;
@@ -83,19 +94,18 @@ class Tapping {
   readonly #tally: Tally;
   #droppedTold = 0;
 
-  constructor(plan: Plan, topics: readonly Topic<unknown>[], signal: AbortSignal, io: Io) {
+  constructor(plan: Plan, { topics, names, there }: Tapped, signal: AbortSignal, io: Io) {
     this.#plan = plan;
     this.#topics = topics;
+    this.#there = there;
     this.#format = plan.format(topics);
     this.#signal = signal;
     this.#io = io;
-    this.#lanes = topics.map(
-      ({ name }) =>
-        new Lane(name, {
-          changed: () => this.#bell.ring(),
-          unreadable: (record) => this.#unreadable(record),
-        }),
-    );
+    const hooks = {
+      changed: () => this.#changed(),
+      unreadable: (record: Unreadable) => this.#unreadable(record),
+    };
+    this.#lanes = topics.map(({ name }) => new Lane(name, hooks, names.includes(name)));
     this.#tally = new Tally(this.#lanes, io.clock.now());
   }
 
@@ -136,6 +146,25 @@ class Tapping {
       shown += 1;
       if (shown >= countMax) return;
     }
+  }
+
+  #changed(): void {
+    this.#passOver();
+    this.#bell.ring();
+  }
+
+  /** Topics of a pattern without the partitions that are asked for are left out, where another one has them. */
+  #passOver(): void {
+    const lacking = this.#lanes.filter(({ lacks }) => lacks !== null);
+    if (lacking.length === 0 || !this.#lanes.every(({ begun }) => begun)) return;
+    const goesOn = this.#lanes.some(
+      ({ topic, lacks }) => lacks === null && this.#there.includes(topic),
+    );
+    const told = lacking.map(
+      ({ topic, lacks }) => `${topic} (no partition ${lacks!.context.partition})`,
+    );
+    if (goesOn) this.#io.err(`passed over ${told.join(', ')}`);
+    for (const lane of lacking) lane.passOver(goesOn);
   }
 
   #matches(stored: Stored<unknown>): boolean {

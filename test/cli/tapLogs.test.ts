@@ -117,9 +117,32 @@ function keepsTaps(url: string | null): void {
     expect(lines).toEqual(all.lines.filter(({ partition }) => partition === second));
     const last = await tap('questions', '--partition', `${second}`, '--from', '-2');
     expect(last.lines).toEqual(lines.slice(-2));
-    const { code, err } = await tap('questions', '--partition', '7');
-    expect(code).toBe(1);
-    expect(err).toMatch(/NOT_FOUND.*no partition 7/);
+    for (const pattern of ['questions', 'question*', '*']) {
+      const { code, err } = await tap(pattern, '--partition', '7');
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: expect.stringMatching(/^error \(NOT_FOUND\)/),
+      });
+      expect(err).toContain('no partition 7');
+    }
+  });
+
+  test('of a pattern, topics without the partition are passed over', async () => {
+    const all = await tap('questions');
+    const { code, lines, err } = await tap('*', '--partition', '0,2');
+    if (url === null) {
+      expect(code).toBe(1); // a log in a folder has one partition
+      return;
+    }
+    expect({ code, err }).toEqual({ code: 0, err: 'passed over metrics (no partition 2)' });
+    expect(lines).toEqual(all.lines.filter(({ partition }) => partition !== 1));
+    const follow = fakeIo(folder.path, clock.now());
+    const args = ['-f', '--from', 'earliest', '--partition', '2', '-n', '3', '-o', 'ndjson'];
+    expect(await main(['tap', `${run}.*`, ...args], follow)).toBe(0);
+    expect(follow.stderr()).toEqual(['passed over metrics (no partition 2)']);
+    expect(linesOf(follow.stdout())).toHaveLength(3);
+    const named = await tap('metrics', `${run}.q*`, '--partition', '2');
+    expect(named.err).toMatch(/NOT_FOUND.*metrics has no partition 2/);
   });
 
   test('it shows the keys and texts that are asked for', async () => {
