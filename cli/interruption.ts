@@ -1,23 +1,44 @@
-/** Ctrl-C, for commands that work: the first one stops in order, the second at once. `line` null = nothing is said. */
+/** Ctrl-C, for commands that work: the first one stops in order, the second at once. */
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
+import { removeNow, type Scratch } from './scratch.ts';
 
 export interface Interruption {
   /** Aborted by the first. */
   readonly signal: AbortSignal;
+  /** Goes with the process when it is stopped at once. */
+  readonly scratch: Scratch;
   /** No longer listens. */
   release(): void;
 }
 
+/** `line` null = nothing is said. */
 export function interruption(
   io: Io,
   line: string | null = 'stopping when the work in hand is done; Ctrl-C again stops at once',
 ): Interruption {
   const controller = new AbortController();
+  const scratch: Scratch = new Set();
   const release = io.onInterrupt(() => {
-    if (controller.signal.aborted) return io.exit(exitCodes.interrupted);
+    if (controller.signal.aborted) return stopAtOnce(io, scratch);
     if (line !== null) io.err(line);
     controller.abort();
   });
-  return { signal: controller.signal, release };
+  return { signal: controller.signal, scratch, release };
+}
+
+/** For commands that have nothing to bring to an end: the first Ctrl-C stops at once. */
+export async function stoppable<T>(io: Io, work: (scratch: Scratch) => Promise<T>): Promise<T> {
+  const scratch: Scratch = new Set();
+  const release = io.onInterrupt(() => stopAtOnce(io, scratch));
+  try {
+    return await work(scratch);
+  } finally {
+    release();
+  }
+}
+
+function stopAtOnce(io: Io, scratch: Scratch): void {
+  removeNow(scratch);
+  io.exit(exitCodes.interrupted);
 }

@@ -2,12 +2,13 @@
  * A run as one looks back at it: its log, open to read. Where its records lie on Kafka, a copy of them that is made beside
  * the run and removed when it is no longer needed: a broker does not say how a run stood at a moment, the copy does.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openLog } from '../streams/embedded/openLog.ts';
 import type { Log } from '../streams/log.ts';
 import type { Io } from './io.ts';
 import { logFolder, type Run } from './runs.ts';
+import { inScratch, type Scratch } from './scratch.ts';
 
 export interface Past {
   readonly log: Log;
@@ -17,20 +18,22 @@ export interface Past {
   readonly ahead?: (topic: string, group: string) => number;
 }
 
-export async function withPast<T>(run: Run, io: Io, use: (past: Past) => Promise<T>): Promise<T> {
+export async function withPast<T>(
+  run: Run,
+  { io, scratch }: { readonly io: Io; readonly scratch: Scratch },
+  use: (past: Past) => Promise<T>,
+): Promise<T> {
   const url = run.record.log;
   if (url === undefined) return opened({ folder: logFolder(run.folder) }, use);
-  const folder = await mkdtemp(join(dirname(run.folder), `.past-${run.name}-`));
-  try {
+  const folder = mkdtempSync(join(dirname(run.folder), `.past-${run.name}-`));
+  return inScratch(scratch, folder, async () => {
     io.err(`copying the records of run ${run.name} from Kafka, to look back at them`);
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
     const notice = (line: string): void => io.err(line);
     const { ahead } = await copyRun({ url, run: run.name, folder, env: process.env, notice });
-    return await opened({ folder, ahead }, use);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return opened({ folder, ahead }, use);
+  });
 }
 
 async function opened<T>(at: Omit<Past, 'log'>, use: (past: Past) => Promise<T>): Promise<T> {

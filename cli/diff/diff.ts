@@ -10,6 +10,7 @@ import { type Parted, type Parting, parting } from '../../streams/replay/parting
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { exitCodes } from '../failure.ts';
+import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { withPast } from '../past.ts';
 import { placeOf, shown, tellDifference } from '../replay/tell.ts';
@@ -41,11 +42,13 @@ interface StartRow {
 export async function diffCommand(options: DiffOptions, io: Io): Promise<number> {
   const a = await findRun(io, options.runs, options.a);
   const b = await findRun(io, options.runs, options.b);
-  const { parted, metrics } = await withPast(a, io, ({ log: first }) =>
-    withPast(b, io, async ({ log: second }) => ({
-      parted: await parting(first, second),
-      metrics: rows(await means(first), await means(second)),
-    })),
+  const { parted, metrics } = await stoppable(io, (scratch) =>
+    withPast(a, { io, scratch }, ({ log: first }) =>
+      withPast(b, { io, scratch }, async ({ log: second }) => ({
+        parted: await parting(first, second),
+        metrics: rows(await means(first), await means(second)),
+      })),
+    ),
   );
   const started = startedWith(a, b);
   await io.out(

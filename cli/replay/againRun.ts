@@ -37,17 +37,17 @@ export async function againRun(command: AgainCommand, io: Io): Promise<number> {
   const record = await recordOf(command, folder, io);
   await mkdir(logFolder(folder), { recursive: true });
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
-  const interrupted = interruption(io);
+  const { signal, scratch, release } = interruption(io);
   const finish = (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> =>
     writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
   try {
     await writeRunRecord(folder, record);
     io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
-    const made = await withPast(run, io, ({ log: recorded }) =>
+    const made = await withPast(run, { io, scratch }, ({ log: recorded }) =>
       again({
         ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
         ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },
-        signal: interrupted.signal,
+        signal,
         print: (line) => io.err(line),
       }),
     );
@@ -58,7 +58,7 @@ export async function againRun(command: AgainCommand, io: Io): Promise<number> {
     await finish('failed', messageOf(error));
     throw error;
   } finally {
-    interrupted.release();
+    release();
     await log.close();
   }
 }

@@ -4,17 +4,18 @@
  * It opens the run to read and works in a scratch folder beside it, which is removed at the end. Exit code 1 at the
  * first difference.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes } from '../failure.ts';
-import { interruption } from '../interruption.ts';
+import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { withPast } from '../past.ts';
 import { logFolder, type Run } from '../runs.ts';
+import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
 import { table } from '../table.ts';
 import { tellDifference } from './tell.ts';
@@ -30,23 +31,39 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
   const folder = join(resolve(io.cwd, runs), `.verify-${name}-${process.pid}`);
   const interrupted = interruption(io, 'stopping; Ctrl-C again stops at once');
   io.err(`making run ${name} of ${record.job.name} again from its records; no tool is called`);
-  await mkdir(logFolder(folder), { recursive: true });
-  const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   try {
-    const found = await withPast(run, io, ({ log: recorded, ahead }) =>
-      verify({
-        ...(ahead === undefined ? {} : { ahead }),
-        ...{ job, recorded, scratch, folder, run: name, seed: record.seed, clock: io.clock },
-        settings: checkSettings(job.settings, [], record.settings),
-        signal: interrupted.signal,
-        print: (line) => io.err(line),
-      }),
+    const found = await inScratch(interrupted.scratch, folder, () =>
+      verifyIn(folder, { run, job, interrupted }, io),
     );
     return await told(name, found, io);
   } finally {
     interrupted.release();
+  }
+}
+
+interface Verifying extends Pick<VerifyCommand, 'run' | 'job'> {
+  readonly interrupted: Interruption;
+}
+
+async function verifyIn(
+  folder: string,
+  { run, job, interrupted: { signal, scratch: folders } }: Verifying,
+  io: Io,
+): Promise<Verified> {
+  await mkdir(logFolder(folder), { recursive: true });
+  const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
+  const { seed, settings } = run.record;
+  try {
+    return await withPast(run, { io, scratch: folders }, ({ log: recorded, ahead }) =>
+      verify({
+        ...(ahead === undefined ? {} : { ahead }),
+        ...{ job, recorded, scratch, folder, run: run.name, seed, clock: io.clock, signal },
+        settings: checkSettings(job.settings, [], settings),
+        print: (line) => io.err(line),
+      }),
+    );
+  } finally {
     await scratch.close();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -5,7 +5,7 @@
  * The run itself is only read, also while it goes on. The fork is made under another name and then given its own: it is
  * there as a whole or not at all.
  */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { forkLog } from '../../streams/embedded/forkLog.ts';
 import type { Weights } from '../../streams/records.ts';
@@ -13,11 +13,13 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { exitCodes, usageError } from '../failure.ts';
+import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
 import { type Past, withPast } from '../past.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
+import { inScratch } from '../scratch.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 import { forkFiles } from './forkFiles.ts';
 import { type Version, versionOfStep, versionsIn } from './steps.ts';
@@ -43,33 +45,22 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     ...{ settings, status: 'stopped', reason: '', forked: { run: run.name, step } },
     starts: [{ startedMs: nowMs, endedMs: nowMs }],
   };
-  await withPast(run, io, async (past) => {
-    const versions = await versionsIn(run.folder, await manifestsIn(past));
-    const version = versionOfStep(versions, step, run.name);
-    await whole(to, async (folder) => {
-      await fork({ run, past, to: folder, version, versions });
-      await writeRunRecord(folder, record);
-    });
-  });
+  await stoppable(io, (scratch) =>
+    withPast(run, { io, scratch }, async (past) => {
+      const versions = await versionsIn(run.folder, await manifestsIn(past));
+      const version = versionOfStep(versions, step, run.name);
+      const folder = join(dirname(to), `.${basename(to)}-${process.pid}`);
+      await inScratch(scratch, folder, async () => {
+        await fork({ run, past, to: folder, version, versions });
+        await writeRunRecord(folder, record);
+        await rename(folder, to);
+      });
+    }),
+  );
   const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
   await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
   io.err(`go on with: millrace run ${record.job.file} --run ${options.into}${at}`);
   return exitCodes.done;
-}
-
-/** `make` fills a folder that takes its name only when it is whole. */
-export async function whole(
-  folder: string,
-  make: (temporary: string) => Promise<void>,
-): Promise<void> {
-  const temporary = join(dirname(folder), `.${basename(folder)}-${process.pid}`);
-  try {
-    await make(temporary);
-    await rename(temporary, folder);
-  } catch (error) {
-    await rm(temporary, { recursive: true, force: true });
-    throw error;
-  }
 }
 
 async function manifestsIn({ log }: Past): Promise<readonly Weights[]> {

@@ -1,11 +1,11 @@
 /** The commands that look back at a run, over one whose records lie on Kafka, in several partitions. */
-import { readFileSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
-import { readRunRecord } from '../../cli/runRecord.ts';
-import { logFolder } from '../../cli/runs.ts';
+import { readRunRecord, writeRunRecord } from '../../cli/runRecord.ts';
+import { findRun, logFolder } from '../../cli/runs.ts';
 import { examine } from '../../streams/doctor/examine.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
@@ -53,6 +53,46 @@ describeKafka('looking back at a run on Kafka', () => {
     const { code, out, err } = await millrace('replay', run, '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('copying the records')]);
     expect(out).toContain(`run ${run} comes out as it is recorded, bit for bit`);
+    expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
+  }, 120_000);
+
+  test.each([
+    [1, ['rewind', run, '--to', 'step=2', '--into', 'never']],
+    [1, ['diff', run, run]],
+    [2, ['replay', run, '--verify']],
+    [2, ['replay', run, '--from', 'weights', '--into', 'stopped']],
+  ])(
+    'leaves no copy behind when Ctrl-C (%i) stops it at once: %j',
+    async (interrupts, args) => {
+      const scratch = (): readonly string[] => readdirSync(runs).filter((name) => name[0] === '.');
+      const atExit: (readonly string[])[] = [];
+      const atInterrupt: (readonly string[])[] = [];
+      const io = {
+        ...fakeIo(process.cwd()),
+        // A real process would be gone then; here the command goes on in folders that are not there.
+        exit: () => void atExit.push(scratch()),
+      };
+      const err = io.err;
+      io.err = (line) => {
+        err(line);
+        if (!line.startsWith('copying the records')) return;
+        atInterrupt.push(scratch());
+        for (let i = 0; i < interrupts; i++) io.interrupt();
+      };
+      await main([...args, '--runs', runs], io);
+      expect(atInterrupt[0]).toContainEqual(expect.stringMatching(`^\\.past-${run}-`));
+      expect(atExit[0]).toEqual([]);
+      expect(scratch()).toEqual([]);
+    },
+    120_000,
+  );
+
+  test('leaves no copy behind when the other run cannot be copied', async () => {
+    const { record } = await findRun(fakeIo(runs), runs, run);
+    await mkdir(join(runs, 'elsewhere'));
+    await writeRunRecord(join(runs, 'elsewhere'), record);
+    const { code, err } = await millrace('diff', run, 'elsewhere');
+    expect([code, err]).toEqual([1, expect.stringContaining('NO_LOG')]);
     expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
   }, 120_000);
 

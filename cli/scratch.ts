@@ -1,0 +1,32 @@
+/** Folders that a command works in: they are gone when it ends, also when it fails or is stopped at once. */
+import { rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+
+/** Those that there are now. */
+export type Scratch = Set<string>;
+
+/** For as long as `work` takes; what it has moved elsewhere stays. */
+export async function inScratch<T>(
+  scratch: Scratch,
+  folder: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  scratch.add(folder);
+  try {
+    return await work();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    scratch.delete(folder);
+  }
+}
+
+/** Before the process ends; what other threads of it write meanwhile does not keep it from ending. */
+export function removeNow(scratch: Scratch): void {
+  for (const folder of scratch) {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    } catch {
+      // It ends all the same.
+    }
+  }
+}
