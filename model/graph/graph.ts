@@ -50,6 +50,8 @@ const IDENTITY = { op: 'Identity', domain: '', attributes: {} } as const;
 export class Graph {
   /** Element type of the real numbers in this graph. */
   readonly float: Float;
+  /** Threads that its products must come out the same on, one to so many; null = no matter. */
+  readonly threads: number | null;
   #derivations: Derivation[] = [];
   readonly #inputs: Value[] = [];
   readonly #outputs: TensorType[] = [];
@@ -61,8 +63,9 @@ export class Graph {
   readonly #shared = new Map<string, Value>();
   #count = 0;
 
-  constructor(float: Float = 'float32') {
+  constructor(float: Float = 'float32', threads: number | null = null) {
     this.float = float;
+    this.threads = threads;
   }
 
   /** How gradients pass, in the order in which values were derived. */

@@ -4,37 +4,16 @@
  */
 import type { Dim, Value } from './graph.ts';
 import { add, flip, matmul, multiply, reduceSum, sumTo } from './ops.ts';
+import { product, weightGradient } from './product.ts';
 
 /** x [N, in] times weight [out, in] transposed, plus bias [out]. */
 export function linear(x: Value, weight: Value, bias: Value | null): Value {
-  const { graph } = x;
-  const gemm = (inputs: readonly (Value | null)[], transA: number, transB: number, shape: Dim[]) =>
-    graph.node('Gemm', inputs, shape, { attributes: { transA, transB } });
-  const [rows, width, out] = [x.shape[0] as Dim, x.shape[1] as Dim, weight.shape[0] as Dim];
   const inputs = bias === null ? [x, weight] : [x, weight, bias];
-  return graph.derive(gemm(inputs, 0, 1, [rows, out]), inputs, (g) => [
-    gemm([g, weight], 0, 0, [rows, width]),
+  return x.graph.derive(product(x, weight, { turned: true, bias }), inputs, (g) => [
+    product(g, weight),
     weightGradient(g, x),
     ...(bias === null ? [] : [reduceSum(g, [0], false)]),
   ]);
-}
-
-/** Numbers in a gradient of a weight from which on it pays to write a factor out transposed. */
-const LARGE = 1 << 19;
-
-/**
- * g [N, out] transposed times x [N, in]: the gradient of a weight [out, in].
- *
- * The runtime reads a transposed factor anew for every stretch of columns of the result, so for a large one the narrower
- * factor is turned once beforehand. Each number is the same sum in the same order either way, to the bit.
- */
-export function weightGradient(g: Value, x: Value): Value {
-  const { graph } = g;
-  const [out, width] = [Number(g.shape[1]), Number(x.shape[1])];
-  const gemm = (a: Value, b: Value, transA: number, shape: Dim[]) =>
-    graph.node('Gemm', [a, b], shape, { attributes: { transA } });
-  if (out * width < LARGE) return gemm(g, x, 1, [out, width]);
-  return out > width ? flip(gemm(flip(x), g, 0, [width, out])) : gemm(flip(g), x, 0, [out, width]);
 }
 
 /** full [N, out] plus scale * (x [N, in] down^T) up^T: a low-rank adapter, down [r, in], up [out, r] (Hu et al., 2021). */

@@ -6,7 +6,8 @@
  * gradient computes the chunk again. M * V numbers would be 1.2 GB for 2,048 tokens of a vocabulary of 150,000.
  */
 import type { Dim, Graph, Value } from './graph.ts';
-import { type Judged, weightGradient } from './layers.ts';
+import type { Judged } from './layers.ts';
+import { product, weightGradient } from './product.ts';
 import { after } from './recompute.ts';
 
 interface Chunk {
@@ -52,11 +53,11 @@ export function judgeInChunks(x: Value, head: Value, targets: Value, chunkTokens
     let from = after(x, g);
     for (const chunk of chunks) {
       const weight = rowsOf(head, chunk);
-      const logits = gemm(from, weight, 1, [rows, chunk.size]);
+      const logits = product(from, weight, { turned: true });
       const shape = logits.shape;
       const shares = graph.node('Exp', [graph.node('Sub', [logits, logTotal], shape)], shape);
       const dLogits = slope(logits, shares, chunk);
-      const part = gemm(dLogits, weight, 0, x.shape);
+      const part = product(dLogits, weight);
       dx = dx === null ? part : graph.node('Add', [dx, part], x.shape);
       const own = weightGradient(dLogits, from);
       dHead.push(own);
@@ -106,7 +107,7 @@ function rowsOf(head: Value, { start, size }: Chunk): Value {
 function trace(x: Value, weight: Value, column: Value, chunk: Chunk): Trace {
   const { graph } = x;
   const rows = x.shape[0] as Dim;
-  const logits = gemm(x, weight, 1, [rows, chunk.size]);
+  const logits = product(x, weight, { turned: true });
   const reduce = (op: string, value: Value) =>
     graph.node(op, [value, graph.integers([1])], [rows, 1], { attributes: { keepdims: 1 } });
   const maximum = reduce('ReduceMax', logits);
@@ -144,10 +145,6 @@ function local(column: Value, { start, size }: Chunk): { places: Value; within: 
     places: graph.node('Where', [inside, moved, whole(0)], shape, { type: 'int32' }),
     within: graph.node('Cast', [inside], shape, { type: graph.float, attributes: { to } }),
   };
-}
-
-function gemm(a: Value, b: Value, transB: number, shape: readonly Dim[]): Value {
-  return a.graph.node('Gemm', [a, b], shape, { attributes: { transB } });
 }
 
 function unsqueeze(graph: Graph, value: Value, rows: Dim): Value {

@@ -196,6 +196,7 @@ export class Learner {
     const modules = this.#trainee.adapter?.modules;
     const model = trainGraph(this.config, kind, {
       recompute,
+      ...(this.#device.provider === 'cpu' ? { threads } : {}),
       ...(terms === undefined ? {} : { terms }),
       ...(modules === undefined ? {} : { adapters: new Map([...modules].map(shapeOf)) }),
     });

@@ -30,6 +30,8 @@ export type AdapterShapes = ReadonlyMap<string, { readonly rank: number; readonl
 
 export interface TrainGraphOptions {
   readonly float?: Float;
+  /** Threads of the CPU; the same bits come out on fewer. Left out on other devices. */
+  readonly threads?: number;
   /** Further terms of a policy loss. */
   readonly terms?: PolicyTerms;
   /** Keep of each layer only what goes in; see graph/recompute.ts. */
@@ -68,7 +70,7 @@ export function trainGraph(
   options: TrainGraphOptions = {},
 ): Uint8Array {
   const { float = 'float32', adapters, recompute = false } = options;
-  const graph = new Graph(float);
+  const graph = new Graph(float, options.threads ?? null);
   const inputs = (shapes: ReadonlyMap<string, readonly number[]>) =>
     [...shapes].map(([name, shape]): [string, Value] => [name, graph.input(name, float, shape)]);
   const own = inputs(parameterShapes(config));

@@ -13,8 +13,7 @@
  * ```
  *
  * Calls are answered one after the other, in the order in which they were made. The same batches give the same
- * weights bit for bit with the same number of threads, and after `restore` as without it. With another number of threads
- * they do where a micro-batch has at least as many rows as a matrix has columns (DECISIONS.md, D-069).
+ * weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
  */
 import type { DecoderConfig } from '../config.ts';
 import type { SavedState, StepReport, TrainBatch, TrainerEngine } from '../engine.ts';
