@@ -113,4 +113,4 @@ test.each(entries)('npm run %s tells its options, and refuses others', async (na
   const err = `error: there is no option --sped; npm run ${name} -- --help tells the options of this benchmark\n`;
   expect(bad).toEqual({ code: 2, out: '', err: expect.stringMatching(/^error: .*\n$/) });
   expect(bad.err.replace(/, did you mean --\w+\?/, '')).toBe(err);
-});
+}, 120_000);
