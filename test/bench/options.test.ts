@@ -104,13 +104,17 @@ async function started(file: string, ...args: readonly string[]) {
 
 test('there are benchmarks', () => expect(entries.length).toBeGreaterThan(8));
 
-test.each(entries)('npm run %s tells its options, and refuses others', async (name, file) => {
-  const [help, bad] = await Promise.all([started(file, '--help'), started(file, '--sped', '1')]);
-  expect(help).toEqual({
-    ...{ code: 0, err: '' },
-    out: expect.stringContaining(`Usage: npm run ${name} [-- options]\n`),
-  });
-  const err = `error: there is no option --sped; npm run ${name} -- --help tells the options of this benchmark\n`;
-  expect(bad).toEqual({ code: 2, out: '', err: expect.stringMatching(/^error: .*\n$/) });
-  expect(bad.err.replace(/, did you mean --\w+\?/, '')).toBe(err);
-}, 120_000);
+test.each(entries)(
+  'npm run %s tells its options, and refuses others',
+  async (name, file) => {
+    const [help, bad] = await Promise.all([started(file, '--help'), started(file, '--sped', '1')]);
+    expect(help).toEqual({
+      ...{ code: 0, err: '' },
+      out: expect.stringContaining(`Usage: npm run ${name} [-- options]\n`),
+    });
+    const err = `error: there is no option --sped; npm run ${name} -- --help tells the options of this benchmark\n`;
+    expect(bad).toEqual({ code: 2, out: '', err: expect.stringMatching(/^error: .*\n$/) });
+    expect(bad.err.replace(/, did you mean --\w+\?/, '')).toBe(err);
+  },
+  120_000,
+);
