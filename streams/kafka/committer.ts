@@ -8,37 +8,18 @@
 import type { Clock } from '../clock.ts';
 import { MillraceError } from '../errors.ts';
 import type { Topic } from '../topic.ts';
-import type { Hold } from './hold.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
-import { encodeProgress, lowOf } from './partitionProgress.ts';
 import type { Message } from './recordBatch.ts';
 import { leadOf, type Schemas } from './registry.ts';
-import {
-  type CommitNote,
-  type Count,
-  groupKey,
-  markKey,
-  type StateTopic,
-  unsettledKey,
-} from './stateTopic.ts';
-import {
-  GroupMoved,
-  type OffsetsOfGroup,
-  type Transaction,
-  type Transactor,
-  type Writes,
-} from './transactor.ts';
+import { offsetsOf, type Settle, settledBy } from './settles.ts';
+import { type CommitNote, type Count, groupKey, markKey, type StateTopic } from './stateTopic.ts';
+import { GroupMoved, type Transaction, type Transactor, type Writes } from './transactor.ts';
 
 /** An encoded record, not yet sealed with its schema's id. */
 export interface Append {
   readonly topic: Topic<unknown>;
   readonly key: string;
   readonly body: Buffer;
-}
-
-export interface Settle {
-  readonly hold: Hold;
-  readonly offset: number;
 }
 
 /** Originals, and what was made of them: they go together. */
@@ -68,9 +49,6 @@ interface Waiting extends Commit {
 const COMMITS_MAX = 512;
 /** One transaction takes commits until it holds this much. */
 const BYTES_MAX = 8 * 2 ** 20;
-/** Brokers take 4,096 bytes of metadata with an offset unless told otherwise. */
-const METADATA_BYTES_MAX = 4_000;
-const IN_STATE = 'm1@';
 
 const NOTHING: Commit = {
   appends: [],
@@ -299,18 +277,6 @@ function noteOf(
   return { settled: [...joined, ...settledBy(settles)], marks };
 }
 
-function settledBy(settles: readonly Settle[]): CommitNote['settled'] {
-  const byHold = new Map<Hold, number[]>();
-  for (const { hold, offset } of settles) {
-    const offsets = byHold.get(hold) ?? [];
-    byHold.set(hold, offsets);
-    offsets.push(offset);
-  }
-  return [...byHold].map(([{ topic, group, partition }, offsets]) => {
-    return [topic, group, partition, offsets] as const;
-  });
-}
-
 function appendsOf({ appends, families }: Commit): readonly Append[] {
   return families.length === 0
     ? appends
@@ -363,44 +329,4 @@ function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
     commit.resolve();
     return [];
   });
-}
-
-/** What to commit for each group; progress that is too long for it goes to `entries`. */
-function offsetsOf(
-  settles: readonly Settle[],
-  entries: Map<string, unknown>,
-): readonly OffsetsOfGroup[] {
-  const byHold = new Map<Hold, number[]>();
-  for (const { hold, offset } of settles) {
-    const offsets = byHold.get(hold) ?? [];
-    offsets.push(offset);
-    byHold.set(hold, offsets);
-  }
-  const groups = new Map<string, OffsetsOfGroup>();
-  for (const [hold, offsets] of byHold) {
-    const { membership, partition, topic, group } = hold;
-    const next = hold.progress.after(offsets);
-    let metadata = encodeProgress(next);
-    if (metadata.length > METADATA_BYTES_MAX) {
-      entries.set(unsettledKey(topic, group, partition), metadata);
-      metadata = IN_STATE;
-    }
-    const known = groups.get(membership.groupId);
-    groups.set(membership.groupId, {
-      member: membership.identity,
-      topic: membership.topic,
-      offsets: [...(known?.offsets ?? []), { partition, offset: lowOf(next), metadata }],
-    });
-  }
-  return [...groups.values()];
-}
-
-/** The metadata of a committed offset, looked up in the state topic when it was too long to stand there. */
-export function metadataOf(
-  state: StateTopic,
-  place: { readonly topic: string; readonly group: string; readonly partition: number },
-  metadata: string,
-): string {
-  if (metadata !== IN_STATE) return metadata;
-  return state.get<string>(unsettledKey(place.topic, place.group, place.partition)) ?? '';
 }

@@ -21,9 +21,10 @@ import { topics as ours } from '../topics.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
-import { Link, pause } from './link.ts';
+import { Lane } from './lane.ts';
+import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
-import { pageOf, type Raw, stableEnd, writtenEnd } from './pages.ts';
+import { pageOf, type Raw, stableEnd } from './pages.ts';
 import { type SchemaRegistry, unseal } from './registry.ts';
 import { COMMITS, type CommitNote, STATE_TOPIC, WRITERS, type WriterState } from './stateTopic.ts';
 
@@ -50,11 +51,9 @@ export interface Copied {
 
 const PATIENCE_MS = 60_000;
 const OPEN_MS = 15_000;
-const LOOK_AGAIN_MS = 5;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 /** What one transaction of the copy takes. */
 const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
-const NOBODY = '-1';
 
 /** Fails with `KAFKA`, `NO_LOG`, or `NO_HISTORY` where commits have left no notes. */
 export async function copyRun(options: CopyOptions): Promise<Copied> {
@@ -345,53 +344,4 @@ function numberIn({ schemas }: Target, schema: unknown): number {
   const text = JSON.stringify(schema);
   const known = schemas.findIndex((each) => JSON.stringify(each) === text);
   return known >= 0 ? known : schemas.push(schema) - 1;
-}
-
-/** The records of a partition, those of each producer in their order. */
-class Lane {
-  readonly #link: Link;
-  readonly #topic: string;
-  readonly #partition: number;
-  /** Read and not taken: about as much as is written at once. */
-  readonly #waiting = new Map<string, Raw[]>();
-  #next = 0;
-
-  constructor(link: Link, topic: string, partition: number) {
-    this.#link = link;
-    this.#topic = topic;
-    this.#partition = partition;
-  }
-
-  /** The next record of this producer, which is known to have committed it. */
-  async take(producerId: string): Promise<Raw> {
-    for (;;) {
-      const found = this.#waiting.get(producerId)?.shift();
-      if (found !== undefined) return found;
-      await this.#readOn();
-    }
-  }
-
-  async #readOn(): Promise<void> {
-    const page = await pageOf(this.#link, this.#topic, this.#partition, this.#next, PAGE);
-    for (const raw of page.records) {
-      if (raw.producerId === NOBODY) continue; // another client's
-      const list = this.#waiting.get(raw.producerId) ?? [];
-      this.#waiting.set(raw.producerId, list);
-      list.push(raw);
-    }
-    if (page.next === this.#next) await this.#wait();
-    this.#next = page.next;
-  }
-
-  /** The mark of its commit may not have come to this partition yet, or a transaction before it may be open. */
-  async #wait(): Promise<void> {
-    const end = await writtenEnd(this.#link, this.#topic, this.#partition);
-    if (this.#next < end) return pause(LOOK_AGAIN_MS, new AbortController().signal);
-    const place = `${this.#topic}@${this.#partition}/${this.#next}`;
-    throw new MillraceError(
-      'DAMAGED',
-      `${place} is missing: records that were committed are no longer on the broker`,
-      { context: { place } },
-    );
-  }
 }

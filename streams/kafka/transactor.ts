@@ -9,15 +9,9 @@
  */
 import type { Clock } from '../clock.ts';
 import { MillraceError } from '../errors.ts';
-import {
-  type Broker,
-  commitOffsets,
-  type MemberIdentity,
-  type OffsetToCommit,
-  type ProducerState,
-  packingOf,
-} from './kafkajs.ts';
+import { type Broker, type MemberIdentity, type ProducerState, packingOf } from './kafkajs.ts';
 import type { Link, Target } from './link.ts';
+import { commitOffsets, type OffsetToCommit } from './offsetRequests.ts';
 import { isGroupMoved, isProducerLost, kindOf } from './problems.ts';
 import { type Message, NO_BYTES, type Packing } from './recordBatch.ts';
 import { produce } from './recordRequests.ts';

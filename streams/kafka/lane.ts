@@ -1,0 +1,56 @@
+/** The committed records of a partition, those of each producer in their order. */
+import { MillraceError } from '../errors.ts';
+import { type Link, pause } from './link.ts';
+import { pageOf, type Raw, writtenEnd } from './pages.ts';
+
+const LOOK_AGAIN_MS = 5;
+const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
+const NOBODY = '-1';
+
+export class Lane {
+  readonly #link: Link;
+  readonly #topic: string;
+  readonly #partition: number;
+  /** Read and not taken: about as much as is written at once. */
+  readonly #waiting = new Map<string, Raw[]>();
+  #next = 0;
+
+  constructor(link: Link, topic: string, partition: number) {
+    this.#link = link;
+    this.#topic = topic;
+    this.#partition = partition;
+  }
+
+  /** The next record of this producer, which is known to have committed it. */
+  async take(producerId: string): Promise<Raw> {
+    for (;;) {
+      const found = this.#waiting.get(producerId)?.shift();
+      if (found !== undefined) return found;
+      await this.#readOn();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    const page = await pageOf(this.#link, this.#topic, this.#partition, this.#next, PAGE);
+    for (const raw of page.records) {
+      if (raw.producerId === NOBODY) continue; // another client's
+      const list = this.#waiting.get(raw.producerId) ?? [];
+      this.#waiting.set(raw.producerId, list);
+      list.push(raw);
+    }
+    if (page.next === this.#next) await this.#wait();
+    this.#next = page.next;
+  }
+
+  /** The mark of its commit may not have come to this partition yet, or a transaction before it may be open. */
+  async #wait(): Promise<void> {
+    const end = await writtenEnd(this.#link, this.#topic, this.#partition);
+    if (this.#next < end) return pause(LOOK_AGAIN_MS, new AbortController().signal);
+    const place = `${this.#topic}@${this.#partition}/${this.#next}`;
+    throw new MillraceError(
+      'DAMAGED',
+      `${place} is missing: records that were committed are no longer on the broker`,
+      { context: { place } },
+    );
+  }
+}
