@@ -12,7 +12,12 @@ import { counted } from '../streams/doctor/counted.ts';
 import { messageOf } from '../streams/errors.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
-import { type FlowEnd, type RunOptions as RunFlowOptions, runFlow } from '../streams/runFlow.ts';
+import {
+  type FlowEnd,
+  type FlowStats,
+  type RunOptions as RunFlowOptions,
+  runFlow,
+} from '../streams/runFlow.ts';
 import { topics } from '../streams/topics.ts';
 import { speak, VITALS_MS } from '../streams/vitals.ts';
 import { doneSignal } from './doneSignal.ts';
@@ -88,6 +93,12 @@ async function runJob(
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
   const owned: { close(): Promise<void> }[] = [];
+  const speaking = speak(log, {
+    ...{ worker: workerOf(run), host: hostname(), pid: process.pid },
+    ...{ startedMs: io.clock.now(), memoryBytes: () => process.memoryUsage.rss() },
+  });
+  const { onStats } = speaking;
+  const built = aliveMeanwhile(onStats, io);
   try {
     const flow = await job.build({
       run: name,
@@ -105,24 +116,26 @@ async function runJob(
     });
     const own = part === undefined ? flow : partOf(flow, part);
     await mustHaveSources(run, own, log);
-    const speaking = speak(log, {
-      ...{ worker: workerOf(run), host: hostname(), pid: process.pid },
-      ...{ startedMs: io.clock.now(), memoryBytes: () => process.memoryUsage.rss() },
-    });
-    const { onStats } = speaking;
+    built();
     const options = { log, clock: io.clock, graceMs, onStats, statsMs: VITALS_MS };
-    try {
-      if (part === undefined) return await runFlow(own, { ...options, signal });
-      const rest = restOf(flow, own);
-      if (rest.sources.length > 0) return await follow(own, folder, { ...options, signal });
-      await leading();
-      return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
-    } finally {
-      await speaking.end();
-    }
+    if (part === undefined) return await runFlow(own, { ...options, signal });
+    const rest = restOf(flow, own);
+    if (rest.sources.length > 0) return await follow(own, folder, { ...options, signal });
+    await leading();
+    return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
   } finally {
+    built();
+    await speaking.end();
     for (const resource of owned.reverse()) await closed(resource, io);
   }
+}
+
+/** A job may take long to build: until the returned function is called, the process says that it lives, and no more. */
+function aliveMeanwhile(onStats: (stats: FlowStats) => void, { clock }: Io): () => void {
+  const say = (): void => onStats({ atMs: clock.now(), sources: [], stages: [] });
+  say();
+  const saying = setInterval(say, VITALS_MS);
+  return () => clearInterval(saying);
 }
 
 /** A resource that cannot close is told, and does not hide how the run ended. */
