@@ -7,10 +7,10 @@
  */
 import { setMaxListeners } from 'node:events';
 import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { Semaphore } from '../../streams/semaphore.ts';
 import { draws } from '../draws.ts';
 import { HttpClient } from './httpClient.ts';
 import { Pace } from './pace.ts';
-import { Places } from './places.ts';
 import { Sessions } from './sessions.ts';
 import { baseUrls } from './urls.ts';
 import type { WaitingClock } from './waitingClock.ts';
@@ -51,6 +51,12 @@ export type PoolResult<T> =
   /** Every try failed. */
   | { readonly kind: 'down'; readonly reason: string };
 
+const busy = (waiting: number): MillraceError =>
+  new MillraceError(
+    'MODEL_BUSY',
+    `${waiting} requests wait for a model server already: start fewer at once, or raise waitingMax`,
+  );
+
 /** A server that asks for a longer pause than this is left for another. */
 const RETRY_AFTER_MAX_MS = 60_000;
 
@@ -58,7 +64,7 @@ export class ServerPool {
   readonly urls: readonly string[];
   readonly #options: PoolOptions;
   readonly #http: HttpClient;
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #pace: Pace;
   readonly #sessions: Sessions;
   readonly #tries: number;
@@ -70,7 +76,10 @@ export class ServerPool {
     this.#options = options;
     this.#tries = options.triesMax ?? 4;
     this.#http = new HttpClient({ clock, timeoutMs, keyEnv, connectionsMax: concurrencyMax });
-    this.#places = new Places(concurrencyMax, options.waitingMax ?? 4096);
+    this.#places = new Semaphore(concurrencyMax, {
+      waitingMax: options.waitingMax ?? 4096,
+      refused: busy,
+    });
     this.#pace = new Pace(options.requestsPerMinute ?? 0, clock);
     this.#sessions = new Sessions(this.urls.length);
   }

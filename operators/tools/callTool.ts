@@ -7,8 +7,9 @@
  *
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
+
+import { Semaphore } from '../../streams/semaphore.ts';
 import { LruCache } from './lruCache.ts';
-import { Semaphore } from './semaphore.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
 /** Time as an argument: `streams/clock.ts` has the system's. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../model/draws.ts';
 import { versionDue } from '../../operators/gate.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Question } from '../../streams/records.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {
   type RunRecords,
@@ -21,18 +21,7 @@ const { rounds, explore, heldOut, evaluationRollouts, rollouts, batchGroups } = 
 /** With `select: 'groups'`: 10 candidates in 3 steps. */
 const WINDOW = 4;
 
-let folders: ReturnType<typeof temporaryFolder>[] = [];
-const fresh = (): string => {
-  const folder = temporaryFolder();
-  folders.push(folder);
-  return folder.path;
-};
-beforeEach(() => {
-  folders = [];
-});
-afterEach(() => {
-  for (const folder of folders) folder.remove();
-});
+const fresh = freshFolders();
 
 const twice = (keys: readonly string[]): string[] =>
   keys.filter((key, i) => keys.indexOf(key) !== i);

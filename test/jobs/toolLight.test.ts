@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { ToolLightSettings } from '../../jobs/toolLightSettings.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {
   type eager,
@@ -17,18 +17,7 @@ const { candidates, loops, heldOut, prefer, responseMax } = tinyLightSettings;
 // Whole runs, again and again: on a busy machine each test takes its time.
 jest.setTimeout(300_000);
 
-let folders: ReturnType<typeof temporaryFolder>[] = [];
-const fresh = (): string => {
-  const folder = temporaryFolder();
-  folders.push(folder);
-  return folder.path;
-};
-beforeEach(() => {
-  folders = [];
-});
-afterEach(() => {
-  for (const folder of folders) folder.remove();
-});
+const fresh = freshFolders();
 const run = (options: Omit<TinyPreferences<ToolLightSettings>, 'folder'> = {}) =>
   whole(tinyToolLight, { folder: fresh(), ...options });
 

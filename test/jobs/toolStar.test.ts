@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { ToolStarSettings } from '../../jobs/toolStarSettings.ts';
 import { versionDue } from '../../operators/gate.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {
   type eager,
@@ -19,18 +19,7 @@ const { responseMax, batchGroups, rollouts: n } = tinyStarSettings;
 // Whole runs, again and again: on a busy machine each test takes its time.
 jest.setTimeout(300_000);
 
-let folders: ReturnType<typeof temporaryFolder>[] = [];
-const fresh = (): string => {
-  const folder = temporaryFolder();
-  folders.push(folder);
-  return folder.path;
-};
-beforeEach(() => {
-  folders = [];
-});
-afterEach(() => {
-  for (const folder of folders) folder.remove();
-});
+const fresh = freshFolders();
 const run = (options: Omit<TinyPreferences<ToolStarSettings>, 'folder'> = {}) =>
   whole(tinyToolStar, { folder: fresh(), ...options });
 

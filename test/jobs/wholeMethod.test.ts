@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../model/draws.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshFolders } from '../support/folder.ts';
 import {
   type RunRecords,
   readRun,
@@ -12,18 +12,7 @@ import {
 const EVOLVE = 8;
 const { rounds, heldOut } = tinySettings;
 
-let folders: ReturnType<typeof temporaryFolder>[] = [];
-const fresh = (): string => {
-  const folder = temporaryFolder();
-  folders.push(folder);
-  return folder.path;
-};
-beforeEach(() => {
-  folders = [];
-});
-afterEach(() => {
-  for (const folder of folders) folder.remove();
-});
+const fresh = freshFolders();
 
 async function whole(options: Omit<TinyOptions, 'folder'> = {}): Promise<RunRecords> {
   const folder = fresh();

@@ -1,7 +1,6 @@
 /** The embedded engine and trainer start from a Hugging Face folder as from our one file. */
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import type { DecoderConfig } from '../../../model/config.ts';
 import { initialise } from '../../../model/config.ts';
 import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
 import { inMemory } from '../../../model/hf/tensorSource.ts';
@@ -10,25 +9,11 @@ import { savePolicy } from '../../../model/policyFile.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { smallest as config } from '../smallest.ts';
 
 const folder = temporaryFolder();
 const at = (name: string) => join(folder.path, name);
 afterAll(() => folder.remove());
-
-const config: DecoderConfig = {
-  architecture: 'llama',
-  vocabSize: 24,
-  hiddenSize: 16,
-  layers: 2,
-  heads: 2,
-  kvHeads: 1,
-  intermediateSize: 24,
-  ropeTheta: 10000,
-  maxPositions: 64,
-  rmsEps: 1e-6,
-  attentionBias: false,
-  tiedEmbeddings: true,
-};
 const tensors = initialise(config, 2);
 const request: GenerateRequest = {
   tokens: Int32Array.of(1, 2, 3),

@@ -3,32 +3,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import { initialise } from '../../../model/config.ts';
 import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
 import { inMemory } from '../../../model/hf/tensorSource.ts';
 import { writeFolder } from '../../../model/hf/writeFolder.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { smallest as config } from '../smallest.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 const script = fileURLToPath(new URL('children/slowSave.ts', import.meta.url));
-
-const config: DecoderConfig = {
-  architecture: 'llama',
-  vocabSize: 24,
-  hiddenSize: 16,
-  layers: 2,
-  heads: 2,
-  kvHeads: 1,
-  intermediateSize: 24,
-  ropeTheta: 10000,
-  maxPositions: 64,
-  rmsEps: 1e-6,
-  attentionBias: false,
-  tiedEmbeddings: true,
-};
 const policy = { config, tensors: initialise(config, 1) };
 
 async function killedIn(kind: 'folder' | 'file', path: string): Promise<void> {

@@ -4,29 +4,15 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import { initialise } from '../../../model/config.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { smallest as config } from '../smallest.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 const script = fileURLToPath(new URL('children/mortalSteps.ts', import.meta.url));
-
-const config: DecoderConfig = {
-  architecture: 'llama',
-  vocabSize: 24,
-  hiddenSize: 16,
-  layers: 2,
-  heads: 2,
-  kvHeads: 1,
-  intermediateSize: 24,
-  ropeTheta: 10000,
-  maxPositions: 64,
-  rmsEps: 1e-6,
-  attentionBias: false,
-  tiedEmbeddings: true,
-};
 
 async function begun(name: string): Promise<string> {
   const path = join(folder.path, name);

@@ -1,24 +1,30 @@
 /**
- * How many requests may be under way at once, and how many more may wait for that, in order.
+ * A number of places. Work that finds none free waits in order; work whose signal aborts while it waits
+ * leaves the queue.
  */
-import { MillraceError } from '../../streams/errors.ts';
 
-export class Places {
+export interface SemaphoreOptions {
+  /** Most that may wait; none is refused unless said. */
+  readonly waitingMax?: number;
+  /** What one more is refused with. */
+  readonly refused?: (waiting: number) => Error;
+}
+
+export class Semaphore {
   readonly #waitingMax: number;
+  readonly #refused: (waiting: number) => Error;
   /** Those who wait, first come first served. */
   readonly #waiting = new Set<() => void>();
   #free: number;
 
-  constructor(places: number, waitingMax: number) {
-    if (!(places >= 1)) throw new RangeError(`${places} requests at once: allow one or more`);
+  constructor(places: number, options: SemaphoreOptions = {}) {
+    if (!(places >= 1)) throw new RangeError(`a semaphore of ${places} places; give 1 or more`);
     this.#free = places;
-    this.#waitingMax = waitingMax;
+    this.#waitingMax = options.waitingMax ?? Number.POSITIVE_INFINITY;
+    this.#refused = options.refused ?? ((waiting) => new Error(`${waiting} wait already`));
   }
 
-  /**
-   * Runs `work` once a place is free. Rejects with the signal's reason when it aborts first, and with code
-   * `MODEL_BUSY` when too many wait already.
-   */
+  /** Runs `work` when a place is free. Rejects with the signal's reason when it aborts first. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {
@@ -34,12 +40,7 @@ export class Places {
       this.#free--;
       return Promise.resolve();
     }
-    if (this.#waiting.size >= this.#waitingMax) {
-      throw new MillraceError(
-        'MODEL_BUSY',
-        `${this.#waiting.size} requests wait for a model server already: start fewer at once, or raise waitingMax`,
-      );
-    }
+    if (this.#waiting.size >= this.#waitingMax) throw this.#refused(this.#waiting.size);
     return new Promise((resolve, reject) => {
       const enter = () => {
         signal.removeEventListener('abort', abandon);
