@@ -30,15 +30,15 @@ function refusesLive(url: string | null): void {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as T);
   const letters = () => lines<{ readonly retried: boolean }>('dlq', 'ls', run, '--json');
-  /** Waits until the process has said something, and `more` holds. */
-  const alive = async ({ process: child }: Command, more = async () => true) => {
+  /** Waits until the process has said something. */
+  const alive = async ({ process: child }: Command): Promise<void> => {
     const look = ['top', run, '--once', '--json', '--interval', '100ms'];
     for (;;) {
       expect(child.exitCode).toBeNull();
       const [frame] = await lines<{ readonly workers: readonly { readonly pid: number }[] }>(
         ...look,
       );
-      if (frame?.workers.some((worker) => worker.pid === child.pid) && (await more())) return;
+      if (frame?.workers.some((worker) => worker.pid === child.pid)) return;
       await moment();
     }
   };
@@ -60,7 +60,11 @@ function refusesLive(url: string | null): void {
     const settings = [`file=${file}`, `built=${built}`, `gate=${gate}`];
     const set = settings.flatMap((setting) => ['--set', setting]);
     const first = start(...job, ...set, ...(url === null ? [] : ['--log', url]));
-    await alive(first, async () => (await letters()).length > 0);
+    while ((await letters()).length === 0) {
+      expect(first.process.exitCode).toBeNull();
+      await moment();
+    }
+    await alive(first);
     await rows(['b']);
     await refused(first);
     expect(await letters()).toMatchObject([{ retried: false }]);
