@@ -89,9 +89,8 @@ export class Link {
   /** The partitions, put together by the broker that leads them. */
   async byLeader(topic: string, partitions: readonly number[]): Promise<readonly number[][]> {
     const groups = new Map<number, number[]>();
-    const cluster = await this.#connected().catch(() => null);
     for (const partition of partitions) {
-      const leader = await this.#leaderIn(cluster, topic, partition);
+      const leader = await this.#leaderIn(topic, partition);
       groups.set(leader, [...(groups.get(leader) ?? []), partition]);
     }
     return [...groups.values()];
@@ -117,11 +116,21 @@ export class Link {
   }
 
   async #askOnce<T>(target: Target, request: (broker: Broker) => Promise<T>): Promise<T> {
-    const cluster = await this.#connected();
-    return request(await this.#brokerFor(cluster, target));
+    return this.#with(async (cluster) => request(await this.#brokerFor(cluster, target)));
   }
 
-  #connected(): Promise<Cluster> {
+  /** kafkajs may connect once more for what was asked before the end: then that is ended too. */
+  async #with<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    const cluster = await this.#connected();
+    try {
+      return await work(cluster);
+    } finally {
+      if (this.#ended) void endCluster(cluster).catch(() => undefined);
+    }
+  }
+
+  async #connected(): Promise<Cluster> {
+    this.#mustBeOpen();
     this.#cluster ??= this.#connect();
     return this.#cluster;
   }
@@ -153,9 +162,8 @@ export class Link {
   }
 
   /** Where it is not known now, any will do: the request itself finds out. */
-  async #leaderIn(cluster: Cluster | null, topic: string, partition: number): Promise<number> {
-    if (cluster === null) return -1;
-    return this.#leaderOf(cluster, { topic, partition }).catch(() => -1);
+  #leaderIn(topic: string, partition: number): Promise<number> {
+    return this.#with((cluster) => this.#leaderOf(cluster, { topic, partition })).catch(() => -1);
   }
 
   async #leaderOf(
@@ -193,9 +201,7 @@ export class Link {
     if (remedy !== 'metadata') return;
     // A topic that was not there when it was asked for is asked for anew.
     if (target.kind === 'leader') this.#topics.delete(target.topic);
-    await this.#connected()
-      .then((cluster) => cluster.refreshMetadata())
-      .catch(() => undefined); // the next attempt tells
+    await this.#with((cluster) => cluster.refreshMetadata()).catch(() => undefined); // the next attempt tells
   }
 
   async #drop(): Promise<void> {

@@ -1,9 +1,9 @@
 /** `millrace dlq retry` while another process runs the run: refused, and nothing is lost. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
-import { millrace as start } from '../../support/commandLine.ts';
+import { type Command, millrace as start } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { fakeIo } from '../support/fakeIo.ts';
@@ -30,40 +30,61 @@ function refusesLive(url: string | null): void {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as T);
   const letters = () => lines<{ readonly retried: boolean }>('dlq', 'ls', run, '--json');
-  /** Processes that have said something. */
-  const speaking = async (): Promise<number> => {
-    const frame = ['top', run, '--once', '--json', '--interval', '100ms'];
-    const [now] = await lines<{ readonly workers: readonly unknown[] }>(...frame);
-    return now?.workers.length ?? 0;
-  };
-
-  test('is refused, and works when the run has ended', async () => {
-    const [file, gate] = [join(runs, 'questions.jsonl'), join(runs, 'gate')];
-    await writeFile(file, `${row('first', ['a'])}\n${row('bad', [])}\n${row('last', ['a'])}\n`);
-    const job = ['run', 'test/cli/fixtures/file.job.ts', '--run', run, '--runs', runs];
-    const settings = ['--set', `file=${file}`, '--set', `gate=${gate}`];
-    const live = start(...job, ...settings, ...(url === null ? [] : ['--log', url]));
-    while ((await letters()).length === 0 || (await speaking()) === 0) {
-      expect(live.process.exitCode).toBeNull();
+  /** Waits until the process has said something. */
+  const alive = async ({ process: child }: Command): Promise<void> => {
+    const look = ['top', run, '--once', '--json', '--interval', '100ms'];
+    for (;;) {
+      expect(child.exitCode).toBeNull();
+      const [frame] = await lines<{ readonly workers: readonly { readonly pid: number }[] }>(
+        ...look,
+      );
+      if (frame?.workers.some((worker) => worker.pid === child.pid)) return;
       await moment();
     }
-    await writeFile(file, `${row('first', ['a'])}\n${row('bad', ['b'])}\n${row('last', ['a'])}\n`);
+  };
+  const refused = async ({ process: { pid } }: Command): Promise<void> => {
+    const { code, out, err } = await millrace('dlq', 'retry', run);
+    expect({ code, out, err }).toEqual({ code: 1, out: '', err: expect.stringMatching(/LOCKED/) });
+    expect(err).toContain(`process ${pid} `);
+  };
 
-    const refused = await millrace('dlq', 'retry', run);
-    expect(refused).toEqual({ code: 1, out: '', err: expect.stringContaining('error (LOCKED)') });
-    expect(refused.err).toContain(`process ${live.process.pid} `);
+  test('is refused while it works and while it builds, and works when it has ended', async () => {
+    const [file, built, gate] = ['questions.jsonl', 'built', 'gate'].map((name) =>
+      join(runs, name),
+    );
+    const rows = (bad: readonly string[]): Promise<void> =>
+      writeFile(file!, [row('first', ['a']), row('bad', bad), row('last', ['a']), ''].join('\n'));
+    await rows([]);
+    await writeFile(built!, '');
+    const job = ['run', 'test/cli/fixtures/file.job.ts', '--run', run, '--runs', runs];
+    const settings = [`file=${file}`, `built=${built}`, `gate=${gate}`];
+    const set = settings.flatMap((setting) => ['--set', setting]);
+    const first = start(...job, ...set, ...(url === null ? [] : ['--log', url]));
+    while ((await letters()).length === 0) {
+      expect(first.process.exitCode).toBeNull();
+      await moment();
+    }
+    await alive(first);
+    await rows(['b']);
+    await refused(first);
     expect(await letters()).toMatchObject([{ retried: false }]);
 
-    await writeFile(gate, '');
-    expect(await live.code).toBe(0);
+    await writeFile(gate!, '');
+    expect(await first.code).toBe(0);
     const { code, out } = await millrace('dlq', 'retry', run);
     expect([code, out]).toEqual([0, '0  put back\n']);
-    expect(await start(...job).code).toBe(0);
+
+    await rm(built!);
+    const second = start(...job);
+    await alive(second);
+    await refused(second);
+    await writeFile(built!, '');
+    expect(await second.code).toBe(0);
     const rollouts = await lines<{ readonly question: { readonly id: string } }>(
       ...['tap', `${run}.rollouts`, '-o', 'ndjson'],
     );
     expect(rollouts.map(({ question }) => question.id).sort()).toEqual(['bad', 'first', 'last']);
-  }, 120_000);
+  }, 180_000);
 }
 
 describe('dlq retry on the embedded log of a live run', () => refusesLive(null));

@@ -38,6 +38,23 @@ describeKafka('a log on Kafka', () => {
     for (const log of logs) await log.close();
   });
 
+  test('leaves no connection open, whatever it was doing when it was closed', async () => {
+    const sockets = (): number =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+    await fill(await open(), 3);
+    const before = sockets();
+    for (let i = 0; i < 12; i++) {
+      const log = await openKafkaLog({ url: kafkaUrl, run, mode: 'read' });
+      const tap = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
+      const tapped = tap.subscribe({ error: () => undefined });
+      for (let turns = 0; turns < 3 * i; turns++) await new Promise(setImmediate);
+      await log.close();
+      tapped.unsubscribe();
+    }
+    while (sockets() > before) await new Promise((later) => setTimeout(later, 20));
+    expect(sockets()).toBeLessThanOrEqual(before);
+  }, 30_000);
+
   describe('whose worker is taken over by another process of its name', () => {
     test('fails with a sentence that says so, and loses nothing', async () => {
       const former = await open();
