@@ -7,7 +7,7 @@
  * comes after them on the same connection, so each follower has a link of its own.
  */
 import { MillraceError, messageOf } from '../errors.ts';
-import { type Broker, type Cluster, endCluster, newCluster } from './kafkajs.ts';
+import { type Broker, type Cluster, giveUpRequests, newCluster } from './kafkajs.ts';
 import type { KafkaSettings } from './kafkaUrl.ts';
 import { isRefused, kindOf, type Remedy, remedyFor } from './problems.ts';
 
@@ -39,6 +39,8 @@ export class Link {
   readonly #coordinators = new Map<string, number>();
   readonly #topics = new Set<string>();
   #cluster: Promise<Cluster> | null = null;
+  /** Under way. */
+  readonly #asked = new Set<Promise<unknown>>();
   #ended = false;
 
   readonly #end = (): void => void this.close();
@@ -100,9 +102,13 @@ export class Link {
   async close(): Promise<void> {
     this.#ended = true;
     this.#options.closing.removeEventListener('abort', this.#end);
-    const cluster = this.#cluster;
+    const cluster = await this.#cluster?.catch(() => null);
     this.#cluster = null;
-    await cluster?.then(endCluster).catch(() => undefined);
+    if (!cluster) return;
+    giveUpRequests(cluster);
+    // kafkajs may be connecting for one of them: it would lose sight of a connection made after the end.
+    await Promise.allSettled(this.#asked);
+    await cluster.disconnect().catch(() => undefined);
   }
 
   get #address(): string {
@@ -116,17 +122,17 @@ export class Link {
   }
 
   async #askOnce<T>(target: Target, request: (broker: Broker) => Promise<T>): Promise<T> {
-    return this.#with(async (cluster) => request(await this.#brokerFor(cluster, target)));
+    return this.#with(async (cluster) => {
+      const broker = await this.#brokerFor(cluster, target);
+      this.#mustBeOpen(); // connecting took its time
+      return request(broker);
+    });
   }
 
-  /** kafkajs may connect once more for what was asked before the end: then that is ended too. */
   async #with<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
-    const cluster = await this.#connected();
-    try {
-      return await work(cluster);
-    } finally {
-      if (this.#ended) void endCluster(cluster).catch(() => undefined);
-    }
+    const asked = this.#connected().then(work);
+    this.#asked.add(asked);
+    return asked.finally(() => this.#asked.delete(asked));
   }
 
   async #connected(): Promise<Cluster> {

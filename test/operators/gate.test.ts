@@ -34,7 +34,11 @@ interface Bench {
   /** Tells in which order questions were let in, by name. */
   readonly log: string[];
   /** Asks to be let in; the release function once that happened. */
-  enter(name: string, asked: Question, door?: Door): { release: () => void; readonly failed: Promise<Error> };
+  enter(
+    name: string,
+    asked: Question,
+    door?: Door,
+  ): { release: () => void; readonly failed: Promise<Error> };
 }
 
 function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Bench {
@@ -270,7 +274,9 @@ describe('a gate that is given up', () => {
     const waiting = gate.door(9).admit(explore(1), abort.signal);
     abort.abort();
     await expect(waiting).rejects.toThrow('before this question was admitted');
-    await expect(gate.door(9).admit(explore(1), abort.signal)).rejects.toThrow('before this question');
+    await expect(gate.door(9).admit(explore(1), abort.signal)).rejects.toThrow(
+      'before this question',
+    );
     weights$.next(weights(0, 0));
     await turns(2);
     expect(gate.inflight).toBe(0);

@@ -43,13 +43,18 @@ describeKafka('a log on Kafka', () => {
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
     await fill(await open(), 3);
     const before = sockets();
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < 40; i++) {
       const log = await openKafkaLog({ url: kafkaUrl, run, mode: 'read' });
-      const tap = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
-      const tapped = tap.subscribe({ error: () => undefined });
+      const from = { from: { kind: 'earliest' }, follow: true } as const;
+      const tapped = [topics.questions, topics.weights].map((topic) =>
+        log.tap(topic as Topic<unknown>, from).subscribe({ error: () => undefined }),
+      );
+      const stats = log.stats().catch(() => undefined);
+      const lag = log.lag(topics.questions, 'g').catch(() => undefined);
       for (let turns = 0; turns < 3 * i; turns++) await new Promise(setImmediate);
       await log.close();
-      tapped.unsubscribe();
+      await Promise.all([stats, lag]);
+      for (const tap of tapped) tap.unsubscribe();
     }
     while (sockets() > before) await new Promise((later) => setTimeout(later, 20));
     expect(sockets()).toBeLessThanOrEqual(before);
