@@ -7,8 +7,8 @@
  */
 import { setMaxListeners } from 'node:events';
 import { MillraceError, messageOf } from '../../streams/errors.ts';
-import { Semaphore } from '../../streams/semaphore.ts';
 import { draws } from '../draws.ts';
+import { Semaphore } from '../semaphore.ts';
 import { HttpClient } from './httpClient.ts';
 import { Pace } from './pace.ts';
 import { Sessions } from './sessions.ts';

@@ -8,7 +8,7 @@
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
-import { Semaphore } from '../../streams/semaphore.ts';
+import { Semaphore } from '../../model/semaphore.ts';
 import { LruCache } from './lruCache.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
