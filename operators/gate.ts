@@ -10,15 +10,15 @@
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
  * - admission is in order of arrival among the questions whose version exists; nothing is thrown away;
- * - a question that waits for its version takes no place of those that are due: each stage has a door of its own, which
- *   lets in so many at once, and before it as many wait as the stage has in flight.
+ * - a question that waits for its version takes no place of those that are due: it comes in by a door, which lets in so
+ *   many at once, and before it as many wait as the stages have in flight. Stages that run one operator share its door.
  */
 import { type Observable, Subscription } from 'rxjs';
 import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
 import { MillraceError } from '../streams/errors.ts';
 import type { Question, Weights } from '../streams/records.ts';
 
-/** Where the questions of one stage come in. */
+/** Where questions come in. */
 export interface Door {
   /** Resolves with the release function; rejects when `signal` aborts. */
   admit(question: Question, signal: AbortSignal): Promise<() => void>;
