@@ -1,12 +1,10 @@
 /**
- * AdamW with decoupled weight decay, and clipping by the joint norm of all gradients; on plain arrays.
+ * AdamW with decoupled weight decay, and clipping by the joint norm of all gradients.
  *
- * Loshchilov and Hutter (2019), in the form of torch.optim.AdamW: the parameter decays first, then moves by
- * lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps). Every tensor decays.
+ * Loshchilov and Hutter (2019), in the form of torch.optim.AdamW: the parameter decays, and moves by
+ * lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps). Every tensor decays. In float32; norms in float64.
  */
-
-/** float32 in training; float64 where exactness is tested. */
-export type Reals = Float32Array | Float64Array;
+import { sumOfSquares, updateBy } from './passes.ts';
 
 export interface AdamWSettings {
   readonly beta1: number;
@@ -17,8 +15,8 @@ export interface AdamWSettings {
 
 /** Running means of the gradient and of its square. Both start at zero. */
 export interface Moments {
-  readonly mean: Reals;
-  readonly square: Reals;
+  readonly mean: Float32Array;
+  readonly square: Float32Array;
 }
 
 /**
@@ -26,31 +24,29 @@ export interface Moments {
  * (the clipping factor).
  */
 export function adamW(
-  parameter: Reals,
-  gradient: Reals,
+  parameter: Float32Array,
+  gradient: Float32Array,
   { mean, square }: Moments,
   { beta1, beta2, eps, weightDecay }: AdamWSettings,
   { lr, step, scale }: { readonly lr: number; readonly step: number; readonly scale: number },
 ): void {
-  const rate = lr / (1 - beta1 ** step);
-  const correction = 1 / Math.sqrt(1 - beta2 ** step);
-  const keep = 1 - lr * weightDecay;
-  for (let i = 0; i < parameter.length; i++) {
-    const g = (gradient[i] as number) * scale;
-    const m = beta1 * (mean[i] as number) + (1 - beta1) * g;
-    const v = beta2 * (square[i] as number) + (1 - beta2) * g * g;
-    mean[i] = m;
-    square[i] = v;
-    const move = (rate * m) / (Math.sqrt(v) * correction + eps);
-    parameter[i] = (parameter[i] as number) * keep - move;
-  }
+  updateBy(parameter, mean, square, gradient, {
+    beta1,
+    rest1: 1 - beta1,
+    beta2,
+    rest2: 1 - beta2,
+    eps,
+    rate: lr / (1 - beta1 ** step),
+    correction: 1 / Math.sqrt(1 - beta2 ** step),
+    decay: lr * weightDecay,
+    scale,
+  });
 }
 
-/** Euclidean norm over all tensors together. Sums in float64; not finite when a gradient is not. */
-export function jointNorm(gradients: Iterable<Reals>): number {
+/** Euclidean norm over all tensors together; not finite when a gradient is not. */
+export function jointNorm(gradients: Iterable<Float32Array>): number {
   let squares = 0;
-  for (const gradient of gradients)
-    for (let i = 0; i < gradient.length; i++) squares += (gradient[i] as number) ** 2;
+  for (const gradient of gradients) squares += sumOfSquares(gradient);
   return Math.sqrt(squares);
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Tensors } from '../config.ts';
 import type { Feeds } from '../runtime/session.ts';
+import { addTo } from './passes.ts';
 import { EMBEDDED_GRADIENT, EMBEDDING, GRADIENT } from './trainGraph.ts';
 
 export class GradientSums {
@@ -28,8 +29,7 @@ export class GradientSums {
       const part = results[`${GRADIENT}${name}`]?.data as Float32Array | undefined;
       const sum = this.#sums.get(name);
       if (sum === undefined) this.#sums.set(name, part ?? new Float32Array(data.length));
-      else if (part !== undefined)
-        for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (part[i] as number);
+      else if (part !== undefined) addTo(sum, part);
     }
     const rows = results[EMBEDDED_GRADIENT];
     const embedding = this.#sums.get(EMBEDDING);

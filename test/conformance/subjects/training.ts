@@ -36,20 +36,20 @@ interface MicroBatchArgs {
 
 export const trainingSubjects: Subjects = {
   adamw: subject<AdamWArgs>(({ params, grads, lr, betas, eps, weightDecay, steps }) => {
-    const parameter = Float64Array.from(params);
+    const parameter = Float32Array.from(params);
     const moments = {
-      mean: new Float64Array(params.length),
-      square: new Float64Array(params.length),
+      mean: new Float32Array(params.length),
+      square: new Float32Array(params.length),
     };
     const settings = { beta1: betas[0], beta2: betas[1], eps, weightDecay };
     for (let step = 1; step <= steps; step++) {
-      const gradient = Float64Array.from(grads[step - 1]!);
+      const gradient = Float32Array.from(grads[step - 1]!);
       adamW(parameter, gradient, moments, settings, { lr, step, scale: 1 });
     }
     return parameter;
   }),
   'grad-clip': subject<ClipArgs>(({ grads, maxNorm }) => {
-    const tensors = grads.map((tensor) => Float64Array.from(tensor, Number));
+    const tensors = grads.map((tensor) => Float32Array.from(tensor, Number));
     const norm = jointNorm(tensors);
     const factor = clipFactor(norm, maxNorm);
     return { norm, clipped: tensors.map((tensor) => tensor.map((value) => value * factor)) };

@@ -15,15 +15,15 @@ const steps = readVectors<
 >('adamw');
 
 test.each(steps.cases)('adamW gives the reference parameters: $id', ({ args, expect: want }) => {
-  const parameter = Float64Array.from(args.params);
+  const parameter = Float32Array.from(args.params);
   const moments = {
-    mean: new Float64Array(parameter.length),
-    square: new Float64Array(parameter.length),
+    mean: new Float32Array(parameter.length),
+    square: new Float32Array(parameter.length),
   };
   const [beta1, beta2] = args.betas;
   const settings = { beta1, beta2, eps: args.eps, weightDecay: args.weightDecay };
   for (const [index, gradient] of args.grads.entries())
-    adamW(parameter, Float64Array.from(gradient), moments, settings, {
+    adamW(parameter, Float32Array.from(gradient), moments, settings, {
       lr: args.lr,
       step: index + 1,
       scale: 1,
@@ -39,7 +39,7 @@ const finite = clips.cases.filter(({ id }) => !id.endsWith('non-finite'));
 const broken = clips.cases.filter(({ id }) => id.endsWith('non-finite'));
 
 test.each(finite)('clipping gives the reference gradients: $id', ({ args, expect: want }) => {
-  const gradients = args.grads.map((gradient) => Float64Array.from(gradient, Number));
+  const gradients = args.grads.map((gradient) => Float32Array.from(gradient, Number));
   const norm = jointNorm(gradients);
   const factor = clipFactor(norm, args.maxNorm);
   expect(worstError([norm], [want.norm])).toBeLessThan(clips.tolerance);
@@ -48,6 +48,6 @@ test.each(finite)('clipping gives the reference gradients: $id', ({ args, expect
 });
 
 test.each(broken)('a gradient that is not finite has a norm that is not: $id', ({ args }) => {
-  const norm = jointNorm(args.grads.map((gradient) => Float64Array.from(gradient, Number)));
+  const norm = jointNorm(args.grads.map((gradient) => Float32Array.from(gradient, Number)));
   expect(Number.isFinite(norm)).toBe(false);
 });
