@@ -35,14 +35,11 @@ export function product(a: Value, b: Value, options: ProductOptions = {}): Value
   return graph.either(few, one, other)[0] as Value;
 }
 
-/** Numbers in a gradient of a weight from which on it pays to write a factor out transposed. */
-const LARGE = 1 << 19;
-
 /**
  * g [N, out] transposed times x [N, in]: the gradient of a weight [out, in].
  *
- * The runtime reads a transposed factor anew for every stretch of columns of the result, so for a large one the narrower
- * factor is turned once beforehand. Each number is the same sum in the same order either way, to the bit.
+ * The runtime reads a transposed factor anew for every stretch of columns of the result, so the narrower factor is turned
+ * once beforehand. Each number is the same sum in the same order either way, to the bit.
  */
 export function weightGradient(g: Value, x: Value): Value {
   const { graph } = g;
@@ -50,7 +47,7 @@ export function weightGradient(g: Value, x: Value): Value {
   const gemm = (a: Value, b: Value, transA: number, shape: Dim[]) =>
     graph.node('Gemm', [a, b], shape, { attributes: { transA } });
   const varies = sumsVary(Math.max(out, width), Number.POSITIVE_INFINITY, graph.threads ?? 1);
-  if (out * width < LARGE || varies) return gemm(g, x, 1, [out, width]);
+  if (varies) return gemm(g, x, 1, [out, width]);
   return out > width ? turn(gemm(turn(x), g, 0, [width, out])) : gemm(turn(g), x, 0, [out, width]);
 }
 

@@ -73,6 +73,6 @@ test('balanced pairs stay together', () => {
 test('wide networks get smaller micro-batches', () => {
   const tokens = (intermediateSize: number) => microBatchTokens({ intermediateSize });
   expect([384, 1024, 1536, 2304, 8192, 10 ** 6].map(tokens)).toEqual([
-    2048, 2048, 1024, 512, 256, 64,
+    1920, 1920, 960, 512, 256, 64,
   ]);
 });
