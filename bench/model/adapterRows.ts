@@ -19,7 +19,6 @@ export async function adapterRows(bench: Bench): Promise<AnyRow[]> {
   const path = await weightsFolder(bench, '135M');
   const [rows, made] = bench.quick ? [4, 32] : [16, 512];
   const rollouts = await rolled(path, rows, made);
-  const others = new Others([]);
   const length = bench.quick ? 64 : PROMPT + made;
   const step = trainOnce({
     ...{ name: '135M', path, rows: 4, length, steps: 2, threads: THREADS, loss: 'GRPO' },
@@ -35,7 +34,7 @@ export async function adapterRows(bench: Bench): Promise<AnyRow[]> {
       { unit: 'GiB', goal: 1, note: '' },
     );
   const trained = `LoRA r=16 step 135M 4x${length}, GRPO`;
-  const note = busyNote(others.cores());
+  const note = busyNote(step.othersCores);
   return [
     alone(`${rows} rollouts of ${made} tokens, 135M`, rollouts.tokensPerS, rollouts.note),
     memory(`${rows} rollouts of ${made} tokens, 135M`, rollouts.peakBytes),

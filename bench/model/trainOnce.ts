@@ -2,11 +2,12 @@
  * A process of its own that trains, so that its memory is that of training: for memoryRows.ts and adapterRows.ts.
  *
  * `trainOnce.ts SETTINGS` prints one line of JSON: resident bytes before the policy is there, and at most; milliseconds of
- * the last step. The weights are read by the trainer's worker.
+ * the last step; how busy others were. The weights are read by the trainer's worker.
  */
 import { readFileSync } from 'node:fs';
 import type { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';
+import { Others } from './machine.ts';
 import { LOSSES, type LossName, trainSequences } from './sequences.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
@@ -26,6 +27,8 @@ export interface Trained {
   readonly beforeBytes: number;
   readonly peakBytes: number;
   readonly ms: number;
+  /** Cores that others kept busy meanwhile. */
+  readonly othersCores: number;
 }
 
 function resident(field: 'VmRSS' | 'VmHWM'): number {
@@ -43,12 +46,14 @@ async function main(settings: TrainOnce): Promise<Trained> {
     threads,
     ...(initial ? { adapter: { adapter: initial, publish: 'merged' } } : {}),
   });
+  const others = new Others([]);
   let ms = 0;
   for (let step = 0; step < steps; step++)
     ms = (await trainer.step({ sequences, loss: LOSSES[loss], lr: 1e-4 })).ms;
+  const othersCores = others.cores();
   const peakBytes = resident('VmHWM');
   await trainer.close();
-  return { beforeBytes, peakBytes, ms };
+  return { beforeBytes, peakBytes, ms, othersCores };
 }
 
 console.log(JSON.stringify(await main(JSON.parse(process.argv[2]!) as TrainOnce)));

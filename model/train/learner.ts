@@ -10,7 +10,7 @@ import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device } from '../runtime/device.ts';
-import type { Feeds, Inputs, Session } from '../runtime/session.ts';
+import type { Feeds, Inputs, Kept, Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
 import { GradientSums } from './gradientSums.ts';
 import { lossFeeds, termsOf } from './lossFeeds.ts';
@@ -65,18 +65,19 @@ export class Learner {
   readonly #device: Device;
   readonly #sessions = new Map<string, Promise<Session>>();
   #trainee: Trainee;
-  /** What is fed: the policy's parameters, and the adapter's factors. */
-  #parameters: Tensors = new Map();
   /** What is trained: the adapter's factors where there are any, else all parameters. */
-  #trained: Tensors = new Map();
-  #optimiser: OptimiserState = { step: 0, moments: new Map() };
+  #trained: Tensors;
+  #optimiser: OptimiserState;
+  /** The policy under an adapter, which stays where the sessions compute. */
+  #fixed: Promise<Kept> | null = null;
 
   constructor(trainee: Trainee, settings: LearnerSettings, device: Device = cpuDevice) {
     this.config = trainee.config;
     this.#settings = settings;
     this.#device = device;
     this.#trainee = trainee;
-    this.reset(trainee, null);
+    this.#trained = trainedOf(trainee);
+    this.#optimiser = firstState(this.#trained);
   }
 
   get trainee(): Trainee {
@@ -93,18 +94,11 @@ export class Learner {
   }
 
   /** Take other weights of the same network; without an optimiser state it starts from zero. */
-  reset(trainee: Trainee, optimiser: OptimiserState | null): void {
-    const factors = adapterTensors(trainee.adapter);
+  async reset(trainee: Trainee, optimiser: OptimiserState | null): Promise<void> {
+    if (trainee.tensors !== this.#trainee.tensors) await this.#releaseFixed();
     this.#trainee = trainee;
-    this.#parameters = new Map([...trainee.tensors, ...factors]);
-    this.#trained = factors.size > 0 ? factors : trainee.tensors;
-    const zeros = ({ data }: Tensor) => new Float32Array(data.length);
-    const moments = () =>
-      [...this.#trained].map(([name, tensor]): [string, Moments] => [
-        name,
-        { mean: zeros(tensor), square: zeros(tensor) },
-      ]);
-    this.#optimiser = optimiser ?? { step: 0, moments: new Map(moments()) };
+    this.#trained = trainedOf(trainee);
+    this.#optimiser = optimiser ?? firstState(this.#trained);
   }
 
   /** One optimiser step over the whole batch. */
@@ -163,6 +157,7 @@ export class Learner {
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await (await session).release();
     this.#sessions.clear();
+    await this.#releaseFixed();
   }
 
   /** The graph would take a negative id as one counted from the end. */
@@ -184,8 +179,17 @@ export class Learner {
 
   /** `run` is given the parameters as they are now, put where the sessions compute for as long as it takes. */
   async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
-    const kept = await this.#device.keep(Object.fromEntries(this.#parameters));
-    await run(kept.feeds).finally(() => kept.release());
+    const { tensors, adapter } = this.#trainee;
+    if (adapter !== null) this.#fixed ??= this.#device.keep(Object.fromEntries(tensors));
+    const fixed = await this.#fixed;
+    const kept = await this.#device.keep(Object.fromEntries(this.#trained));
+    await run({ ...fixed?.feeds, ...kept.feeds }).finally(() => kept.release());
+  }
+
+  async #releaseFixed(): Promise<void> {
+    const fixed = this.#fixed;
+    this.#fixed = null;
+    await (await fixed)?.release();
   }
 
   #session(kind: Purpose, terms?: PolicyTerms): Promise<Session> {
@@ -215,6 +219,20 @@ export class Learner {
       adamW(data, gradient, moments, settings, { lr, step, scale });
     }
   }
+}
+
+function trainedOf({ tensors, adapter }: Trainee): Tensors {
+  return adapter === null ? tensors : adapterTensors(adapter);
+}
+
+/** Moments of zero. */
+function firstState(trained: Tensors): OptimiserState {
+  const zeros = ({ data }: Tensor) => new Float32Array(data.length);
+  const moments = [...trained].map(([name, tensor]): [string, Moments] => [
+    name,
+    { mean: zeros(tensor), square: zeros(tensor) },
+  ]);
+  return { step: 0, moments: new Map(moments) };
 }
 
 /** An adapter's factors as parameters; the same arrays. */

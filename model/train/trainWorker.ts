@@ -53,7 +53,7 @@ serve({
   },
   async restore(places: StateFiles) {
     const { files, learner } = created();
-    learner.reset(...(await files.restore(places)));
+    await learner.reset(...(await files.restore(places)));
   },
   async close() {
     await made?.learner.close();

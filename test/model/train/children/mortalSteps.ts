@@ -46,7 +46,7 @@ let done = 0;
 let digest = '';
 try {
   ({ done, digest } = JSON.parse(await readFile(manifest, 'utf8')));
-  learner.reset(...(await files.restore(checkpoint(done))));
+  await learner.reset(...(await files.restore(checkpoint(done))));
 } catch (error) {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
