@@ -69,7 +69,7 @@ export class Learner {
   #trained: Tensors;
   #optimiser: OptimiserState;
   /** The policy under an adapter, which stays where the sessions compute. */
-  #fixed: Promise<Kept> | null = null;
+  #fixed: Kept | null = null;
 
   constructor(trainee: Trainee, settings: LearnerSettings, device: Device = cpuDevice) {
     this.config = trainee.config;
@@ -180,16 +180,15 @@ export class Learner {
   /** `run` is given the parameters as they are now, put where the sessions compute for as long as it takes. */
   async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
     const { tensors, adapter } = this.#trainee;
-    if (adapter !== null) this.#fixed ??= this.#device.keep(Object.fromEntries(tensors));
-    const fixed = await this.#fixed;
+    if (adapter !== null) this.#fixed ??= await this.#device.keep(Object.fromEntries(tensors));
     const kept = await this.#device.keep(Object.fromEntries(this.#trained));
-    await run({ ...fixed?.feeds, ...kept.feeds }).finally(() => kept.release());
+    await run({ ...this.#fixed?.feeds, ...kept.feeds }).finally(() => kept.release());
   }
 
   async #releaseFixed(): Promise<void> {
     const fixed = this.#fixed;
     this.#fixed = null;
-    await (await fixed)?.release();
+    await fixed?.release();
   }
 
   #session(kind: Purpose, terms?: PolicyTerms): Promise<Session> {
