@@ -1,6 +1,8 @@
 /**
  * Millrace's public face: what a job file needs, and the interfaces that a user implements.
  */
+
+export * from './base/draws.ts';
 export * from './jobs/calibrate.ts';
 export * from './jobs/calibrateSettings.ts';
 export * from './jobs/defineJob.ts';
@@ -25,7 +27,11 @@ export * from './jobs/toolStar.ts';
 export * from './jobs/toolStarPlan.ts';
 export * from './jobs/toolStarSettings.ts';
 export * from './model/config.ts';
-export * from './model/draws.ts';
+export * from './model/credit/attribution.ts';
+export * from './model/credit/estimators.ts';
+export * from './model/credit/group.ts';
+export * from './model/credit/grpo.ts';
+export * from './model/credit/lagCorrection.ts';
 export * from './model/engine.ts';
 export * from './model/hf/adapterFiles.ts';
 export type { ChatMessage, ChatOptions } from './model/hf/chatTemplate.ts';
@@ -61,11 +67,6 @@ export * from './model/text/textModel.ts';
 export type { AdapterOptions } from './model/train/trainee.ts';
 export { EmbeddedTrainer } from './model/train/trainer.ts';
 export * from './model/wordTokenizer.ts';
-export * from './operators/advantages/attribution.ts';
-export * from './operators/advantages/estimators.ts';
-export * from './operators/advantages/group.ts';
-export * from './operators/advantages/grpo.ts';
-export * from './operators/advantages/lagCorrection.ts';
 export * from './operators/batch.ts';
 export * from './operators/batchExamples.ts';
 export * from './operators/batching/learningRate.ts';

@@ -10,7 +10,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { draws } from '../model/draws.ts';
+import { draws } from '../base/draws.ts';
 import { type Broker, freePort, javaMissing, startBroker } from '../scripts/kafka/broker.ts';
 import { type Fate, type Point, points } from './chaos/points.ts';
 import {

@@ -5,7 +5,7 @@
  * `tied` are what runs give: 8 or 16 rollouts, up to five calls each, right or wrong. So few values are possible
  * that most groups share their point with others. `continuous` have no ties and many more fronts.
  */
-import { type Draws, draws } from '../model/draws.ts';
+import { type Draws, draws } from '../base/draws.ts';
 import { dispersion } from '../operators/sampling/dispersion.ts';
 import type { Point } from '../operators/sampling/fronts.ts';
 

@@ -11,7 +11,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastValueFrom } from 'rxjs';
-import { draws } from '../model/draws.ts';
+import { draws } from '../base/draws.ts';
 import { openLog } from '../streams/embedded/openLog.ts';
 import type { Log } from '../streams/log.ts';
 import type { Rollout } from '../streams/records.ts';

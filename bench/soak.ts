@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { draws } from '../model/draws.ts';
+import { draws } from '../base/draws.ts';
 import { openLog } from '../streams/embedded/openLog.ts';
 import { flow } from '../streams/flow.ts';
 import { mapEach } from '../streams/primitives.ts';

@@ -7,9 +7,9 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { counted } from '../streams/doctor/counted.ts';
-import { messageOf } from '../streams/errors.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import {

@@ -6,7 +6,7 @@
  * nobody foresaw comes with its stack.
  */
 import { CommanderError } from 'commander';
-import { hasCode, MillraceError } from '../streams/errors.ts';
+import { hasCode, MillraceError } from '../base/errors.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 

@@ -5,8 +5,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
-import { MillraceError, messageOf } from '../streams/errors.ts';
 
 const endings = ['.ts', '.mts', '.js', '.mjs'];
 

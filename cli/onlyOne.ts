@@ -7,8 +7,8 @@
  * each other.
  */
 import { hostname } from 'node:os';
+import { hasCode, MillraceError } from '../base/errors.ts';
 import { exists } from '../streams/embedded/writerLock.ts';
-import { hasCode, MillraceError } from '../streams/errors.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import type { Vitals } from '../streams/vitals.ts';

@@ -2,7 +2,7 @@
  * The process as `Io`. A reader that goes away (`| head`) ends the process quietly with 0.
  */
 import { constants, setPriority } from 'node:os';
-import { systemClock } from '../streams/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 

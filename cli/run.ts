@@ -6,8 +6,8 @@
  */
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
-import { hasCode } from '../streams/errors.ts';
 import { isKafkaUrl, withoutSecrets } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import { conduct } from './conduct.ts';

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError, messageOf } from '../streams/errors.ts';
+import { MillraceError, messageOf } from '../base/errors.ts';
 
 export const runStatuses = ['running', 'done', 'stopped', 'failed'] as const;
 export type RunStatus = (typeof runStatuses)[number];

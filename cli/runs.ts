@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { MillraceError } from '../streams/errors.ts';
+import { MillraceError } from '../base/errors.ts';
 import type { PartNames } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';

@@ -6,8 +6,8 @@
  * single record (it failed before its first) is bound to nothing and begins anew.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
-import { hasCode } from '../streams/errors.ts';
 import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';

@@ -11,7 +11,7 @@
  * groups are trained on as they are, a window of candidates a step.
  */
 import { pipe } from 'rxjs';
-import { advantageEstimators } from '../operators/advantages/estimators.ts';
+import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';

@@ -6,9 +6,9 @@
  * through the flow.
  */
 import type { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
 import type { PolicyEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
-import type { Clock } from '../streams/clock.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 

@@ -7,8 +7,8 @@
  */
 import { stat } from 'node:fs/promises';
 import { of } from 'rxjs';
+import { grpo } from '../model/credit/grpo.ts';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
-import { grpo } from '../operators/advantages/grpo.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import { policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';

@@ -3,8 +3,9 @@
  *
  * A question whose id was met in an earlier file becomes a dead letter, as one that is met twice in a file does.
  */
+
+import { MillraceError } from '../base/errors.ts';
 import { readDataset } from '../sources/datasets.ts';
-import { MillraceError } from '../streams/errors.ts';
 import type { Question } from '../streams/records.ts';
 import type { Item } from './plan.ts';
 

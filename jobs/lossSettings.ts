@@ -3,8 +3,8 @@
  * docs/losses.md has the formula of each and why one would choose it.
  */
 import { z } from 'zod';
-import { type AdvantageName, advantageEstimators } from '../operators/advantages/estimators.ts';
-import type { LagCorrection } from '../operators/advantages/lagCorrection.ts';
+import { type AdvantageName, advantageEstimators } from '../model/credit/estimators.ts';
+import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { LossOf, TrainerOptions } from '../sinks/trainer.ts';
 
 const advantageNames = Object.keys(advantageEstimators) as [AdvantageName, ...AdvantageName[]];

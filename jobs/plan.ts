@@ -6,7 +6,7 @@
  * own questions and the held-out ones again. An evaluation precedes the next stage's questions, so it is in flight before
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
  */
-import { shuffled } from '../model/draws.ts';
+import { shuffled } from '../base/draws.ts';
 import { AFTER_LAST_STAGE } from '../operators/gate.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';

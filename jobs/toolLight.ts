@@ -10,8 +10,8 @@
  * each loop samples them again. Held-out questions are measured before the first stage and after each.
  */
 import { pipe } from 'rxjs';
-import { draws } from '../model/draws.ts';
-import { grpo } from '../operators/advantages/grpo.ts';
+import { draws } from '../base/draws.ts';
+import { grpo } from '../model/credit/grpo.ts';
 import type { Mix } from '../operators/batching/mix.ts';
 import { coldStartFindings } from '../operators/coldStart/findings.ts';
 import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';

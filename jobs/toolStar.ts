@@ -13,7 +13,7 @@
  * preference pairs. Held-out questions are measured before the first stage and after each.
  */
 import { pipe } from 'rxjs';
-import { advantageEstimators } from '../operators/advantages/estimators.ts';
+import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch } from '../operators/batch.ts';
 import { coldStartFindings } from '../operators/coldStart/findings.ts';
 import { allHints, type ColdStartHints, coldStartHints } from '../operators/coldStart/hints.ts';

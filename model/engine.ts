@@ -4,7 +4,7 @@
  * The embedded engine (onnxruntime in worker threads) keeps them, and remote servers will. Token ids go in
  * and come out; nobody above this line tokenises for the engine.
  */
-import type { DrawKey } from './draws.ts';
+import type { DrawKey } from '../base/draws.ts';
 import type { Sampling } from './sampling.ts';
 
 export interface GenerateRequest extends Sampling {
@@ -95,7 +95,7 @@ export interface TrainSequence {
   readonly refLogProbs?: Float32Array;
   /**
    * Factor of token t's clipped term, 1 unless given: the importance weight of data that lags, which goes with
-   * proximal log-probs in `oldLogProbs` (operators/advantages/lagCorrection.ts); read only where mask is 1.
+   * proximal log-probs in `oldLogProbs` (model/credit/lagCorrection.ts); read only where mask is 1.
    */
   readonly importance?: Float32Array;
 }

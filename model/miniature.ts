@@ -3,8 +3,9 @@
  *
  * For trying out what computes it. The weights are made of the names and sizes alone, so they are the same everywhere.
  */
+
+import { draws } from '../base/draws.ts';
 import { type DecoderConfig, headDim, initialise, type Tensors } from './config.ts';
-import { draws } from './draws.ts';
 
 export function miniature(config: DecoderConfig, vocabSizeMax: number): DecoderConfig {
   const kvHeads = Math.min(config.kvHeads, 2);

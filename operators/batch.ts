@@ -22,8 +22,8 @@ import {
   pipe,
   race,
 } from 'rxjs';
+import { MillraceError } from '../base/errors.ts';
 import type { Delivery } from '../streams/delivery.ts';
-import { MillraceError } from '../streams/errors.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
 import { type Located, located } from './located.ts';

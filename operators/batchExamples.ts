@@ -8,7 +8,7 @@
  * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no weights.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../model/draws.ts';
+import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
 import type {

@@ -9,7 +9,7 @@
  *   its questions can always end.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../model/draws.ts';
+import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import type { Demonstrations, Phase, Question } from '../streams/records.ts';

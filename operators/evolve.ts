@@ -13,9 +13,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
-import { draws } from '../model/draws.ts';
+import { draws } from '../base/draws.ts';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Delivery } from '../streams/delivery.ts';
-import { MillraceError, messageOf } from '../streams/errors.ts';
 import { expandEach, type Scope } from '../streams/primitives.ts';
 import type { DeadLetter, Evolved, Question } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';

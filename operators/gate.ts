@@ -14,8 +14,8 @@
  *   many at once, and before it as many wait as the stages have in flight. Stages that run one operator share its door.
  */
 import { type Observable, Subscription } from 'rxjs';
+import { MillraceError } from '../base/errors.ts';
 import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
-import { MillraceError } from '../streams/errors.ts';
 import type { Question, Weights } from '../streams/records.ts';
 
 /** Where questions come in. */

@@ -2,7 +2,7 @@
  * `measure`: the scored groups of an evaluation in, its numbers out, once all of them are there.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Clock } from '../streams/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
 import type { Metric, Scored } from '../streams/records.ts';

@@ -8,7 +8,7 @@
  * questions would otherwise fill up with those that are not due yet.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../model/draws.ts';
+import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
 import type { Scored, Selected } from '../streams/records.ts';

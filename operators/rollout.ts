@@ -11,9 +11,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
 import type { Sampling } from '../model/sampling.ts';
-import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';

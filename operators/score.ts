@@ -10,10 +10,10 @@
  * in which the groups were complete all the same.
  */
 import { defer, type OperatorFunction } from 'rxjs';
+import type { GroupAdvantage } from '../model/credit/group.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
 import type { Rollout, Scored } from '../streams/records.ts';
-import type { GroupAdvantage } from './advantages/group.ts';
 import { inOrder } from './inOrder.ts';
 import { type Located, located } from './located.ts';
 import type { RewardFunction } from './rewards/reward.ts';

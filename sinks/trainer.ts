@@ -14,13 +14,13 @@
  * no weights and still makes its version, so that rounds end.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
+import type { Clock } from '../base/clock.ts';
+import { MillraceError } from '../base/errors.ts';
+import type { Attribution } from '../model/credit/attribution.ts';
+import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
 import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
-import type { Attribution } from '../operators/advantages/attribution.ts';
-import type { LagCorrection } from '../operators/advantages/lagCorrection.ts';
-import type { Clock } from '../streams/clock.ts';
 import type { Delivery } from '../streams/delivery.ts';
-import { MillraceError } from '../streams/errors.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Weights } from '../streams/records.ts';
@@ -55,7 +55,7 @@ export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenize
   readonly keepVersions?: number;
   /** What the shared beginnings of branched rollouts carry; soft when left out. */
   readonly attribution?: Attribution;
-  /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (operators/advantages/estimators.ts). */
+  /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts). */
   readonly whiten?: boolean;
   /** How the loss makes up for rollouts of an older version; null (default) = it does not. */
   readonly lagCorrection?: LagCorrection | null;

@@ -4,8 +4,9 @@
  * For whoever looks at topics that a job defines itself. Nothing can be written to it, and a log that does not keep keys
  * beside records has none to tell.
  */
+
+import { MillraceError } from '../base/errors.ts';
 import { avroCodec } from './codec.ts';
-import { MillraceError } from './errors.ts';
 import type { Codec, Topic } from './topic.ts';
 
 export function anyTopic(name: string): Topic<unknown> {

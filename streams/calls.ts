@@ -6,9 +6,9 @@
  * that happens to a small one.
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
+import { hasCode } from '../base/errors.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Aside, Delivery } from './delivery.ts';
-import { hasCode } from './errors.ts';
 import type { EachOptions, Scope } from './primitives.ts';
 import type { Position } from './records.ts';
 import { park } from './settlement.ts';

@@ -7,9 +7,9 @@
  * that no record, however damaged, takes more time or memory than its size allows.
  */
 import avro from 'avsc';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import { fieldOutside, walkerOf } from './avroBounds.ts';
 import { breaches } from './contract.ts';
-import { MillraceError, messageOf } from './errors.ts';
 import { packedLogicalTypes } from './packed.ts';
 import { type Shape, schemaOf } from './shapes.ts';
 import type { Codec } from './topic.ts';

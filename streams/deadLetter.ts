@@ -1,8 +1,9 @@
 /**
  * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look at it.
  */
+
+import { hasCode, type MillraceError, messageOf } from '../base/errors.ts';
 import type { Delivery } from './delivery.ts';
-import { hasCode, type MillraceError, messageOf } from './errors.ts';
 import type { DeadLetter } from './records.ts';
 import { type Desk, deliver, type Root } from './settlement.ts';
 import { topics } from './topics.ts';

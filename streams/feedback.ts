@@ -7,8 +7,8 @@
  * one), then each new one. A record that does not decode is passed over.
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
+import type { MillraceError } from '../base/errors.ts';
 import { isUnreadable } from './deadLetter.ts';
-import type { MillraceError } from './errors.ts';
 import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 

@@ -8,9 +8,9 @@
  * can come; that is found out and fails with code `GATHER_STALLED` instead of standing still for ever.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
+import { MillraceError } from '../base/errors.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
-import { MillraceError } from './errors.ts';
 import type { Position } from './records.ts';
 import { gather, park } from './settlement.ts';
 import { topics } from './topics.ts';

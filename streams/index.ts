@@ -1,11 +1,11 @@
 /**
  * What the rest of the package, and its users, take from `streams`.
  */
-export { type Clock, systemClock } from './clock.ts';
+export { type Clock, systemClock } from '../base/clock.ts';
+export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
 export { avroCodec } from './codec.ts';
 export type { Aside, Delivery } from './delivery.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
-export { hasCode, MillraceError, messageOf } from './errors.ts';
 export { type Feedback, feedback } from './feedback.ts';
 export { type Flow, flow, type Part } from './flow.ts';
 export type * from './log.ts';

@@ -9,8 +9,8 @@
  * - `tap` belongs to no group, commits nothing, and may run in another process.
  */
 import type { Observable } from 'rxjs';
+import type { MillraceError } from '../base/errors.ts';
 import type { Delivery } from './delivery.ts';
-import type { MillraceError } from './errors.ts';
 import type { ProgressState } from './progress.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';

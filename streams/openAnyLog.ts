@@ -1,7 +1,7 @@
 /**
  * A log by its address: a Kafka URL, or else the folder of an embedded log. The one place that chooses.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { openLog } from './embedded/openLog.ts';
 import { type Environment, isKafkaUrl } from './kafka/kafkaUrl.ts';
 import type { Log } from './log.ts';

@@ -9,8 +9,8 @@
  * Stages that other processes run (`elsewhere`) count too: they must have settled all that they read. Their open groups
  * are theirs to flush, so while one of those waits the flow is not quiescent.
  */
-import { type Clock, systemClock } from './clock.ts';
-import { MillraceError, messageOf } from './errors.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Flow } from './flow.ts';
 import type { Log } from './log.ts';
 import { SourceRunner, type SourceStats } from './sourceRunner.ts';

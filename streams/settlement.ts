@@ -5,8 +5,9 @@
  * holds what they will write. When the last part ends, the bond goes to its desk, which commits it whole.
  * Logs use `deliver` and `claim`, stages `adopt` and `emit`, primitives `gather` and `park`.
  */
+
+import { MillraceError } from '../base/errors.ts';
 import type { Aside, Delivery } from './delivery.ts';
-import { MillraceError } from './errors.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';
 

@@ -4,9 +4,9 @@
  * The count is a mark in the log, so on resume the items that are there already are passed over. At most
  * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { orAborted } from '../base/orAborted.ts';
 import type { Log } from './log.ts';
-import { orAborted } from './orAborted.ts';
 import type { Items, Source, SourceItem } from './stage.ts';
 import { topics } from './topics.ts';
 

@@ -7,9 +7,9 @@
  * in flight may end), `abandon` drops it where it is.
  */
 import { Observable, type Subscriber, Subscription } from 'rxjs';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Delivery } from './delivery.ts';
-import { MillraceError, messageOf } from './errors.ts';
 import type { Log } from './log.ts';
 import { adopt, type Desk, emit, Parked, writesOf } from './settlement.ts';
 import type { Stage } from './stage.ts';

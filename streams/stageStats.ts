@@ -1,7 +1,7 @@
 /**
  * What a stage has done and where its time went.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Stage } from './stage.ts';
 
 export interface StageStats {

@@ -1,6 +1,7 @@
 /** What is trained on and generated: the same tokens and lengths for both sides, from keyed draws. */
+
+import { draws } from '../../base/draws.ts';
 import type { DecoderConfig } from '../../model/config.ts';
-import { draws } from '../../model/draws.ts';
 import type { GenerateRequest, Loss, TrainSequence } from '../../model/engine.ts';
 
 export type LossName = 'SFT' | 'GRPO';

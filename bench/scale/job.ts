@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { defineJob } from '../../jobs/defineJob.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
 import { count, policySettings } from '../../jobs/policySettings.ts';
-import { advantageEstimators } from '../../operators/advantages/estimators.ts';
+import { advantageEstimators } from '../../model/credit/estimators.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Question } from '../../streams/records.ts';

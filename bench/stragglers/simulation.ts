@@ -3,7 +3,7 @@
  * step takes its time. Every number that is drawn depends on the seed and on what it is for, never on timing, so the same
  * rollouts come out of any schedule.
  */
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import type { SkippingClock } from './skippingClock.ts';
 
 export interface Simulation {

@@ -6,7 +6,7 @@
  * at what it costs on this machine, and waiting for a simulated engine or tool costs no real time. What runs unseen at a
  * jump is charged the more: a mistake of this clock errs against the code under test.
  */
-import type { Clock } from '../../streams/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 export interface SkippingClock extends Clock {
   sleep(ms: number): Promise<void>;

@@ -1,5 +1,5 @@
 /** Records of a given size: what is measured carries bytes and has no meaning. */
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { int32s, record, text } from '../../streams/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { defineTopic } from '../../streams/topics.ts';

@@ -1,6 +1,7 @@
 /** The job behind `millrace eval`: the evaluation on the embedded engine, with the tools and the judge that its settings name. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate } from '../../jobs/evaluate.ts';
 import { planEvaluation } from '../../jobs/evaluationPlan.ts';
@@ -18,7 +19,6 @@ import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Question } from '../../streams/records.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
 import { loadSpeech } from './prompt.ts';

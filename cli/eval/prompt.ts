@@ -4,11 +4,11 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import { type ChatMessage, chatTemplate } from '../../model/hf/chatTemplate.ts';
 import { guardedParts } from '../../model/hf/guardedParts.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
-import { MillraceError } from '../../streams/errors.ts';
 
 export interface Speech {
   readonly tokenizer: Tokenizer;

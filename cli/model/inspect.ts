@@ -5,6 +5,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
 import type { DecoderConfig, Tensor } from '../../model/config.ts';
 import { headDim } from '../../model/config.ts';
 import { ADAPTER_CONFIG, readAdapter } from '../../model/hf/adapterFiles.ts';
@@ -12,7 +13,6 @@ import { openPolicy, passOver } from '../../model/hf/loadPolicy.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import type { LoraAdapter } from '../../model/hf/lora.ts';
 import { parameterProblems, problemText } from '../../model/hf/parameters.ts';
-import { messageOf } from '../../streams/errors.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { table } from '../table.ts';

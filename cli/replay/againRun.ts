@@ -4,12 +4,12 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Again, again, type Beginning, type Lag } from '../../jobs/replay/again.ts';
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { messageOf } from '../../streams/errors.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

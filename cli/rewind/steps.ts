@@ -1,7 +1,7 @@
 /** The steps that a run can go back to: those whose weights and optimiser state still lie in its folder. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Weights } from '../../streams/records.ts';
 
 export interface Version {

@@ -1,5 +1,5 @@
 /** `--grep`: records of which the key, or a text anywhere within, matches a regular expression. */
-import { messageOf } from '../../streams/errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { usageError } from '../failure.ts';
 import type { Thin } from './thin.ts';
 

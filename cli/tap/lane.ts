@@ -4,7 +4,7 @@
  * What is not taken stays in the log, so a slow reader holds nothing in memory and loses nothing.
  */
 import type { Observable, Subscription } from 'rxjs';
-import { hasCode, type MillraceError } from '../../streams/errors.ts';
+import { hasCode, type MillraceError } from '../../base/errors.ts';
 import type { Encoded, Stored, TapOptions } from '../../streams/log.ts';
 import type { Position } from '../../streams/records.ts';
 

@@ -1,8 +1,9 @@
 /**
  * Which topics a tap is of: names and patterns (`*`, `?`), each with or without the run before it, all of one run.
  */
+
+import { MillraceError } from '../../base/errors.ts';
 import { anyTopic } from '../../streams/anyTopic.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { usageError } from '../failure.ts';

@@ -5,8 +5,8 @@
  * whose output is slow reads slowly; what it has not read stays in the log. Only `--rate` leaves records out.
  */
 import { resolve } from 'node:path';
+import { hasCode } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
-import { hasCode } from '../../streams/errors.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { exitCodes, usageError } from '../failure.ts';

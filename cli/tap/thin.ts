@@ -4,8 +4,9 @@
  * A sample is drawn by the digest of what a record is about, so it is the same in every topic and every run. A rate
  * drops what comes too fast; nothing waits for its turn.
  */
-import { draws } from '../../model/draws.ts';
-import type { Clock } from '../../streams/clock.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { draws } from '../../base/draws.ts';
 import type { Stored } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 

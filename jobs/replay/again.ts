@@ -5,8 +5,8 @@
  * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
  * part; how far is told at the end (`Lag`).
  */
-import type { Clock } from '../../streams/clock.ts';
-import { MillraceError } from '../../streams/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import { mapEach } from '../../streams/primitives.ts';

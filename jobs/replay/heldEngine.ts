@@ -9,6 +9,7 @@
  * which version a generation is due that the record does not know.
  */
 import type { Observable, Subscription } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import type {
   GenerateRequest,
   Generation,
@@ -16,7 +17,6 @@ import type {
   VersionSpan,
   WeightsRef,
 } from '../../model/engine.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Weights } from '../../streams/records.ts';
 import type { RecordedVersions } from './recordedVersions.ts';
 

@@ -5,9 +5,10 @@
  * runs. A call is looked up by its rollout and turn, and, where rollouts may differ from those recorded, by the tool and
  * its input. Places of calls are held in memory, outputs are not.
  */
+
+import { MillraceError } from '../../base/errors.ts';
 import type { CallOrigin, CallTool } from '../../operators/callTools.ts';
 import type { Called } from '../../operators/tools/callTool.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Log } from '../../streams/log.ts';
 import type { ToolCall } from '../../streams/records.ts';
 import { identityOf } from '../../streams/replay/meaning.ts';

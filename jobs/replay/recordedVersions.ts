@@ -2,7 +2,7 @@
  * Which policy version made which tokens of a recorded run, so that a replay can hold every generation to the version
  * that it was made with. Read from the spans of the rollouts; a few numbers a rollout are held in memory.
  */
-import type { DrawKey } from '../../model/draws.ts';
+import type { DrawKey } from '../../base/draws.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
 import type { Rollout } from '../../streams/records.ts';
 

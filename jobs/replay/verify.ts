@@ -6,8 +6,8 @@
  * the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
  */
 import { join } from 'node:path';
-import type { Clock } from '../../streams/clock.ts';
-import { MillraceError } from '../../streams/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import type { Rollout, ToolCall, Weights } from '../../streams/records.ts';

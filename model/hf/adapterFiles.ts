@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Tensor } from '../config.ts';
 import type { SavedState } from '../engine.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';

@@ -7,7 +7,7 @@
  */
 import { Tokenizer as Pipeline } from '@huggingface/tokenizers';
 import { z } from 'zod';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../engine.ts';
 
 /** A stretch of text; `tags` as in `encode`. */

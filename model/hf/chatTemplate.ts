@@ -5,7 +5,7 @@
  * without it `strftime_now` is not defined, and they fall back to what they say themselves.
  */
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 
 export interface ChatMessage {
   readonly role: string;

@@ -7,7 +7,7 @@
  * implemented (another activation, a sliding window, quantised weights) is refused, never ignored.
  */
 import { z } from 'zod';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { DecoderConfig, RopeScaling } from '../config.ts';
 
 type Family = DecoderConfig['architecture'];

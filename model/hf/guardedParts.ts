@@ -5,7 +5,7 @@
  * second rendering stands the template's own text. Put together again the parts must be the first rendering; a
  * template that rewrites what it is given is refused, since nobody could say whose words its output is.
  */
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { TextPart } from './bpeTokenizer.ts';
 import type { ChatMessage } from './chatTemplate.ts';
 

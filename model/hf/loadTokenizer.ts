@@ -8,7 +8,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
 import { type BpeTokenizer, bpeTokenizer } from './bpeTokenizer.ts';

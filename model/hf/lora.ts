@@ -4,8 +4,9 @@
  * A module with weights W [out, in] gets A [r, in] and B [out, r], and acts as W + scale * B A with
  * scale = alpha / r, or alpha / sqrt(r) when rank-stabilised (Hu et al., 2021; Kalajdzievski, 2023).
  */
+
+import { draws } from '../../base/draws.ts';
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
-import { draws } from '../draws.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { TensorSource } from './tensorSource.ts';
 

@@ -1,8 +1,9 @@
 /**
  * One generation from whichever server of a pool answers.
  */
-import { MillraceError } from '../../streams/errors.ts';
-import { draws } from '../draws.ts';
+
+import { draws } from '../../base/draws.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { GenerateRequest, Generation } from '../engine.ts';
 import type { ServerPool } from './serverPool.ts';
 import type { Generated, Serving, TokenWire } from './tokenWire.ts';

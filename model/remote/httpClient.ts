@@ -8,7 +8,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import fetch, { FetchError, type Response } from 'node-fetch';
-import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { WaitingClock } from './waitingClock.ts';
 
 export type Outcome =

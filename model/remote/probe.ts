@@ -1,7 +1,7 @@
 /**
  * What servers are found to do before anything is asked of them in earnest.
  */
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { askTokens } from './askTokens.ts';
 import type { ServerPool } from './serverPool.ts';
 import type { Serving, TokenWire } from './tokenWire.ts';

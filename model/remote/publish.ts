@@ -4,7 +4,7 @@
  * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's layout. `folder`
  * says where they find that of a version. Publishing is all or nothing: it succeeded on every server, or it fails with code `WEIGHTS_REFUSED`.
  */
-import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { WeightsRef } from '../engine.ts';
 import type { PoolResult } from './serverPool.ts';
 import type { Serving } from './tokenWire.ts';

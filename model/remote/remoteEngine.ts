@@ -12,7 +12,7 @@
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
  *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
-import { hasCode, MillraceError } from '../../streams/errors.ts';
+import { hasCode, MillraceError } from '../../base/errors.ts';
 import type {
   EngineStats,
   GenerateRequest,

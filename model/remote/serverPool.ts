@@ -6,9 +6,9 @@
  * client pool of ET-Agent §3.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError, messageOf } from '../../streams/errors.ts';
-import { draws } from '../draws.ts';
-import { Semaphore } from '../semaphore.ts';
+import { draws } from '../../base/draws.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import { HttpClient } from './httpClient.ts';
 import { Pace } from './pace.ts';
 import { Sessions } from './sessions.ts';

@@ -1,7 +1,7 @@
 /**
  * Base URLs of model servers as people write them: with or without `/v1`, with or without a last slash.
  */
-import { MillraceError } from '../../streams/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 
 /** Without path suffix `/v1` and last slash. Fails with code `USAGE` on what is no plain http(s) URL. */
 export function baseUrls(urls: readonly string[]): string[] {

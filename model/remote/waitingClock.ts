@@ -2,7 +2,7 @@
  * Time to wait by, as an argument: what talks to a server sleeps between tries and gives up after a while.
  */
 import { setTimeout as after } from 'node:timers/promises';
-import type { Clock } from '../../streams/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 export interface WaitingClock extends Clock {
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */

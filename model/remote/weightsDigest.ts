@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { WeightsRef } from '../engine.ts';
 
 /** Fails with code `WEIGHTS_REFUSED` when the file cannot be read or has another digest. */

@@ -3,7 +3,7 @@
  *
  * The same graphs run on each. The CPU is there always, and is the only one whose bits we promise.
  */
-import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 
 export const providers = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'dml', 'coreml'] as const;
 export type Provider = (typeof providers)[number];

@@ -6,8 +6,8 @@
  * missing is worse than one that stops.
  */
 import { createHash } from 'node:crypto';
-import { MillraceError } from '../../streams/errors.ts';
-import { draws } from '../draws.ts';
+import { draws } from '../../base/draws.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { type PoolOptions, type PoolResult, ServerPool } from '../remote/serverPool.ts';
 import { type Body, chatBody, completionBody, replyText, type TextServer } from './openAiWire.ts';
 import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';

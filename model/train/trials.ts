@@ -4,8 +4,9 @@
  *
  * (Gradients as the optimiser's first moments hold them: after one step they are that, times one factor for all.)
  */
+
+import { draws } from '../../base/draws.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
-import { draws } from '../draws.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
 import { miniature, someTokens, spreadWeights } from '../miniature.ts';

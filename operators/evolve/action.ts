@@ -10,7 +10,7 @@
  *     };
  *     evolve({ ..., actions: [...defaultActions, shorter] })
  */
-import type { Draws } from '../../model/draws.ts';
+import type { Draws } from '../../base/draws.ts';
 import type { Question } from '../../streams/records.ts';
 import type { Role } from './models.ts';
 import type { Prompts } from './prompts.ts';

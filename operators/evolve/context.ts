@@ -2,7 +2,7 @@
  * What the actions of one round share: the question, the models, the tools, the draws; and the context that each
  * action is given.
  */
-import type { DrawKey, Draws } from '../../model/draws.ts';
+import type { DrawKey, Draws } from '../../base/draws.ts';
 import type { Question } from '../../streams/records.ts';
 import { stripEnd } from '../text/characters.ts';
 import { numberedSteps } from '../text/steps.ts';

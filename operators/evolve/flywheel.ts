@@ -3,7 +3,7 @@
  * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all kids
  * join the pool.
  */
-import { MillraceError, messageOf } from '../../streams/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { Question } from '../../streams/records.ts';
 import { extractAnswer } from '../text/answer.ts';
 import { rolloutF1 } from '../text/overlap.ts';

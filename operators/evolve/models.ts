@@ -5,7 +5,7 @@
  * critic finds faults, refines and judges. They may be one model. Whatever completes text fits: an engine with its
  * chat template, a server, a scripted function.
  */
-import type { DrawKey } from '../../model/draws.ts';
+import type { DrawKey } from '../../base/draws.ts';
 import { strip } from '../text/characters.ts';
 
 export type Role = 'policy' | 'analyst' | 'critic';

@@ -4,7 +4,7 @@
  *
  * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
  */
-import type { DrawKey } from '../../model/draws.ts';
+import type { DrawKey } from '../../base/draws.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';

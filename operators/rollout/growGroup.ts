@@ -7,7 +7,7 @@
  * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered, and leaves
  * what it was at the end of each round for the decision, which is the same whenever it is made.
  */
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { RolloutOptions } from '../rollout.ts';

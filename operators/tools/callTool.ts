@@ -8,11 +8,11 @@
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
-import { Semaphore } from '../../model/semaphore.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import { LruCache } from './lruCache.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
-/** Time as an argument: `streams/clock.ts` has the system's. */
+/** Time as an argument: `base/clock.ts` has the system's. */
 interface Clock {
   now(): number;
 }

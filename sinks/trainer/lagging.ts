@@ -1,9 +1,10 @@
 /**
- * Corrects what an older policy wrote (operators/advantages/lagCorrection.ts) before the steps of a batch: its tokens
+ * Corrects what an older policy wrote (model/credit/lagCorrection.ts) before the steps of a batch: its tokens
  * are scored once under the weights that the batch starts from, all mini-batches take that as their proximal policy.
  */
+
+import { type LagCorrection, lagCorrected } from '../../model/credit/lagCorrection.ts';
 import type { Scorer, TrainSequence } from '../../model/engine.ts';
-import { type LagCorrection, lagCorrected } from '../../operators/advantages/lagCorrection.ts';
 import { type LessonSteps, mean } from './lesson.ts';
 
 export interface Corrected {

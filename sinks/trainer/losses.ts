@@ -1,6 +1,7 @@
 /** What is minimised, by the kind of batch. */
+
+import { MillraceError } from '../../base/errors.ts';
 import type { Loss } from '../../model/engine.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Batch, BatchKind } from '../../streams/records.ts';
 
 export type LossOf<Kind extends BatchKind> = Extract<Loss, { readonly kind: Kind }>;

@@ -2,9 +2,10 @@
  * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt and what
  * tools wrote are not.
  */
+
+import { type Attribution, attribute } from '../../model/credit/attribution.ts';
+import { whitened } from '../../model/credit/whitened.ts';
 import type { TrainSequence } from '../../model/engine.ts';
-import { type Attribution, attribute } from '../../operators/advantages/attribution.ts';
-import { whitened } from '../../operators/advantages/whitened.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch, Rollout, Scored } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';

@@ -5,8 +5,8 @@
  * Offsets are given when a transaction is built; memory moves on only when it is on disk. A failed
  * transaction fails all commits in it and changes nothing.
  */
-import type { Clock } from '../clock.ts';
-import { MillraceError, messageOf } from '../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';
 import { HEADER_BYTES } from './envelope.ts';

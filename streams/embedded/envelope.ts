@@ -5,7 +5,7 @@
  * without. A record whose checksum does not fit is refused: a changed byte must never become a training example.
  */
 import zlib from 'node:zlib';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 
 export interface Envelope {
   readonly atMs: number;

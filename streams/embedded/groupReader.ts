@@ -7,9 +7,9 @@
  * out again.
  */
 import { Observable, type Subscriber } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import { bury, isUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
-import { MillraceError } from '../errors.ts';
 import type { ReadOptions, Stored } from '../log.ts';
 import { type Desk, deliver, Parked } from '../settlement.ts';
 import type { Topic } from '../topic.ts';

@@ -6,9 +6,9 @@
  * every `pollMs`, where the writer's own process is told at once.
  */
 import { defer, Observable, takeUntil } from 'rxjs';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../delivery.ts';
-import { MillraceError } from '../errors.ts';
 import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';

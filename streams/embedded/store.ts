@@ -10,7 +10,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { ProgressState } from '../progress.ts';
 import { type Envelope, seal, unseal } from './envelope.ts';
 import type { Moment } from './history.ts';

@@ -8,7 +8,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Store } from './store.ts';
 
 interface Owner {

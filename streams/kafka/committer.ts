@@ -5,8 +5,8 @@
  * Originals that another process was given meanwhile are left to it, with everything that was made of
  * them; a commit that also writes on its own account fails then (`STALE`), for it must not be halved.
  */
-import type { Clock } from '../clock.ts';
-import { MillraceError } from '../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Topic } from '../topic.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import type { Message } from './recordBatch.ts';

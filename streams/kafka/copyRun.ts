@@ -8,11 +8,12 @@
  * refers to a record says where it lies now. The run is only read, also while it goes on; notes and offsets are held
  * in memory, records are not.
  */
+
+import { MillraceError } from '../../base/errors.ts';
 import { retriedLetter, retriedMark } from '../deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';
-import { MillraceError } from '../errors.ts';
 import { Progress } from '../progress.ts';
 import type { DeadLetter, Position } from '../records.ts';
 import { allTopics, refers, withReferences } from '../replay/meaning.ts';

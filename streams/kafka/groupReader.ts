@@ -7,9 +7,9 @@
  * process and no other process was given the partition.
  */
 import type { Subscriber } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import { bury, isUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
-import { MillraceError } from '../errors.ts';
 import type { ReadOptions } from '../log.ts';
 import { type Desk, deliver, Parked } from '../settlement.ts';
 import type { Topic } from '../topic.ts';

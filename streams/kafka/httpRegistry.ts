@@ -2,7 +2,7 @@
  * A registry server that speaks Confluent's REST (Confluent, Karapace, Redpanda, Apicurio's compatible
  * interface). Subjects are `<run>.<topic>-value`, so that other clients find them by topic.
  */
-import { MillraceError, messageOf } from '../errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { RegistrySettings } from './kafkaUrl.ts';
 import type { SchemaRegistry } from './registry.ts';
 

@@ -7,7 +7,7 @@
  * stored, and no other form of it leaves this file.
  */
 import { readFileSync } from 'node:fs';
-import { MillraceError, messageOf } from '../errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 
 export const saslMechanisms = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 export type SaslMechanism = (typeof saslMechanisms)[number];

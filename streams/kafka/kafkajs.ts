@@ -9,7 +9,7 @@
  */
 import { createRequire } from 'node:module';
 import * as zlib from 'node:zlib';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Compression, KafkaSettings } from './kafkaUrl.ts';
 import type { Packing, Unpack } from './recordBatch.ts';
 

@@ -1,5 +1,5 @@
 /** The committed records of a partition, those of each producer in their order. */
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { type Link, pause } from './link.ts';
 import { pageOf, type Raw, writtenEnd } from './pages.ts';
 

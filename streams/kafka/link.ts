@@ -6,7 +6,7 @@
  * with growing pauses, for `patienceMs` at most. Requests must be safe to repeat. Long polls hold up what
  * comes after them on the same connection, so each follower has a link of its own.
  */
-import { MillraceError, messageOf } from '../errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
 import { type Broker, type Cluster, giveUpRequests, newCluster } from './kafkajs.ts';
 import type { KafkaSettings } from './kafkaUrl.ts';
 import { isRefused, kindOf, type Remedy, remedyFor } from './problems.ts';

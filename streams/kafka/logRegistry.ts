@@ -4,7 +4,7 @@
  * Whoever needs a schema that is not there appends it and reads on until it meets it. When two processes
  * append the same one at once, the first place counts for both. The topic is never compacted.
  */
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd } from './pages.ts';

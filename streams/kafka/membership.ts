@@ -5,7 +5,7 @@
  * gets its partitions at once, and the one it replaces is refused from then on. Partitions that stay are
  * never interrupted by a rebalance; one that moves is let go (`released` resolves) before it is given on.
  */
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { assign, type Claim } from './assign.ts';
 import {
   heartbeat,

@@ -8,9 +8,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import { defer, Observable, takeUntil } from 'rxjs';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../delivery.ts';
-import { MillraceError } from '../errors.ts';
 import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import type { Position } from '../records.ts';
 import { claimFamilies, type Root, type Settlement } from '../settlement.ts';

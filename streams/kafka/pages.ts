@@ -4,7 +4,7 @@
  * Offsets of a partition have gaps: every transaction leaves a mark of its end there, and what it wrote
  * stays behind when it was aborted. A page says where the next one begins, so readers never count.
  */
-import { hasCode, MillraceError } from '../errors.ts';
+import { hasCode, MillraceError } from '../../base/errors.ts';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
 import type { Raw, RawBatch } from './recordBatch.ts';

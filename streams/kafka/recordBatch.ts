@@ -4,7 +4,7 @@
  * kafkajs makes several buffers a record and counts in 64-bit objects, which was most of what a commit of
  * small records cost. Offsets and times are plain numbers here: both stay far below 2^53.
  */
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { crc32c } from './crc32c.ts';
 
 export interface Message {

@@ -5,7 +5,7 @@
  * registry: a topic of the run (`logRegistry.ts`) or a server (`httpRegistry.ts`). A topic's schema is
  * registered before its first record is written, and one that could not read the older ones is refused.
  */
-import { hasCode, MillraceError, messageOf } from '../errors.ts';
+import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import type { Codec, Topic } from '../topic.ts';
 import type { Raw } from './pages.ts';
 import { headersOf } from './recordBatch.ts';

@@ -6,7 +6,7 @@
  * the event loop gets its turn, and the reader is asked whether it has room for more.
  */
 import { Observable, type Subscriber } from 'rxjs';
-import { MillraceError } from '../errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';

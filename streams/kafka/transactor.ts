@@ -7,8 +7,8 @@
  * connection died, the transaction timed out) the producer is begun anew, which decides what was open, and
  * that number tells whether it was made.
  */
-import type { Clock } from '../clock.ts';
-import { MillraceError } from '../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { type Broker, type MemberIdentity, type ProducerState, packingOf } from './kafkajs.ts';
 import type { Link, Target } from './link.ts';
 import { commitOffsets, type OffsetToCommit } from './offsetRequests.ts';

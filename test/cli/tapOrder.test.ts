@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { NEVER, Observable, Subject, throwError } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import { Bell, byTime } from '../../cli/tap/byTime.ts';
 import { Lane } from '../../cli/tap/lane.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Stored, TapOptions } from '../../streams/log.ts';
 
 type Own = Omit<TapOptions, 'from' | 'follow'>;

@@ -3,7 +3,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { aepo } from '../../operators/sampling/aepo.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import {

@@ -3,7 +3,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { type EntropyScript, type Step, sampledChains } from './rollouts/entropySampling.ts';
 import { grownChains } from './rollouts/grownChains.ts';
 import { Departure } from './rollouts/grownGroups.ts';

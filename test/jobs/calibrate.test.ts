@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { versionDue } from '../../operators/gate.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Question } from '../../streams/records.ts';

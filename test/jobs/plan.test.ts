@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { shuffled } from '../../base/draws.ts';
 import { type PlanOptions, planQuestions, type QuestionPlan, type Rows } from '../../jobs/plan.ts';
-import { shuffled } from '../../model/draws.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
 import type { Question } from '../../streams/records.ts';
 import { samples } from '../support/records.ts';

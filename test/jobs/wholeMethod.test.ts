@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { freshFolders } from '../support/folder.ts';
 import {
   type RunRecords,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import {
   loadWordTokenizer,
   type WordVocabulary,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { concat, lastValueFrom, NEVER, of, toArray } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import type { CompletionRequest } from '../../operators/evolve/models.ts';
 import { type EvolveOptions, evolve } from '../../operators/evolve.ts';
 import type { PolicyGate } from '../../operators/gate.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import type { Question } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../support/deliveries.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { concat, from, NEVER, Subject, throwError } from 'rxjs';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import {
   AFTER_LAST_STAGE,
   type Door,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { frontAmong, type ParetoFrontOptions, paretoFront } from '../../operators/paretoFront.ts';
 import type { Point } from '../../operators/sampling/fronts.ts';
 import type { Objective } from '../../operators/sampling/objectives.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { type ParetoOptions, paretoSample } from '../../operators/paretoSample.ts';
 import type { Ability, Scored, Selected } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { concat, from, lastValueFrom, NEVER, of, toArray } from 'rxjs';
+import { MillraceError } from '../../base/errors.ts';
 import type { PolicyGate } from '../../operators/gate.ts';
 import { rollout } from '../../operators/rollout.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../support/deliveries.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';

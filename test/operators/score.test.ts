@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { grpo } from '../../operators/advantages/grpo.ts';
+import { grpo } from '../../model/credit/grpo.ts';
 import type { GroupForReward } from '../../operators/rewards/reward.ts';
 import { score } from '../../operators/score.ts';
 import { topics } from '../../streams/topics.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import avro from 'avsc';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { avroCodec } from '../../streams/codec.ts';
 import { breaches } from '../../streams/contract.ts';
 import { packedLogicalTypes } from '../../streams/packed.ts';

@@ -5,10 +5,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type Draws, draws } from '../../model/draws.ts';
+import { type Draws, draws } from '../../base/draws.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { walkerOf } from '../../streams/avroBounds.ts';
 import { avroCodec } from '../../streams/codec.ts';
-import { MillraceError } from '../../streams/errors.ts';
 import { identityOf, momentOf, referencesOf } from '../../streams/replay/meaning.ts';
 import { list, record, text } from '../../streams/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pipe } from 'rxjs';
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import { expandEach, gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';

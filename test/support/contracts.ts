@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { hasCode } from '../../streams/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import type { Topic } from '../../streams/topic.ts';
 
 export interface Fixture {

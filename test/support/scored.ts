@@ -1,5 +1,5 @@
 /** Builders of scored groups and finished rollouts, one line each. */
-import { draws } from '../../model/draws.ts';
+import { draws } from '../../base/draws.ts';
 import type { Question, Reward, Rollout, Scored } from '../../streams/records.ts';
 import { question, rollout } from './records.ts';
 

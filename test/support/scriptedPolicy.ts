@@ -6,7 +6,7 @@
  * key and to the length of its context, as a real sampler's is. It returns the text of the next segment, or
  * throws.
  */
-import { type Draws, draws } from '../../model/draws.ts';
+import { type Draws, draws } from '../../base/draws.ts';
 import type {
   GenerateRequest,
   Generation,

@@ -1,4 +1,6 @@
 /** The jobs of Tool-Light and Tool-Star in a moment: single-digit sums, a scripted policy, a trainer of digests. */
+
+import { draws } from '../../base/draws.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
 import { role } from '../../jobs/roles.ts';
 import { toolLight, toolLightMethod } from '../../jobs/toolLight.ts';
@@ -7,7 +9,6 @@ import { type ToolLightSettings, toolLightSettings } from '../../jobs/toolLightS
 import { toolStar, toolStarMethod } from '../../jobs/toolStar.ts';
 import { planToolStar } from '../../jobs/toolStarPlan.ts';
 import { type ToolStarSettings, toolStarSettings } from '../../jobs/toolStarSettings.ts';
-import { draws } from '../../model/draws.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import type { ScriptLine } from './scriptedPolicy.ts';
 import {

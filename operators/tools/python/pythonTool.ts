@@ -9,8 +9,8 @@
  * `child/host.mjs` (the host's doors). Only the standard library is there: no numpy, no sympy.
  */
 
+import { raceAbort } from '../../../base/raceAbort.ts';
 import { cutCodePoints } from '../cut.ts';
-import { raceAbort } from '../raceAbort.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { Pool } from './pool.ts';
 import type { Verdict } from './sandbox.ts';

@@ -1,26 +1,22 @@
 /**
  * Advantages and losses.
  */
-import {
-  dpoLoss,
-  labelledLogProb,
-  type PreferencePairs,
-} from '../../../operators/advantages/dpo.ts';
-import { entropyAwareAdvantages } from '../../../operators/advantages/entropyAware.ts';
-import { type GroupAdvantage, perGroup } from '../../../operators/advantages/group.ts';
-import { grpo } from '../../../operators/advantages/grpo.ts';
-import { grpoPassk } from '../../../operators/advantages/grpoPassk.ts';
-import { type KlKind, klEstimate } from '../../../operators/advantages/kl.ts';
-import { type Matrix, spread } from '../../../operators/advantages/matrix.ts';
-import { opo } from '../../../operators/advantages/opo.ts';
-import { type PolicyLossInput, policyLoss } from '../../../operators/advantages/policyLoss.ts';
-import { rloo } from '../../../operators/advantages/rloo.ts';
+import { dpoLoss, labelledLogProb, type PreferencePairs } from '../../../model/credit/dpo.ts';
+import { entropyAwareAdvantages } from '../../../model/credit/entropyAware.ts';
+import { type GroupAdvantage, perGroup } from '../../../model/credit/group.ts';
+import { grpo } from '../../../model/credit/grpo.ts';
+import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
+import { type KlKind, klEstimate } from '../../../model/credit/kl.ts';
+import { type Matrix, spread } from '../../../model/credit/matrix.ts';
+import { opo } from '../../../model/credit/opo.ts';
+import { type PolicyLossInput, policyLoss } from '../../../model/credit/policyLoss.ts';
+import { rloo } from '../../../model/credit/rloo.ts';
 import {
   gae,
   reinforcePlusPlus,
   reinforcePlusPlusBaseline,
   remax,
-} from '../../../operators/advantages/token.ts';
+} from '../../../model/credit/token.ts';
 import { type Subject, type Subjects, subject } from '../subject.ts';
 
 interface GrpoArgs {

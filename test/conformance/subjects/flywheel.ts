@@ -1,7 +1,7 @@
 /**
  * Text trajectories and the flywheel, with scripted models and tools.
  */
-import type { DrawKey, Draws } from '../../../model/draws.ts';
+import type { DrawKey, Draws } from '../../../base/draws.ts';
 import { defaultActions } from '../../../operators/evolve/actions.ts';
 import { outputOfCall, plainBlock } from '../../../operators/evolve/calls.ts';
 import { flywheel, type TurnReport } from '../../../operators/evolve/flywheel.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { draws } from '../../../base/draws.ts';
 import type { Job } from '../../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../../jobs/replay/verify.ts';
-import { draws } from '../../../model/draws.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';

@@ -1,6 +1,6 @@
 /** Products on several numbers of threads: which would differ, and that ours do not. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { Graph } from '../../../model/graph/graph.ts';
 import { product, weightGradient } from '../../../model/graph/product.ts';
 import { sharedByRows, sumsVary } from '../../../model/graph/sharing.ts';

@@ -1,6 +1,6 @@
 /** The 16-bit formats against a second, slower writing of IEEE 754 rounding. */
 import { expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { narrow, widen } from '../../../model/hf/dtypes.ts';
 
 const FORMATS = {

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { draws } from '../../../base/draws.ts';
 import { type DecoderConfig, initialise, type Tensor } from '../../../model/config.ts';
-import { draws } from '../../../model/draws.ts';
 import { readAdapter, writeAdapter } from '../../../model/hf/adapterFiles.ts';
 import {
   checkAdapter,

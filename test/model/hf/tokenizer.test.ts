@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { chatTemplate } from '../../../model/hf/chatTemplate.ts';
 import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import type { GenerateRequest } from '../../../model/engine.ts';
 import { Batcher } from '../../../model/rollout/batcher.ts';
 import type { RowResult } from '../../../model/rollout/row.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { draws } from '../../../base/draws.ts';
 import type { DecoderConfig } from '../../../model/config.ts';
-import { draws } from '../../../model/draws.ts';
 import type { GenerateRequest, Generation } from '../../../model/engine.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { type SampleOptions, sample as sampled } from '../../../model/rollout/sampler.ts';
 import type { Shaping } from '../../../model/rollout/shaping.ts';
 

@@ -8,11 +8,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MillraceError } from '../../../base/errors.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
 import type { Provider } from '../../../model/runtime/provider.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
-import { MillraceError } from '../../../streams/errors.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { strongWeights, TINY } from '../rollout/tinyPolicy.ts';
 

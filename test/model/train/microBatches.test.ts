@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import {
   microBatches,
   microBatchTokens,

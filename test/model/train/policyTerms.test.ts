@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { klEstimate } from '../../../model/credit/kl.ts';
 import type { KlPenalty } from '../../../model/engine.ts';
 import { gradients } from '../../../model/graph/gradients.ts';
 import { Graph } from '../../../model/graph/graph.ts';
 import { judgeTokens } from '../../../model/graph/layers.ts';
 import { klPerToken, type PolicyTerms, withTerms } from '../../../model/train/policyTerms.ts';
-import { klEstimate } from '../../../operators/advantages/kl.ts';
 import { compareGradients, numbers } from '../graph/finiteDifferences.ts';
 import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { readVectors, worstError } from '../vectors.ts';

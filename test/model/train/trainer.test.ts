@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import { dpoLoss } from '../../../model/credit/dpo.ts';
+import { lagCorrected } from '../../../model/credit/lagCorrection.ts';
 import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
 import { loadPolicy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
-import { dpoLoss } from '../../../operators/advantages/dpo.ts';
-import { lagCorrected } from '../../../operators/advantages/lagCorrection.ts';
 import { readVectors, referencePolicy, worstError } from '../vectors.ts';
 
 let folder: string;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '../../../base/errors.ts';
 import type { ColdStartHints } from '../../../operators/coldStart/hints.ts';
 import { type ColdStartOptions, coldStartPool } from '../../../operators/coldStart/pool.ts';
 import type { CompletionRequest } from '../../../operators/evolve/models.ts';
 import { type EvolveOptions, evolve } from '../../../operators/evolve.ts';
-import { MillraceError } from '../../../streams/errors.ts';
 import { topics } from '../../../streams/topics.ts';
 import { runOperator } from '../../support/deliveries.ts';
 import { obeysOperatorLaws } from '../../support/laws.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import type { EvolveAction } from '../../../operators/evolve/action.ts';
 import { defaultActions } from '../../../operators/evolve/actions.ts';
 import type { FlywheelOptions } from '../../../operators/evolve/context.ts';

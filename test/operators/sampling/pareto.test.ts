@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { dispersion, isMixed, pairwiseSum } from '../../../operators/sampling/dispersion.ts';
 import { nondominatedFronts, type Point } from '../../../operators/sampling/fronts.ts';
 import { paretoSelect } from '../../../operators/sampling/pareto.ts';

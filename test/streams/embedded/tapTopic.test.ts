@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { MillraceError } from '../../../base/errors.ts';
 import { startOf, type Tappable } from '../../../streams/embedded/tapTopic.ts';
-import { MillraceError } from '../../../streams/errors.ts';
 
 /** Records at these times; null = damaged. */
 function logOf(times: readonly (number | null)[]): Tappable<unknown> {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
+import { draws } from '../../../base/draws.ts';
 import { crc32c } from '../../../streams/kafka/crc32c.ts';
 import { packingOf, unpack } from '../../../streams/kafka/kafkajs.ts';
 import {

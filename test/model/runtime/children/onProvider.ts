@@ -3,11 +3,11 @@
  * Arguments: the provider, a policy file, a folder. Prints one line of JSON: what both gave, or the error.
  */
 import { join } from 'node:path';
+import { MillraceError } from '../../../../base/errors.ts';
 import type { TrainSequence } from '../../../../model/engine.ts';
 import { EmbeddedEngine } from '../../../../model/rollout/embeddedEngine.ts';
 import type { Provider } from '../../../../model/runtime/provider.ts';
 import { EmbeddedTrainer } from '../../../../model/train/trainer.ts';
-import { MillraceError } from '../../../../streams/errors.ts';
 import { request } from '../../rollout/fakeForward.ts';
 
 const [provider, weights, folder] = process.argv.slice(2) as [Provider, string, string];

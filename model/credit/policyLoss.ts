@@ -7,7 +7,7 @@
  * The trainer computes the same inside its graph; this is the plain writing that it is checked against, and
  * what a trainer on another runtime can be checked against.
  */
-import type { Aggregation } from '../../model/engine.ts';
+import type { Aggregation } from '../engine.ts';
 import { tokenWeights } from './aggregate.ts';
 import { type Mask, type Matrix, mapMatrix, maskedMean } from './matrix.ts';
 

@@ -1,11 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
-import {
-  type Attribution,
-  attribute,
-  type Grown,
-} from '../../../operators/advantages/attribution.ts';
-import { grpo } from '../../../operators/advantages/grpo.ts';
+import { draws } from '../../../base/draws.ts';
+import { type Attribution, attribute, type Grown } from '../../../model/credit/attribution.ts';
+import { grpo } from '../../../model/credit/grpo.ts';
 
 /** A rollout of `length` tokens, cloned from the rollout `from` after `offset` of them. */
 const grown = (length: number, from?: number, offset = 0): Grown => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type DrawKey, draws, philox } from '../../model/draws.ts';
+import { type DrawKey, draws, philox } from '../../base/draws.ts';
 
 const hex = (words: readonly number[]): string[] =>
   words.map((word) => word.toString(16).padStart(8, '0'));

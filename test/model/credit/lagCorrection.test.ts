@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import type { TrainSequence } from '../../../model/engine.ts';
 import {
   type LagCorrection,
   lagCorrected,
   lagWeight,
-} from '../../../operators/advantages/lagCorrection.ts';
-import { policyLoss } from '../../../operators/advantages/policyLoss.ts';
+} from '../../../model/credit/lagCorrection.ts';
+import { policyLoss } from '../../../model/credit/policyLoss.ts';
+import type { TrainSequence } from '../../../model/engine.ts';
 
 const PROXIMAL = [0.5, 0.2, 0.9, 0.05, 0.3];
 const BEHAVIOUR = [0.5, 0.4, 0.3, 0.01, 0.1];

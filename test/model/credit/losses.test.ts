@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { dpoLoss, labelledLogProb } from '../../../model/credit/dpo.ts';
+import { entropyAwareAdvantages } from '../../../model/credit/entropyAware.ts';
+import { klEstimate } from '../../../model/credit/kl.ts';
+import { type PolicyLossInput, policyLoss } from '../../../model/credit/policyLoss.ts';
 import type { Aggregation } from '../../../model/engine.ts';
-import { dpoLoss, labelledLogProb } from '../../../operators/advantages/dpo.ts';
-import { entropyAwareAdvantages } from '../../../operators/advantages/entropyAware.ts';
-import { klEstimate } from '../../../operators/advantages/kl.ts';
-import { type PolicyLossInput, policyLoss } from '../../../operators/advantages/policyLoss.ts';
 
 const RATIOS = [0.5, 0.9, 1, 1.5, 0.5, 1.5, 4, 1.1];
 const ANCHOR: PolicyLossInput = {

@@ -1,7 +1,7 @@
 /**
  * How losses of tokens become the loss of a batch (ARPO reference §7.4): a weight per token.
  */
-import type { Aggregation } from '../../model/engine.ts';
+import type { Aggregation } from '../engine.ts';
 import { countSelected, type Mask, mapMatrix } from './matrix.ts';
 
 /**

@@ -1,15 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { draws } from '../../../model/draws.ts';
-import {
-  type AdvantageName,
-  advantageEstimators,
-} from '../../../operators/advantages/estimators.ts';
-import { perGroup } from '../../../operators/advantages/group.ts';
-import {
-  reinforcePlusPlus,
-  reinforcePlusPlusBaseline,
-} from '../../../operators/advantages/token.ts';
-import { whitened } from '../../../operators/advantages/whitened.ts';
+import { draws } from '../../../base/draws.ts';
+import { type AdvantageName, advantageEstimators } from '../../../model/credit/estimators.ts';
+import { perGroup } from '../../../model/credit/group.ts';
+import { reinforcePlusPlus, reinforcePlusPlusBaseline } from '../../../model/credit/token.ts';
+import { whitened } from '../../../model/credit/whitened.ts';
 
 const names = Object.keys(advantageEstimators) as AdvantageName[];
 const stream = draws('estimators');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { perGroup } from '../../../operators/advantages/group.ts';
-import { grpo } from '../../../operators/advantages/grpo.ts';
-import { grpoPassk } from '../../../operators/advantages/grpoPassk.ts';
-import { opo } from '../../../operators/advantages/opo.ts';
-import { rloo } from '../../../operators/advantages/rloo.ts';
-import { gae, remax } from '../../../operators/advantages/token.ts';
+import { perGroup } from '../../../model/credit/group.ts';
+import { grpo } from '../../../model/credit/grpo.ts';
+import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
+import { opo } from '../../../model/credit/opo.ts';
+import { rloo } from '../../../model/credit/rloo.ts';
+import { gae, remax } from '../../../model/credit/token.ts';
 
 const SCORES = [1.1, 0, -1, 0.5];
 

@@ -8,7 +8,7 @@
  * `truncated`: truncated importance sampling as in verl; a weight above the cap becomes the cap.
  * Weights are per token. A token that is left out still counts in the aggregation's denominator, as in AReaL.
  */
-import type { TrainSequence } from '../../model/engine.ts';
+import type { TrainSequence } from '../engine.ts';
 
 export type LagCorrection =
   | { readonly kind: 'decoupled'; readonly cap?: number }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { steadyClock } from '../../streams/clock.ts';
+import { steadyClock } from '../../base/clock.ts';
 
 const HOUR_MS = 3_600_000;
 
