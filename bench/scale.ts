@@ -14,7 +14,7 @@ import { messageOf } from '../base/errors.ts';
 import { openKafkaLog } from '../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../streams/log.ts';
 import { topics } from '../streams/topics.ts';
-import type { Vitals } from '../streams/vitals.ts';
+import type { WorkerStatus } from '../streams/workerStatus.ts';
 import { counts, flag, optionsOf, positive } from './options.ts';
 import { print, type Row, type Unmeasured } from './table.ts';
 
@@ -115,7 +115,7 @@ async function opened(run: string, main: ChildProcess): Promise<Log> {
 /** Every worker has said that it settles questions, and partitions have stopped moving. */
 async function allWork(log: Log, workers: number): Promise<void> {
   for (;;) {
-    const posts = (await log.posted!()) as readonly Vitals[];
+    const posts = (await log.posted!()) as readonly WorkerStatus[];
     const busy = posts.filter(({ worker, stages }) => {
       return worker.startsWith('w') && stages.some(({ settled }) => settled > 0);
     });

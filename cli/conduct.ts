@@ -19,7 +19,7 @@ import {
   runFlow,
 } from '../streams/runFlow.ts';
 import { topics } from '../streams/topics.ts';
-import { speak, VITALS_MS } from '../streams/vitals.ts';
+import { reportStatus, STATUS_MS } from '../streams/workerStatus.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
@@ -93,11 +93,11 @@ async function runJob(
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
   const owned: { close(): Promise<void> }[] = [];
-  const speaking = speak(log, {
+  const reporter = reportStatus(log, {
     ...{ worker: workerOf(run), host: hostname(), pid: process.pid },
     ...{ startedMs: io.clock.now(), memoryBytes: () => process.memoryUsage.rss() },
   });
-  const { onStats } = speaking;
+  const { onStats } = reporter;
   const built = aliveMeanwhile(onStats, io);
   try {
     const flow = await job.build({
@@ -117,7 +117,7 @@ async function runJob(
     const own = part === undefined ? flow : partOf(flow, part);
     await mustHaveSources(run, own, log);
     built();
-    const options = { log, clock: io.clock, graceMs, onStats, statsMs: VITALS_MS };
+    const options = { log, clock: io.clock, graceMs, onStats, statsMs: STATUS_MS };
     if (part === undefined) return await runFlow(own, { ...options, signal });
     const rest = restOf(flow, own);
     if (rest.sources.length > 0) return await follow(own, folder, { ...options, signal });
@@ -125,7 +125,7 @@ async function runJob(
     return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
   } finally {
     built();
-    await speaking.end();
+    await reporter.end();
     for (const resource of owned.reverse()) await closed(resource, io);
   }
 }
@@ -134,7 +134,7 @@ async function runJob(
 function aliveMeanwhile(onStats: (stats: FlowStats) => void, { clock }: Io): () => void {
   const say = (): void => onStats({ atMs: clock.now(), sources: [], stages: [] });
   say();
-  const saying = setInterval(say, VITALS_MS);
+  const saying = setInterval(say, STATUS_MS);
   return () => clearInterval(saying);
 }
 

@@ -11,10 +11,10 @@ import { hasCode, MillraceError } from '../base/errors.ts';
 import { exists } from '../streams/embedded/writerLock.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
-import type { Vitals } from '../streams/vitals.ts';
+import type { WorkerStatus } from '../streams/workerStatus.ts';
 import { openRunLog, type Run } from './runs.ts';
 
-/** Processes speak once a second. */
+/** Processes report their status once a second. */
 const QUIET_MS = 3_500;
 const LOOK_MS = 250;
 
@@ -32,7 +32,7 @@ export async function mustBeFree(run: Run): Promise<void> {
   });
   if (log === null) return;
   const worker = workerOf(run);
-  const other = await alive(log, (vitals) => vitals.worker === worker).finally(() => log.close());
+  const other = await alive(log, (status) => status.worker === worker).finally(() => log.close());
   if (other !== null) throw locked(run, other, `as worker "${worker}"`);
 }
 
@@ -57,7 +57,7 @@ export async function mustHaveSources(run: Run, { sources }: Flow, log: Log): Pr
   const names = sources.map(({ name }) => name);
   const other = await alive(
     log,
-    (vitals) => vitals.worker !== worker && vitals.sources.some(({ name }) => names.includes(name)),
+    (status) => status.worker !== worker && status.sources.some(({ name }) => names.includes(name)),
   );
   if (other === null) return;
   const shared = other.sources.map(({ name }) => name).filter((name) => names.includes(name));
@@ -69,27 +69,30 @@ function onKafka({ log, record }: Run): boolean {
 }
 
 /** A process that speaks and that this is true of; null where all of those are silent. */
-async function alive(log: Log, is: (vitals: Vitals) => boolean): Promise<Vitals | null> {
-  const said = async (): Promise<readonly Vitals[]> =>
-    ((await log.posted?.()) ?? []).map((post) => post as Vitals).filter(is);
-  const before = (await said()).filter((vitals) => !vitals.ended && !isGone(vitals));
-  const heard = new Set(before.map((vitals) => JSON.stringify(vitals)));
+async function alive(
+  log: Log,
+  is: (status: WorkerStatus) => boolean,
+): Promise<WorkerStatus | null> {
+  const said = async (): Promise<readonly WorkerStatus[]> =>
+    ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
+  const before = (await said()).filter((status) => !status.ended && !isGone(status));
+  const heard = new Set(before.map((status) => JSON.stringify(status)));
   const untilMs = performance.now() + (before.length === 0 ? 0 : QUIET_MS);
   while (performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    const speaking = (await said()).find(
-      (vitals) => !vitals.ended && !isGone(vitals) && !heard.has(JSON.stringify(vitals)),
+    const found = (await said()).find(
+      (status) => !status.ended && !isGone(status) && !heard.has(JSON.stringify(status)),
     );
-    if (speaking !== undefined) return speaking;
+    if (found !== undefined) return found;
   }
   return null;
 }
 
-function isGone({ host, pid }: Vitals): boolean {
+function isGone({ host, pid }: WorkerStatus): boolean {
   return host === hostname() && (pid === process.pid || !exists(pid));
 }
 
-function locked({ name }: Run, { pid, host }: Vitals, how: string): MillraceError {
+function locked({ name }: Run, { pid, host }: WorkerStatus, how: string): MillraceError {
   return new MillraceError(
     'LOCKED',
     `process ${pid} on host ${host} runs ${name} already, ${how}; stop it first. To share the run, give each its own part ` +

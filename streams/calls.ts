@@ -8,10 +8,10 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
 import { hasCode } from '../base/errors.ts';
 import { deadLetterOf } from './deadLetter.ts';
-import type { Aside, Delivery } from './delivery.ts';
-import type { EachOptions, Scope } from './primitives.ts';
+import type { Delivery, SideRecord } from './delivery.ts';
 import type { Position } from './records.ts';
-import { park } from './settlement.ts';
+import type { EachOptions, Scope } from './scope.ts';
+import { setWaiting } from './settlement.ts';
 import type { Topic } from './topic.ts';
 import { topics } from './topics.ts';
 
@@ -105,7 +105,7 @@ class Calls<In, Out, To> {
     if (this.#subscriber.closed) return;
     call.over = true;
     try {
-      for (const part of this.#finish(call.laden(), result)) this.#subscriber.next(part);
+      for (const part of this.#finish(call.withSideRecords(), result)) this.#subscriber.next(part);
     } catch (error) {
       this.#subscriber.error(error);
       return;
@@ -117,9 +117,9 @@ class Calls<In, Out, To> {
     if (this.#subscriber.closed) return;
     call.over = true;
     const { delivery } = call;
-    if (hasCode(error, 'NOT_NOW')) park(delivery);
+    if (hasCode(error, 'NOT_NOW')) setWaiting(delivery);
     else if (this.#options.onError === 'fail') this.#subscriber.error(error);
-    else call.laden().also(topics.deadLetters, deadLetterOf(delivery, error)).drop();
+    else call.withSideRecords().also(topics.deadLetters, deadLetterOf(delivery, error)).drop();
     this.#done(call);
   }
 
@@ -148,7 +148,7 @@ class Call implements Scope {
   /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
   #abort: AbortController | null = null;
   #aborted = false;
-  #asides: Aside[] | null = null;
+  #sideRecords: SideRecord[] | null = null;
 
   constructor(delivery: Delivery<unknown>) {
     this.delivery = delivery;
@@ -173,14 +173,14 @@ class Call implements Scope {
   }
 
   also<T>(topic: Topic<T>, value: T): void {
-    this.#asides ??= [];
-    this.#asides.push({ topic: topic as Topic<unknown>, value });
+    this.#sideRecords ??= [];
+    this.#sideRecords.push({ topic: topic as Topic<unknown>, value });
   }
 
   /** The delivery with all side records of the call. */
-  laden(): Delivery<unknown> {
-    const asides = this.#asides ?? [];
-    return asides.reduce((on, { topic, value }) => on.also(topic, value), this.delivery);
+  withSideRecords(): Delivery<unknown> {
+    const sideRecords = this.#sideRecords ?? [];
+    return sideRecords.reduce((on, { topic, value }) => on.also(topic, value), this.delivery);
   }
 
   abort(): void {

@@ -5,7 +5,7 @@
 import { hasCode, type MillraceError, messageOf } from '../base/errors.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeadLetter } from './records.ts';
-import { type Desk, deliver, type Root } from './settlement.ts';
+import { type DeliveryOwner, deliver, type Root } from './settlement.ts';
 import { topics } from './topics.ts';
 
 const PAYLOAD_CHARACTERS_MAX = 4000;
@@ -45,10 +45,15 @@ export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
   return hasCode(error, 'DECODE');
 }
 
-/** For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that `desk` makes. */
-export function bury(root: Root, bytes: Buffer, error: MillraceError, desk: Desk): void {
+/** For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that `owner` makes. */
+export function settleUnreadable(
+  root: Root,
+  bytes: Buffer,
+  error: MillraceError,
+  owner: DeliveryOwner,
+): void {
   const payload = `0x${bytes.subarray(0, PAYLOAD_CHARACTERS_MAX / 2 - 1).toString('hex')}`;
-  deliver(null, root, desk)
+  deliver(null, root, owner)
     .also(topics.deadLetters, letter(root, error, payload))
     .drop();
 }

@@ -12,7 +12,7 @@ import { MillraceError } from '../base/errors.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
 import type { Position } from './records.ts';
-import { gather, park } from './settlement.ts';
+import { gather, setWaiting } from './settlement.ts';
 import { topics } from './topics.ts';
 
 export interface GatherOptions<In> {
@@ -65,11 +65,11 @@ class OpenGroups<In> {
     group.push(delivery);
     if (this.#complete(group)) {
       this.#open.delete(key);
-      for (const member of group.slice(0, -1)) park(member, false);
+      for (const member of group.slice(0, -1)) setWaiting(member, false);
       return [close(group)];
     }
-    const { parked, inflightMax } = park(delivery);
-    const here = parked.of(delivery.position.partition);
+    const { waiting, inflightMax } = setWaiting(delivery);
+    const here = waiting.of(delivery.position.partition);
     if (here >= inflightMax) throw this.#stalled(here);
     return [];
   }
@@ -92,7 +92,7 @@ class OpenGroups<In> {
   }
 
   release(): void {
-    for (const group of this.#open.values()) for (const member of group) park(member, false);
+    for (const group of this.#open.values()) for (const member of group) setWaiting(member, false);
     this.#open.clear();
   }
 
@@ -122,11 +122,11 @@ class OpenGroups<In> {
     return group.length >= (typeof size === 'number' ? size : size(group[0]!.value));
   }
 
-  #stalled(parked: number): MillraceError {
+  #stalled(waiting: number): MillraceError {
     return new MillraceError(
       'GATHER_STALLED',
-      `all ${parked} records that may be unsettled wait in ${this.#open.size} open groups; raise inflightMax of the stage`,
-      { context: { parked, open: this.#open.size, first: [...this.#open.keys()][0] } },
+      `all ${waiting} records that may be unsettled wait in ${this.#open.size} open groups; raise inflightMax of the stage`,
+      { context: { waiting, open: this.#open.size, first: [...this.#open.keys()][0] } },
     );
   }
 }

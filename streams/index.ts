@@ -4,7 +4,7 @@
 export { type Clock, systemClock } from '../base/clock.ts';
 export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
 export { avroCodec } from './codec.ts';
-export type { Aside, Delivery } from './delivery.ts';
+export type { Delivery, SideRecord } from './delivery.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 export { type Feedback, feedback } from './feedback.ts';
 export { type Flow, flow, type Part } from './flow.ts';
@@ -37,10 +37,10 @@ export type { StageStats } from './stageStats.ts';
 export type { Codec, Topic } from './topic.ts';
 export { defineTopic, topics } from './topics.ts';
 export {
-  type Speaker,
-  type Speaking,
-  speak,
-  VITALS_MS,
-  type Vitals,
-  type VitalsOptions,
-} from './vitals.ts';
+  reportStatus,
+  STATUS_MS,
+  type StatusOptions,
+  type StatusReporter,
+  type WorkerId,
+  type WorkerStatus,
+} from './workerStatus.ts';

@@ -11,13 +11,13 @@
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
+import type { CommitOrder } from './commitOrder.ts';
 import type { Flow } from './flow.ts';
 import type { Log } from './log.ts';
 import { SourceRunner, type SourceStats } from './sourceRunner.ts';
 import type { Stage } from './stage.ts';
 import { StageRunner } from './stageRunner.ts';
 import type { StageStats } from './stageStats.ts';
-import type { Turns } from './turns.ts';
 
 export interface FlowStats {
   readonly atMs: number;
@@ -40,7 +40,7 @@ export interface RunOptions {
   readonly onStats?: (stats: FlowStats) => void;
   readonly statsMs?: number;
   /** Decides when what is finished may be committed; without it, at once. */
-  readonly turns?: Turns;
+  readonly commitOrder?: CommitOrder;
 }
 
 export type FlowEnd = 'quiescent' | 'stopped';
@@ -84,7 +84,7 @@ class FlowRun {
       },
     };
     this.#stages = flow.stages.map(
-      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks, options.turns),
+      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks, options.commitOrder),
     );
     this.#sources = flow.sources.map(
       (source) =>
@@ -134,10 +134,10 @@ class FlowRun {
       if (this.#options.signal?.aborted) return 'stopped';
       const changed = this.#changed();
       if (this.#options.forever !== true && (await this.#exhausted())) {
-        const waiting = this.#stages.find((stage) => stage.parked > 0 && stage.held === 0);
+        const waiting = this.#stages.find((stage) => stage.waiting > 0 && stage.ordered === 0);
         if (waiting !== undefined) void waiting.finish();
-        else if (this.#stages.every((stage) => stage.held === 0)) return 'quiescent';
-        else if (!(await this.#options.turns?.moved())) return 'stopped';
+        else if (this.#stages.every((stage) => stage.ordered === 0)) return 'quiescent';
+        else if (!(await this.#options.commitOrder?.moved())) return 'stopped';
       }
       await changed;
     }
@@ -149,8 +149,8 @@ class FlowRun {
     if (!this.#still()) return false;
     const commits = this.#commits();
     const written = await this.#written();
-    for (const { stage, parked, held } of this.#stages) {
-      if ((await this.#log.lag(stage.from, stage.name)) !== parked + held) return false;
+    for (const { stage, waiting, ordered } of this.#stages) {
+      if ((await this.#log.lag(stage.from, stage.name)) !== waiting + ordered) return false;
     }
     for (const { from, name } of this.#elsewhere) {
       if ((await this.#log.lag(from, name)) !== 0) return false;

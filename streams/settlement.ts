@@ -1,17 +1,17 @@
 /**
- * How deliveries keep their debts: what logs, stages and primitives do with them.
+ * How deliveries are settled: what logs, stages and primitives do with them.
  *
- * All that derives from a set of originals shares a bond, which counts the parts not yet at their end and
- * holds what they will write. When the last part ends, the bond goes to its desk, which commits it whole.
- * Logs use `deliver` and `claim`, stages `adopt` and `emit`, primitives `gather` and `park`.
+ * All that derives from a set of records (its roots) is one family, which counts the parts that are still open and
+ * holds what they will write. When the last part ends, the family goes to its owner, which commits it whole.
+ * Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setWaiting`.
  */
 
 import { MillraceError } from '../base/errors.ts';
-import type { Aside, Delivery } from './delivery.ts';
+import type { Delivery, SideRecord } from './delivery.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';
 
-/** An original: what a log settles. */
+/** A record that was read: what a log settles. */
 export interface Root {
   readonly topic: string;
   readonly position: Position;
@@ -19,11 +19,11 @@ export interface Root {
   /** The log's own mark of which reader handed it out. */
   readonly reader: object;
   /** Told when all that is left of it waits in open groups, and when that is no longer so. */
-  readonly parked?: (waits: boolean) => void;
+  readonly onWaiting?: (waits: boolean) => void;
 }
 
 /** Roots that wait in open groups, and so cannot settle before more arrives: all, and those of a partition. */
-export class Parked {
+export class WaitingRecords {
   total = 0;
   readonly #of = new Map<number, number>();
 
@@ -37,68 +37,68 @@ export class Parked {
   }
 }
 
-/** Who commits what deliveries owe: the log at first, a stage once it has adopted them. */
-export interface Desk {
+/** Who commits a finished family: the log at first, a stage once it has adopted the delivery. */
+export interface DeliveryOwner {
   /** Most roots of a partition that may be unsettled at once. */
   readonly inflightMax: number;
-  readonly parked: Parked;
-  /** Every part of `roots` originals has ended: `log.commit((tx) => tx.settle(owed))` is due. */
-  ready(owed: Delivery<unknown>, roots: number): void;
+  readonly waiting: WaitingRecords;
+  /** The last part of a family of `roots` records has ended: `log.commit((tx) => tx.settle(delivery))` is due. */
+  ready(delivery: Delivery<unknown>, roots: number): void;
 }
 
-/** What one commit owes to a set of deliveries: appends in order, and originals to settle. */
+/** What one commit has to do for a set of deliveries: appends in order, and records to settle. */
 export interface Settlement {
   readonly roots: readonly Root[];
-  readonly writes: readonly Aside[];
+  readonly writes: readonly SideRecord[];
 }
 
-/** The debt that deliveries of one family share. `open` counts those not yet at their end. */
-class Bond {
+/** What the deliveries of one family share. `open` counts the parts that are not yet at their end. */
+class Family {
   roots: Root[];
-  writes: Aside[] = [];
+  writes: SideRecord[] = [];
   open = 1;
-  claimed = false;
+  settled = false;
   /** Those that a commit settles now. */
-  claiming: Carried<unknown>[] | null = null;
-  /** Parts that wait in open groups. */
-  waiting = 0;
-  #desk: Desk;
-  /** Its desk counts its roots as parked. */
-  #parked = false;
-  /** Set once this bond was joined to another. */
-  #joined: Bond | null = null;
+  settling: TrackedDelivery<unknown>[] | null = null;
+  /** Of the open parts: those that wait in open groups. */
+  waitingParts = 0;
+  #owner: DeliveryOwner;
+  /** Its owner counts its roots as waiting: every open part waits. */
+  #waiting = false;
+  /** Set once this family was joined to another. */
+  #joined: Family | null = null;
 
-  constructor(root: Root, desk: Desk) {
+  constructor(root: Root, owner: DeliveryOwner) {
     this.roots = [root];
-    this.#desk = desk;
+    this.#owner = owner;
   }
 
-  get desk(): Desk {
-    return this.#desk;
+  get owner(): DeliveryOwner {
+    return this.#owner;
   }
 
-  set desk(desk: Desk) {
-    this.#park(false);
-    this.#desk = desk;
+  set owner(owner: DeliveryOwner) {
+    this.#setWaiting(false);
+    this.#owner = owner;
     this.recount();
   }
 
-  /** Its roots are parked when every part that is still open waits in a group. */
+  /** After a change of `open` or `waitingParts`. */
   recount(): void {
-    this.#park(this.waiting > 0 && this.waiting === this.open);
+    this.#setWaiting(this.waitingParts > 0 && this.waitingParts === this.open);
   }
 
-  /** The bond that this one became part of. */
-  get whole(): Bond {
-    let bond: Bond = this;
-    while (bond.#joined !== null) bond = bond.#joined;
-    return bond;
+  /** The family that this one became part of. */
+  get whole(): Family {
+    let family: Family = this;
+    while (family.#joined !== null) family = family.#joined;
+    return family;
   }
 
-  join(other: Bond): void {
-    this.#park(false);
-    other.#park(false);
-    this.waiting += other.waiting;
+  join(other: Family): void {
+    this.#setWaiting(false);
+    other.#setWaiting(false);
+    this.waitingParts += other.waitingParts;
     this.roots.push(...other.roots);
     this.writes.push(...other.writes);
     this.open += other.open;
@@ -107,38 +107,38 @@ class Bond {
     other.writes = [];
   }
 
-  #park(waits: boolean): void {
-    if (waits === this.#parked) return;
-    this.#parked = waits;
+  #setWaiting(waits: boolean): void {
+    if (waits === this.#waiting) return;
+    this.#waiting = waits;
     for (const root of this.roots) {
-      this.#desk.parked.add(waits ? 1 : -1, root.position);
-      root.parked?.(waits);
+      this.#owner.waiting.add(waits ? 1 : -1, root.position);
+      root.onWaiting?.(waits);
     }
   }
 }
 
-type Place = Omit<Root, 'reader' | 'parked'>;
+type Place = Omit<Root, 'reader' | 'onWaiting'>;
 
-class Carried<T> implements Delivery<T> {
+class TrackedDelivery<T> implements Delivery<T> {
   readonly value: T;
   readonly topic: string;
   readonly position: Position;
   readonly key: string;
-  readonly asides: readonly Aside[];
-  readonly #bond: Bond;
+  readonly sideRecords: readonly SideRecord[];
+  readonly #family: Family;
   #spent = false;
 
-  constructor(value: T, place: Place, asides: readonly Aside[], bond: Bond) {
+  constructor(value: T, place: Place, sideRecords: readonly SideRecord[], family: Family) {
     this.value = value;
     this.topic = place.topic;
     this.position = place.position;
     this.key = place.key;
-    this.asides = asides;
-    this.#bond = bond;
+    this.sideRecords = sideRecords;
+    this.#family = family;
   }
 
-  get bond(): Bond {
-    return this.#bond.whole;
+  get family(): Family {
+    return this.#family.whole;
   }
 
   get spent(): boolean {
@@ -157,7 +157,7 @@ class Carried<T> implements Delivery<T> {
 
   derive<U>(value: U): Delivery<U> {
     this.spend();
-    return new Carried(value, this, this.asides, this.#bond);
+    return new TrackedDelivery(value, this, this.sideRecords, this.#family);
   }
 
   split<U>(values: readonly U[]): readonly Delivery<U>[] {
@@ -166,122 +166,127 @@ class Carried<T> implements Delivery<T> {
       return [];
     }
     this.spend();
-    this.bond.open += values.length - 1;
-    this.bond.recount();
+    this.family.open += values.length - 1;
+    this.family.recount();
     return values.map(
-      (value, i) => new Carried(value, this, i === 0 ? this.asides : [], this.#bond),
+      (value, i) => new TrackedDelivery(value, this, i === 0 ? this.sideRecords : [], this.#family),
     );
   }
 
   also<U>(topic: Topic<U>, value: U): Delivery<T> {
     this.spend();
-    return new Carried(this.value, this, [...this.asides, { topic, value }], this.#bond);
+    return new TrackedDelivery(
+      this.value,
+      this,
+      [...this.sideRecords, { topic, value }],
+      this.#family,
+    );
   }
 
   drop(): void {
     this.end([]);
-    this.hand();
+    this.handOver();
   }
 
-  /** Its part of the debt is known: asides and outputs (an array of its own) wait in the bond for the others. */
-  end(outputs: Aside[]): void {
+  /** This part is finished: its side records and outputs (an array of its own) wait in the family for the others. */
+  end(outputs: SideRecord[]): void {
     this.spend();
-    const bond = this.bond;
-    if (bond.writes.length + this.asides.length === 0) bond.writes = outputs;
-    else bond.writes.push(...this.asides, ...outputs);
-    bond.open -= 1;
-    bond.recount();
+    const family = this.family;
+    if (family.writes.length + this.sideRecords.length === 0) family.writes = outputs;
+    else family.writes.push(...this.sideRecords, ...outputs);
+    family.open -= 1;
+    family.recount();
   }
 
-  /** To the desk, if it was the last part. */
-  hand(): void {
-    const { open, desk, roots } = this.bond;
-    if (open === 0) desk.ready(this, roots.length);
+  /** The family goes to its owner, if this was the last part. */
+  handOver(): void {
+    const { open, owner, roots } = this.family;
+    if (open === 0) owner.ready(this, roots.length);
   }
 }
 
-function carried<T>(delivery: Delivery<T>): Carried<T> {
-  if (delivery instanceof Carried) return delivery;
+function tracked<T>(delivery: Delivery<T>): TrackedDelivery<T> {
+  if (delivery instanceof TrackedDelivery) return delivery;
   throw new MillraceError(
     'SPENT',
     'this delivery was not made by deliver(); build fakes with deliver()',
   );
 }
 
-/** For logs: the delivery of a record just read. `desk` commits it until a stage adopts it. */
-export function deliver<T>(value: T, root: Root, desk: Desk): Delivery<T> {
-  return new Carried(value, root, [], new Bond(root, desk));
+/** For logs: the delivery of a record just read. `owner` commits it until a stage adopts it. */
+export function deliver<T>(value: T, root: Root, owner: DeliveryOwner): Delivery<T> {
+  return new TrackedDelivery(value, root, [], new Family(root, owner));
 }
 
-/** For stages: from now on `desk` commits this delivery and what is derived from it. */
-export function adopt(delivery: Delivery<unknown>, desk: Desk): void {
-  carried(delivery).bond.desk = desk;
+/** For stages: from now on `owner` commits this delivery and what is derived from it. */
+export function adopt(delivery: Delivery<unknown>, owner: DeliveryOwner): void {
+  tracked(delivery).family.owner = owner;
 }
 
 /** For stages: the delivery leaves as a record of `to` (null: no record), once its whole family has. */
 export function emit(delivery: Delivery<unknown>, to: Topic<unknown> | null): void {
-  const leaving = carried(delivery);
+  const leaving = tracked(delivery);
   leaving.end(to === null ? [] : [{ topic: to, value: delivery.value }]);
-  leaving.hand();
+  leaving.handOver();
 }
 
-/** Many to one: `value` with the debts and asides of all members. Place and key are the first one's. */
+/** Many to one: the families of all members become one, `value` carries their side records. Place and key are the first one's. */
 export function gather<T, U>(members: readonly Delivery<T>[], value: U): Delivery<U> {
-  const all = members.map(carried);
+  const all = members.map(tracked);
   const [first, ...rest] = all;
   if (first === undefined) throw new RangeError('gather needs at least one member');
   for (const member of all) member.spend();
-  const asides = all.flatMap((member) => member.asides);
-  const bond = first.bond;
+  const sideRecords = all.flatMap((member) => member.sideRecords);
+  const family = first.family;
   for (const member of rest) {
-    if (member.bond !== bond) bond.join(member.bond);
-    bond.open -= 1;
+    if (member.family !== family) family.join(member.family);
+    family.open -= 1;
   }
-  bond.recount();
-  return new Carried(value, first, asides, bond);
+  family.recount();
+  return new TrackedDelivery(value, first, sideRecords, family);
 }
 
 /**
  * For logs: what a commit that settles these deliveries has to write. Fails with code `HALF_SETTLED`
- * when a part of their family is still on its way, and `SPENT` when they were claimed before.
+ * when a part of their family is still on its way, and `SPENT` when it was settled before.
  */
-export function claim(deliveries: readonly Delivery<unknown>[]): Settlement {
-  const families = claimFamilies(deliveries);
+export function settlementOf(deliveries: readonly Delivery<unknown>[]): Settlement {
+  const families = settlementsOf(deliveries);
   return {
     roots: families.flatMap(({ roots }) => roots),
     writes: families.flatMap(({ writes }) => writes),
   };
 }
 
-/** As `claim`, with what each family owes for itself: originals that share no output are apart. */
-export function claimFamilies(deliveries: readonly Delivery<unknown>[]): readonly Settlement[] {
-  const bonds: Bond[] = [];
+/** As `settlementOf`, family by family: records that share no output are apart. */
+export function settlementsOf(deliveries: readonly Delivery<unknown>[]): readonly Settlement[] {
+  const families: Family[] = [];
   for (const delivery of new Set(deliveries)) {
-    const member = carried(delivery);
-    const { bond } = member;
-    if (bond.claiming !== null) bond.claiming.push(member);
+    const member = tracked(delivery);
+    const { family } = member;
+    if (family.settling !== null) family.settling.push(member);
     else {
-      bond.claiming = [member];
-      bonds.push(bond);
+      family.settling = [member];
+      families.push(family);
     }
   }
   try {
-    for (const bond of bonds) check(bond);
-    for (const bond of bonds) {
-      bond.claimed = true;
-      for (const member of bond.claiming!) if (!member.spent) member.end([]);
+    for (const family of families) check(family);
+    for (const family of families) {
+      family.settled = true;
+      for (const member of family.settling!) if (!member.spent) member.end([]);
     }
   } finally {
-    for (const bond of bonds) bond.claiming = null;
+    for (const family of families) family.settling = null;
   }
-  return bonds;
+  return families;
 }
 
-function check(bond: Bond): void {
-  let missing = bond.open;
-  for (const member of bond.claiming!) if (!member.spent) missing -= 1;
-  if (missing <= 0 && !bond.claimed) return;
-  const { topic, position } = bond.roots[0]!;
+function check(family: Family): void {
+  let missing = family.open;
+  for (const member of family.settling!) if (!member.spent) missing -= 1;
+  if (missing <= 0 && !family.settled) return;
+  const { topic, position } = family.roots[0]!;
   const place = `${topic}@${position.offset}`;
   if (missing > 0) {
     throw new MillraceError(
@@ -293,15 +298,15 @@ function check(bond: Bond): void {
   throw new MillraceError('SPENT', `${place} is settled twice`, { context: { place } });
 }
 
-/** For who orders commits: all that the family of this delivery writes; complete once it has gone to its desk. */
-export function writesOf(delivery: Delivery<unknown>): readonly Aside[] {
-  return carried(delivery).bond.writes;
+/** For who orders commits: all that the family of this delivery writes; complete once it has gone to its owner. */
+export function writesOf(delivery: Delivery<unknown>): readonly SideRecord[] {
+  return tracked(delivery).family.writes;
 }
 
 /** For primitives: this part waits in an open group (or, with `false`, no longer does). */
-export function park(delivery: Delivery<unknown>, waits = true): Desk {
-  const { bond } = carried(delivery);
-  bond.waiting += waits ? 1 : -1;
-  bond.recount();
-  return bond.desk;
+export function setWaiting(delivery: Delivery<unknown>, waits = true): DeliveryOwner {
+  const { family } = tracked(delivery);
+  family.waitingParts += waits ? 1 : -1;
+  family.recount();
+  return family.owner;
 }

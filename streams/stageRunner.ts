@@ -9,12 +9,12 @@
 import { Observable, type Subscriber, Subscription } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
+import type { CommitOrder } from './commitOrder.ts';
 import type { Delivery } from './delivery.ts';
 import type { Log } from './log.ts';
-import { adopt, type Desk, emit, Parked, writesOf } from './settlement.ts';
+import { adopt, type DeliveryOwner, emit, WaitingRecords, writesOf } from './settlement.ts';
 import type { Stage } from './stage.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
-import type { Turns } from './turns.ts';
 
 export interface StageHooks {
   /** Something was read, committed or ended. */
@@ -28,7 +28,7 @@ const COMMIT_MAX = 256;
 const COMMITS_MAX = 8;
 
 interface Due {
-  readonly owed: Delivery<unknown>;
+  readonly delivery: Delivery<unknown>;
   readonly roots: number;
 }
 
@@ -37,8 +37,8 @@ export class StageRunner {
   readonly #log: Log;
   readonly #hooks: StageHooks;
   readonly #counter: StageCounter;
-  #desk: Desk;
-  readonly #turns: Turns | null;
+  #owner: DeliveryOwner;
+  readonly #commitOrder: CommitOrder | null;
   readonly #due: Due[] = [];
   readonly #committing = new Set<Promise<void>>();
   /** Set while what becomes due in this turn is still gathered. */
@@ -53,27 +53,33 @@ export class StageRunner {
   #abandoned = false;
   /** Commits so far. */
   commits = 0;
-  /** Deliveries whose families wait for their turn. */
-  held = 0;
+  /** Records whose families are finished and wait for `commitOrder`. */
+  ordered = 0;
 
-  constructor(stage: Stage, log: Log, clock: Clock, hooks: StageHooks, turns: Turns | null = null) {
+  constructor(
+    stage: Stage,
+    log: Log,
+    clock: Clock,
+    hooks: StageHooks,
+    commitOrder: CommitOrder | null = null,
+  ) {
     this.stage = stage;
     this.#log = log;
     this.#hooks = hooks;
-    this.#turns = turns;
-    this.#counter = new StageCounter(stage, clock, () => this.parked);
-    this.#desk = this.#newDesk();
+    this.#commitOrder = commitOrder;
+    this.#counter = new StageCounter(stage, clock, () => this.waiting);
+    this.#owner = this.#newOwner();
   }
 
   /** Deliveries that wait in open groups. */
-  get parked(): number {
-    return this.#desk.parked.total;
+  get waiting(): number {
+    return this.#owner.waiting.total;
   }
 
   /** Nothing moves: all that is in flight waits in open groups, or for its turn. */
   get still(): boolean {
     const { inflight } = this.#counter;
-    return !this.#busy && !this.#finishing && inflight === this.parked + this.held;
+    return !this.#busy && !this.#finishing && inflight === this.waiting + this.ordered;
   }
 
   stats(): StageStats {
@@ -145,7 +151,7 @@ export class StageRunner {
     this.#reading.add(
       this.#log.read(from, { group: name, inflightMax, revoked }).subscribe({
         next: (delivery) => {
-          adopt(delivery, this.#desk);
+          adopt(delivery, this.#owner);
           this.#counter.entered();
           subscriber.next(delivery);
           if (this.still) this.#hooks.changed();
@@ -161,39 +167,39 @@ export class StageRunner {
    * went on holding them would mix them with what may come again. It is begun anew too.
    */
   async #restart(): Promise<void> {
-    if (this.parked === 0 || this.#restarting || this.#finishing) return;
+    if (this.waiting === 0 || this.#restarting || this.#finishing) return;
     this.#restarting = true;
     this.#pipeline.unsubscribe();
     this.stop();
     await this.committed();
     this.#restarting = false;
     if (this.#abandoned) return;
-    this.#desk = this.#newDesk();
+    this.#owner = this.#newOwner();
     this.#counter.settled(this.#counter.inflight);
     this.start();
     this.#hooks.changed();
   }
 
   /** Collects what is due; for an operator that was left behind it collects nothing any more. */
-  #newDesk(): Desk {
-    const desk: Desk = {
+  #newOwner(): DeliveryOwner {
+    const owner: DeliveryOwner = {
       inflightMax: this.stage.inflightMax,
-      parked: new Parked(),
-      ready: (owed, roots) => {
-        if (desk !== this.#desk) return;
-        if (this.#turns === null) return this.#push(owed, roots);
-        this.held += roots;
-        this.#turns.ready(this.stage.name, writesOf(owed), () => {
-          this.held -= roots;
-          this.#push(owed, roots);
+      waiting: new WaitingRecords(),
+      ready: (delivery, roots) => {
+        if (owner !== this.#owner) return;
+        if (this.#commitOrder === null) return this.#push(delivery, roots);
+        this.ordered += roots;
+        this.#commitOrder.ready(this.stage.name, writesOf(delivery), () => {
+          this.ordered -= roots;
+          this.#push(delivery, roots);
         });
       },
     };
-    return desk;
+    return owner;
   }
 
-  #push(owed: Delivery<unknown>, roots: number): void {
-    this.#due.push({ owed, roots });
+  #push(delivery: Delivery<unknown>, roots: number): void {
+    this.#due.push({ delivery, roots });
     this.#gathering ??= Promise.resolve().then(() => {
       this.#gathering = null;
       this.#commitDue();
@@ -218,10 +224,11 @@ export class StageRunner {
     this.#counter.committing(true);
     try {
       await this.#log.commit((tx) => {
-        for (const { owed } of batch) tx.settle(owed);
+        for (const { delivery } of batch) tx.settle(delivery);
       });
       this.commits += 1;
-      for (const { owed } of batch) this.#turns?.committed(this.stage.name, writesOf(owed));
+      for (const { delivery } of batch)
+        this.#commitOrder?.committed(this.stage.name, writesOf(delivery));
       for (const { roots } of batch) this.#counter.settled(roots);
     } catch (error) {
       this.#due.length = 0; // read again at the next start

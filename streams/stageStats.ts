@@ -16,7 +16,7 @@ export interface StageStats {
   /** Read and not settled, and of these: waiting in open groups. */
   readonly inflight: number;
   readonly inflightMax: number;
-  readonly parked: number;
+  readonly waiting: number;
   /**
    * Time with nothing in flight but what waits in open groups (it waits for its input), and with inflightMax in flight
    * (its input waits for it).
@@ -30,7 +30,7 @@ export interface StageStats {
 export class StageCounter {
   readonly #stage: Stage;
   readonly #clock: Clock;
-  readonly #parked: () => number;
+  readonly #waiting: () => number;
   #in = 0;
   #out = 0;
   #settled = 0;
@@ -41,11 +41,11 @@ export class StageCounter {
   #committing = 0;
   #sinceMs: number;
 
-  /** `parked` tells how many deliveries wait in open groups. */
-  constructor(stage: Stage, clock: Clock, parked: () => number) {
+  /** `waiting` tells how many deliveries wait in open groups. */
+  constructor(stage: Stage, clock: Clock, waiting: () => number) {
     this.#stage = stage;
     this.#clock = clock;
-    this.#parked = parked;
+    this.#waiting = waiting;
     this.#sinceMs = clock.now();
   }
 
@@ -85,7 +85,7 @@ export class StageCounter {
       settled: this.#settled,
       inflight: this.inflight,
       inflightMax,
-      parked: this.#parked(),
+      waiting: this.#waiting(),
       idleMs: this.#idleMs,
       fullMs: this.#fullMs,
       commitMs: this.#commitMs,
@@ -98,7 +98,7 @@ export class StageCounter {
     const spent = now - this.#sinceMs;
     this.#sinceMs = now;
     if (this.#committing > 0) this.#commitMs += spent;
-    if (this.inflight === this.#parked()) this.#idleMs += spent;
+    if (this.inflight === this.#waiting()) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
   }
 }

@@ -6,7 +6,13 @@ import assert from 'node:assert/strict';
 import { bufferCount, from, lastValueFrom, map, mergeMap, type Observable, tap } from 'rxjs';
 import type { Delivery } from '../../streams/delivery.ts';
 import { gatherCount, mapEach } from '../../streams/primitives.ts';
-import { claim, type Desk, deliver, emit, Parked } from '../../streams/settlement.ts';
+import {
+  type DeliveryOwner,
+  deliver,
+  emit,
+  settlementOf,
+  WaitingRecords,
+} from '../../streams/settlement.ts';
 import { median, type Row, timeMs } from '../table.ts';
 
 /** Few enough that RxJS's own queue, which takes longer the longer it is, does not count. */
@@ -19,18 +25,18 @@ const values = Array.from({ length: RECORDS }, (_, i) => i);
 
 async function ours(run: (source$: Observable<Delivery<number>>) => Observable<Delivery<unknown>>) {
   let settled = 0;
-  const desk: Desk = {
+  const owner: DeliveryOwner = {
     inflightMax: RECORDS,
-    parked: new Parked(),
-    ready: (owed) => {
-      settled += claim([owed]).roots.length;
+    waiting: new WaitingRecords(),
+    ready: (delivery) => {
+      settled += settlementOf([delivery]).roots.length;
     },
   };
   const reader = {};
   const deliveries$ = from(values).pipe(
     map((value) => {
       const position = { partition: 0, offset: value };
-      return deliver(value, { topic: 'numbers', position, key: '', reader }, desk);
+      return deliver(value, { topic: 'numbers', position, key: '', reader }, owner);
     }),
   );
   await lastValueFrom(run(deliveries$).pipe(tap((delivery) => emit(delivery, null))));

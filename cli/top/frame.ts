@@ -31,7 +31,7 @@ export interface StageRow {
   readonly inflight: number;
   readonly inflightMax: number;
   /** Of those in flight, in open groups. */
-  readonly parked: number;
+  readonly waiting: number;
   /** Records that it has not settled. */
   readonly lag: number;
   /** Shares of the time: nothing in flight; all places taken, so its input waits; a commit under way. */
@@ -186,7 +186,7 @@ function stageRows(look: Look): StageRow[] {
       outPerSecond: perSecond(of, (stage) => stage.out),
       inflight: total(of, (stage) => stage.inflight),
       inflightMax: total(of, (stage) => stage.inflightMax),
-      parked: total(of, (stage) => stage.parked),
+      waiting: total(of, (stage) => stage.waiting),
       lag: lagOf(look.topics, from, name),
       waits: share(of, (stage) => stage.idleMs),
       full: share(of, (stage) => stage.fullMs),

@@ -68,7 +68,7 @@ function workerLine(row: WorkerRow): string {
 function stageCells(row: StageRow): string[] {
   return [
     ...[row.name, row.from, short(row.inPerSecond), short(row.outPerSecond)],
-    ...[`${row.inflight}/${row.inflightMax}`, row.parked === 0 ? '' : String(row.parked)],
+    ...[`${row.inflight}/${row.inflightMax}`, row.waiting === 0 ? '' : String(row.waiting)],
     String(row.lag),
     ...[row.waits, row.full, row.commits].map(percent),
   ];

@@ -4,19 +4,19 @@
  * A process that started anew counts from its start. What it says comes from outside (a file, a broker) and is checked.
  */
 import { z } from 'zod';
-import type { Vitals } from '../../streams/vitals.ts';
+import type { WorkerStatus } from '../../streams/workerStatus.ts';
 
 const stage = z.object({
   ...{ name: z.string(), from: z.string(), to: z.string() },
   ...{ in: z.number(), out: z.number(), settled: z.number(), inflight: z.number() },
-  ...{ inflightMax: z.number(), parked: z.number() },
+  ...{ inflightMax: z.number(), waiting: z.number().default(0) },
   ...{ idleMs: z.number(), fullMs: z.number(), commitMs: z.number() },
 });
 const source = z.object({
   ...{ name: z.string(), to: z.string() },
   ...{ items: z.number(), done: z.boolean(), waitMs: z.number() },
 });
-const vitals = z.object({
+const status = z.object({
   ...{ worker: z.string(), host: z.string(), pid: z.number() },
   ...{ startedMs: z.number(), atMs: z.number(), memoryBytes: z.number(), ended: z.boolean() },
   ...{ stages: z.array(stage), sources: z.array(source) },
@@ -24,20 +24,20 @@ const vitals = z.object({
 
 /** A process, with the time that its latest rates are over. */
 export interface Worker {
-  readonly now: Vitals;
+  readonly now: WorkerStatus;
   /** Null = its rates are since its start. */
-  readonly before: Vitals | null;
+  readonly before: WorkerStatus | null;
 }
 
-const idOf = ({ worker, host, pid }: Vitals): string => `${worker} ${host} ${pid}`;
+const idOf = ({ worker, host, pid }: WorkerStatus): string => `${worker} ${host} ${pid}`;
 
 export class Workers {
   readonly #known = new Map<string, Worker>();
 
   /** What is on the board now; what nobody can read there is left out. */
   update(posted: readonly unknown[]): readonly Worker[] {
-    const said = posted.flatMap((post): Vitals[] => {
-      const { data } = vitals.safeParse(post);
+    const said = posted.flatMap((post): WorkerStatus[] => {
+      const { data } = status.safeParse(post);
       return data === undefined ? [] : [data];
     });
     for (const now of said) {

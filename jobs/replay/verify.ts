@@ -119,13 +119,13 @@ class Verification {
     const { scratch, clock, recorded } = this.#options;
     const { standing, places } = this.#record;
     const flow = this.#farEnough(onlySettled(this.#rewired(built), standing));
-    const turns = new Retrace({
+    const commitOrder = new Retrace({
       ...{ recorded, standing, places },
       given: this.#given(flow),
       onDifference: (difference) => this.#end(difference),
       onEqual: (topic, value) => this.#same(topic, value),
     });
-    await runFlow(flow, { log: scratch, signal: this.#signal, clock, graceMs: 0, turns });
+    await runFlow(flow, { log: scratch, signal: this.#signal, clock, graceMs: 0, commitOrder });
   }
 
   #context(): JobContext<unknown> {

@@ -26,7 +26,7 @@ interface Group {
 }
 
 /** A reference that is looked up when everything has been seen. */
-interface Owed {
+interface PendingReference {
   readonly from: string;
   readonly field: string;
   readonly topic: string;
@@ -48,7 +48,7 @@ export class Invariants {
   readonly #first = new Map<string, Map<string, string>>();
   /** What the record at a place is about. */
   readonly #about = new Map<string, Map<string, string>>();
-  readonly #owed: Owed[] = [];
+  readonly #references: PendingReference[] = [];
   /** Topics with records that cannot be read. */
   readonly #torn = new Set<string>();
   readonly #groups = new Map<string, Group>();
@@ -123,7 +123,7 @@ export class Invariants {
     for (const { field, topic: to, position } of referencesOf(topic, value)) {
       const from = `${topic.name} ${identityOf(topic, value)}`;
       const of = this.#aboutOf(topic, value, field);
-      this.#owed.push({ from, field, topic: to.name, position, about: of });
+      this.#references.push({ from, field, topic: to.name, position, about: of });
     }
   }
 
@@ -206,7 +206,7 @@ export class Invariants {
   }
 
   #resolve(): void {
-    for (const { from, field, topic, position, about } of this.#owed) {
+    for (const { from, field, topic, position, about } of this.#references) {
       const there = this.#about.get(topic)?.get(placeOf(position));
       if (there === UNREADABLE) continue;
       const place = `${topic}@${placeOf(position)}`;

@@ -8,10 +8,10 @@
  */
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import { bury, isUnreadable } from '../deadLetter.ts';
+import { isUnreadable, settleUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
 import type { ReadOptions, Stored } from '../log.ts';
-import { type Desk, deliver, Parked } from '../settlement.ts';
+import { type DeliveryOwner, deliver, WaitingRecords } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import type { Committer } from './committer.ts';
 
@@ -28,7 +28,7 @@ export interface ReaderParts<T> {
   readonly shelf: Shelf;
   readonly committer: Committer;
   /** Commits what is dropped before a stage adopts it. */
-  readonly settle: (owed: Delivery<unknown>) => Promise<void>;
+  readonly settle: (delivery: Delivery<unknown>) => Promise<void>;
 }
 
 /** The reader of each group, newest first come. */
@@ -64,7 +64,7 @@ export class GroupReader<T> {
   stale = false;
   readonly #parts: ReaderParts<T>;
   readonly #subscriber: Subscriber<Delivery<T>>;
-  readonly #desk: Desk;
+  readonly #owner: DeliveryOwner;
   /** Records below it were handed out, or are settled. */
   #next = 0;
   #inflight = 0;
@@ -75,11 +75,11 @@ export class GroupReader<T> {
     this.group = parts.options.group;
     this.#parts = parts;
     this.#subscriber = subscriber;
-    this.#desk = {
+    this.#owner = {
       inflightMax: parts.options.inflightMax,
-      parked: new Parked(),
-      ready: (owed) => {
-        parts.settle(owed).catch((error: unknown) => subscriber.error(error));
+      waiting: new WaitingRecords(),
+      ready: (delivery) => {
+        parts.settle(delivery).catch((error: unknown) => subscriber.error(error));
       },
     };
   }
@@ -138,11 +138,11 @@ export class GroupReader<T> {
     this.#next = offset + 1;
     this.#inflight += 1;
     if (stored instanceof MillraceError) {
-      bury({ ...place, key: '' }, shelf.body(topic, offset), stored, this.#desk);
+      settleUnreadable({ ...place, key: '' }, shelf.body(topic, offset), stored, this.#owner);
       return;
     }
     const { value, key } = stored;
-    this.#subscriber.next(deliver(value, { ...place, key }, this.#desk));
+    this.#subscriber.next(deliver(value, { ...place, key }, this.#owner));
   }
 
   /** Why it does not decode, if so. */

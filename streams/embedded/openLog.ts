@@ -12,7 +12,7 @@ import type { Delivery } from '../delivery.ts';
 import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
-import { claim } from '../settlement.ts';
+import { settlementOf } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
@@ -86,7 +86,7 @@ class EmbeddedLog implements Log {
         body: (of, offset) => this.#envelope(of, offset).body,
       },
       committer: this.#writer(),
-      settle: (owed) => this.commit((tx) => tx.settle(owed)),
+      settle: (delivery) => this.commit((tx) => tx.settle(delivery)),
     });
     return deliveries$.pipe(takeUntil(this.#closing$));
   }
@@ -94,7 +94,7 @@ class EmbeddedLog implements Log {
   async commit(write: (tx: Tx) => void): Promise<void> {
     const committer = this.#writer();
     const appends: Append[] = [];
-    const owed: Delivery<unknown>[] = [];
+    const deliveries: Delivery<unknown>[] = [];
     const marks = new Map<string, number>();
     const append = (topic: Topic<unknown>, value: unknown): void => {
       this.#schemas.numberOf(topic); // fails here, for this commit alone
@@ -102,11 +102,11 @@ class EmbeddedLog implements Log {
     };
     write({
       append: (topic, value) => append(topic as Topic<unknown>, value),
-      settle: (delivery) => void owed.push(delivery),
+      settle: (delivery) => void deliveries.push(delivery),
       mark: (name, value) => void marks.set(name, value),
     });
-    const { roots, writes } = claim(owed);
-    for (const aside of writes) append(aside.topic, aside.value);
+    const { roots, writes } = settlementOf(deliveries);
+    for (const side of writes) append(side.topic, side.value);
     const readers = roots.map((root) => readerOf(root.reader));
     const settles: Settle[] = roots.map(({ topic, position }, i) => {
       return { topic, group: readers[i]!.group, offset: position.offset };

@@ -29,7 +29,7 @@ export interface FeedParts {
   /** A partition that moves to another process waits this long for what is under way there. */
   readonly drainMs: number;
   /** Commits what is dropped before a stage adopts it. */
-  readonly settle: (owed: Delivery<unknown>) => Promise<void>;
+  readonly settle: (delivery: Delivery<unknown>) => Promise<void>;
 }
 
 export const groupIdOf = (run: string, group: string, topic: string): string =>
@@ -120,7 +120,7 @@ export class GroupFeed {
       const progress = new PartitionProgress(decodeProgress(begin, text));
       this.holds.set(partition, {
         ...{ membership, ...place, progress, lost: false, waiting: [] },
-        ...{ next: progress.low, inflight: 0, parked: 0 },
+        ...{ next: progress.low, inflight: 0, waitingInGroups: 0 },
       });
     }
     this.#newest?.wake();
@@ -132,7 +132,7 @@ export class GroupFeed {
     for (const { partition } of leaving) this.holds.delete(partition);
     const sinceMs = performance.now();
     const never = new AbortController().signal;
-    while (leaving.some(({ inflight, parked }) => inflight > parked)) {
+    while (leaving.some(({ inflight, waitingInGroups }) => inflight > waitingInGroups)) {
       if (performance.now() - sinceMs > this.#parts.drainMs) break;
       await pause(20, never);
     }
@@ -166,5 +166,5 @@ function rewind(hold: Hold): void {
   hold.waiting.length = 0;
   hold.next = hold.progress.low;
   hold.inflight = 0;
-  hold.parked = 0;
+  hold.waitingInGroups = 0;
 }

@@ -8,10 +8,10 @@
  */
 import type { Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import { bury, isUnreadable } from '../deadLetter.ts';
+import { isUnreadable, settleUnreadable } from '../deadLetter.ts';
 import type { Delivery } from '../delivery.ts';
 import type { ReadOptions } from '../log.ts';
-import { type Desk, deliver, Parked } from '../settlement.ts';
+import { type DeliveryOwner, deliver, WaitingRecords } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
 import type { Hold } from './hold.ts';
@@ -29,8 +29,8 @@ export class Handout {
     this.hold = hold;
   }
 
-  readonly parked = (waits: boolean): void => {
-    if (!this.reader.stale) this.hold.parked += waits ? 1 : -1;
+  readonly onWaiting = (waits: boolean): void => {
+    if (!this.reader.stale) this.hold.waitingInGroups += waits ? 1 : -1;
   };
 }
 
@@ -40,7 +40,7 @@ export class GroupReader<T> {
   readonly #topic: Topic<T>;
   readonly #options: ReadOptions;
   readonly #subscriber: Subscriber<Delivery<T>>;
-  readonly #desk: Desk;
+  readonly #owner: DeliveryOwner;
   readonly #stopping = new AbortController();
   /** Pages are on their way. */
   #reading = false;
@@ -58,11 +58,11 @@ export class GroupReader<T> {
     this.#topic = topic;
     this.#options = options;
     this.#subscriber = subscriber;
-    this.#desk = {
+    this.#owner = {
       inflightMax: options.inflightMax,
-      parked: new Parked(),
-      ready: (owed) => {
-        feed.parts.settle(owed).catch((error: unknown) => this.fail(error));
+      waiting: new WaitingRecords(),
+      ready: (delivery) => {
+        feed.parts.settle(delivery).catch((error: unknown) => this.fail(error));
       },
     };
   }
@@ -140,14 +140,14 @@ export class GroupReader<T> {
   #hand(record: Raw, hold: Hold): void {
     const { partition, offset, key } = record;
     const reader = this.#handoutOf(hold);
-    const { parked } = reader;
+    const { onWaiting } = reader;
     const topic = this.#topic.name;
-    const root = { topic, position: { partition, offset }, key, reader, parked };
+    const root = { topic, position: { partition, offset }, key, reader, onWaiting };
     const read = this.#read(record);
     hold.progress.meet(offset);
     hold.inflight += 1;
-    if (read instanceof MillraceError) bury(root, record.value, read, this.#desk);
-    else this.#subscriber.next(deliver(read.value, root, this.#desk));
+    if (read instanceof MillraceError) settleUnreadable(root, record.value, read, this.#owner);
+    else this.#subscriber.next(deliver(read.value, root, this.#owner));
   }
 
   #handoutOf(hold: Hold): Handout {

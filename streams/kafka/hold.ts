@@ -22,5 +22,5 @@ export interface Hold {
   /** Handed out by the present reader and not settled. */
   inflight: number;
   /** Of these: waiting in open groups, for what may never come here. */
-  parked: number;
+  waitingInGroups: number;
 }

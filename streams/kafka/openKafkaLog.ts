@@ -13,7 +13,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../delivery.ts';
 import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import type { Position } from '../records.ts';
-import { claimFamilies, type Root, type Settlement } from '../settlement.ts';
+import { type Root, type Settlement, settlementsOf } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Family } from './committer.ts';
@@ -143,7 +143,7 @@ class KafkaLog implements Log {
       ...{ schemas: this.#schemas, state: this.#state, committer: this.#committer, sessionMs },
       heartbeatMs: Math.min(HEARTBEAT_MAX_MS, sessionMs / HEARTBEATS_A_SESSION),
       drainMs: options.drainMs ?? DRAIN_MS,
-      settle: (owed) => this.commit((tx) => tx.settle(owed)),
+      settle: (delivery) => this.commit((tx) => tx.settle(delivery)),
     });
   }
 
@@ -170,14 +170,14 @@ class KafkaLog implements Log {
   async commit(write: (tx: Tx) => void): Promise<void> {
     this.#mustWrite();
     const appends: Append[] = [];
-    const owed: Delivery<unknown>[] = [];
+    const deliveries: Delivery<unknown>[] = [];
     const marks = new Map<string, number>();
     write({
       append: (topic, value) => void appends.push(encoded(topic as Topic<unknown>, value)),
-      settle: (delivery) => void owed.push(delivery),
+      settle: (delivery) => void deliveries.push(delivery),
       mark: (name, value) => void marks.set(name, value),
     });
-    const families = claimFamilies(owed).map(familyOf);
+    const families = settlementsOf(deliveries).map(familyOf);
     if (appends.length + families.length + marks.size === 0) return;
     await this.#committer.commit({
       ...{ appends, marks, families },

@@ -6,11 +6,12 @@
  * Times and durations are not compared. Metrics and dead letters are compared whatever their order, because several
  * stages write them and nothing refers to them. Ids and offsets of the records are held in memory, records are not.
  */
-import type { Aside } from '../delivery.ts';
+
+import type { CommitOrder } from '../commitOrder.ts';
+import type { SideRecord } from '../delivery.ts';
 import type { Log, Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
-import type { Turns } from '../turns.ts';
 import { type FieldDifference, firstDifference } from './difference.ts';
 import { identityOf, isTimed } from './meaning.ts';
 import type { Places } from './places.ts';
@@ -56,7 +57,7 @@ interface Head {
   writer: string;
 }
 
-export class Retrace implements Turns {
+export class Retrace implements CommitOrder {
   readonly #options: RetraceOptions;
   readonly #heads = new Map<string, Head>();
   /** By topic and first offset; a family is listed under each of its topics. */
@@ -68,7 +69,7 @@ export class Retrace implements Turns {
     this.#options = options;
   }
 
-  ready(stage: string, writes: readonly Aside[], commit: () => void): void {
+  ready(stage: string, writes: readonly SideRecord[], commit: () => void): void {
     if (writes.length === 0) {
       commit();
       return;
@@ -79,7 +80,7 @@ export class Retrace implements Turns {
     this.#judging.add(judging);
   }
 
-  committed(_stage: string, writes: readonly Aside[]): void {
+  committed(_stage: string, writes: readonly SideRecord[]): void {
     for (const name of new Set(writes.map(({ topic }) => topic.name))) {
       if (UNORDERED.includes(name)) continue;
       this.#head(name).open -= 1;
@@ -93,7 +94,7 @@ export class Retrace implements Turns {
     return true;
   }
 
-  async #judge(stage: string, writes: readonly Aside[], commit: () => void): Promise<void> {
+  async #judge(stage: string, writes: readonly SideRecord[], commit: () => void): Promise<void> {
     try {
       const family: Family = { stage, runs: new Map(), commit };
       for (const write of tellingFirst(writes)) {
@@ -109,7 +110,7 @@ export class Retrace implements Turns {
   }
 
   /** False when it differs. */
-  async #judgeOne({ topic, value }: Aside, family: Family): Promise<boolean> {
+  async #judgeOne({ topic, value }: SideRecord, family: Family): Promise<boolean> {
     if (isTimed(topic, value)) return true;
     // What was recorded went through the contract; so does what is compared with it.
     const made = topic.codec.decode(topic.codec.encode(value));
@@ -189,8 +190,8 @@ export class Retrace implements Turns {
 }
 
 /** Metrics of a step differ because its weights do: those are looked at first. */
-function tellingFirst(writes: readonly Aside[]): readonly Aside[] {
-  const unordered = ({ topic }: Aside): boolean => UNORDERED.includes(topic.name);
+function tellingFirst(writes: readonly SideRecord[]): readonly SideRecord[] {
+  const unordered = ({ topic }: SideRecord): boolean => UNORDERED.includes(topic.name);
   return [...writes.filter((write) => !unordered(write)), ...writes.filter(unordered)];
 }
 

@@ -13,7 +13,7 @@ import { mapEach } from '../../streams/primitives.ts';
 import { runFlow } from '../../streams/runFlow.ts';
 import { source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
-import { speak } from '../../streams/vitals.ts';
+import { reportStatus } from '../../streams/workerStatus.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question, rollout } from '../support/records.ts';
@@ -56,7 +56,7 @@ function keepsTop(url: string | null): void {
   /** A job that works on until it is told to stop. */
   function work(): { stop(): Promise<void> } {
     const stopping = new AbortController();
-    const speaking = speak(log, {
+    const reporter = reportStatus(log, {
       ...{ worker: 'main', host: 'here', pid: process.pid, startedMs: Date.now() },
       memoryBytes: () => process.memoryUsage.rss(),
     });
@@ -77,13 +77,13 @@ function keepsTop(url: string | null): void {
         source('questions', topics.questions, questions(), { leadMax: 50 }),
         stage('rollout', topics.questions, topics.rollouts, roll, { inflightMax: 4 }),
       ),
-      { log, signal: stopping.signal, onStats: speaking.onStats, statsMs: 100 },
+      { log, signal: stopping.signal, onStats: reporter.onStats, statsMs: 100 },
     );
     return {
       async stop() {
         stopping.abort();
         await running;
-        await speaking.end();
+        await reporter.end();
       },
     };
   }

@@ -3,18 +3,18 @@ import { frameOf, type Look } from '../../cli/top/frame.ts';
 import { frameLines } from '../../cli/top/text.ts';
 import { TokenMeter } from '../../cli/top/tokenMeter.ts';
 import { Workers } from '../../cli/top/workers.ts';
-import type { Vitals } from '../../streams/vitals.ts';
+import type { WorkerStatus } from '../../streams/workerStatus.ts';
 import { rollout } from '../support/records.ts';
 import { record } from './support/syntheticRun.ts';
 
 const stage = (over: object = {}) => ({
   ...{ name: 'rollout', from: 'questions', to: 'rollouts' },
-  ...{ in: 0, out: 0, settled: 0, inflight: 0, inflightMax: 64, parked: 0 },
+  ...{ in: 0, out: 0, settled: 0, inflight: 0, inflightMax: 64, waiting: 0 },
   ...{ idleMs: 0, fullMs: 0, commitMs: 0 },
   ...over,
 });
 
-function vitals(over: Partial<Vitals> = {}): Vitals {
+function status(over: Partial<WorkerStatus> = {}): WorkerStatus {
   return {
     ...{ worker: 'main', host: 'here', pid: 7, startedMs: 0, atMs: 10_000 },
     ...{ memoryBytes: 3 * 2 ** 20, ended: false, sources: [], stages: [stage()] },
@@ -36,11 +36,11 @@ const rowsOf = (given: Look) => frameOf(given).stages;
 describe('the rates of a stage', () => {
   it('are of the time since its process spoke before; at first, of its whole life', () => {
     const workers = new Workers();
-    const first = vitals({ stages: [stage({ in: 100, out: 50, idleMs: 5_000 })] });
+    const first = status({ stages: [stage({ in: 100, out: 50, idleMs: 5_000 })] });
     expect(rowsOf(look(workers, [first]))).toMatchObject([
       { inPerSecond: 10, outPerSecond: 5, waits: 0.5, in: 100 },
     ]);
-    const second = vitals({
+    const second = status({
       atMs: 12_000,
       stages: [stage({ in: 104, out: 50, idleMs: 5_000, fullMs: 1_500, commitMs: 100 })],
     });
@@ -52,8 +52,8 @@ describe('the rates of a stage', () => {
 
   it('start anew with a process that did', () => {
     const workers = new Workers();
-    workers.update([vitals({ stages: [stage({ in: 100 })] })]);
-    const anew = vitals({ startedMs: 11_000, atMs: 12_000, stages: [stage({ in: 3 })] });
+    workers.update([status({ stages: [stage({ in: 100 })] })]);
+    const anew = status({ startedMs: 11_000, atMs: 12_000, stages: [stage({ in: 3 })] });
     expect(rowsOf(look(workers, [anew]))).toMatchObject([{ inPerSecond: 3 }]);
   });
 
@@ -61,8 +61,8 @@ describe('the rates of a stage', () => {
     const busy = stage({ in: 100, inflight: 60, fullMs: 10_000 });
     const idle = stage({ in: 20, inflight: 1, idleMs: 10_000 });
     const said = [
-      vitals({ worker: 'a', stages: [busy] }),
-      vitals({ worker: 'b', pid: 8, stages: [idle, stage({ name: 'score' })] }),
+      status({ worker: 'a', stages: [busy] }),
+      status({ worker: 'b', pid: 8, stages: [idle, stage({ name: 'score' })] }),
     ];
     expect(rowsOf(look(new Workers(), said))).toMatchObject([
       { name: 'rollout', inPerSecond: 12, inflight: 61, inflightMax: 128, full: 0.5, waits: 0.5 },
@@ -71,8 +71,8 @@ describe('the rates of a stage', () => {
   });
 
   it('are not of processes that are gone, unless all are', () => {
-    const gone = vitals({ worker: 'a', atMs: 2_000, stages: [stage({ in: 100, inflight: 9 })] });
-    const here = vitals({ worker: 'b', pid: 8, stages: [stage({ in: 20 })] });
+    const gone = status({ worker: 'a', atMs: 2_000, stages: [stage({ in: 100, inflight: 9 })] });
+    const here = status({ worker: 'b', pid: 8, stages: [stage({ in: 20 })] });
     expect(rowsOf(look(new Workers(), [gone, here]))).toMatchObject([{ in: 20, inflight: 0 }]);
     expect(rowsOf(look(new Workers(), [gone]))).toMatchObject([{ in: 100, inPerSecond: 50 }]);
   });
@@ -80,22 +80,22 @@ describe('the rates of a stage', () => {
   it('come with the lag of its group; a group that the log does not know has settled nothing', () => {
     const topic = { topic: 'questions', records: 30, bytes: 1 };
     const lagOf = (lag: Readonly<Record<string, number>>) =>
-      rowsOf(look(new Workers(), [vitals()], { topics: [{ ...topic, lag }] }))[0]!.lag;
+      rowsOf(look(new Workers(), [status()], { topics: [{ ...topic, lag }] }))[0]!.lag;
     expect([lagOf({ rollout: 4 }), lagOf({ other: 4 })]).toEqual([4, 30]);
   });
 });
 
 it('what stands on a board and is nothing of ours is left out', () => {
-  const said = [null, 'x', { worker: 'a' }, { ...vitals(), stages: [{}] }, vitals()];
+  const said = [null, 'x', { worker: 'a' }, { ...status(), stages: [{}] }, status()];
   expect(new Workers().update(said)).toHaveLength(1);
 });
 
 describe('the lines', () => {
   it('say what the run is at, who works, and what every part does', () => {
     const workers = new Workers();
-    const said = vitals({
+    const said = status({
       sources: [{ name: 'csv', to: 'questions', items: 70, done: false, waitMs: 9_000 }],
-      stages: [stage({ in: 123, out: 50, inflight: 64, parked: 3, fullMs: 9_900 })],
+      stages: [stage({ in: 123, out: 50, inflight: 64, waiting: 3, fullMs: 9_900 })],
     });
     const lines = frameLines(
       frameOf(
@@ -120,8 +120,8 @@ describe('the lines', () => {
   });
 
   it('say of a process that it is silent, or has ended', () => {
-    const line = (over: Partial<Vitals>): string =>
-      frameLines(frameOf(look(new Workers(), [vitals(over)], { nowMs: 50_000 }))).find((text) =>
+    const line = (over: Partial<WorkerStatus>): string =>
+      frameLines(frameOf(look(new Workers(), [status(over)], { nowMs: 50_000 }))).find((text) =>
         text.startsWith('main'),
       )!;
     expect(line({})).toMatch(/silent for 40\.0 s$/);
@@ -129,7 +129,7 @@ describe('the lines', () => {
   });
 
   it('name few of many processes, and what there is when none has spoken', () => {
-    const many = Array.from({ length: 40 }, (_, pid) => vitals({ pid }));
+    const many = Array.from({ length: 40 }, (_, pid) => status({ pid }));
     const lines = frameLines(frameOf(look(new Workers(), many)));
     expect(lines.filter((text) => text.startsWith('main'))).toHaveLength(16);
     expect(lines).toContain('… 24 processes more');

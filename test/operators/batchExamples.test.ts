@@ -95,7 +95,7 @@ describe('batchDemonstrations', () => {
     expect(commits.map(({ settled }) => settled)).toEqual([[0, 1, 2, 3, 4, 5, 6]]);
     const short = await runOperator(make(), topics.demonstrations, round().slice(1));
     expect(short.outputs).toEqual([]);
-    expect(short.asides['dead-letters']).toHaveLength(QUESTIONS - 1);
+    expect(short.sideRecords['dead-letters']).toHaveLength(QUESTIONS - 1);
   });
 
   test('ends a round without an example with a step without one', async () => {

@@ -58,7 +58,7 @@ describe('evolve', () => {
       expect.objectContaining({ action: 'self-correct', round: 1, parent: 0, correct: true }),
     );
     expect(run.commits).toHaveLength(1);
-    expect(run.asides['tool-calls']).toContainEqual(
+    expect(run.sideRecords['tool-calls']).toContainEqual(
       expect.objectContaining({
         rolloutId: 'q1/evolve-0/1/self-correct',
         questionId: 'q1',
@@ -78,7 +78,7 @@ describe('evolve', () => {
       };
       const run = await runOperator(evolve(options({ models })), topics.questions, questions);
       const records = run.outputs.map((one) => [`${one.question.id}/${one.index}`, one] as const);
-      return [Object.fromEntries(records), [...run.asides['tool-calls']!].map(key).sort()];
+      return [Object.fromEntries(records), [...run.sideRecords['tool-calls']!].map(key).sort()];
     };
     const key = (call: unknown) => JSON.stringify(call);
     expect(await byId(1)).toEqual(await byId(2));
@@ -103,7 +103,7 @@ describe('evolve', () => {
     expect(run.outputs.map(({ action, text, of }) => [action, text, of])).toEqual(
       Array(3).fill(['failed', 'the server is gone', 1]),
     );
-    expect(run.asides['dead-letters']).toHaveLength(3);
+    expect(run.sideRecords['dead-letters']).toHaveLength(3);
     expect(run.unsettled).toBe(0);
   });
 
@@ -117,7 +117,7 @@ describe('evolve', () => {
       questions,
     );
     expect(run.outputs[0]!.text).toContain('<result>Tool execute failed: gone</result>');
-    expect(run.asides['tool-calls']![0]).toMatchObject({ output: 'gone', ok: false });
+    expect(run.sideRecords['tool-calls']![0]).toMatchObject({ output: 'gone', ok: false });
   });
 
   test('records the policy version that the gate holds, and lets each question out again', async () => {
@@ -149,7 +149,7 @@ describe('evolve', () => {
     const source$ = of(...questions.map((question) => reader.deliver(question)));
     expect(await lastValueFrom(source$.pipe(operator, toArray()))).toEqual([]);
     expect(asked).toBe(2);
-    expect([reader.unsettled(), reader.desk.parked.total]).toEqual([3, 3]);
+    expect([reader.unsettled(), reader.owner.waiting.total]).toEqual([3, 3]);
   });
 
   test('stops asking once it is unsubscribed', async () => {

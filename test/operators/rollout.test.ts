@@ -44,7 +44,7 @@ describe('rollout', () => {
     });
     const run = await runOperator(rollout(broken), topics.questions, questions);
     expect(run.outputs.map(({ status }) => status)).toEqual(Array(6).fill('failed'));
-    expect(run.asides).toEqual({});
+    expect(run.sideRecords).toEqual({});
   });
 
   test('lets each question in through the gate and out again, also when it is cut off', async () => {
@@ -107,6 +107,6 @@ describe('rollout', () => {
     const out = source$.pipe(rollout(rolloutOptions(script, { gate })), toArray());
     expect(await lastValueFrom(out)).toEqual([]);
     expect(reader.unsettled()).toBe(3);
-    expect(reader.desk.parked.total).toBe(3);
+    expect(reader.owner.waiting.total).toBe(3);
   });
 });

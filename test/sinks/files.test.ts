@@ -23,7 +23,7 @@ const read = (ending: string): Promise<string> => readFile(path(ending), 'utf8')
 /** A start of the run that hands out `values` from offset 0 on. */
 async function start(values: readonly Metric[] = metrics): Promise<void> {
   const run = await runOperator(files({ folder: folder.path }), topics.metrics, values);
-  expect(run).toMatchObject({ outputs: [], unsettled: 0, asides: {} });
+  expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
 }
 
 describe('files', () => {

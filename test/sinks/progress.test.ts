@@ -63,7 +63,7 @@ describe('progress', () => {
     const { lines, options } = bench();
     const values = [...evaluation(0), ...step(1), ...step(2), ...evaluation(2)];
     const run = await runOperator(progress(options), topics.metrics, values);
-    expect(run).toMatchObject({ outputs: [], unsettled: 0, asides: {} });
+    expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
     const stepLine =
       'round 1 · step 12 · reward 0.500 · accuracy 63 % · tool calls 1.75 · entropy 0.250 · lag 0.0 · 1234 tok/s out · 568 tok/s trained';
     const numbersOf =

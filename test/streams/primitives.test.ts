@@ -84,8 +84,8 @@ describe('mapEach', () => {
     const work = mapEach(() => {
       throw new RangeError('no');
     }, one);
-    const { asides } = await runOperator(work, topics.metrics, numbers(5));
-    expect(asides['dead-letters']).toEqual([
+    const { sideRecords } = await runOperator(work, topics.metrics, numbers(5));
+    expect(sideRecords['dead-letters']).toEqual([
       {
         origin: 'metrics',
         place: 0,
@@ -188,7 +188,7 @@ describe('gatherBy', () => {
       named('a', 'b', 'a'),
     );
     expect(run.outputs).toHaveLength(1);
-    expect(run.asides['dead-letters']).toMatchObject([{ key: 'b', place: 1 }]);
+    expect(run.sideRecords['dead-letters']).toMatchObject([{ key: 'b', place: 1 }]);
     expect(run.unsettled).toBe(0);
   });
 
@@ -220,9 +220,9 @@ describe('gatherBy', () => {
     const subscription = concat(from(parts), NEVER)
       .pipe(gatherBy({ ...byName, size: 3 }))
       .subscribe((group) => groups.push(group));
-    expect(reader.desk.parked.total).toBe(1);
+    expect(reader.owner.waiting.total).toBe(1);
     subscription.unsubscribe();
-    expect(reader.desk.parked.total).toBe(0);
+    expect(reader.owner.waiting.total).toBe(0);
   });
 });
 

@@ -366,7 +366,7 @@ test('statistics say where records are and where time goes', async () => {
       settled: 3,
       inflight: 0,
       inflightMax: 1,
-      parked: 0,
+      waiting: 0,
       idleMs: 0,
       fullMs: 520,
       commitMs: expect.any(Number),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Delivery } from '../../streams/delivery.ts';
 import type { Metric } from '../../streams/records.ts';
-import { deliver, emit, gather, Parked, park } from '../../streams/settlement.ts';
+import { deliver, emit, gather, setWaiting, WaitingRecords } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader } from '../support/deliveries.ts';
 import { metric } from '../support/records.ts';
@@ -87,19 +87,19 @@ describe('a family', () => {
 
 test('a root is told when all that is left of it waits in open groups, and when no longer', () => {
   const told: string[] = [];
-  const desk = { inflightMax: 9, parked: new Parked(), ready: () => undefined };
+  const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const root = (offset: number) => ({
     ...{ topic: 'metrics', position: { partition: 0, offset }, key: '', reader: {} },
-    parked: (waits: boolean) => void told.push(`${offset} ${waits ? 'waits' : 'goes on'}`),
+    onWaiting: (waits: boolean) => void told.push(`${offset} ${waits ? 'waits' : 'goes on'}`),
   });
-  const [first, second] = [0, 1].map((offset) => deliver(metric(), root(offset), desk));
+  const [first, second] = [0, 1].map((offset) => deliver(metric(), root(offset), owner));
   const [part, rest] = first!.split([1, 2]);
-  park(part!);
+  setWaiting(part!);
   expect(told).toEqual([]); // the other part is under way
   emit(rest!, topics.metrics);
   expect(told).toEqual(['0 waits']);
-  park(part!, false);
+  setWaiting(part!, false);
   gather<unknown, number>([part!, second!], 3).drop();
   expect(told).toEqual(['0 waits', '0 goes on']);
-  expect(desk.parked.total).toBe(0);
+  expect(owner.waiting.total).toBe(0);
 });

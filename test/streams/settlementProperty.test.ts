@@ -68,7 +68,7 @@ test('every input settles exactly once whatever is dropped, split, gathered and 
     const settled = run.commits.flatMap((commit) => commit.settled).sort((a, b) => a - b);
     expect({ seed, settled }).toEqual({ seed, settled: values.map((_, i) => i) });
     // Every record that got past the first filter wrote its one call, in whichever commit.
-    const calls = (run.asides['tool-calls'] ?? []).map(
+    const calls = (run.sideRecords['tool-calls'] ?? []).map(
       (c) => (c as { rolloutId: string }).rolloutId,
     );
     expect(new Set(calls).size).toBe(calls.length);

@@ -9,8 +9,8 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   const work = stage('work', topics.questions, topics.questions, (source) => source, {
     inflightMax: 2,
   });
-  let parked = 0;
-  const counter = new StageCounter(work, clock, () => parked);
+  let waiting = 0;
+  const counter = new StageCounter(work, clock, () => waiting);
   clock.advance(5); // nothing to do
   counter.entered();
   clock.advance(10); // room for one more
@@ -23,7 +23,7 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   counter.committing(false);
   clock.advance(80);
   counter.entered();
-  parked = 1; // it is held for others of its group: there is nothing to do but wait for them
+  waiting = 1; // it is held for others of its group: there is nothing to do but wait for them
   clock.advance(160);
-  expect(counter.stats()).toMatchObject({ idleMs: 245, fullMs: 60, commitMs: 40, parked: 1 });
+  expect(counter.stats()).toMatchObject({ idleMs: 245, fullMs: 60, commitMs: 40, waiting: 1 });
 });

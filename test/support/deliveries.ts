@@ -1,12 +1,18 @@
 /**
- * Deliveries without a log: a fake desk that writes down what each would-be commit holds.
+ * Deliveries without a log: a fake owner that writes down what each would-be commit holds.
  *
  * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
  * records ride along, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
-import type { Aside, Delivery } from '../../streams/delivery.ts';
-import { claim, type Desk, deliver, emit, Parked } from '../../streams/settlement.ts';
+import type { Delivery, SideRecord } from '../../streams/delivery.ts';
+import {
+  type DeliveryOwner,
+  deliver,
+  emit,
+  settlementOf,
+  WaitingRecords,
+} from '../../streams/settlement.ts';
 import type { Run } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 
@@ -19,7 +25,7 @@ export interface FakeCommit {
 
 export interface FakeReader<In> {
   readonly commits: FakeCommit[];
-  readonly desk: Desk;
+  readonly owner: DeliveryOwner;
   /** A delivery of `value` at the next offset. */
   deliver(value: In): Delivery<In>;
   /** How many deliveries were handed out and not settled. */
@@ -31,12 +37,12 @@ export function fakeReader<In>(topic: Topic<In>, inflightMax = 1_000_000): FakeR
   const commits: FakeCommit[] = [];
   let next = 0;
   const reader = {};
-  const desk: Desk = {
+  const owner: DeliveryOwner = {
     inflightMax,
-    parked: new Parked(),
-    ready(owed) {
-      const { roots, writes } = claim([owed]);
-      const write = ({ topic: to, value }: Aside) => ({ topic: to.name, value });
+    waiting: new WaitingRecords(),
+    ready(delivery) {
+      const { roots, writes } = settlementOf([delivery]);
+      const write = ({ topic: to, value }: SideRecord) => ({ topic: to.name, value });
       commits.push({
         settled: roots.map((root) => root.position.offset),
         writes: writes.map(write),
@@ -45,10 +51,10 @@ export function fakeReader<In>(topic: Topic<In>, inflightMax = 1_000_000): FakeR
   };
   return {
     commits,
-    desk,
+    owner,
     deliver(value) {
       const position = { partition: 0, offset: next++ };
-      return deliver(value, { topic: topic.name, position, key: topic.key(value), reader }, desk);
+      return deliver(value, { topic: topic.name, position, key: topic.key(value), reader }, owner);
     },
     unsettled: () => next - commits.reduce((sum, commit) => sum + commit.settled.length, 0),
   };
@@ -58,7 +64,7 @@ export interface OperatorRun<Out> {
   /** Values that left the operator, in order. */
   readonly outputs: readonly Out[];
   /** Side records by topic name, in order of commit. */
-  readonly asides: Readonly<Record<string, readonly unknown[]>>;
+  readonly sideRecords: Readonly<Record<string, readonly unknown[]>>;
   readonly commits: readonly FakeCommit[];
   /** Deliveries that were neither carried out nor dropped: must be 0. */
   readonly unsettled: number;
@@ -74,14 +80,14 @@ export async function runOperator<In, Out>(
   const source$: Observable<Delivery<In>> = from(values.map((value) => reader.deliver(value)));
   const deliveries = await lastValueFrom(source$.pipe(operator, toArray()));
   for (const delivery of deliveries) emit(delivery, null);
-  const asides: Record<string, unknown[]> = {};
+  const sideRecords: Record<string, unknown[]> = {};
   for (const { topic: name, value } of reader.commits.flatMap((commit) => commit.writes)) {
-    asides[name] ??= [];
-    asides[name].push(value);
+    sideRecords[name] ??= [];
+    sideRecords[name].push(value);
   }
   return {
     outputs: deliveries.map((delivery) => delivery.value),
-    asides,
+    sideRecords,
     commits: reader.commits,
     unsettled: reader.unsettled(),
   };

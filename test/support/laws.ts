@@ -107,7 +107,7 @@ export function obeysOperatorLaws<In, Out>(
       const before = reader.commits.length;
       await new Promise((resolve) => setTimeout(resolve, 5));
       expect(reader.commits).toHaveLength(before);
-      expect(reader.desk.parked.total).toBe(0);
+      expect(reader.owner.waiting.total).toBe(0);
     });
   });
 }
@@ -126,7 +126,7 @@ export function obeysCallbackLaws<In, Out>(
       const run = await runOperator(make('deadLetter', throwing), sample.topic, sample.values);
       expect(run.outputs).toEqual([]);
       expect(run.unsettled).toBe(0);
-      expect(run.asides['dead-letters']).toHaveLength(sample.values.length);
+      expect(run.sideRecords['dead-letters']).toHaveLength(sample.values.length);
     });
 
     test("ends with the error with 'fail'", async () => {

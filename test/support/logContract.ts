@@ -266,12 +266,12 @@ export function keepsLogContract(
         return firstValueFrom(log.read(topics.questions, options).pipe(take(3), toArray()));
       };
 
-      test('write their asides in the commit that settles them', async () => {
+      test('write their side records in the commit that settles them', async () => {
         const [first] = await readThree();
-        const laden = first!.also(topics.metrics, metric({ name: 'aside' }));
-        await log.commit((tx) => tx.settle(laden));
-        const asides$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
-        expect((await lastValueFrom(asides$)).value.name).toBe('aside');
+        const withSideRecords = first!.also(topics.metrics, metric({ name: 'side' }));
+        await log.commit((tx) => tx.settle(withSideRecords));
+        const sideRecords$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
+        expect((await lastValueFrom(sideRecords$)).value.name).toBe('side');
         expect(await log.lag(topics.questions, 'g')).toBe(2);
       });
 

@@ -50,7 +50,7 @@ async function poolOf(
     ...over,
   });
   const run = await runOperator(operator, topics.questions, [asked]);
-  return { pool: run.outputs, requests, asides: run.asides };
+  return { pool: run.outputs, requests, sideRecords: run.sideRecords };
 }
 
 obeysOperatorLaws(
@@ -91,12 +91,12 @@ describe('a cold start', () => {
       if (continuation.endsWith('\\boxed{')) return 'Ada}</answer>';
       return name.endsWith('direct') ? '<think>I search.</think> <search>t</search>' : '';
     };
-    const { pool, asides, requests } = await poolOf(script, { tools: 0 });
+    const { pool, sideRecords, requests } = await poolOf(script, { tools: 0 });
     expect(pool[0]).toMatchObject({
       ...{ action: 'direct', correct: true, toolCalls: 0 },
       text: `<think>I search.</think>${said('Ada')}`,
     });
-    expect(asides['tool-calls']).toBeUndefined();
+    expect(sideRecords['tool-calls']).toBeUndefined();
     // A request may end where a call would be made.
     expect(requests[0]!.stop).toContain('</search>');
   });
@@ -138,8 +138,8 @@ describe('a cold start', () => {
   });
 
   test('records the calls of each trajectory', async () => {
-    const { asides } = await poolOf(guesser);
-    const calls = asides['tool-calls'] as { rolloutId: string; input: string }[];
+    const { sideRecords } = await poolOf(guesser);
+    const calls = sideRecords['tool-calls'] as { rolloutId: string; input: string }[];
     expect(calls.map(({ rolloutId, input }) => [rolloutId, input])).toEqual([
       ['q1/evolve-1/0.1/tools', 't'],
       ['q1/evolve-1/0.2/tools', 't'],
@@ -154,9 +154,9 @@ describe('a cold start', () => {
       if (request.name === '0.1/tools') throw new Error('no more');
       return guesser(request);
     };
-    const { pool, asides } = await poolOf(failing, { hints: null });
+    const { pool, sideRecords } = await poolOf(failing, { hints: null });
     expect(pool.map(({ action }) => action)).toEqual(['direct', 'tools', 'tools']);
-    expect(asides['dead-letters']).toEqual([
+    expect(sideRecords['dead-letters']).toEqual([
       expect.objectContaining({ key: 'q1', field: '0/tools', reason: 'no more' }),
     ]);
   });

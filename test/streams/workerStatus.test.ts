@@ -1,23 +1,23 @@
 import { expect, test } from '@jest/globals';
 import type { Log } from '../../streams/log.ts';
-import { speak, type Vitals } from '../../streams/vitals.ts';
+import { reportStatus, type WorkerStatus } from '../../streams/workerStatus.ts';
 
 const who = { worker: 'main', host: 'here', pid: 7, startedMs: 5, memoryBytes: () => 1024 };
 const stats = (atMs: number) => ({ atMs, sources: [], stages: [] });
-const boardOf = (post: (said: Vitals) => Promise<void>): Log =>
-  ({ post: (said: unknown) => post(said as Vitals) }) as unknown as Log;
+const boardOf = (post: (said: WorkerStatus) => Promise<void>): Log =>
+  ({ post: (said: unknown) => post(said as WorkerStatus) }) as unknown as Log;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('a process says who it is, what it does, and that this was its last word', async () => {
-  const said: Vitals[] = [];
-  const speaking = speak(
-    boardOf(async (vitals) => void said.push(vitals)),
+  const said: WorkerStatus[] = [];
+  const reporter = reportStatus(
+    boardOf(async (status) => void said.push(status)),
     who,
   );
-  speaking.onStats(stats(10));
+  reporter.onStats(stats(10));
   await turn();
-  speaking.onStats(stats(20));
-  await speaking.end();
+  reporter.onStats(stats(20));
+  await reporter.end();
   const common = { worker: 'main', host: 'here', pid: 7, startedMs: 5, memoryBytes: 1024 };
   expect(said).toEqual([
     { ...common, ...stats(10), ended: false },
@@ -29,7 +29,7 @@ test('a process says who it is, what it does, and that this was its last word', 
 test('no more than one post waits for a board that does not answer', async () => {
   let begun = 0;
   let answer = (): void => undefined;
-  const speaking = speak(
+  const reporter = reportStatus(
     boardOf(() => {
       begun += 1;
       return new Promise((resolve) => {
@@ -38,17 +38,17 @@ test('no more than one post waits for a board that does not answer', async () =>
     }),
     who,
   );
-  for (let i = 0; i < 5; i++) speaking.onStats(stats(i));
+  for (let i = 0; i < 5; i++) reporter.onStats(stats(i));
   await turn();
   expect(begun).toBe(1);
   answer();
   await turn();
-  speaking.onStats(stats(9));
+  reporter.onStats(stats(9));
   expect(begun).toBe(2);
 });
 
 test('a board that fails, or is not there, is no matter', async () => {
-  const failing = speak(
+  const failing = reportStatus(
     boardOf(async () => {
       throw new Error('full disk');
     }),
@@ -56,7 +56,7 @@ test('a board that fails, or is not there, is no matter', async () => {
   );
   failing.onStats(stats(1));
   await failing.end();
-  const none = speak({} as Log, who);
+  const none = reportStatus({} as Log, who);
   none.onStats(stats(1));
   await none.end();
 });

@@ -1,17 +1,17 @@
 /**
  * Who may commit when: for a replay, which keeps the order of the run that it replays.
  *
- * A flow that is given `Turns` hands over every finished family (the writes that belong in one commit) and commits
+ * A flow that is given `CommitOrder` hands over every finished family (the writes that belong in one commit) and commits
  * it when it is let go. Families wait here at no cost of a stage's concurrency; there are never more of them than
  * the stages have records in flight.
  */
-import type { Aside } from './delivery.ts';
+import type { SideRecord } from './delivery.ts';
 
-export interface Turns {
+export interface CommitOrder {
   /** A family of `stage` is finished. Calls `commit` once, now or later. */
-  ready(stage: string, writes: readonly Aside[], commit: () => void): void;
+  ready(stage: string, writes: readonly SideRecord[], commit: () => void): void;
   /** What was let go is on disk. */
-  committed(stage: string, writes: readonly Aside[]): void;
+  committed(stage: string, writes: readonly SideRecord[]): void;
   /** Nothing moves but what waits here. True when something was let go after all; false ends the flow. */
   moved(): Promise<boolean>;
 }

@@ -1,0 +1,23 @@
+/**
+ * What the function inside a primitive sees beside its value, and how the primitive calls it.
+ */
+import type { Position } from './records.ts';
+import type { Topic } from './topic.ts';
+
+/** What a domain function may do besides returning its value. */
+export interface Scope {
+  /** Where its record lies. */
+  readonly topic: string;
+  readonly position: Position;
+  readonly key: string;
+  /** Aborted when the stage no longer wants the result. */
+  readonly signal: AbortSignal;
+  /** Append a side record (tool call, metric, dead letter) in the commit of what this call returns. */
+  also<T>(topic: Topic<T>, value: T): void;
+}
+
+export interface EachOptions {
+  /** Most calls that run at once. Results come in the order in which they are finished. */
+  readonly concurrency: number;
+  readonly onError?: 'deadLetter' | 'fail';
+}

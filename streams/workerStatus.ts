@@ -1,0 +1,68 @@
+/**
+ * The status of a process of a run while it works: the statistics of its stages and sources, and its memory.
+ *
+ * It is posted to the log about once a second. It is no record, so a replay does not see it, and nothing waits for it.
+ * A post under way is not overtaken: while a broker is gone, at most one waits.
+ */
+import type { Log } from './log.ts';
+import type { FlowStats } from './runFlow.ts';
+
+/** Which process reports. */
+export interface WorkerId {
+  /** Its name among those that share the run. */
+  readonly worker: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+export interface WorkerStatus extends WorkerId, FlowStats {
+  readonly startedMs: number;
+  /** Resident memory. */
+  readonly memoryBytes: number;
+  /** Nothing will follow. */
+  readonly ended: boolean;
+}
+
+export interface StatusOptions extends WorkerId {
+  readonly startedMs: number;
+  readonly memoryBytes: () => number;
+}
+
+export interface StatusReporter {
+  /** For `runFlow`, with `STATUS_MS`. */
+  onStats(stats: FlowStats): void;
+  /** Posts the latest status once more, marked as the last. Waits two seconds for it at most. */
+  end(): Promise<void>;
+}
+
+/** How often a process reports. */
+export const STATUS_MS = 1_000;
+const LAST_POST_MS = 2_000;
+
+export function reportStatus(log: Log, { memoryBytes, ...worker }: StatusOptions): StatusReporter {
+  let posting: Promise<void> | null = null;
+  let last: FlowStats | null = null;
+  const post = async (stats: FlowStats, ended: boolean): Promise<void> => {
+    const status: WorkerStatus = { ...worker, ...stats, memoryBytes: memoryBytes(), ended };
+    // A post that failed is passed over: what matters fails by itself.
+    await log.post?.(status).catch(() => undefined);
+  };
+  return {
+    onStats(stats) {
+      last = stats;
+      posting ??= post(stats, false).finally(() => {
+        posting = null;
+      });
+    },
+    async end() {
+      const stats = last;
+      if (stats === null) return;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, LAST_POST_MS);
+      });
+      await Promise.race([Promise.resolve(posting).then(() => post(stats, true)), late]);
+      clearTimeout(timer);
+    },
+  };
+}
