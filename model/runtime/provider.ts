@@ -9,8 +9,8 @@ export const providers = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'dml', 'coreml'] 
 export type Provider = (typeof providers)[number];
 
 const NVIDIA =
-  "on Linux x64 delete the line onnxruntime-node-install=skip from .npmrc and run 'npm rebuild onnxruntime-node', " +
-  'which fetches the libraries of the provider, and have CUDA 12 and cuDNN 9 where the loader finds them';
+  "on Linux x64 run 'node node_modules/onnxruntime-node/script/install', which downloads the libraries of the " +
+  'provider, and have CUDA 12 and cuDNN 9 where the loader finds them';
 
 /** What a provider needs. */
 const NEEDS: Readonly<Record<Provider, string>> = {

@@ -64,7 +64,7 @@ const linux = process.platform === 'linux';
       expect(error).toMatchObject({
         code: 'PROVIDER',
         message: expect.stringMatching(
-          /^the provider cuda cannot be used here: .*; on Linux x64 delete the line .* 'npm rebuild onnxruntime-node'.* CUDA 12 and cuDNN 9 .*provider=cpu \(docs\/gpu\.md\)$/,
+          /^the provider cuda cannot be used here: .*; on Linux x64 run 'node node_modules\/onnxruntime-node\/script\/install'.* CUDA 12 and cuDNN 9 .*provider=cpu \(docs\/gpu\.md\)$/,
         ),
       });
     }
