@@ -10,8 +10,10 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Option } from 'commander';
 import { draws } from '../base/draws.ts';
 import { type Broker, freePort, javaMissing, startBroker } from '../scripts/kafka/broker.ts';
+import type { Trainer } from './chaos/job.ts';
 import { type Fate, type Point, points } from './chaos/points.ts';
 import {
   type Ended,
@@ -22,24 +24,40 @@ import {
   type Subject,
   tiny,
 } from './chaos/subject.ts';
-import { oneOf, optionsOf, whole } from './options.ts';
+import { benchmark, whole } from './options.ts';
 
-const { kills, seed, log, trainer, job, json } = optionsOf({
-  command: 'npm run chaos',
-  measures: `Runs of a small job that are killed with SIGKILL at random moments and started again until they
-are done, beside one that is left alone: the invariants of millrace doctor must hold, and the
-weights of each version be the same. Exit code 1 when they are not.`,
-  options: {
-    kills: whole('how many there have to be', 200),
-    seed: whole('of the random moments', 1),
-    log: oneOf('where records lie; with kafka a broker is started, and killed too', [
-      'embedded',
-      'kafka',
-    ]),
-    trainer: oneOf('that of the tiny job', ['fake', 'embedded']),
-    job: oneOf('what is run', ['tiny', 'quickstart']),
-  },
-});
+interface Options {
+  readonly kills: number;
+  readonly seed: number;
+  readonly log: 'embedded' | 'kafka';
+  readonly trainer: Trainer;
+  readonly job: 'tiny' | 'quickstart';
+  readonly json: boolean;
+}
+
+const { kills, seed, log, trainer, job, json } = benchmark(
+  'npm run chaos',
+  `Kills runs of a small job with SIGKILL at random moments and starts them again until they are done, beside one
+that is left alone: the invariants of millrace doctor must hold, and the weights of each version must be the
+same. Exit code 1 when they are not.`,
+)
+  .option('--kills <N>', 'kills in all', whole, 200)
+  .option('--seed <N>', 'seed of the random moments', whole, 1)
+  .addOption(
+    new Option('--log <log>', 'where records lie; with kafka a broker is started, and killed too')
+      .choices(['embedded', 'kafka'])
+      .default('embedded'),
+  )
+  .addOption(
+    new Option('--trainer <trainer>', 'trainer of the tiny job')
+      .choices(['fake', 'embedded'])
+      .default('fake'),
+  )
+  .addOption(
+    new Option('--job <job>', 'what is run').choices(['tiny', 'quickstart']).default('tiny'),
+  )
+  .parse()
+  .opts<Options>();
 const onKafka = log === 'kafka';
 
 /** A run that is not done after so many starts never will be. */

@@ -17,14 +17,16 @@ import type { Log } from '../streams/log.ts';
 import type { Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import { rollout } from '../test/support/records.ts';
-import { optionsOf } from './options.ts';
+import { benchmark } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
 
-const { json } = optionsOf({
-  command: 'npm run bench:log',
-  measures: `Appends of rollouts of 10 KB to the embedded log beside the same bytes in a plain file that is
+const { json } = benchmark(
+  'npm run bench:log',
+  `Appends of rollouts of 10 KB to the embedded log beside the same bytes in a plain file that is
 flushed as often, and a tap of all of them beside reading that file.`,
-});
+)
+  .parse()
+  .opts<{ json: boolean }>();
 
 const POOL = 256;
 const TURNS = 5;

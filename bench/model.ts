@@ -14,7 +14,7 @@ import { memoryRows } from './model/memoryRows.ts';
 import { publishRows } from './model/publishRows.ts';
 import { rolloutRows } from './model/rolloutRows.ts';
 import { trainRows } from './model/trainRows.ts';
-import { flag, optionsOf, someOf } from './options.ts';
+import { benchmark, someOf } from './options.ts';
 import { print, report } from './table.ts';
 
 /** In the order in which they are measured; a process's memory is counted before others have grown it. */
@@ -28,15 +28,16 @@ const PARTS = {
   publish: publishRows,
 } satisfies Record<string, (bench: Bench) => Promise<AnyRow[]> | AsyncIterable<AnyRow[]>>;
 
-const { only, quick, json } = optionsOf({
-  command: 'npm run bench:model',
-  measures: `Training, rollouts and prefill of the policy beside PyTorch, transformers, llama.cpp and what the
-machine can do. They are installed from PyPI, once; what cannot be had is told.`,
-  options: {
-    only: someOf('only these parts', Object.keys(PARTS) as (keyof typeof PARTS)[]),
-    quick: flag('fewer turns and less work in a turn: to see that it runs'),
-  },
-});
+const parts = Object.keys(PARTS) as (keyof typeof PARTS)[];
+const { only, quick, json } = benchmark(
+  'npm run bench:model',
+  `Training, rollouts and prefill of the policy beside PyTorch, transformers, llama.cpp and what the machine can do.
+They are installed from PyPI, once; a row says so where one is missing.`,
+)
+  .option('--only <a,b>', `only these parts: some of ${parts.join()}`, someOf(parts), parts)
+  .option('--quick', 'fewer turns and less work in a turn: to see that it runs', false)
+  .parse()
+  .opts<{ only: typeof parts; quick: boolean; json: boolean }>();
 
 const load = () => loadavg()[0]!.toFixed(1);
 const folder = mkdtempSync(join(tmpdir(), 'bench-model-'));

@@ -10,7 +10,7 @@ import type { Point } from '../operators/sampling/fronts.ts';
 import { type ParetoVerdict, paretoSelect } from '../operators/sampling/pareto.ts';
 import { pairwiseSelect } from '../test/support/pairwisePareto.ts';
 import { continuousPoints, tiedPoints } from './groups.ts';
-import { optionsOf } from './options.ts';
+import { benchmark } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
 
 const PAIRED_GROUPS = 8_000;
@@ -62,11 +62,13 @@ async function againstLimit(kind: string, points: readonly Point[]): Promise<Row
   };
 }
 
-const { json } = optionsOf({
-  command: 'npm run bench:pareto',
-  measures: `Group-wise Pareto selection beside the pairwise writing of it, which must select the same;
-and a million groups beside a limit in seconds.`,
-});
+const { json } = benchmark(
+  'npm run bench:pareto',
+  `Group-wise Pareto selection beside a pairwise implementation, which must select the same; and a million groups
+beside a limit in seconds.`,
+)
+  .parse()
+  .opts<{ json: boolean }>();
 const rows = [
   await againstPairwise('tied', tiedPoints(PAIRED_GROUPS)),
   await againstPairwise('continuous', continuousPoints(PAIRED_GROUPS)),

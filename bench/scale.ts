@@ -15,19 +15,26 @@ import { openKafkaLog } from '../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../streams/log.ts';
 import { topics } from '../streams/topics.ts';
 import type { WorkerStatus } from '../streams/workerStatus.ts';
-import { counts, flag, optionsOf, positive } from './options.ts';
+import { benchmark, counts, positive } from './options.ts';
 import { print, type Row, type Unmeasured } from './table.ts';
 
-const { workers, seconds, loud, json } = optionsOf({
-  command: 'npm run bench:scale',
-  measures: `Rollouts a second of several processes with the rollout stage of one Kafka run, beside as many
-times one of them. Needs a broker (npm run kafka, or MILLRACE_KAFKA=host:port).`,
-  options: {
-    workers: counts('rollout workers, one measurement each', [1, 2, 4]),
-    seconds: positive('how long each is measured', 20),
-    loud: flag('show what the processes say'),
-  },
-});
+interface Options {
+  readonly workers: readonly number[];
+  readonly seconds: number;
+  readonly loud: boolean;
+  readonly json: boolean;
+}
+
+const { workers, seconds, loud, json } = benchmark(
+  'npm run bench:scale',
+  `Rollouts a second of several processes with the rollout stage of one Kafka run, beside as many times one of
+them. Needs a broker (npm run kafka, or MILLRACE_KAFKA=host:port).`,
+)
+  .option('--workers <N,N>', 'rollout workers, one measurement each', counts, [1, 2, 4])
+  .option('--seconds <N>', 'how long each is measured', positive, 20)
+  .option('--loud', 'show what the processes print', false)
+  .parse()
+  .opts<Options>();
 const MEASURED_MS = seconds * 1000;
 const PARTITIONS = 8;
 /** Two requests a rollout, for there is a search between them. */

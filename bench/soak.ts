@@ -19,16 +19,18 @@ import { type FlowStats, runFlow } from '../streams/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { question, rollout } from '../test/support/records.ts';
-import { optionsOf, positive } from './options.ts';
+import { benchmark, positive } from './options.ts';
 import { slope } from './slope.ts';
 import { print, type Row } from './table.ts';
 
-const { minutes, json } = optionsOf({
-  command: 'npm run soak',
-  measures: `Memory and queues of a flow whose endless source comes in bursts and whose sink is slow, beside
+const { minutes, json } = benchmark(
+  'npm run soak',
+  `Memory and queues of a flow whose endless source comes in bursts and whose sink is slow, beside
 their bounds. Exit code 1 when one is exceeded.`,
-  options: { minutes: positive('how long it runs', 5) },
-});
+)
+  .option('--minutes <N>', 'how long it runs', positive, 5)
+  .parse()
+  .opts<{ minutes: number; json: boolean }>();
 const totalMs = minutes * 60_000;
 
 /** The source may be so far ahead of its reader, and commits so many items at once. */

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { amount, count, optionsOf, positive, whole } from './options.ts';
+import { amount, benchmark, count, positive, whole } from './options.ts';
 import { throughBarrier } from './stragglers/barrier.ts';
 import type { Simulation } from './stragglers/simulation.ts';
 import { type StreamRun, throughStream } from './stragglers/stream.ts';
@@ -21,25 +21,33 @@ const TRAINER_SHARE = 1 / 8;
 /** Within a tenth of total work over capacity. */
 const BOUND_GOAL = 1.1;
 
-const { json, ...given } = optionsOf({
-  command: 'npm run bench:stragglers',
-  measures: `Optimiser steps an hour where rollouts call tools with heavy-tailed latencies: our stream at
-lag 0, 1 and 4 beside the round barrier of the released trainers, and beside total work over
-capacity. Engine, tools and steps are simulated.`,
-  options: {
-    seed: whole('of the random latencies', 1),
-    steps: count('optimiser steps', 48),
-    'tool-ms': positive('median of the latencies of a tool, in milliseconds', 900),
-    sigma: amount('how widely they are spread: that of their log-normal distribution', 0.5),
-  },
-});
+interface Options {
+  readonly seed: number;
+  readonly steps: number;
+  readonly toolMs: number;
+  readonly sigma: number;
+  readonly json: boolean;
+}
+
+const { json, ...given } = benchmark(
+  'npm run bench:stragglers',
+  `Optimiser steps an hour where rollouts call tools with heavy-tailed latencies: our stream at lag 0, 1 and 4
+beside the round barrier of the released trainers, and beside total work over capacity. Engine, tools and
+steps are simulated.`,
+)
+  .option('--seed <N>', 'seed of the random latencies', whole, 1)
+  .option('--steps <N>', 'optimiser steps', count, 48)
+  .option('--tool-ms <N>', 'median latency of a tool, in milliseconds', positive, 900)
+  .option('--sigma <N>', 'sigma of their log-normal distribution', amount, 0.5)
+  .parse()
+  .opts<Options>();
 
 const simulation: Simulation = {
   seed: given.seed,
   ...{ steps: given.steps, groups: 16, rollouts: 8 },
   ...{ rows: 32, tokenMs: 20, tokensMin: 60, tokensMax: 180 },
   ...{ callChance: 0.6, callLimit: 4 },
-  ...{ toolMs: given['tool-ms'], toolSigma: given.sigma },
+  ...{ toolMs: given.toolMs, toolSigma: given.sigma },
   ...{ slowShare: 0.1, slowTimes: 20, stepMs: 3_000, swap: 'live', branching: 'none' },
 };
 

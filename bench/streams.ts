@@ -7,7 +7,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { optionsOf, someOf } from './options.ts';
+import { benchmark, someOf } from './options.ts';
 import { embeddedRows } from './streams/embedded.ts';
 import { inProcessRows } from './streams/inProcess.ts';
 import { kafkaRows } from './streams/kafka.ts';
@@ -15,13 +15,15 @@ import { replayRow } from './streams/replay.ts';
 import { print, type Row, type Unmeasured } from './table.ts';
 
 const parts = ['embedded', 'in-process', 'replay', 'kafka'] as const;
-const { only, json } = optionsOf({
-  command: 'npm run bench:streams',
-  measures: `Durable, typed, transactional streams beside what they are made of: the embedded log beside raw
-lmdb and a plain file, primitives beside bare RxJS, records scored anew beside reading them, and
-with a broker (MILLRACE_KAFKA=host:port) a stage beside bare kafkajs and Kafka Streams.`,
-  options: { only: someOf('only these parts', parts) },
-});
+const { only, json } = benchmark(
+  'npm run bench:streams',
+  `Durable, typed, transactional streams beside what they are made of: the embedded log beside raw lmdb and a plain
+file, primitives beside bare RxJS, records scored again beside reading them, and with a broker
+(MILLRACE_KAFKA=host:port) a stage beside bare kafkajs and Kafka Streams.`,
+)
+  .option('--only <a,b>', `only these parts: some of ${parts.join()}`, someOf(parts), parts)
+  .parse()
+  .opts<{ only: readonly (typeof parts)[number][]; json: boolean }>();
 const address = process.env.MILLRACE_KAFKA || null;
 
 /** On the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed. */

@@ -23,14 +23,16 @@ import { runFlow } from '../streams/runFlow.ts';
 import { source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { metric, question, rollout } from '../test/support/records.ts';
-import { optionsOf } from './options.ts';
+import { benchmark } from './options.ts';
 import { median, print, type Row, timeMs } from './table.ts';
 
-const { json } = optionsOf({
-  command: 'npm run bench:tap',
-  measures: `The rate of a job whose topics are all followed by a tap in another process, beside the same job
+const { json } = benchmark(
+  'npm run bench:tap',
+  `The rate of a job whose topics are all followed by a tap in another process, beside the same job
 without one: where each rollout takes time, as with a model, and flat out.`,
-});
+)
+  .parse()
+  .opts<{ json: boolean }>();
 
 const TURNS = 15;
 /** Records of one turn, and the service time of a rollout, of which `concurrency` are under way at once. */
