@@ -107,7 +107,6 @@ async function runJob(
       settings: record.settings,
       log,
       clock: io.clock,
-      signal,
       print: (line) => io.err(line),
       own: (resource) => {
         owned.push(resource);

@@ -27,16 +27,16 @@ import { type Method, type PolicyLoop, room } from './policyLoop.ts';
 import { rewards } from './rewards.ts';
 
 export function calibrate(loop: PolicyLoop, plan: QuestionPlan, settings: CalibrateSettings): Flow {
-  const { seed, signal } = loop.context;
+  const { seed } = loop.context;
   const { lagMax, batchGroups: groups } = settings;
   const pareto = paretoSample({ ...settings, ...plan, seed, openMax: lagMax + 1 });
   const rollOutAfresh = pipe(practice(), loop.rollout);
   const openMax = lagMax + 2;
   // Steps are written in their order: who makes them sees those that are there.
   const steps = feedback(topics.batches);
-  const sequence = { scheduled$: steps.values$, signal };
-  const batchScored = batch({ groups, openMax, sequence });
-  const batchChosen = batchSelected({ window: plan.window, openMax, sequence });
+  const scheduled$ = steps.values$;
+  const batchScored = batch({ groups, openMax, scheduled$ });
+  const batchChosen = batchSelected({ window: plan.window, openMax, scheduled$ });
 
   return flow(
     loop.begun,

@@ -21,8 +21,6 @@ export interface JobContext<Settings> {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
-  /** Aborted by the first Ctrl-C. */
-  readonly signal: AbortSignal;
   /** A line for the person who watches (stderr). */
   readonly print: (line: string) => void;
   /** Hand over something to close when the job ends (last first). */

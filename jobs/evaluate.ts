@@ -52,7 +52,7 @@ export async function evaluate(
   context: JobContext<EvaluateSettings>,
   parts: EvaluateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, signal, own, print, replay } = context;
+  const { settings, log, folder, clock, seed, own, print, replay } = context;
   const { plan, tokenizer, prompt, jury } = parts;
   const { concurrency, judgedAtOnce } = settings;
   const engine = replay?.engine(parts.engine) ?? parts.engine;
@@ -63,7 +63,7 @@ export async function evaluate(
   const first = isFolder ? await linkedWeights(parts.base, folder) : await store.adopt(parts.base);
   const known = { weights$: of(first), resolve: store.resolve };
   const pacing = { batchGroups: 1, window: 1, lagMax: 0, wide: replay !== undefined };
-  const gate = own(policyGate({ ...known, ...pacing, engine, signal }));
+  const gate = own(policyGate({ ...known, ...pacing, engine }));
 
   const rolling = rollout({
     ...{ ...settings, engine, tools, tokenizer, prompt, gate, seed, clock },

@@ -33,7 +33,7 @@ export interface FlywheelParts {
 }
 
 export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts): Flow {
-  const { seed, signal } = loop.context;
+  const { seed } = loop.context;
   const { gate } = loop;
   const { tools } = loop.parts;
   const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
@@ -41,7 +41,7 @@ export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: Fl
   const perTool = (calls: number) =>
     Object.fromEntries(parts.toolTags.map((tag) => [tag, calls] as const));
   const evolving = evolve({
-    ...{ ...settings, ...parts, tools, gate, seed, signal, resultBlock },
+    ...{ ...settings, ...parts, tools, gate, seed, resultBlock },
     quotas: perTool(callLimit),
     extraQuotas: perTool(extraCalls),
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),

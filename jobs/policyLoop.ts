@@ -49,15 +49,7 @@ export interface PolicyParts {
 }
 
 /** What the loop itself gives the trainer. */
-type LoopOwned =
-  | 'engine'
-  | 'store'
-  | 'log'
-  | 'clock'
-  | 'lagMax'
-  | 'prompt'
-  | 'tokenizer'
-  | 'signal';
+type LoopOwned = 'engine' | 'store' | 'log' | 'clock' | 'lagMax' | 'prompt' | 'tokenizer';
 
 /** What the method decides of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
 export interface Method {
@@ -96,7 +88,7 @@ export async function policyLoop(
   method: Method,
 ): Promise<PolicyLoop> {
   const parts = replayed(given, context.replay);
-  const { settings, log, folder, clock, seed, signal, own } = context;
+  const { settings, log, folder, clock, seed, own } = context;
   const { plan, engine, tools, tokenizer, prompt } = parts;
   const { lagMax, concurrency } = settings;
   const store = weightsStore(folder, log);
@@ -105,12 +97,12 @@ export async function policyLoop(
   const known = { weights$: weights.values$, resolve: store.resolve };
   const { batchGroups, window } = method;
   const wide = context.replay !== undefined;
-  const gate = own(policyGate({ batchGroups, window, lagMax, wide, ...known, engine, signal }));
+  const gate = own(policyGate({ batchGroups, window, lagMax, wide, ...known, engine }));
 
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
   const rolling = rollout({ ...settings, ...method, ...policy });
   const judged = score({ ...method, reward: watched(method.reward), openMax: concurrency * 2 });
-  const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt, signal };
+  const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const learnt = trainer({ ...means, ...method.training, keepVersions });
   const measured = measure({ questions: plan.heldOut, openMax: plan.stages.length, clock });

@@ -54,12 +54,12 @@ export function toolLight(
   settings: ToolLightSettings,
   { policy, toolTags, ask, demonstration }: ToolLightParts,
 ): Flow {
-  const { seed, signal } = loop.context;
+  const { seed } = loop.context;
   const { gate, parts } = loop;
   const { concurrency, sourceMin, sourceMax, tokensMax } = settings;
   const { questions, stages } = plan;
   const direct = evolve({
-    ...{ models: policy, tools: parts.tools, gate, seed, signal, concurrency, resultBlock },
+    ...{ models: policy, tools: parts.tools, gate, seed, concurrency, resultBlock },
     grow: coldStartPool({ tools: 0, hints: null, ...(ask === undefined ? {} : { ask }) }),
     quotas: Object.fromEntries(toolTags.map((tag) => [tag, 0])),
     rounds: 0,

@@ -51,14 +51,14 @@ export function toolStar(
   settings: ToolStarSettings,
   { policy, toolTags, hints = coldStartHints, ...how }: ToolStarParts,
 ): Flow {
-  const { seed, signal } = loop.context;
+  const { seed } = loop.context;
   const { gate, parts } = loop;
   const { coldStart, batchGroups: groups, lagMax } = settings;
   const { direct, tools, concurrency } = coldStart;
   const perTool = (calls: number) =>
     Object.fromEntries(toolTags.map((tag) => [tag, calls] as const));
   const trying = evolve({
-    ...{ models: policy, tools: parts.tools, gate, seed, signal, resultBlock },
+    ...{ models: policy, tools: parts.tools, gate, seed, resultBlock },
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
     quotas: perTool(coldStart.callLimit),
     extraQuotas: perTool(coldStart.extraCalls),

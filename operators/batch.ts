@@ -5,7 +5,7 @@
  * order they finished in. The record is the schedule (which groups, in which order, under which version), not
  * the tokens: the order is data, and a replay follows it.
  *
- * Steps are written in their order too, where `sequence` is given: with a lag a later one may be complete first, and waits.
+ * Steps are written in their order too, where `scheduled$` is given: with a lag a later one may be complete first, and waits.
  *
  * Two forms: `batch` schedules practice groups, B a step; `batchSelected` trains on the groups that won their
  * window of Pareto sampling as they are, a window a step.
@@ -15,32 +15,26 @@ import {
   firstValueFrom,
   fromEvent,
   map,
-  merge,
   type Observable,
   type OperatorFunction,
   of,
   pipe,
   race,
 } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
+import { type StopSignals, unlessStopping } from '../streams/stopping.ts';
 import { type Located, located } from './located.ts';
-
-/** What has been scheduled so far, for steps to be written one behind the other. */
-export interface StepSequence {
-  /** The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`). */
-  readonly scheduled$: Observable<Batch>;
-  /** Aborted when the run is to stop: a step that still waits is not for now (code `NOT_NOW`). */
-  readonly signal: AbortSignal;
-}
 
 interface ScheduleOptions {
   /** Steps that may be incomplete at once: lagMax + 2 is enough. */
   readonly openMax: number;
-  /** Left out: a step is written as soon as it is complete. */
-  readonly sequence?: StepSequence;
+  /**
+   * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is written behind
+   * the one before it. Left out: a step is written as soon as it is complete.
+   */
+  readonly scheduled$?: Observable<Batch>;
 }
 
 export interface BatchOptions extends ScheduleOptions {
@@ -105,7 +99,7 @@ function schedule(slots: readonly Slot[]): Batch {
 
 function schedules({
   openMax,
-  sequence,
+  scheduled$,
 }: ScheduleOptions): OperatorFunction<Delivery<Slot>, Delivery<Batch>> {
   return pipe(
     gatherBy<Slot>({
@@ -114,9 +108,9 @@ function schedules({
       openMax,
     }),
     mapEach(
-      (slots, { signal }) => {
+      (slots, scope) => {
         const batch = schedule(slots);
-        return sequence === undefined ? batch : inTurn(batch, sequence, signal);
+        return scheduled$ === undefined ? batch : inTurn(batch, scheduled$, scope);
       },
       { concurrency: openMax, onError: 'fail' },
     ),
@@ -126,23 +120,25 @@ function schedules({
 /** The step, once the one before it is in the topic. */
 async function inTurn(
   batch: Batch,
-  { scheduled$, signal }: StepSequence,
-  dropped: AbortSignal,
+  scheduled$: Observable<Batch>,
+  signals: StopSignals,
 ): Promise<Batch> {
   const { step } = batch;
   if (step === 1) return batch;
   const before$ = scheduled$.pipe(first((newest) => newest.step >= step - 1));
-  const notNow$ = merge(abortOf(signal), abortOf(dropped)).pipe(
-    map((): never => {
-      throw new MillraceError('NOT_NOW', `the run is stopping before the turn of step ${step}`);
-    }),
+  await unlessStopping(signals, `the turn of step ${step}`, (until) =>
+    firstValueFrom(race(before$, abortOf(until))),
   );
-  await firstValueFrom(race(before$, notNow$));
   return batch;
 }
 
-function abortOf(signal: AbortSignal): Observable<unknown> {
-  return signal.aborted ? of(null) : fromEvent(signal, 'abort');
+function abortOf(signal: AbortSignal): Observable<never> {
+  const aborted$: Observable<unknown> = signal.aborted ? of(null) : fromEvent(signal, 'abort');
+  return aborted$.pipe(
+    map((): never => {
+      throw signal.reason;
+    }),
+  );
 }
 
 /** scored (practice) → batches. Groups without a place in a practice schedule are dropped: nothing is trained on them. */

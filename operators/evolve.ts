@@ -18,6 +18,7 @@ import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, type Scope } from '../streams/primitives.ts';
 import type { DeadLetter, Evolved, Question } from '../streams/records.ts';
+import { notNow } from '../streams/stopping.ts';
 import { topics } from '../streams/topics.ts';
 import type { EvolveAction } from './evolve/action.ts';
 import { defaultActions } from './evolve/actions.ts';
@@ -61,8 +62,6 @@ export interface EvolveOptions {
   readonly seed: number;
   /** Questions evolved at once (those that wait for their version are not counted); each makes up to `parents` times the actions requests at once. */
   readonly concurrency: number;
-  /** Aborted when the run is to stop. */
-  readonly signal?: AbortSignal;
 }
 
 type Ready = EvolveOptions & Required<Pick<EvolveOptions, 'actions' | 'extraQuotas' | 'prompts'>>;
@@ -81,7 +80,7 @@ export function evolve(
   return expandEach(
     async (question, scope) => {
       setMaxListeners(0, scope.signal);
-      const release = (await door?.admit(question, scope.signal)) ?? (() => undefined);
+      const release = (await door?.admit(question, scope)) ?? (() => undefined);
       try {
         return await pool(question, ready, scope);
       } finally {
@@ -106,8 +105,8 @@ function checkActions(actions: readonly EvolveAction[]): void {
 
 /** Evolves one question. Rejects when nothing is wanted any more, or when a model can answer nobody. */
 async function pool(question: Question, options: Ready, scope: Scope): Promise<Evolved[]> {
-  const { models, tools, gate, mode, grow = flywheel, signal: stop } = options;
-  const { signal } = scope;
+  const { models, tools, gate, mode, grow = flywheel } = options;
+  const { signal, stopping } = scope;
   const key = [options.seed, question.id, question.phase, question.stage];
   const calls = recordedCalls(question, { tools, signal, asGiven: mode === 'reference' });
   const complete = typeof models === 'function' ? models : byRole(models);
@@ -118,7 +117,7 @@ async function pool(question: Question, options: Ready, scope: Scope): Promise<E
     run: calls.run,
     complete: async (request, aborted) => {
       aborted.throwIfAborted();
-      if (stop?.aborted) throw new MillraceError('NOT_NOW', 'the run is stopping');
+      if (stopping.aborted) throw notNow(`question ${question.id} was evolved`);
       return complete(request, aborted);
     },
   }).catch((error: unknown): FlywheelRun => {

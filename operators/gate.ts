@@ -13,15 +13,15 @@
  * - a question that waits for its version takes no place of those that are due: it comes in by a door, which lets in so
  *   many at once, and before it as many wait as the stages have in flight. Stages that run one operator share its door.
  */
-import { type Observable, Subscription } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
+import type { Observable } from 'rxjs';
 import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
 import type { Question, Weights } from '../streams/records.ts';
+import { notNow, type StopSignals } from '../streams/stopping.ts';
 
 /** Where questions come in. */
 export interface Door {
-  /** Resolves with the release function; rejects when `signal` aborts. */
-  admit(question: Question, signal: AbortSignal): Promise<() => void>;
+  /** Resolves with the release function; rejects with code `NOT_NOW` when the run stops first. */
+  admit(question: Question, signals: StopSignals): Promise<() => void>;
 }
 
 /** Calls of an operator that has a door: all that are in flight, for the door bounds those that work. */
@@ -51,8 +51,6 @@ export interface GateOptions {
   readonly lagMax: number;
   /** Doors let in all who are due: for a replay, where the record decides who waits for whom. */
   readonly wide?: boolean;
-  /** Aborted when the run is to stop: nobody is admitted any more (code `NOT_NOW`). */
-  readonly signal: AbortSignal;
 }
 
 interface Waiter {
@@ -153,20 +151,29 @@ export function policyGate(options: GateOptions): PolicyGate {
   const enter = (
     question: Question,
     places: Waiter['places'],
-    signal: AbortSignal,
+    { signal, stopping }: StopSignals,
   ): Promise<() => void> =>
     new Promise((resolve, reject) => {
       if (failed !== null) return reject(failed);
       const abort = (): void => {
+        forget();
         const place = waiters.indexOf(waiter);
         if (place >= 0) waiters.splice(place, 1);
-        reject(new Error('the run was asked to stop before this question was admitted'));
+        reject(notNow('this question was admitted'));
+      };
+      const forget = (): void => {
+        for (const end of [signal, stopping]) end.removeEventListener('abort', abort);
       };
       let released = false;
       const waiter: Waiter = {
-        ...{ question, places, fail: reject },
+        question,
+        places,
+        fail: (error) => {
+          forget();
+          reject(error);
+        },
         admit: () => {
-          signal.removeEventListener('abort', abort);
+          forget();
           resolve(() => {
             if (released) return;
             released = true;
@@ -176,26 +183,19 @@ export function policyGate(options: GateOptions): PolicyGate {
           });
         },
       };
-      if (signal.aborted) return abort();
-      signal.addEventListener('abort', abort, { once: true });
+      if (signal.aborted || stopping.aborted) return abort();
+      for (const end of [signal, stopping]) end.addEventListener('abort', abort);
       waiters.push(waiter);
       pump();
     });
 
-  const subscription = new Subscription();
-  const stopping = (): void => fail(new MillraceError('NOT_NOW', 'the run is stopping'));
-  if (options.signal.aborted) stopping();
-  options.signal.addEventListener('abort', stopping, { once: true });
-  subscription.add(() => options.signal.removeEventListener('abort', stopping));
-  subscription.add(
-    options.weights$.subscribe({
-      next: (weights) => {
-        known.push(weights);
-        pump();
-      },
-      error: fail,
-    }),
-  );
+  const subscription = options.weights$.subscribe({
+    next: (weights) => {
+      known.push(weights);
+      pump();
+    },
+    error: fail,
+  });
 
   return {
     get version() {
@@ -206,7 +206,7 @@ export function policyGate(options: GateOptions): PolicyGate {
     },
     door(concurrency) {
       const places = { free: wide ? Number.POSITIVE_INFINITY : concurrency };
-      return { admit: (question, signal) => enter(question, places, signal) };
+      return { admit: (question, signals) => enter(question, places, signals) };
     },
     dated(question) {
       const { schedule, stage } = question;

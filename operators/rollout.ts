@@ -53,7 +53,7 @@ export function rollout(
     async (question, scope) => {
       const { signal } = scope;
       setMaxListeners(0, signal);
-      const release = await door.admit(question, signal);
+      const release = await door.admit(question, scope);
       try {
         const group = await growGroup(options.gate.dated(question), options, signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);

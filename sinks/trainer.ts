@@ -15,7 +15,6 @@
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
-import { MillraceError } from '../base/errors.ts';
 import type { Attribution } from '../model/credit/attribution.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
@@ -24,6 +23,7 @@ import type { Delivery } from '../streams/delivery.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Weights } from '../streams/records.ts';
+import { unlessStopping } from '../streams/stopping.ts';
 import { topics } from '../streams/topics.ts';
 import type { EncodeOptions, ResultTokens } from './trainer/encode.ts';
 import { dpoLesson, sftLesson } from './trainer/exampleLesson.ts';
@@ -66,8 +66,6 @@ export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenize
   /** Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and counted. */
   readonly tokensMax?: number;
   readonly clock: Clock;
-  /** Aborted when the run is to stop; left out = a batch waits for its version until it is dropped. */
-  readonly signal?: AbortSignal;
 }
 
 /** batches → weights, with the step's metrics beside the manifest. */
@@ -103,7 +101,9 @@ function stepping(
 
   return mapEach(
     async (batch, scope) => {
-      const begun = await beginning(batch, options, scope.signal);
+      const begun = await unlessStopping(scope, `the turn of step ${batch.step}`, (until) =>
+        store.awaited(batch.version, until),
+      );
       const loss = lossOf(batch, losses);
       const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
       const lesson = await lessons[batch.kind](batch);
@@ -134,23 +134,6 @@ function stepping(
     },
     { concurrency: options.lagMax + 1, onError: 'fail' },
   );
-}
-
-/** The version that a batch starts from. Fails with code `NOT_NOW` when the run stops before it is there. */
-async function beginning(
-  { step, version }: Batch,
-  { store, signal: stop }: TrainerOptions,
-  dropped: AbortSignal,
-): Promise<Weights> {
-  const until = stop === undefined ? dropped : AbortSignal.any([dropped, stop]);
-  try {
-    return await store.awaited(version, until);
-  } catch (cause) {
-    if (!until.aborted) throw cause;
-    throw new MillraceError('NOT_NOW', `the run is stopping before the turn of step ${step}`, {
-      cause,
-    });
-  }
 }
 
 function lessonsOf(options: TrainerOptions): Record<BatchKind, (batch: Batch) => Promise<Lesson>> {

@@ -11,7 +11,7 @@ import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { Position } from './records.ts';
 import type { EachOptions, Scope } from './scope.ts';
-import { setWaiting } from './settlement.ts';
+import { setWaiting, stoppingOf } from './settlement.ts';
 import type { Topic } from './topic.ts';
 import { topics } from './topics.ts';
 
@@ -170,6 +170,10 @@ class Call implements Scope {
     this.#abort ??= new AbortController();
     if (this.#aborted) this.#abort.abort();
     return this.#abort.signal;
+  }
+
+  get stopping(): AbortSignal {
+    return stoppingOf(this.delivery);
   }
 
   also<T>(topic: Topic<T>, value: T): void {

@@ -34,6 +34,7 @@ export {
   stage,
 } from './stage.ts';
 export type { StageStats } from './stageStats.ts';
+export { notNow, type StopSignals, unlessStopping } from './stopping.ts';
 export type { Codec, Topic } from './topic.ts';
 export { defineTopic, topics } from './topics.ts';
 export {

@@ -3,11 +3,12 @@
  *
  * `mapEach` one to one, `expandEach` one to many, `keepIf` one or none, `gatherBy` many to one. They own
  * the settlement, so a domain function never sees a delivery: it gets the value and a `Scope`, through
- * which it writes side records and learns that it is no longer wanted.
+ * which it writes side records and learns that its result is no longer wanted (`signal`) or that the run is
+ * stopping (`stopping`).
  *
  * A record whose function throws is poison: it becomes a dead letter and is dropped, and the stage goes
  * on (`onError: 'deadLetter'`), or the throw is the stage's end (`'fail'`). One exception: a function that
- * is told to stop before it began throws code `NOT_NOW`; its record stays unsettled for the next start.
+ * has not begun when the run stops throws code `NOT_NOW` (`stopping.ts`); its record stays unsettled for the next start.
  */
 import type { OperatorFunction } from 'rxjs';
 import { calling, type Each } from './calls.ts';

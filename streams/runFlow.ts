@@ -9,6 +9,7 @@
  * Stages that other processes run (`elsewhere`) count too: they must have settled all that they read. Their open groups
  * are theirs to flush, so while one of those waits the flow is not quiescent.
  */
+import { setMaxListeners } from 'node:events';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import type { CommitOrder } from './commitOrder.ts';
@@ -18,6 +19,7 @@ import { SourceRunner, type SourceStats } from './sourceRunner.ts';
 import type { Stage } from './stage.ts';
 import { StageRunner } from './stageRunner.ts';
 import type { StageStats } from './stageStats.ts';
+import { neverStopping } from './stopping.ts';
 
 export interface FlowStats {
   readonly atMs: number;
@@ -83,9 +85,11 @@ class FlowRun {
         this.#wake();
       },
     };
-    this.#stages = flow.stages.map(
-      (stage) => new StageRunner(stage, this.#log, this.#clock, hooks, options.commitOrder),
-    );
+    const { commitOrder, signal: stopping = neverStopping } = options;
+    // Every call of every stage may listen to it; Node would take that for a leak.
+    setMaxListeners(0, stopping);
+    const means = { log: this.#log, clock: this.#clock, hooks, commitOrder, stopping };
+    this.#stages = flow.stages.map((stage) => new StageRunner(stage, means));
     this.#sources = flow.sources.map(
       (source) =>
         new SourceRunner(source, this.#log, this.#clock, () =>

@@ -2,16 +2,15 @@
  * What the function inside a primitive sees beside its value, and how the primitive calls it.
  */
 import type { Position } from './records.ts';
+import type { StopSignals } from './stopping.ts';
 import type { Topic } from './topic.ts';
 
 /** What a domain function may do besides returning its value. */
-export interface Scope {
+export interface Scope extends StopSignals {
   /** Where its record lies. */
   readonly topic: string;
   readonly position: Position;
   readonly key: string;
-  /** Aborted when the stage no longer wants the result. */
-  readonly signal: AbortSignal;
   /** Append a side record (tool call, metric, dead letter) in the commit of what this call returns. */
   also<T>(topic: Topic<T>, value: T): void;
 }

@@ -9,6 +9,7 @@
 import { MillraceError } from '../base/errors.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { Position } from './records.ts';
+import { neverStopping } from './stopping.ts';
 import type { Topic } from './topic.ts';
 
 /** A record that was read: what a log settles. */
@@ -42,6 +43,8 @@ export interface DeliveryOwner {
   /** Most roots of a partition that may be unsettled at once. */
   readonly inflightMax: number;
   readonly waiting: WaitingRecords;
+  /** Aborted when the run is to stop; left out = it never does. */
+  readonly stopping?: AbortSignal;
   /** The last part of a family of `roots` records has ended: `log.commit((tx) => tx.settle(delivery))` is due. */
   ready(delivery: Delivery<unknown>, roots: number): void;
 }
@@ -301,6 +304,11 @@ function check(family: Family): void {
 /** For who orders commits: all that the family of this delivery writes; complete once it has gone to its owner. */
 export function writesOf(delivery: Delivery<unknown>): readonly SideRecord[] {
   return tracked(delivery).family.writes;
+}
+
+/** For primitives: aborted when the run that this delivery is of is to stop. */
+export function stoppingOf(delivery: Delivery<unknown>): AbortSignal {
+  return tracked(delivery).family.owner.stopping ?? neverStopping;
 }
 
 /** For primitives: this part waits in an open group (or, with `false`, no longer does). */

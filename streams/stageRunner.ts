@@ -23,6 +23,17 @@ export interface StageHooks {
   failed(error: MillraceError): void;
 }
 
+/** What a stage runs on. */
+export interface StageMeans {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly hooks: StageHooks;
+  /** Decides when what is finished may be committed; without it, at once. */
+  readonly commitOrder?: CommitOrder | undefined;
+  /** Aborted when the run is to stop. */
+  readonly stopping: AbortSignal;
+}
+
 /** Finished families that one commit takes at most, and how many commits may be on their way. */
 const COMMIT_MAX = 256;
 const COMMITS_MAX = 8;
@@ -39,6 +50,7 @@ export class StageRunner {
   readonly #counter: StageCounter;
   #owner: DeliveryOwner;
   readonly #commitOrder: CommitOrder | null;
+  readonly #stopping: AbortSignal;
   readonly #due: Due[] = [];
   readonly #committing = new Set<Promise<void>>();
   /** Set while what becomes due in this turn is still gathered. */
@@ -56,17 +68,12 @@ export class StageRunner {
   /** Records whose families are finished and wait for `commitOrder`. */
   ordered = 0;
 
-  constructor(
-    stage: Stage,
-    log: Log,
-    clock: Clock,
-    hooks: StageHooks,
-    commitOrder: CommitOrder | null = null,
-  ) {
+  constructor(stage: Stage, { log, clock, hooks, commitOrder, stopping }: StageMeans) {
     this.stage = stage;
     this.#log = log;
     this.#hooks = hooks;
-    this.#commitOrder = commitOrder;
+    this.#commitOrder = commitOrder ?? null;
+    this.#stopping = stopping;
     this.#counter = new StageCounter(stage, clock, () => this.waiting);
     this.#owner = this.#newOwner();
   }
@@ -185,6 +192,7 @@ export class StageRunner {
     const owner: DeliveryOwner = {
       inflightMax: this.stage.inflightMax,
       waiting: new WaitingRecords(),
+      stopping: this.#stopping,
       ready: (delivery, roots) => {
         if (owner !== this.#owner) return;
         if (this.#commitOrder === null) return this.#push(delivery, roots);

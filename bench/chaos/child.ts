@@ -62,7 +62,6 @@ const log = mortal(real, fate);
 const owned: { close(): Promise<void> }[] = [];
 const context = {
   ...{ run: 'chaos', folder, seed: 7, settings, log, clock: { now: () => Date.now() } },
-  signal: new AbortController().signal,
   print: () => undefined,
   own: <T extends { close(): Promise<void> }>(resource: T): T => {
     owned.push(resource);

@@ -160,7 +160,6 @@ async function runLoop(
   const owned: { close(): Promise<void> }[] = [];
   const context = {
     ...{ run: 'bench', folder, seed, settings, log: timed, clock },
-    signal: new AbortController().signal,
     print: () => undefined,
     own: <T extends { close(): Promise<void> }>(resource: T): T => {
       owned.push(resource);

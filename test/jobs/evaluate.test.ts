@@ -69,7 +69,6 @@ async function evaluated({ folder, rollouts = 2, judge, timing = 0, fate }: Opti
           concurrency: 3,
           callLimit: 2,
         }),
-        signal: new AbortController().signal,
         own: (resource) => {
           owned.push(resource);
           return resource;

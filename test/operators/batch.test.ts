@@ -100,11 +100,7 @@ describe('batch, told what is scheduled', () => {
 
   const run = (signal: AbortSignal): Promise<FlowEnd> => {
     const steps = feedback(topics.batches);
-    const operator = batch({
-      groups: 3,
-      openMax: 3,
-      sequence: { scheduled$: steps.values$, signal },
-    });
+    const operator = batch({ groups: 3, openMax: 3, scheduled$: steps.values$ });
     const part = stage('batch', topics.scored, topics.batches, operator);
     return runFlow(flow(part, steps), { log, signal, graceMs: 3_600_000 });
   };

@@ -144,8 +144,8 @@ describe('evolve', () => {
       if (++asked === 2) stop.abort();
       return reply(request);
     };
-    const reader = fakeReader(topics.questions);
-    const operator = evolve(options({ models, signal: stop.signal, concurrency: 1 }));
+    const reader = fakeReader(topics.questions, 9, stop.signal);
+    const operator = evolve(options({ models, concurrency: 1 }));
     const source$ = of(...questions.map((question) => reader.deliver(question)));
     expect(await lastValueFrom(source$.pipe(operator, toArray()))).toEqual([]);
     expect(asked).toBe(2);

@@ -10,12 +10,14 @@ import {
   versionDue,
 } from '../../operators/gate.ts';
 import type { Question, Weights } from '../../streams/records.ts';
+import { neverStopping } from '../../streams/stopping.ts';
 import { question } from '../support/records.ts';
 import { type ScriptedPolicy, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 import { weights } from '../support/weights.ts';
 
 const BATCH_GROUPS = 2;
+const signals = { signal: neverStopping, stopping: neverStopping };
 
 const explore = (stage: number): Question => question({ phase: 'explore', stage });
 const evaluate = (stage: number): Question => question({ phase: 'evaluate', stage });
@@ -41,7 +43,11 @@ interface Bench {
   ): { release: () => void; readonly failed: Promise<Error> };
 }
 
-function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Bench {
+function bench(
+  over: Partial<GateOptions> = {},
+  delay?: () => Promise<void>,
+  stopping = neverStopping,
+): Bench {
   const log: string[] = [];
   const weights$ = new Subject<Weights>();
   const engine = scriptedPolicy({
@@ -59,14 +65,13 @@ function bench(over: Partial<GateOptions> = {}, delay?: () => Promise<void>): Be
     batchGroups: BATCH_GROUPS,
     window: 3,
     lagMax: 0,
-    signal: new AbortController().signal,
     ...over,
   });
   const wide = gate.door(100);
   const enter: Bench['enter'] = (name, asked, door = wide) => {
     let out: (() => void) | undefined;
     let early = false;
-    const admitted = door.admit(asked, new AbortController().signal);
+    const admitted = door.admit(asked, { signal: neverStopping, stopping });
     const failed = admitted.then(
       (release) => {
         log.push(`${name} under ${gate.version}`);
@@ -242,7 +247,7 @@ async function property(seed: number, lagMax: number): Promise<void> {
   let inside = 0;
   const work = async (index: number): Promise<void> => {
     const due = Math.floor(index / BATCH_GROUPS);
-    const release = await gate.door(9).admit(practice(index), new AbortController().signal);
+    const release = await gate.door(9).admit(practice(index), signals);
     const version = gate.version;
     if (inside++ === 0) under.clear();
     under.add(version);
@@ -271,12 +276,11 @@ describe('a gate that is given up', () => {
   test('lets a question go that no longer wants to enter', async () => {
     const { gate, weights$ } = bench();
     const abort = new AbortController();
-    const waiting = gate.door(9).admit(explore(1), abort.signal);
+    const given = { ...signals, signal: abort.signal };
+    const waiting = gate.door(9).admit(explore(1), given);
     abort.abort();
     await expect(waiting).rejects.toThrow('before this question was admitted');
-    await expect(gate.door(9).admit(explore(1), abort.signal)).rejects.toThrow(
-      'before this question',
-    );
+    await expect(gate.door(9).admit(explore(1), given)).rejects.toThrow('before this question');
     weights$.next(weights(0, 0));
     await turns(2);
     expect(gate.inflight).toBe(0);
@@ -286,7 +290,7 @@ describe('a gate that is given up', () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
     const abort = new AbortController();
-    const release = await gate.door(9).admit(explore(1), abort.signal);
+    const release = await gate.door(9).admit(explore(1), { ...signals, signal: abort.signal });
     abort.abort();
     expect(gate.inflight).toBe(1);
     release();
@@ -297,7 +301,7 @@ describe('a gate that is given up', () => {
     for (const before of [false, true]) {
       const abort = new AbortController();
       if (before) abort.abort();
-      const { enter } = bench({ signal: abort.signal });
+      const { enter } = bench({}, undefined, abort.signal);
       const waiting = enter('a', explore(1));
       abort.abort();
       expect(await waiting.failed).toMatchObject({ code: 'NOT_NOW' });
@@ -344,7 +348,7 @@ describe('a schedule that begins when the stage before is finished', () => {
     weights$.next(weights(0, 0));
     expect(() => gate.dated(open(1))).toThrow('has not been admitted');
     weights$.next(weights(1, 1));
-    await gate.door(9).admit(open(1), new AbortController().signal);
+    await gate.door(9).admit(open(1), signals);
     expect(gate.dated(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
     expect(gate.dated(practice(5, 0))).toEqual(practice(5, 0));
     await gate.close();

@@ -90,7 +90,7 @@ async function train(
   fate?: Fate,
   engine?: FakeTrainer,
   { lagMax = 0, ...over }: Partial<TrainerOptions> = {},
-  stop?: { readonly signal: AbortSignal; stopping(): void },
+  stop?: AbortController,
 ): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const trained = engine ?? fakeTrainer({ before: mortal.life });
@@ -115,7 +115,7 @@ async function train(
   });
   if (stop !== undefined) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    stop.stopping();
+    stop.abort();
     expect(await running).toBe('stopped');
   } else if (fate === undefined) expect(await running).toBe('quiescent');
   else await expect(running).rejects.toThrow('killed');
@@ -272,9 +272,7 @@ describe('trainer', () => {
   test('leaves batches whose version is not there when the run stops, for the next start', async () => {
     await fill([3, 2]);
     const stop = new AbortController();
-    const { signal } = stop;
-    const stopping = (): void => stop.abort();
-    await train(undefined, undefined, { lagMax: 2, signal }, { signal, stopping });
+    await train(undefined, undefined, { lagMax: 2 }, stop);
     expect(await all(topics.weights)).toHaveLength(1);
     await log.commit((tx) => tx.append(topics.batches, batchOf(1)));
     await train(undefined, undefined, { lagMax: 2 });

@@ -14,6 +14,7 @@ import {
   WaitingRecords,
 } from '../../streams/settlement.ts';
 import type { Run } from '../../streams/stage.ts';
+import { neverStopping } from '../../streams/stopping.ts';
 import type { Topic } from '../../streams/topic.ts';
 
 /** One commit as the log would have made it. */
@@ -32,13 +33,18 @@ export interface FakeReader<In> {
   unsettled(): number;
 }
 
-/** Hands out deliveries of values as records of `topic` and commits at once what becomes due. */
-export function fakeReader<In>(topic: Topic<In>, inflightMax = 1_000_000): FakeReader<In> {
+/** Hands out deliveries of values as records of `topic` and commits at once what becomes due. `stopping` = the run is to stop. */
+export function fakeReader<In>(
+  topic: Topic<In>,
+  inflightMax = 1_000_000,
+  stopping = neverStopping,
+): FakeReader<In> {
   const commits: FakeCommit[] = [];
   let next = 0;
   const reader = {};
   const owner: DeliveryOwner = {
     inflightMax,
+    stopping,
     waiting: new WaitingRecords(),
     ready(delivery) {
       const { roots, writes } = settlementOf([delivery]);

@@ -119,13 +119,12 @@ export async function tinyFlow(
 /** What a job is given, and how to close what it owns. */
 export function tinyContext<Settings>(
   settings: Settings,
-  { folder, signal }: Pick<TinyOptions, 'folder' | 'signal'>,
+  { folder }: Pick<TinyOptions, 'folder'>,
   log: Log,
 ): { readonly context: JobContext<Settings>; readonly close: () => Promise<void> } {
   const owned: { close(): Promise<void> }[] = [];
   const context: JobContext<Settings> = {
     ...{ run: 'tiny', folder, seed: 7, log, clock: manualClock(), settings },
-    signal: signal ?? new AbortController().signal,
     print: () => undefined,
     own: (resource) => {
       owned.push(resource);

@@ -1,0 +1,44 @@
+/**
+ * When a stage's function should end early, and how it says that its work is not for now.
+ *
+ * A run that stops lets finish what was begun and begins nothing more: a function that still waits for its turn throws
+ * code `NOT_NOW`, and its record stays unsettled for the next start.
+ */
+import { setMaxListeners } from 'node:events';
+import { MillraceError } from '../base/errors.ts';
+
+/** What a function in a stage learns of the end. Each signal aborts once and for good. */
+export interface StopSignals {
+  /** The result is no longer wanted: nobody waits for this call any more. */
+  readonly signal: AbortSignal;
+  /** The run is stopping: what was begun may end (within `graceMs` of the run), nothing more should begin. */
+  readonly stopping: AbortSignal;
+}
+
+/** A signal that never aborts: outside a run nothing stops. */
+export const neverStopping: AbortSignal = new AbortController().signal;
+// Any number of calls may listen to it; Node would take that for a leak.
+setMaxListeners(0, neverStopping);
+
+/** The error of work that was not begun because the run is stopping. `before` completes "the run is stopping before …". */
+export function notNow(before: string, cause?: unknown): MillraceError {
+  return new MillraceError('NOT_NOW', `the run is stopping before ${before}`, { cause });
+}
+
+/**
+ * What `wait` comes to. `until` aborts when the run stops or the result is no longer wanted; a wait that it ends fails with
+ * code `NOT_NOW`.
+ */
+export async function unlessStopping<T>(
+  { signal, stopping }: StopSignals,
+  before: string,
+  wait: (until: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const until = AbortSignal.any([signal, stopping]);
+  try {
+    return await wait(until);
+  } catch (cause) {
+    if (until.aborted) throw notNow(before, cause);
+    throw cause;
+  }
+}
