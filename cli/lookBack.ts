@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { beginnings } from '../jobs/replay/again.ts';
 import { toolModes } from '../jobs/replay/recordedTools.ts';
 import { collect, command, type Done, whole } from './command.ts';
-import { diffCommand } from './diff/diff.ts';
+import { diffCommand } from './diff.ts';
 import { type DlqOptions, dlqList, dlqRetry, dlqShow } from './dlq/dlq.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import type { Io } from './io.ts';

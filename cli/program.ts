@@ -9,7 +9,7 @@ import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { addLookBack } from './lookBack.ts';
 import { addModel } from './model/commands.ts';
-import { reportCommand } from './report/report.ts';
+import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
 import { addTap } from './tap/command.ts';
 import { addTop } from './top/command.ts';

@@ -9,9 +9,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../base/errors.ts';
-
-export const runStatuses = ['running', 'done', 'stopped', 'failed'] as const;
-export type RunStatus = (typeof runStatuses)[number];
+import { type RunStatus, runStatuses } from '../views/summary/facts.ts';
 
 const schema = z.object({
   /** Version of millrace that started it. */

@@ -1,10 +1,10 @@
 /** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
 import type { TopicStat } from '../streams/log.ts';
+import { size } from '../views/numbers.ts';
+import { table } from '../views/text/table.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';
-import { size } from './size.ts';
-import { table } from './table.ts';
 
 export interface TopicsOptions {
   readonly run?: string;

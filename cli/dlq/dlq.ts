@@ -2,13 +2,14 @@
  * `millrace dlq ls|show|retry`: what could not be read or processed, why and where it came from, and the way back for what
  * can be put back. `ls` and `show` open the run to read, also while it goes on; `retry` writes, so no job may.
  */
+
+import { table } from '../../views/text/table.ts';
+import { visible } from '../../views/text/visible.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { mustBeIdle } from '../onlyOne.ts';
 import { writeRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run, withLog } from '../runs.ts';
-import { table } from '../table.ts';
-import { visible } from '../tap/pretty.ts';
 import { type Letter, lettersIn } from './letters.ts';
 import { type Retried, retry } from './retry.ts';
 

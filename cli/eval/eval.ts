@@ -4,20 +4,21 @@
  * It is a run like any other: the same --run goes on where it stopped, and `tap`, `topics` and `replay` work on it. The
  * table is read from the run's records, so an evaluation that is done is printed again without being run.
  */
-import { rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { samplingIn } from '../../model/sampling.ts';
+import { benchmarkPage } from '../../views/html/benchmarkPage.ts';
+import { type Evaluated, readBenchmarks } from '../../views/summary/benchmarks.ts';
+import { benchmarkText } from '../../views/text/benchmarkText.ts';
 import { conduct } from '../conduct.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { checkedRunName, freeRunName, type Run, withLog } from '../runs.ts';
 import { startRun } from '../startRun.ts';
+import { writePage } from '../writePage.ts';
 import { evalJob } from './evalJob.ts';
-import { evalPage } from './evalPage.ts';
-import { type EvalReport, evalReport, evaluatedGroups } from './evalReport.ts';
-import { evalSamples } from './evalSamples.ts';
-import { evalText } from './evalText.ts';
+import { type EvalSettings, evalSettings } from './evalSettings.ts';
 import { type EvalFlags, givenSettings } from './givenSettings.ts';
 
 export interface EvalOptions extends EvalFlags {
@@ -51,7 +52,7 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
     known === null ? null : { name, folder, record: known },
   );
   if (resumed && known?.status === 'done') {
-    return told({ name, folder, record: known }, options, io);
+    return printed({ name, folder, record: known }, options, io);
   }
   io.err(
     `${resumed ? 'going on with' : 'starting'} run ${name}, seed ${record.seed}, in ${folder}`,
@@ -63,20 +64,32 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
     return exitCodes.done;
   }
   const ended = (await readRunRecord(folder)) ?? record;
-  return told({ name, folder, record: ended }, options, io);
+  return printed({ name, folder, record: ended }, options, io);
 }
 
-/** Prints the report and writes the page. */
-async function told(run: Run, options: EvalOptions, io: Io): Promise<number> {
-  const { report, page } = await withLog(run, async (log) => {
-    const groups = await evaluatedGroups(log);
-    const report: EvalReport = await evalReport(log, run, groups);
-    return { report, page: evalPage(report, await evalSamples(log, groups)) };
-  });
-  const path = join(run.folder, 'evaluation.html');
-  await writeFile(`${path}.new`, page);
-  await rename(`${path}.new`, path);
-  await io.out(`${options.json === true ? JSON.stringify(report) : evalText(report)}\n`);
+/** Prints the table and writes the page. */
+async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> {
+  const { name, folder, record } = run;
+  const evaluated = evaluatedBy(evalSettings.parse(record.settings));
+  const { benchmarks, samples } = await withLog(run, (log) =>
+    readBenchmarks(log, { run: name, facts: record, evaluated }),
+  );
+  const path = join(folder, 'evaluation.html');
+  await writePage(path, benchmarkPage(benchmarks, samples));
+  await io.out(
+    `${options.json === true ? JSON.stringify(benchmarks) : benchmarkText(benchmarks)}\n`,
+  );
   io.err(`page: ${path}`);
   return exitCodes.done;
+}
+
+function evaluatedBy(settings: EvalSettings): Evaluated {
+  const { policy, policyName, judge, rollouts, tools } = settings;
+  return {
+    policy: policyName || policy,
+    judge: judge.url === '' ? null : judge.model,
+    rollouts,
+    tools,
+    ...samplingIn(settings),
+  };
 }

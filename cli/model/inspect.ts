@@ -13,9 +13,9 @@ import { openPolicy, passOver } from '../../model/hf/loadPolicy.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import type { LoraAdapter } from '../../model/hf/lora.ts';
 import { parameterProblems, problemText } from '../../model/hf/parameters.ts';
+import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { table } from '../table.ts';
 
 export interface InspectOptions {
   readonly path: string;

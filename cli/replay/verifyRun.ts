@@ -10,6 +10,7 @@ import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
+import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -17,7 +18,6 @@ import { withPast } from '../past.ts';
 import { logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
-import { table } from '../table.ts';
 import { tellDifference } from './tell.ts';
 
 export interface VerifyCommand {

@@ -5,11 +5,11 @@
 import { writeToString } from 'fast-csv';
 import type { Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
+import { jsonText, plain } from '../../views/text/plain.ts';
 import { usageError } from '../failure.ts';
 import { avroFile } from './avroFile.ts';
 import { withEnvelope } from './fields.ts';
 import { hexLines } from './hex.ts';
-import { jsonText, plain } from './plain.ts';
 import { headLine, pretty } from './pretty.ts';
 import { template } from './template.ts';
 

@@ -3,6 +3,7 @@
  * Long texts and arrays are cut, and say by how much.
  */
 import type { Stored } from '../../streams/log.ts';
+import { visible } from '../../views/text/visible.ts';
 import { Change } from './diff.ts';
 
 /** Characters of a text that are shown where nothing else is asked for. */
@@ -105,12 +106,4 @@ function shortened<T>(items: readonly T[], show: (item: T) => string, between: s
 function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
   const object = typeof value === 'object' && value !== null;
   return object && !Array.isArray(value) && !ArrayBuffer.isView(value);
-}
-
-/** Control and bidirectional characters as escapes. */
-export function visible(text: string): string {
-  return text.replace(
-    /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,7 +1,7 @@
 /** What a tap has seen of each topic, and how fast: the lines of `--stats`, and how much was dropped. */
 import type { Stored } from '../../streams/log.ts';
-import { size } from '../size.ts';
-import { table } from '../table.ts';
+import { size } from '../../views/numbers.ts';
+import { table } from '../../views/text/table.ts';
 import type { Lane } from './lane.ts';
 
 interface Count {

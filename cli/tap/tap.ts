@@ -9,6 +9,7 @@ import { hasCode } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
+import { visible } from '../../views/text/visible.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -19,7 +20,6 @@ import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
 import { isPattern, named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
-import { visible } from './pretty.ts';
 import { Tally } from './tally.ts';
 
 /** Twice as long as an embedded log that is read takes to see what is new. */

@@ -1,7 +1,7 @@
 /** `-o '%t[%p]@%o %T %k %s\n'`: a line of one's own, in the letters of kcat. Keys have their control characters made visible. */
 import type { Stored } from '../../streams/log.ts';
+import { visible } from '../../views/text/visible.ts';
 import { usageError } from '../failure.ts';
-import { visible } from './pretty.ts';
 
 /** `shown` = the record, or the parts that were asked for, as JSON. */
 type Part = (stored: Stored<unknown>, shown: () => string) => string;

@@ -1,14 +1,11 @@
 /** `millrace top` on the command line: its options and examples. */
 import type { Command } from 'commander';
+import { stageColumns } from '../../views/tables/stages.ts';
 import { command, type Done } from '../command.ts';
 import type { Io } from '../io.ts';
 import { topCommand } from './top.ts';
 
-const columns = [
-  'waits     share of the time with nothing in flight: it waits for its input',
-  'full      share of the time with every place taken: its input waits for it (a source: for its readers)',
-  'commits   share of the time with a commit under way',
-];
+const columns = stageColumns.map(([label, about]) => `  ${label.padEnd(8)}  ${about}`).join('\n');
 
 export function addTop(program: Command, io: Io, done: Done): void {
   command(program, 'top', 'Watch the stages of a live run: rates, in flight, lag, waiting.', [
@@ -20,7 +17,7 @@ export function addTop(program: Command, io: Io, done: Done): void {
     .option('--interval <time>', 'how often to look', '2s')
     .option('--once', 'one set of lines, over one interval')
     .option('--json', 'a JSON object an interval')
-    .addHelpText('after', `\nColumns:\n${columns.map((line) => `  ${line}`).join('\n')}`)
+    .addHelpText('after', `\nColumns:\n${columns}`)
     .action(async (run: string | undefined, options) =>
       done(await topCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );

@@ -2,9 +2,10 @@
  * Frames on their way out: over the frame before on a terminal, below it elsewhere, or as JSON. What has to be told
  * meanwhile stands in the frame that is on the terminal until the next one, else on stderr.
  */
+
+import type { Live } from '../../views/summary/live.ts';
+import { liveLines } from '../../views/text/liveText.ts';
 import type { Io, Screen } from '../io.ts';
-import type { Frame } from './frame.ts';
-import { frameLines } from './text.ts';
 
 export class Painter {
   readonly #io: Io;
@@ -19,9 +20,9 @@ export class Painter {
     this.#json = json;
   }
 
-  async paint(frame: Frame): Promise<void> {
-    if (this.#json) return this.#io.out(`${JSON.stringify(frame)}\n`);
-    this.#frame = frameLines(frame);
+  async paint(live: Live): Promise<void> {
+    if (this.#json) return this.#io.out(`${JSON.stringify(live)}\n`);
+    this.#frame = liveLines(live);
     const screen = this.#screen();
     if (screen === null) return this.#io.out(`${this.#frame.join('\n')}\n\n`);
     return this.#show(this.#frame, screen);

@@ -5,19 +5,16 @@
  * board of its log, and like a tap belongs to no group and commits nothing. While a broker does not answer it says so and
  * waits. It ends when the run has.
  */
-import type { Log } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+
+import { isLive, type Live } from '../../views/summary/live.ts';
+import { Watch } from '../../views/summary/watch.ts';
 import { everyMs } from '../every.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
-import { findRun, openRunLog, type Run } from '../runs.ts';
-import { type Frame, frameOf, isLive, type Look } from './frame.ts';
+import { findRun, openRunLog } from '../runs.ts';
 import { Painter } from './painter.ts';
-import { TokenMeter } from './tokenMeter.ts';
-import { Workers } from './workers.ts';
 
 export interface TopOptions {
   readonly run?: string;
@@ -27,9 +24,6 @@ export interface TopOptions {
   readonly json?: boolean;
 }
 
-/** Names a step writes, and those of an evaluation that may follow it. */
-const METRICS_LAST = 128;
-
 export async function topCommand(options: TopOptions, io: Io): Promise<number> {
   const intervalMs = everyMs('--interval', options.interval);
   const run = await findRun(io, options.runs, options.run);
@@ -38,9 +32,12 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
   const painter = new Painter(io, options.json === true);
   try {
     const log = await openRunLog(run, { mode: 'read', notice: (line) => painter.notice(line) });
-    const watch = new Watch(run, log, io);
+    const watch = new Watch(log, run.name);
+    watch.follow(io.clock.now());
+    const look = async (): Promise<Live> =>
+      watch.look((await readRunRecord(run.folder)) ?? run.record, io.clock);
     try {
-      await follow(watch, painter, { once: options.once === true, intervalMs }, interrupted.signal);
+      await follow(look, painter, { once: options.once === true, intervalMs }, interrupted.signal);
     } finally {
       watch.stop();
       await log.close();
@@ -52,15 +49,15 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
 }
 
 async function follow(
-  watch: Watch,
+  lookNow: () => Promise<Live>,
   painter: Painter,
   { once, intervalMs }: { readonly once: boolean; readonly intervalMs: number },
   signal: AbortSignal,
 ): Promise<void> {
   const stopped = aborted(signal);
   // A look takes as long as a broker is gone; Ctrl-C does not wait for it.
-  const look = async (): Promise<Frame | null> =>
-    signal.aborted ? null : Promise.race([watch.look(), stopped]);
+  const look = async (): Promise<Live | null> =>
+    signal.aborted ? null : Promise.race([lookNow(), stopped]);
   let frame = await look();
   // Rates are differences: of a live run, over one interval.
   if (once && frame !== null && mayWork(frame)) {
@@ -84,64 +81,12 @@ function aborted(signal: AbortSignal): Promise<null> {
 }
 
 /** Some process works, or has not yet said so. */
-function mayWork({ status, workers }: Frame): boolean {
+function mayWork({ status, workers }: Live): boolean {
   return workers.some(isLive) || (status === 'running' && workers.length === 0);
 }
 
-function isOver({ status, workers }: Frame): boolean {
+function isOver({ status, workers }: Live): boolean {
   return status !== 'running' && !workers.some(isLive);
-}
-
-/** Looks at a run again and again. */
-class Watch {
-  readonly #run: Run;
-  readonly #log: Log;
-  readonly #io: Io;
-  readonly #workers = new Workers();
-  readonly #meter = new TokenMeter();
-  readonly #metrics = new Map<string, number>();
-
-  constructor(run: Run, log: Log, io: Io) {
-    this.#run = run;
-    this.#log = log;
-    this.#io = io;
-    this.#meter.start(log, io.clock.now());
-  }
-
-  async look(): Promise<Frame> {
-    const { name, folder, record } = this.#run;
-    const [policy, metrics] = [
-      await this.#last(topics.weights, 1),
-      await this.#last(topics.metrics, METRICS_LAST),
-    ];
-    for (const { name: metric, value } of metrics) this.#metrics.set(metric, value);
-    const posted = (await this.#log.posted?.()) ?? [];
-    const nowMs = this.#io.clock.now();
-    const look: Look = {
-      ...{ run: name, nowMs, metrics: this.#metrics },
-      record: (await readRunRecord(folder)) ?? record,
-      workers: this.#workers.update(posted),
-      topics: await this.#log.stats(),
-      policy: policy.at(-1) ?? null,
-      generating: this.#meter.perSecond(nowMs),
-    };
-    return frameOf(look);
-  }
-
-  stop(): void {
-    this.#meter.stop();
-  }
-
-  async #last<T>(topic: Topic<T>, count: number): Promise<readonly T[]> {
-    const values: T[] = [];
-    const options = {
-      from: { kind: 'last', count },
-      follow: false,
-      unreadable: () => undefined,
-    } as const;
-    await this.#log.tap(topic, options).forEach(({ value }) => void values.push(value));
-    return values;
-  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -182,7 +182,7 @@ describe('millrace report', () => {
   it('prints tables for people', async () => {
     const { out } = await millrace('report', 'old');
     expect(out).toMatch(
-      /held-out questions +before +after\naccuracy +66\.7 % +66\.7 %\ntool calls +3\.00 +0\.67/,
+      /held-out questions +before +after +change\naccuracy +66\.7 % +66\.7 % +\+0\.0 points\ntool calls +3\.00 +0\.67 +−2\.33/,
     );
     expect(out).toMatch(/\n2 +3 +5\.000 /);
   });

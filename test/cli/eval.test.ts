@@ -59,11 +59,13 @@ describe('millrace eval', () => {
     const { code, out, err } = await evaluate(...sums, 'hotpotqa.jsonl', '--run', 'first');
     expect(code).toBe(0);
     expect(out).toContain('4 questions · 1 rollout each · greedy · no tools · no judge');
-    expect(out).toMatch(/\n +questions +by +correct +95 % +effi +calls +executed +length\n/);
+    expect(out).toMatch(
+      /\nbenchmark +questions +by +correct +95 % +effi +calls +executed +length\n/,
+    );
     expect(out).toMatch(/\nsums +3 +equal +\d/);
     expect(out).toMatch(/\nhotpotqa +1 +F1 +\d/);
     expect(out).toMatch(/\nmean of mathematics .*\nmean of knowledge .*\nmean of all /);
-    expect(out).toContain('1 rows could not be read: millrace dlq ls first');
+    expect(out).toContain('1 row could not be read: millrace dlq ls first');
     expect(err).toMatch(/starting run first/);
     const page = await readFile(join(cwd, 'runs/first/evaluation.html'), 'utf8');
     expect(page).toMatch(/^<!doctype html>/);

@@ -7,11 +7,11 @@ import { hexLines } from '../../cli/tap/hex.ts';
 import { keyIs } from '../../cli/tap/keys.ts';
 import { parsePartitions } from '../../cli/tap/partitions.ts';
 import { parseFrom, parseTo } from '../../cli/tap/place.ts';
-import { plain } from '../../cli/tap/plain.ts';
 import { where } from '../../cli/tap/where.ts';
 import { anyTopic } from '../../streams/anyTopic.ts';
 import type { From, Stored } from '../../streams/log.ts';
 import { topics } from '../../streams/topics.ts';
+import { plain } from '../../views/text/plain.ts';
 
 function stored(value: unknown, offset = 3): Stored<unknown> {
   return {

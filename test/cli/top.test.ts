@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { type RunRecord, writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
-import type { Frame } from '../../cli/top/frame.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
@@ -14,6 +13,7 @@ import { runFlow } from '../../streams/runFlow.ts';
 import { source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { reportStatus } from '../../streams/workerStatus.ts';
+import type { Live } from '../../views/summary/live.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question, rollout } from '../support/records.ts';
@@ -34,11 +34,11 @@ function keepsTop(url: string | null): void {
       ...over,
     });
   const io = () => ({ ...fakeIo(folder.path), clock: { now: () => Date.now() } });
-  const framesOf = (out: string): Frame[] =>
+  const framesOf = (out: string): Live[] =>
     out
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Frame);
+      .map((line) => JSON.parse(line) as Live);
 
   beforeEach(async () => {
     folder = temporaryFolder();
@@ -145,7 +145,7 @@ function keepsTop(url: string | null): void {
     await log.commit((tx) => tx.append(topics.questions, question()));
     const watch = io();
     expect(await main(['top', run, '--once'], watch)).toBe(0);
-    expect(watch.stdout()).toMatch(/no process has said anything/);
+    expect(watch.stdout()).toMatch(/no process has reported/);
   });
 }
 

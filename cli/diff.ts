@@ -1,0 +1,113 @@
+/**
+ * `millrace diff RUN_A RUN_B`: where two runs part, what they were started with, and their metrics side by side. Opens
+ * both to read. Exit code 1 when they differ, like diff(1).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Parted, type Parting, parting } from '../streams/replay/parting.ts';
+import { orDash, signed, significant } from '../views/numbers.ts';
+import { type ComparedMetric, compareMetrics } from '../views/summary/comparison.ts';
+import { readMetrics } from '../views/summary/reading.ts';
+import { table } from '../views/text/table.ts';
+import { exitCodes } from './failure.ts';
+import { stoppable } from './interruption.ts';
+import type { Io } from './io.ts';
+import { withPast } from './past.ts';
+import { placeOf, shown, tellDifference } from './replay/tell.ts';
+import { findRun, type Run } from './runs.ts';
+
+export interface DiffOptions {
+  readonly a: string;
+  readonly b: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+/** One thing that the runs were started with. */
+interface StartRow {
+  readonly setting: string;
+  readonly a: unknown;
+  readonly b: unknown;
+}
+
+export async function diffCommand(options: DiffOptions, io: Io): Promise<number> {
+  const a = await findRun(io, options.runs, options.a);
+  const b = await findRun(io, options.runs, options.b);
+  const { parted, metrics } = await stoppable(io, (scratch) =>
+    withPast(a, { io, scratch }, ({ log: first }) =>
+      withPast(b, { io, scratch }, async ({ log: second }) => ({
+        parted: await parting(first, second),
+        metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
+      })),
+    ),
+  );
+  const started = startedWith(a, b);
+  await io.out(
+    options.json === true
+      ? `${JSON.stringify({ a: a.name, b: b.name, started, ...parted, metrics })}\n`
+      : diffText(a, b, { started, parted, metrics }),
+  );
+  return parted.parting === null ? exitCodes.done : exitCodes.failed;
+}
+
+function startedWith(a: Run, b: Run): StartRow[] {
+  const of = ({ record }: Run) => ({ job: record.job.name, seed: record.seed, ...record.settings });
+  const [first, second] = [of(a), of(b)] as Readonly<Record<string, unknown>>[];
+  return [...new Set([...Object.keys(first!), ...Object.keys(second!)])]
+    .filter((setting) => !isDeepStrictEqual(first![setting], second![setting]))
+    .map((setting) => ({ setting, a: first![setting], b: second![setting] }));
+}
+
+interface Found {
+  readonly started: readonly StartRow[];
+  readonly parted: Parted;
+  readonly metrics: readonly ComparedMetric[];
+}
+
+function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
+  const head = [
+    ['', a.name, b.name],
+    ...started.map((row) => [row.setting, shown(row.a), shown(row.b)]),
+  ];
+  const records = Object.entries(parted.same).map(([topic, { equal, all }]) => [
+    topic,
+    `${equal} of ${all}`,
+  ]);
+  const numbers = metrics.map((row) => [
+    String(row.stage),
+    row.name,
+    orDash(row.a, short),
+    orDash(row.b, short),
+    row.a === null || row.b === null ? '' : difference(row.b - row.a),
+  ]);
+  const sections = [
+    started.length === 0 ? 'started with the same job, seed and settings' : table(head, ['left']),
+    partingText(a.name, b.name, parted.parting),
+    table([['topic', 'the same'], ...records], ['left', 'right']),
+    table(
+      [['stage', 'metric', a.name, b.name, 'difference'], ...numbers],
+      ['right', 'left', 'right', 'right', 'right'],
+    ),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function partingText(a: string, b: string, found: Parting | null): string {
+  if (found === null) return `${a} and ${b} hold the same records`;
+  const { difference, moment } = found;
+  const when = moment < 0 ? 'before any training' : whenOf(moment);
+  if (difference.kind === 'differs') {
+    return `they part ${when}, at ${tellDifference(difference, [a, b])}`;
+  }
+  const only = difference.kind === 'notMadeAgain' ? a : b;
+  return `they part ${when}: only ${only} has ${placeOf(difference)}`;
+}
+
+function whenOf(moment: number): string {
+  return Number.isFinite(moment) ? `under policy version ${moment}` : 'at some time';
+}
+
+const short = significant(4);
+
+function difference(value: number): string {
+  return value === 0 ? '0' : signed(value, short);
+}

@@ -1,0 +1,30 @@
+/**
+ * `millrace report`: before and after, as text or one JSON object on stdout, and as a page in the run
+ * folder. Works on a live run too; it shows what is complete so far.
+ */
+import { join } from 'node:path';
+import { reportPage } from '../views/html/reportPage.ts';
+import { summarise } from '../views/summary/summary.ts';
+import { reportText } from '../views/text/reportText.ts';
+import { exitCodes } from './failure.ts';
+import type { Io } from './io.ts';
+import { findRun, withLog } from './runs.ts';
+import { writePage } from './writePage.ts';
+
+export interface ReportOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+export async function reportCommand(options: ReportOptions, io: Io): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  const { name, record } = run;
+  const summary = await withLog(run, (log) => summarise(log, name, record, io.clock));
+  const path = join(run.folder, 'report.html');
+  await writePage(path, reportPage(summary));
+  const { results } = summary;
+  await io.out(`${options.json === true ? JSON.stringify(results) : reportText(results)}\n`);
+  io.err(`page: ${path}`);
+  return exitCodes.done;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals';
+import type { WorkerStatus } from '../../streams/workerStatus.ts';
+import { type Look, liveOf } from '../../views/summary/live.ts';
+import { TokenMeter } from '../../views/summary/tokenMeter.ts';
+import { Workers } from '../../views/summary/workers.ts';
+import { liveLines } from '../../views/text/liveText.ts';
+import { record } from '../cli/support/syntheticRun.ts';
+import { rollout } from '../support/records.ts';
+
+const stage = (over: object = {}) => ({
+  ...{ name: 'rollout', from: 'questions', to: 'rollouts' },
+  ...{ in: 0, out: 0, settled: 0, inflight: 0, inflightMax: 64, waiting: 0 },
+  ...{ idleMs: 0, fullMs: 0, commitMs: 0 },
+  ...over,
+});
+
+function status(over: Partial<WorkerStatus> = {}): WorkerStatus {
+  return {
+    ...{ worker: 'main', host: 'here', pid: 7, startedMs: 0, atMs: 10_000 },
+    ...{ memoryBytes: 3 * 2 ** 20, ended: false, sources: [], stages: [stage()] },
+    ...over,
+  };
+}
+
+function look(workers: Workers, said: readonly unknown[], over: Partial<Look> = {}): Look {
+  return {
+    ...{ run: 'first', facts: { ...record, status: 'running' }, nowMs: 12_000 },
+    ...{ topics: [], policy: null, metrics: new Map(), generating: null },
+    workers: workers.update(said),
+    ...over,
+  };
+}
+
+const rowsOf = (given: Look) => liveOf(given).stages;
+
+describe('the rates of a stage', () => {
+  it('are of the time since its process spoke before; at first, of its whole life', () => {
+    const workers = new Workers();
+    const first = status({ stages: [stage({ in: 100, out: 50, idleMs: 5_000 })] });
+    expect(rowsOf(look(workers, [first]))).toMatchObject([
+      { inPerSecond: 10, outPerSecond: 5, waits: 0.5, in: 100 },
+    ]);
+    const second = status({
+      atMs: 12_000,
+      stages: [stage({ in: 104, out: 50, idleMs: 5_000, fullMs: 1_500, commitMs: 100 })],
+    });
+    const expected = { inPerSecond: 2, outPerSecond: 0, waits: 0, full: 0.75, commits: 0.05 };
+    expect(rowsOf(look(workers, [second]))).toMatchObject([expected]);
+    // The same words again say nothing new.
+    expect(rowsOf(look(workers, [second]))).toMatchObject([expected]);
+  });
+
+  it('start anew with a process that did', () => {
+    const workers = new Workers();
+    workers.update([status({ stages: [stage({ in: 100 })] })]);
+    const anew = status({ startedMs: 11_000, atMs: 12_000, stages: [stage({ in: 3 })] });
+    expect(rowsOf(look(workers, [anew]))).toMatchObject([{ inPerSecond: 3 }]);
+  });
+
+  it('of several processes are one row: sums of what they do, means of how they fare', () => {
+    const busy = stage({ in: 100, inflight: 60, fullMs: 10_000 });
+    const idle = stage({ in: 20, inflight: 1, idleMs: 10_000 });
+    const said = [
+      status({ worker: 'a', stages: [busy] }),
+      status({ worker: 'b', pid: 8, stages: [idle, stage({ name: 'score' })] }),
+    ];
+    expect(rowsOf(look(new Workers(), said))).toMatchObject([
+      { name: 'rollout', inPerSecond: 12, inflight: 61, inflightMax: 128, full: 0.5, waits: 0.5 },
+      { name: 'score' },
+    ]);
+  });
+
+  it('are not of processes that are gone, unless all are', () => {
+    const gone = status({ worker: 'a', atMs: 2_000, stages: [stage({ in: 100, inflight: 9 })] });
+    const here = status({ worker: 'b', pid: 8, stages: [stage({ in: 20 })] });
+    expect(rowsOf(look(new Workers(), [gone, here]))).toMatchObject([{ in: 20, inflight: 0 }]);
+    expect(rowsOf(look(new Workers(), [gone]))).toMatchObject([{ in: 100, inPerSecond: 50 }]);
+  });
+
+  it('come with the lag of its group; a group that the log does not know has settled nothing', () => {
+    const topic = { topic: 'questions', records: 30, bytes: 1 };
+    const lagOf = (lag: Readonly<Record<string, number>>) =>
+      rowsOf(look(new Workers(), [status()], { topics: [{ ...topic, lag }] }))[0]!.lag;
+    expect([lagOf({ rollout: 4 }), lagOf({ other: 4 })]).toEqual([4, 30]);
+  });
+});
+
+it('what stands on a board and is nothing of ours is left out', () => {
+  const said = [null, 'x', { worker: 'a' }, { ...status(), stages: [{}] }, status()];
+  expect(new Workers().update(said)).toHaveLength(1);
+});
+
+describe('the lines', () => {
+  it('say what the run is at, who works, and what every part does', () => {
+    const workers = new Workers();
+    const said = status({
+      sources: [{ name: 'csv', to: 'questions', items: 70, done: false, waitMs: 9_000 }],
+      stages: [stage({ in: 123, out: 50, inflight: 64, waiting: 3, fullMs: 9_900 })],
+    });
+    const lines = liveLines(
+      liveOf(
+        look(workers, [said], {
+          facts: { ...record, status: 'running', starts: [{ startedMs: 0, endedMs: null }] },
+          policy: { version: 4, step: 4 },
+          metrics: new Map([['reward/mean', 0.25]]),
+          generating: 1234,
+          topics: [{ topic: 'dead-letters', records: 2, bytes: 1, lag: {} }],
+        }),
+      ),
+    );
+    expect(lines).toEqual([
+      'first · synthetic · running · 12.0 s',
+      'version 4 · step 4 · reward 0.250 · generated 1234 tok/s · dead letters 2',
+      'main · process 7 on here · memory 3.0 MiB',
+      '',
+      'stage    reads         in/s  out/s  in flight  groups  lag  waits  full  commits',
+      'csv      (source, 70)            7                                 90 %',
+      'rollout  questions       12      5      64/64       3    0    0 %  99 %      0 %',
+    ]);
+  });
+
+  it('give no rate of a run that is over', () => {
+    const ended = { facts: record, generating: 0 };
+    const lines = liveLines(liveOf(look(new Workers(), [status({ ended: true })], ended)));
+    expect(lines.join('\n')).not.toContain('tok/s');
+  });
+
+  it('say of a process that it is silent, or has ended', () => {
+    const line = (over: Partial<WorkerStatus>): string =>
+      liveLines(liveOf(look(new Workers(), [status(over)], { nowMs: 50_000 }))).find((text) =>
+        text.startsWith('main'),
+      )!;
+    expect(line({})).toMatch(/silent for 40\.0 s$/);
+    expect(line({ ended: true })).toMatch(/ended$/);
+  });
+
+  it('name few of many processes, and what there is when none has spoken', () => {
+    const many = Array.from({ length: 40 }, (_, pid) => status({ pid }));
+    const lines = liveLines(liveOf(look(new Workers(), many)));
+    expect(lines.filter((text) => text.startsWith('main'))).toHaveLength(16);
+    expect(lines).toContain('… 24 more processes');
+    expect(liveLines(liveOf(look(new Workers(), []))).at(-1)).toMatch(/millrace topics/);
+  });
+});
+
+describe('the token meter', () => {
+  it('counts what the policy wrote in the last half minute', () => {
+    const meter = new TokenMeter();
+    const segment = { start: 0, end: 60, version: 0, entropy: null, tool: null };
+    const segments = [
+      { ...segment, kind: 'policy' as const },
+      { ...segment, kind: 'tool' as const, start: 60, end: 900 },
+    ];
+    for (let second = 0; second < 100; second++) meter.add(rollout({ segments }), 1000 * second);
+    expect(meter.perSecond(99_999)).toBe(60);
+    expect(meter.perSecond(114_999)).toBe(30);
+    expect(meter.perSecond(200_000)).toBe(0);
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it } from '@jest/globals';
+import type { BatchKind, Metric, Scored } from '../../streams/records.ts';
+import { reportPage } from '../../views/html/reportPage.ts';
+import { curvesOf } from '../../views/summary/curves.ts';
+import { RunningTime } from '../../views/summary/facts.ts';
+import { liveOf } from '../../views/summary/live.ts';
+import { MetricBook } from '../../views/summary/metricBook.ts';
+import { measured, type Reading } from '../../views/summary/reading.ts';
+import { resultsOf } from '../../views/summary/results.ts';
+import { chooseSamples } from '../../views/summary/samples.ts';
+import type { Summary } from '../../views/summary/summary.ts';
+import { phasesTable } from '../../views/tables/results.ts';
+import { reportText } from '../../views/text/reportText.ts';
+import { metric, question, reward, scored } from '../cli/support/records.ts';
+import { record } from '../cli/support/syntheticRun.ts';
+
+function group(
+  id: string,
+  stage: number,
+  correct: readonly number[],
+  calls: readonly number[],
+): Scored {
+  return scored({
+    question: question(id, 'evaluate', stage),
+    rewards: correct.map((raw) => reward(raw, raw > 0 ? 0 : -1)),
+    toolCalls: calls,
+    lengths: calls.map((n) => 100 * n),
+  });
+}
+
+const before = [group('a', 0, [1, 0], [2, 4]), group('b', 0, [1, 1], [0, 1])];
+const after = [group('a', 1, [1, 1], [1, 1]), group('b', 1, [0, 1], [3, 0])];
+const timed = (groups: readonly Scored[], atMs: number) => groups.map((value) => ({ value, atMs }));
+const evaluated = (stages: Readonly<Record<number, readonly Scored[]>>, expected = 2) =>
+  new Map(
+    Object.entries(stages).map(([stage, groups]) => [
+      Number(stage),
+      measured(timed(groups, 5000 + 20_000 * Number(stage)), expected),
+    ]),
+  );
+
+function bookOf(metrics: readonly Metric[]): MetricBook {
+  const book = new MetricBook();
+  for (const one of metrics) book.add(one);
+  return book;
+}
+
+const reading: Reading = {
+  run: 'r',
+  facts: { ...record, starts: [{ startedMs: 0, endedMs: 30_000 }] },
+  evaluations: evaluated({ 0: before, 1: after }),
+  metrics: bookOf([
+    metric('reward/mean', 1, 1, 0.2, 8000),
+    metric('reward/mean', 2, 1, 0.4, 9000),
+    metric('eval/accuracy', 2, 1, 0.9, 9000),
+  ]),
+  kinds: new Map([[1, 'policy']]),
+  sources: ['test'],
+  seconds: 30,
+  deadLetters: 0,
+};
+
+function summaryOf(over: Partial<Reading> = {}): Summary {
+  const given = { ...reading, ...over };
+  const { facts, run } = given;
+  const results = resultsOf(given);
+  const live = liveOf({
+    ...{ run, facts, nowMs: 0, workers: [], topics: [], policy: null },
+    ...{ metrics: new Map(), generating: null },
+  });
+  return { facts, results, curves: curvesOf(given, results), samples: [], live };
+}
+
+describe('a summary', () => {
+  it('measures the first and the last evaluation as the paper does', () => {
+    const { before: first, after: last, seconds } = resultsOf(reading);
+    expect(first).toEqual({
+      accuracy: 3 / 4,
+      meanToolCalls: 7 / 4,
+      meanToolCallsCorrect: 3 / 3,
+      efficiency: (1 / 2 + 0 + 1 + 1) / 4,
+      formatValid: 3 / 4,
+      tokens: 175,
+      questions: 2,
+    });
+    expect(last).toMatchObject({ accuracy: 3 / 4, efficiency: (1 + 1 + 0 + 1) / 4 });
+    expect(seconds).toBe(30);
+  });
+
+  it('puts training steps and the evaluation after them into one round', () => {
+    expect(resultsOf(reading).rounds).toEqual([
+      expect.objectContaining({ round: 1, steps: 2, accuracy: 3 / 4, seconds: 20, entropy: null }),
+    ]);
+    expect(resultsOf(reading).rounds[0]!.reward).toBeCloseTo(0.3);
+  });
+
+  it('does not count an evaluation that is half scored while the run goes on', () => {
+    const half = { ...reading, evaluations: evaluated({ 0: before, 1: after.slice(1) }) };
+    const running = resultsOf({ ...half, facts: { ...record, status: 'running' } });
+    expect(running.after).toBeNull();
+    expect(running.rounds[0]).toMatchObject({ steps: 2, accuracy: null, seconds: null });
+    expect(resultsOf(half).after).toMatchObject({ questions: 1 });
+  });
+
+  it('has nothing to say of a run that has not begun to measure', () => {
+    const nothing = { ...reading, evaluations: new Map(), metrics: new MetricBook() };
+    expect(resultsOf(nothing)).toMatchObject({ before: null, after: null, rounds: [] });
+    expect(reportText(resultsOf(nothing))).toContain('Nothing is measured yet');
+  });
+
+  it('counts a start that was killed until its last record', () => {
+    const starts = [
+      { startedMs: 0, endedMs: null },
+      { startedMs: 20_000, endedMs: 31_000 },
+    ];
+    const running = new RunningTime({ starts });
+    for (const atMs of [5000, 9000, 8000, 25_000]) running.seen(atMs);
+    expect(running.seconds).toBe(9 + 11);
+  });
+});
+
+describe('phases', () => {
+  const kinds = new Map<number, BatchKind>([
+    [1, 'sft'],
+    [2, 'policy'],
+    [3, 'policy'],
+    [4, 'dpo'],
+  ]);
+  /** Stage s is right in s of 10 cases. */
+  const evaluations = new Map(
+    [0, 1, 2, 3, 4].map((stage) => {
+      const correct = Array.from({ length: 10 }, (_, i) => (i < stage ? 1 : 0));
+      return [stage, measured(timed([group('a', stage, correct, correct)], stage), 1)];
+    }),
+  );
+  const results = (over: Partial<Reading> = {}) =>
+    resultsOf({ ...reading, kinds, evaluations, ...over });
+
+  it('are the base and each kind of training, measured after its last stage', () => {
+    const { phases } = results();
+    expect(phases.map(({ name, stage }) => [name, stage])).toEqual([
+      ['base', 0],
+      ['+ fine-tuning', 1],
+      ['+ RL, 2 rounds', 3],
+      ['+ preferences', 4],
+    ]);
+    const table = phasesTable({ phases })!;
+    const accuracy = table.columns.findIndex(({ label }) => label === 'accuracy');
+    expect(table.rows.map((row) => row[accuracy])).toEqual([
+      '0.0 %',
+      '10.0 % (+10.0)',
+      '30.0 % (+20.0)',
+      '40.0 % (+10.0)',
+    ]);
+  });
+
+  it('give the stages their names', () => {
+    expect(results().rounds.map(({ name }) => name)).toEqual([
+      'fine-tuning',
+      'round 1',
+      'round 2',
+      'preferences',
+    ]);
+    expect(results({ kinds: new Map() }).rounds.map(({ name }) => name)).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+    ]);
+  });
+
+  it('are told in text and on the page where there is more than one kind', () => {
+    expect(reportText(results())).toMatch(
+      /phase +accuracy .*\nbase +0\.0 % .*\n\+ fine-tuning +10\.0 % \(\+10\.0\)[\s\S]*in brackets: .*points/,
+    );
+    const page = reportPage(summaryOf({ kinds, evaluations }));
+    expect(page).toContain('<h2>What each phase changed</h2>');
+    expect(reportText(resultsOf(reading))).not.toContain('in brackets');
+    expect(reportPage(summaryOf())).not.toContain('in brackets');
+  });
+});
+
+describe('behaviour', () => {
+  it('is drawn before and after where the parts are there', () => {
+    const parts = { raw: 1, format: 0, resultBlocks: 2, failedResults: 2, thinkingLength: 50 };
+    const first = scored({
+      question: question('a', 'evaluate', 0),
+      rewards: [{ score: 1, parts }],
+    });
+    const last = { ...first, question: question('a', 'evaluate', 1) };
+    const evaluations = evaluated({ 0: [first], 1: [last] }, 1);
+    const report = resultsOf({ ...reading, evaluations });
+    expect(report.behaviour.before).toEqual({
+      ...{ correctness: 1, efficiency: 1, conciseness: null },
+      ...{ successfulExecution: 1 / 2, reasoningLength: 20 },
+    });
+    const page = reportPage(summaryOf({ evaluations }));
+    expect(page).toContain(
+      'before: correctness 100.0, efficiency 100.0, successful execution 50.0',
+    );
+    expect(reportPage(summaryOf())).not.toContain('class="radar"');
+  });
+});
+
+describe('samples', () => {
+  const choose = (first: readonly Scored[], last: readonly Scored[]) =>
+    chooseSamples({ ...reading, evaluations: evaluated({ 0: first, 1: last }) }).map(
+      ({ why, questionId }) => [questionId, why],
+    );
+  const one = (id: string, stage: number, correct: number, calls: number) =>
+    group(id, stage, [correct], [calls]);
+
+  it('show what became right, what needs fewer calls, and what became wrong', () => {
+    const first = [one('d', 0, 1, 1), one('c', 0, 1, 2), one('b', 0, 1, 5), one('a', 0, 0, 2)];
+    const last = [one('a', 1, 1, 2), one('b', 1, 1, 1), one('c', 1, 1, 1), one('d', 1, 0, 1)];
+    expect(choose(first, last)).toEqual([
+      ['a', 'became right'],
+      ['b', 'right with fewer tool calls'],
+      ['d', 'became wrong'],
+    ]);
+  });
+
+  it('are three also where nothing was learned, and never one question twice', () => {
+    const stay = (stage: number) => ['a', 'b', 'c', 'd'].map((id) => one(id, stage, 0, 1));
+    const chosen = choose(stay(0), stay(1));
+    expect(new Set(chosen.map(([id]) => id)).size).toBe(3);
+  });
+
+  it('are none before the first evaluation after training', () => {
+    expect(chooseSamples({ ...reading, evaluations: evaluated({ 0: before }) })).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+/** An evaluation as one self-contained page: the table, the radar, and some trajectories, shown as text. */
+import { duration } from '../numbers.ts';
+import type { BenchmarkSample } from '../summary/benchmarkSamples.ts';
+import type { Benchmarks } from '../summary/benchmarks.ts';
+import { benchmarksNote, benchmarksTable, meansOf } from '../tables/benchmarks.ts';
+import { cautionsOf, headOf } from '../text/benchmarkLines.ts';
+import { behaviourRadar } from './behaviourRadar.ts';
+import { type Html, html } from './html.ts';
+import { muted, pageOf } from './page.ts';
+import { sampleBox } from './sample.ts';
+import { htmlTable } from './table.ts';
+
+export function benchmarkPage(benchmarks: Benchmarks, samples: readonly BenchmarkSample[]): string {
+  const { table, means } = benchmarksTable(benchmarks);
+  const radar = behaviourRadar(
+    'Behaviour, means over the rows',
+    meansOf(benchmarks).filter(({ name }) => name !== 'all'),
+  );
+  return pageOf(
+    `${benchmarks.run} – millrace evaluation`,
+    html`<header><h1>${benchmarks.run}</h1>
+${muted(`${headOf(benchmarks)} · seed ${benchmarks.seed} · ${duration(benchmarks.seconds)}`)}
+${cautionsOf(benchmarks).map((line) => html`<p class="bad">${line}</p>`)}</header>
+<h2>Benchmarks</h2>${htmlTable(table, { quiet: means })}${muted(benchmarksNote(benchmarks))}
+<h2>Behaviour</h2>${radar ?? muted('not measured')}
+<h2>Trajectories</h2>${samples.length === 0 ? muted('none yet') : samples.map(sample)}`,
+  );
+}
+
+function sample(one: BenchmarkSample): Html {
+  const { question, text, correct, toolCalls, finish, verdict } = one;
+  return sampleBox(question, '', [
+    { label: '', right: correct, verdict, toolCalls, finish, facts: [], text },
+  ]);
+}

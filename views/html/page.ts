@@ -1,0 +1,23 @@
+/**
+ * The frame of a page: self-contained, no script, no other file, no request. What a model wrote is shown as text; the
+ * content policy in the head forbids the rest should anything ever slip through.
+ */
+import { type Html, html } from './html.ts';
+import { style } from './style.ts';
+
+export function pageOf(title: string, body: Html): string {
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>${style}</style></head><body>
+${body}
+</body></html>
+`;
+  return page.markup;
+}
+
+/** Stands in place of what is not there. */
+export function muted(text: string): Html {
+  return html`<p class="muted">${text}</p>`;
+}

@@ -1,0 +1,64 @@
+/** Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not pair. */
+import { counted } from '../../streams/doctor/counted.ts';
+import type { Question, Rollout } from '../../streams/records.ts';
+import { type Html, html } from './html.ts';
+
+export interface ShownTrajectory {
+  /** Before the verdict: when, say; empty for nothing. */
+  readonly label: string;
+  readonly right: boolean;
+  readonly verdict: string;
+  readonly toolCalls: number;
+  readonly finish: Rollout['finish'];
+  /** More of it in a few words. */
+  readonly facts: readonly string[];
+  readonly text: string;
+}
+
+/** `about` = why it is shown; empty for nothing. */
+export function sampleBox(
+  question: Question,
+  about: string,
+  trajectories: readonly ShownTrajectory[],
+): Html {
+  const { answers, source, id } = question;
+  const facts = [
+    ...(about === '' ? [] : [about]),
+    `answer: ${answers.join(' or ')}`,
+    `${source}, ${id}`,
+  ];
+  return html`<div class="sample"><p><b>${question.question}</b></p>
+<p class="muted">${facts.join(' · ')}</p>
+<div class="pair">${trajectories.map(trajectoryBox)}</div></div>`;
+}
+
+function trajectoryBox(shown: ShownTrajectory): Html {
+  const { label, right, verdict, toolCalls, finish, facts, text } = shown;
+  const more = [counted(toolCalls, 'tool call'), ...facts, `ended by ${finish}`].join(', ');
+  return html`<div><p class="chip">${label === '' ? '' : `${label}: `}<b class="${right ? 'good' : 'bad'}">${verdict}</b>, ${more}</p>
+<pre>${highlighted(text)}</pre></div>`;
+}
+
+const tags = /<\/?(think|search|python|result|answer)>/g;
+
+/** The text in pieces, flat: a tag opens a colour, any closing tag ends it. The style puts open tags on new lines. */
+function highlighted(text: string): Html {
+  const pieces: Html[] = [];
+  let open: string | null = null;
+  let from = 0;
+  const put = (end: number): void => {
+    const piece = text.slice(from, end);
+    if (piece === '') return;
+    pieces.push(open === null ? html`${piece}` : html`<span class="t-${open}">${piece}</span>`);
+  };
+  for (const match of text.matchAll(tags)) {
+    put(match.index);
+    from = match.index + match[0].length;
+    const closing = match[0].startsWith('</');
+    const classes = closing || match.index === 0 ? `t-${match[1]!}` : `t-${match[1]!} open`;
+    pieces.push(html`<b class="${classes}">${match[0]}</b>`);
+    open = closing ? null : match[1]!;
+  }
+  put(text.length);
+  return html`${pieces}`;
+}

@@ -1,0 +1,48 @@
+/** The style of the report page: system fonts, one column of sections, light and dark. */
+import { trusted } from './html.ts';
+
+export const style = trusted(`
+:root { color-scheme: light dark; --ground: #fcfcfb; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
+  --line: #e3e4e6; --s0: #2a6fd1; --s1: #c05a10; --s2: #2f7d4f; --good: #12703c; --bad: #b3261e;
+  --think: #5d6470; --search: #1d62b8; --python: #7a3fb0; --result: #3c6b34; --answer: #a8480a; }
+@media (prefers-color-scheme: dark) { :root { --ground: #16181b; --card: #1e2125; --ink: #e6e7e9;
+  --muted: #9aa0a8; --line: #33373d; --s0: #6aa6f5; --s1: #f0954a; --s2: #6fc795; --good: #63c78d; --bad: #f28b82;
+  --think: #a3abb6; --search: #7fb4f5; --python: #c39bea; --result: #95c98b; --answer: #f3a56a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--ground);
+  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2.5rem 0 .75rem; }
+.muted, .tick { color: var(--muted); fill: var(--muted); } p { margin: .25rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; }
+.tile, figure, .sample { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+.tile { padding: .75rem 1rem; } .tile span { color: var(--muted); font-size: .85rem; }
+.tile strong { display: block; font-size: 1.45rem; font-weight: 600; }
+.good { color: var(--good) !important; } .bad { color: var(--bad) !important; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
+th { font-weight: 500; color: var(--muted); } .settings td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(19rem, 1fr)); gap: .75rem; }
+figure { margin: 0; padding: .75rem; } figcaption { font-weight: 500; display: flex; gap: 1rem; flex-wrap: wrap; }
+svg { width: 100%; height: auto; display: block; } .tick { font-size: 11px; }
+.grid { stroke: var(--line); } .mark { stroke: var(--muted); stroke-dasharray: 2 4; opacity: .6; }
+.series polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.s0 polyline { stroke: var(--s0); } .s1 polyline { stroke: var(--s1); }
+.s0 .dot { fill: var(--s0); } .s1 .dot { fill: var(--s1); } .dot { stroke: var(--card); }
+.hover { fill: transparent; } .s0 .hover:hover { fill: var(--s0); } .s1 .hover:hover { fill: var(--s1); }
+.radar { max-width: 34rem; } .ring { fill: none; stroke: var(--line); } .axis { font-size: 12px; fill: var(--ink); }
+.area polygon { fill-opacity: .14; stroke-width: 2; stroke-linejoin: round; }
+.area.s0 { fill: var(--s0); } .area.s1 { fill: var(--s1); } .area.s2 { fill: var(--s2); }
+.area.s0 polygon { stroke: var(--s0); } .area.s1 polygon { stroke: var(--s1); stroke-dasharray: 7 4; }
+.area.s2 polygon { stroke: var(--s2); stroke-dasharray: 2 3; } .corner { stroke: var(--card); }
+.key b { font-weight: 400; } .key.s0 b { color: var(--s0); } .key.s1 b { color: var(--s1); } .key.s2 b { color: var(--s2); }
+th.left, td.left { text-align: left; } .mean td { color: var(--muted); }
+.legend { display: flex; gap: .9rem; font-weight: 400; color: var(--muted); font-size: .85rem; }
+.key i { display: inline-block; width: .9rem; height: 3px; margin-right: .35rem; vertical-align: middle; }
+.key.s0 i { background: var(--s0); } .key.s1 i { background: var(--s1); }
+.sample { padding: 1rem; margin-bottom: .75rem; } .pair { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
+.pair > div { min-width: 0; } .chip { font-size: .85rem; margin: .75rem 0 .25rem; }
+pre { margin: 0; padding: .75rem; max-height: 26rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px;
+  font: 12.5px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+.t-think { color: var(--think); } .t-search { color: var(--search); } .t-python { color: var(--python); }
+.t-result { color: var(--result); } .t-answer { color: var(--answer); } b { font-weight: 600; } .open::before { content: '\\A'; white-space: pre; }
+`);

@@ -1,0 +1,17 @@
+/** A table as HTML, in a box that scrolls sideways where it is too wide. */
+import type { Table } from '../tables/table.ts';
+import { type Html, html } from './html.ts';
+
+/** `quiet` = so many rows at the end (means, say) stand back. */
+export function htmlTable({ columns, rows }: Table, { quiet = 0 } = {}): Html {
+  const classOf = (column: number): string => columns[column]?.align ?? 'left';
+  const cells = (row: readonly string[]): Html[] =>
+    row.map((text, i) => html`<td class="${classOf(i)}">${text}</td>`);
+  const body = rows.map((row, i) =>
+    i < rows.length - quiet
+      ? html`<tr>${cells(row)}</tr>`
+      : html`<tr class="mean">${cells(row)}</tr>`,
+  );
+  return html`<div class="scroll"><table><thead><tr>${columns.map(({ label, align }) => html`<th class="${align}">${label}</th>`)}</tr></thead>
+<tbody>${body}</tbody></table></div>`;
+}

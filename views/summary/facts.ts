@@ -1,0 +1,49 @@
+/** What `run.json` says of a run, as far as a summary needs it. */
+
+export const runStatuses = ['running', 'done', 'stopped', 'failed'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export interface RunFacts {
+  /** Version of millrace that started it. */
+  readonly millrace: string;
+  readonly job: { readonly name: string };
+  readonly seed: number;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly status: RunStatus;
+  /** Every start and resumption, in order; `endedMs` is null while it runs, and for ever after a kill. */
+  readonly starts: readonly Start[];
+  /** Why it failed; empty otherwise. */
+  readonly reason: string;
+}
+
+export interface Start {
+  readonly startedMs: number;
+  readonly endedMs: number | null;
+}
+
+/**
+ * Time that a run was running, all starts together, in seconds. A start that was killed lasted until the last record that
+ * is known of before the next start: tell `seen` the time of each.
+ */
+export class RunningTime {
+  readonly #starts: readonly Start[];
+  readonly #lastMs: number[];
+
+  constructor({ starts }: Pick<RunFacts, 'starts'>) {
+    this.#starts = starts;
+    this.#lastMs = starts.map(({ startedMs }) => startedMs);
+  }
+
+  seen(atMs: number): void {
+    const start = this.#starts.findLastIndex(({ startedMs }) => startedMs < atMs);
+    if (start >= 0) this.#lastMs[start] = Math.max(this.#lastMs[start]!, atMs);
+  }
+
+  get seconds(): number {
+    const ms = this.#starts.reduce(
+      (sum, { startedMs, endedMs }, i) => sum + (endedMs ?? this.#lastMs[i]!) - startedMs,
+      0,
+    );
+    return ms / 1000;
+  }
+}

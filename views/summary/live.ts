@@ -1,0 +1,213 @@
+/** What a run does at one moment, as data: its processes, its sources and its stages. Pure. */
+import type { TopicStat } from '../../streams/log.ts';
+import type { SourceStats } from '../../streams/sourceRunner.ts';
+import type { StageStats } from '../../streams/stageStats.ts';
+import { topics as topicsOfRun } from '../../streams/topics.ts';
+import type { RunFacts, RunStatus } from './facts.ts';
+import { metricNames } from './metricNames.ts';
+import type { Worker } from './workers.ts';
+
+/** What was read of a run. */
+export interface Look {
+  readonly run: string;
+  readonly facts: RunFacts;
+  readonly nowMs: number;
+  readonly workers: readonly Worker[];
+  readonly topics: readonly TopicStat[];
+  /** Of the newest weights; null before the first. */
+  readonly policy: { readonly version: number; readonly step: number } | null;
+  /** Newest value by name of metric. */
+  readonly metrics: ReadonlyMap<string, number>;
+  /** Tokens per second over the last half minute; null where that is not known. */
+  readonly generating: number | null;
+}
+
+export interface StageRow {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly in: number;
+  readonly out: number;
+  readonly inPerSecond: number;
+  readonly outPerSecond: number;
+  readonly inflight: number;
+  readonly inflightMax: number;
+  /** Of those in flight, in open groups. */
+  readonly waiting: number;
+  /** Records that it has not settled. */
+  readonly lag: number;
+  /** Shares of the time: nothing in flight; all places taken, so its input waits; a commit under way. */
+  readonly waits: number;
+  readonly full: number;
+  readonly commits: number;
+}
+
+export interface SourceRow {
+  readonly name: string;
+  readonly to: string;
+  readonly items: number;
+  readonly perSecond: number;
+  readonly done: boolean;
+  /** Share of the time that it was held back by the readers of its topic. */
+  readonly held: number;
+}
+
+export interface WorkerRow {
+  readonly worker: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly memoryBytes: number;
+  /** Since its last report. */
+  readonly silentMs: number;
+  readonly ended: boolean;
+}
+
+/** What `top --json` prints. */
+export interface Live {
+  readonly run: string;
+  readonly job: string;
+  readonly status: RunStatus;
+  readonly atMs: number;
+  /** Since its last start; up to its end when it has ended. */
+  readonly upMs: number;
+  readonly version: number | null;
+  readonly step: number | null;
+  readonly tokensPerSecond: {
+    /** Generated, over the last half minute. */
+    readonly generated: number | null;
+    /** Trained, in the last step. */
+    readonly trained: number | null;
+  };
+  readonly reward: number | null;
+  readonly policyLag: number | null;
+  readonly deadLetters: number;
+  readonly workers: readonly WorkerRow[];
+  readonly sources: readonly SourceRow[];
+  readonly stages: readonly StageRow[];
+}
+
+/** A process that has reported nothing for so long does nothing, as far as we know. */
+export const SILENT_MS = 5_000;
+
+export function isLive({ silentMs, ended }: WorkerRow): boolean {
+  return !ended && silentMs < SILENT_MS;
+}
+
+export function liveOf(look: Look): Live {
+  const { run, facts, nowMs, policy, metrics, topics } = look;
+  const last = facts.starts.at(-1) ?? { startedMs: nowMs, endedMs: nowMs };
+  const metric = (name: string): number | null => metrics.get(name) ?? null;
+  return {
+    ...{ run, job: facts.job.name, status: facts.status, atMs: nowMs },
+    upMs: (last.endedMs ?? nowMs) - last.startedMs,
+    version: policy?.version ?? null,
+    step: policy?.step ?? null,
+    tokensPerSecond: {
+      generated: over(look) ? null : look.generating,
+      trained: metric(metricNames.trained),
+    },
+    ...{ reward: metric(metricNames.reward), policyLag: metric(metricNames.policyLag) },
+    deadLetters: topics.find(({ topic }) => topic === topicsOfRun.deadLetters.name)?.records ?? 0,
+    workers: look.workers.map((worker) => workerRow(worker, nowMs)),
+    sources: sourceRows(look),
+    stages: stageRows(look),
+  };
+}
+
+/** Nobody works on it any more. */
+function over({ facts, workers, nowMs }: Look): boolean {
+  return facts.status !== 'running' && !workers.some((worker) => isLive(workerRow(worker, nowMs)));
+}
+
+function workerRow({ now }: Worker, nowMs: number): WorkerRow {
+  const { worker, host, pid, memoryBytes, atMs, ended } = now;
+  return { worker, host, pid, memoryBytes, ended, silentMs: Math.max(0, nowMs - atMs) };
+}
+
+/** A part of one process, and what it was the time before. */
+interface Span<T> {
+  readonly now: T;
+  readonly before: T | null;
+  readonly ms: number;
+}
+
+/**
+ * The parts of the processes that are live, by name, in the order in which they are first named, over the time between the
+ * last two reports. Where none is live, those of all, over their whole lives.
+ */
+function spans<T extends { readonly name: string }>(
+  { workers, nowMs }: Look,
+  partsOf: (report: Worker['now']) => readonly T[],
+): ReadonlyMap<string, readonly Span<T>[]> {
+  const live = workers.filter((worker) => isLive(workerRow(worker, nowMs)));
+  const counted = live.length > 0 ? live : workers.map(({ now }) => ({ now, before: null }));
+  const byName = new Map<string, Span<T>[]>();
+  for (const { now, before } of counted) {
+    const olds = new Map((before === null ? [] : partsOf(before)).map((part) => [part.name, part]));
+    const ms = now.atMs - (before?.atMs ?? now.startedMs);
+    for (const part of partsOf(now)) {
+      const span = { now: part, before: olds.get(part.name) ?? null, ms };
+      byName.set(part.name, [...(byName.get(part.name) ?? []), span]);
+    }
+  }
+  return byName;
+}
+
+/** A second, all processes together. */
+function perSecond<T>(parts: readonly Span<T>[], of: (part: T) => number): number {
+  return parts.reduce((sum, part) => sum + 1000 * change(part, of), 0);
+}
+
+/** Share of the time, the mean of the processes; 0..1. */
+function share<T>(parts: readonly Span<T>[], of: (part: T) => number): number {
+  const sum = parts.reduce((all, part) => all + Math.min(1, change(part, of)), 0);
+  return parts.length === 0 ? 0 : sum / parts.length;
+}
+
+/** By millisecond. */
+function change<T>({ now, before, ms }: Span<T>, of: (part: T) => number): number {
+  if (ms <= 0) return 0;
+  return Math.max(0, of(now) - (before === null ? 0 : of(before))) / ms;
+}
+
+function total<T>(parts: readonly Span<T>[], of: (part: T) => number): number {
+  return parts.reduce((sum, { now }) => sum + of(now), 0);
+}
+
+function sourceRows(look: Look): SourceRow[] {
+  const parts = spans<SourceStats>(look, ({ sources }) => sources);
+  return [...parts].map(([name, of]) => ({
+    ...{ name, to: of[0]!.now.to },
+    items: Math.max(...of.map(({ now }) => now.items)),
+    perSecond: perSecond(of, ({ items }) => items),
+    done: of.every(({ now }) => now.done),
+    held: share(of, ({ waitMs }) => waitMs),
+  }));
+}
+
+function stageRows(look: Look): StageRow[] {
+  const parts = spans<StageStats>(look, ({ stages }) => stages);
+  return [...parts].map(([name, of]) => {
+    const { from, to } = of[0]!.now;
+    return {
+      ...{ name, from, to },
+      in: total(of, (stage) => stage.in),
+      out: total(of, (stage) => stage.out),
+      inPerSecond: perSecond(of, (stage) => stage.in),
+      outPerSecond: perSecond(of, (stage) => stage.out),
+      inflight: total(of, (stage) => stage.inflight),
+      inflightMax: total(of, (stage) => stage.inflightMax),
+      waiting: total(of, (stage) => stage.waiting),
+      lag: lagOf(look.topics, from, name),
+      waits: share(of, (stage) => stage.idleMs),
+      full: share(of, (stage) => stage.fullMs),
+      commits: share(of, (stage) => stage.commitMs),
+    };
+  });
+}
+
+/** A group that the log does not know has settled nothing. */
+function lagOf(topics: readonly TopicStat[], from: string, stage: string): number {
+  const topic = topics.find((known) => known.topic === from);
+  return topic === undefined ? 0 : (topic.lag[stage] ?? topic.records);
+}

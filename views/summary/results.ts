@@ -1,0 +1,116 @@
+/** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
+import { type Evaluation, evaluation } from '../../operators/metrics/evaluation.ts';
+import { type Behaviour, behaviourOf } from './behaviour.ts';
+import type { RunStatus } from './facts.ts';
+import { isOfEvaluation, metricNames } from './metricNames.ts';
+import { type Phase, phasesOf, stageNames } from './phases.ts';
+import { completeStages, type Reading } from './reading.ts';
+
+export type { Evaluation } from '../../operators/metrics/evaluation.ts';
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
+
+/** One round: its training steps, and the evaluation at its end (null until that is complete). */
+export interface Round extends Nullable<Evaluation> {
+  /** Its stage. */
+  readonly round: number;
+  /** What people call it. */
+  readonly name: string;
+  readonly steps: number;
+  /** Mean over its steps; null before the first. */
+  readonly reward: number | null;
+  readonly trainAccuracy: number | null;
+  readonly entropy: number | null;
+  readonly lag: number | null;
+  /** From the evaluation before it to its own. */
+  readonly seconds: number | null;
+}
+
+/** What `report --json` prints. */
+export interface Results {
+  readonly run: string;
+  readonly job: string;
+  readonly seed: number;
+  readonly status: RunStatus;
+  readonly before: Evaluation | null;
+  /** The last complete evaluation after training began. */
+  readonly after: Evaluation | null;
+  readonly rounds: readonly Round[];
+  /** The base policy, then what each kind of training made of it. */
+  readonly phases: readonly Phase[];
+  /** The radar's numbers of `before` and `after`. */
+  readonly behaviour: { readonly before: Behaviour | null; readonly after: Behaviour | null };
+  /** Time that the run was running, all starts together. */
+  readonly seconds: number;
+  readonly deadLetters: number;
+}
+
+export function resultsOf(reading: Reading): Results {
+  const { run, facts, kinds, evaluations } = reading;
+  const evaluate = (stage: number): Evaluation => evaluation(evaluations.get(stage)?.groups ?? []);
+  const stages = completeStages(reading);
+  const byStage = new Map(stages.map((stage) => [stage, evaluate(stage)]));
+  const last = stages.filter((stage) => stage > 0).at(-1) ?? Number.NaN;
+  const behaviour = (stage: number): Behaviour | null =>
+    byStage.has(stage) ? behaviourOf(evaluations.get(stage)?.groups ?? []) : null;
+  const rounds = roundNumbers(reading, stages);
+  const names = stageNames(rounds, kinds);
+  return {
+    run,
+    job: facts.job.name,
+    seed: facts.seed,
+    status: facts.status,
+    before: byStage.get(0) ?? null,
+    after: byStage.get(last) ?? null,
+    rounds: rounds.map((round) => ({
+      ...roundOf(reading, round, byStage.get(round) ?? null),
+      name: names.get(round) ?? String(round),
+    })),
+    phases: phasesOf(byStage, kinds),
+    behaviour: { before: behaviour(0), after: behaviour(last) },
+    seconds: reading.seconds,
+    deadLetters: reading.deadLetters,
+  };
+}
+
+const unmeasured: Nullable<Evaluation> = {
+  accuracy: null,
+  meanToolCalls: null,
+  meanToolCallsCorrect: null,
+  efficiency: null,
+  formatValid: null,
+  tokens: null,
+  questions: null,
+};
+
+function roundNumbers({ metrics }: Reading, stages: readonly number[]): number[] {
+  const trained = metrics.means.filter(({ name }) => !isOfEvaluation(name));
+  const rounds = new Set([...trained.map(({ stage }) => stage), ...stages]);
+  return [...rounds].filter((stage) => stage > 0).sort((a, b) => a - b);
+}
+
+function roundOf(
+  reading: Reading,
+  round: number,
+  measured: Evaluation | null,
+): Omit<Round, 'name'> {
+  const { metrics } = reading;
+  const steps = metrics.means
+    .filter(({ name, stage }) => stage === round && !isOfEvaluation(name))
+    .map((mean) => mean.steps);
+  return {
+    round,
+    steps: Math.max(0, ...steps),
+    reward: metrics.mean(metricNames.reward, round),
+    ...(measured ?? unmeasured),
+    trainAccuracy: metrics.mean(metricNames.accuracy, round),
+    entropy: metrics.mean(metricNames.entropy, round),
+    lag: metrics.mean(metricNames.policyLag, round),
+    seconds: measured === null ? null : secondsBetween(reading, round),
+  };
+}
+
+function secondsBetween({ evaluations }: Reading, round: number): number | null {
+  const [end, start] = [evaluations.get(round), evaluations.get(round - 1)];
+  return start === undefined || end === undefined ? null : (end.lastMs - start.lastMs) / 1000;
+}

@@ -1,0 +1,53 @@
+/**
+ * The processes of a run by their last two reports: rates are differences between the two.
+ *
+ * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is checked.
+ */
+import { z } from 'zod';
+import type { WorkerStatus } from '../../streams/workerStatus.ts';
+
+const stage = z.object({
+  ...{ name: z.string(), from: z.string(), to: z.string() },
+  ...{ in: z.number(), out: z.number(), settled: z.number(), inflight: z.number() },
+  ...{ inflightMax: z.number(), waiting: z.number().default(0) },
+  ...{ idleMs: z.number(), fullMs: z.number(), commitMs: z.number() },
+});
+const source = z.object({
+  ...{ name: z.string(), to: z.string() },
+  ...{ items: z.number(), done: z.boolean(), waitMs: z.number() },
+});
+const status = z.object({
+  ...{ worker: z.string(), host: z.string(), pid: z.number() },
+  ...{ startedMs: z.number(), atMs: z.number(), memoryBytes: z.number(), ended: z.boolean() },
+  ...{ stages: z.array(stage), sources: z.array(source) },
+});
+
+/** A process, with the time that its latest rates are over. */
+export interface Worker {
+  readonly now: WorkerStatus;
+  /** Null = its rates are since its start. */
+  readonly before: WorkerStatus | null;
+}
+
+const idOf = ({ worker, host, pid }: WorkerStatus): string => `${worker} ${host} ${pid}`;
+
+export class Workers {
+  readonly #known = new Map<string, Worker>();
+
+  /** What is on the board now; what nobody can read there is left out. */
+  update(posted: readonly unknown[]): readonly Worker[] {
+    const said = posted.flatMap((post): WorkerStatus[] => {
+      const { data } = status.safeParse(post);
+      return data === undefined ? [] : [data];
+    });
+    for (const now of said) {
+      const known = this.#known.get(idOf(now))?.now;
+      if (known?.atMs === now.atMs) continue;
+      const before = known?.startedMs === now.startedMs ? known : null;
+      this.#known.set(idOf(now), { now, before });
+    }
+    const ids = new Set(said.map(idOf));
+    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
+    return [...this.#known.values()];
+  }
+}

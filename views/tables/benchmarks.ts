@@ -1,0 +1,110 @@
+/** The paper's table of an evaluation as people read it. */
+import type { BenchmarkTable, Row, TableNumbers } from '../../operators/metrics/table.ts';
+import { fixed, hundred, orDash } from '../numbers.ts';
+import { columns, type Table } from './table.ts';
+
+interface Column {
+  readonly label: string;
+  /** What it means, in a few words; empty where the label says it. */
+  readonly about: string;
+  readonly show: (row: Row) => string;
+  /** The same of a mean over rows; empty where there is none. */
+  readonly mean: (numbers: TableNumbers) => string;
+}
+
+const two = fixed(2);
+const none = (): string => '';
+
+/** What the headline number of a row is called. */
+const measureNames: Readonly<Record<Row['measure'], string>> = {
+  judge: 'LJ',
+  equality: 'equal',
+  f1: 'F1',
+  reward: 'reward',
+};
+
+function of(label: string, about: string, value: (numbers: TableNumbers) => string): Column {
+  return { label, about, show: value, mean: value };
+}
+
+/** The paper's columns first; those that this evaluation has no numbers for are left out. */
+function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
+  const passes = [...new Set(rows.flatMap(({ passAtK }) => Object.keys(passAtK)))];
+  return [
+    { label: 'questions', about: '', show: (row) => String(row.questions), mean: none },
+    {
+      label: 'by',
+      about: 'LJ = the judge’s verdict, equal = LaTeX equality, F1 = shared words',
+      show: (row) => measureNames[row.measure],
+      mean: none,
+    },
+    of('correct', 'correctness, of 100', ({ correctness }) => hundred(correctness)),
+    {
+      label: '95 %',
+      about: 'interval of the correctness, by bootstrap over questions',
+      show: ({ interval: { low, high } }) => `${hundred(low)}–${hundred(high)}`,
+      mean: none,
+    },
+    of('effi', 'correctness per tool call, of 100', ({ efficiency }) => hundred(efficiency)),
+    of('calls', 'tool calls a response', ({ toolCalls }) => two(toolCalls)),
+    ...(rows.some(({ conciseness }) => conciseness !== null)
+      ? [
+          of('concise', 'responses without redundant calls, of 100', ({ conciseness }) =>
+            orDash(conciseness, hundred),
+          ),
+        ]
+      : []),
+    of('executed', 'correctness per failed call, of 100', (row) =>
+      hundred(row.successfulExecution),
+    ),
+    of('length', 'correctness per 1000 tokens of its own', (row) => two(row.reasoningLength)),
+    ...passes.map((name) => ({
+      label: name,
+      about: 'chance that one of k is right, of 100',
+      show: ({ passAtK }: Row) => orDash(passAtK[name], hundred),
+      mean: none,
+    })),
+  ];
+}
+
+/** The rows of means, those that there are. */
+export function meansOf({ averages }: Pick<BenchmarkTable, 'averages'>): readonly {
+  readonly name: string;
+  readonly numbers: TableNumbers;
+}[] {
+  const { math, qa, all } = averages;
+  const both = math !== null && qa !== null;
+  return [
+    ...(math === null ? [] : [{ name: 'mathematics', numbers: math }]),
+    ...(qa === null ? [] : [{ name: 'knowledge', numbers: qa }]),
+    ...(both && all !== null ? [{ name: 'all', numbers: all }] : []),
+  ];
+}
+
+/** A row for each benchmark, then the means over rows; `means` = how many of these there are. */
+export function benchmarksTable(report: Pick<BenchmarkTable, 'rows' | 'averages'>): {
+  readonly table: Table;
+  readonly means: number;
+} {
+  const shown = columnsOf(report);
+  const means = meansOf(report);
+  const table: Table = {
+    columns: columns(['benchmark', ...shown.map(({ label }) => label)]),
+    rows: [
+      ...report.rows.map((row) => [row.source, ...shown.map(({ show }) => show(row))]),
+      ...means.map(({ name, numbers }) => [
+        `mean of ${name}`,
+        ...shown.map(({ mean }) => mean(numbers)),
+      ]),
+    ],
+  };
+  return { table, means: means.length };
+}
+
+/** What the columns mean, those that do not say it themselves. */
+export function benchmarksNote(report: Pick<BenchmarkTable, 'rows'>): string {
+  return columnsOf(report)
+    .filter(({ about }) => about !== '')
+    .map(({ label, about }) => `${label}: ${about}`)
+    .join(' · ');
+}

@@ -1,0 +1,45 @@
+/** What was evaluated, and what a reader must know to trust the numbers: for text and page. */
+import { counted } from '../../streams/doctor/counted.ts';
+import type { Benchmarks } from '../summary/benchmarks.ts';
+
+/** What was evaluated, in one line. */
+export function headOf(benchmarks: Benchmarks): string {
+  const { policy, questions, rollouts, judge, tools } = benchmarks;
+  return [
+    policy.name,
+    counted(questions, 'question'),
+    `${counted(rollouts, 'rollout')} each`,
+    samplingText(benchmarks),
+    tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`,
+    judge === null ? 'no judge' : `judged by ${judge}`,
+  ].join(' · ');
+}
+
+function samplingText(sampling: Benchmarks): string {
+  const { temperature, topP, topK, minP, repetitionPenalty } = sampling;
+  return [
+    temperature === 0 ? 'greedy' : `temperature ${temperature}`,
+    ...(topP === 1 ? [] : [`top-p ${topP}`]),
+    ...(topK === 0 ? [] : [`top-k ${topK}`]),
+    ...(minP === 0 ? [] : [`min-p ${minP}`]),
+    ...(repetitionPenalty === 1 ? [] : [`repetition penalty ${repetitionPenalty}`]),
+  ].join(', ');
+}
+
+/** What a reader must know to trust the numbers; empty when all is well. */
+export function cautionsOf(benchmarks: Benchmarks): string[] {
+  const { rows, status, failedRollouts, deadLetters, run } = benchmarks;
+  const unjudged = rows.reduce((sum, { judgeFailures }) => sum + judgeFailures, 0);
+  return [
+    ...(status === 'done' ? [] : [`the run is ${status}: these are the questions so far`]),
+    ...(failedRollouts === 0
+      ? []
+      : [`failed, counted as wrong: ${counted(failedRollouts, 'rollout')}`]),
+    ...(unjudged === 0
+      ? []
+      : [`without a verdict, counted as wrong: ${counted(unjudged, 'answer')}`]),
+    ...(deadLetters === 0
+      ? []
+      : [`${counted(deadLetters, 'row')} could not be read: millrace dlq ls ${run}`]),
+  ];
+}

@@ -1,0 +1,59 @@
+/** What a run does now as lines of text, for a terminal or a log of one's own. */
+import { duration, fixed, rate, type Show, size } from '../numbers.ts';
+import { isLive, type Live, type WorkerRow } from '../summary/live.ts';
+import { stagesTable } from '../tables/stages.ts';
+import { textTable } from './table.ts';
+import { visible } from './visible.ts';
+
+const WORKERS_MAX = 16;
+
+export function liveLines(live: Live): string[] {
+  const stages = stagesTable(live);
+  const parts =
+    stages.rows.length === 0
+      ? 'no process has reported its stages yet; millrace topics shows records and lag'
+      : textTable(stages);
+  return [...headLines(live), ...workerLines(live), '', ...parts.split('\n')];
+}
+
+function headLines(live: Live): string[] {
+  const { run, job, status, upMs, version, step, tokensPerSecond } = live;
+  const { generated, trained } = tokensPerSecond;
+  const numbers = [
+    part('version', version, String),
+    part('step', step, String),
+    part('reward', live.reward, fixed(3)),
+    part('policy lag', live.policyLag, fixed(1)),
+    part('generated', generated, (value) => `${rate(value)} tok/s`),
+    part('trained', trained, (value) => `${rate(value)} tok/s`),
+    part('dead letters', live.deadLetters === 0 ? null : live.deadLetters, String),
+  ].filter((text) => text !== '');
+  return [
+    `${run} · ${visible(job)} · ${status} · ${duration(upMs / 1000)}`,
+    ...(numbers.length === 0 ? [] : [numbers.join(' · ')]),
+  ];
+}
+
+function part(name: string, value: number | null, show: Show): string {
+  return value === null ? '' : `${name} ${show(value)}`;
+}
+
+/** The live ones first; of many, those that reported last. */
+function workerLines({ workers }: Live): string[] {
+  const byReport = [...workers].sort((a, b) => a.silentMs - b.silentMs);
+  const more = byReport.length - WORKERS_MAX;
+  return [
+    ...byReport.slice(0, WORKERS_MAX).map(workerLine),
+    ...(more > 0 ? [`… ${more} more processes`] : []),
+  ];
+}
+
+function workerLine(row: WorkerRow): string {
+  const { worker, host, pid, memoryBytes, silentMs, ended } = row;
+  const state = ended
+    ? 'ended'
+    : isLive(row)
+      ? `memory ${size(memoryBytes)}`
+      : `silent for ${duration(silentMs / 1000)}`;
+  return `${visible(worker)} · process ${pid} on ${visible(host)} · ${state}`;
+}
