@@ -13,17 +13,10 @@ import { join } from 'node:path';
 import { Option } from 'commander';
 import { draws } from '../base/draws.ts';
 import { type Broker, freePort, javaMissing, startBroker } from '../scripts/kafka/broker.ts';
+import { type Ended, ended, OPENED, reachedIn } from './chaos/attempt.ts';
 import type { Trainer } from './chaos/job.ts';
-import { type Fate, type Point, points } from './chaos/points.ts';
-import {
-  type Ended,
-  ended,
-  OPENED,
-  quickstart,
-  reachedIn,
-  type Subject,
-  tiny,
-} from './chaos/subject.ts';
+import { type Kill, type Point, points } from './chaos/points.ts';
+import { quickstart, type Subject, tiny } from './chaos/subject.ts';
 import { benchmark, whole } from './options.ts';
 
 interface Options {
@@ -92,64 +85,68 @@ const tell = (line: string): void => {
 interface Undisturbed {
   readonly digests: readonly string[];
   readonly reached: Readonly<Record<Point, number>> | null;
-  /** The shortest whole life seen: a kill by the clock falls within it, or else most would come too late on a busy machine. */
+  /** The shortest whole attempt seen: a kill by the clock falls within it, or most would come too late on a busy machine. */
   ms: number;
 }
 
 async function leftAlone(subject: Subject): Promise<Undisturbed> {
   const run = `chaos-${stamp}-alone`;
   await subject.prepare(run);
-  const life = await ended(subject.start(run, null, 0));
-  if (life.code !== 0) throw new Error(`the job fails undisturbed:\n${life.err}`);
+  const attempt = await ended(subject.start(run, null, 0));
+  if (attempt.code !== 0) throw new Error(`the job fails undisturbed:\n${attempt.err}`);
   const { violations, digests } = await subject.inspect(run);
   if (violations.length > 0) throw new Error(violations.join('\n'));
-  tell(`undisturbed: ${digests.length} versions in ${(life.ms / 1000).toFixed(1)} s`);
-  return { digests, reached: reachedIn(life), ms: life.ms };
+  tell(`undisturbed: ${digests.length} versions in ${(attempt.ms / 1000).toFixed(1)} s`);
+  return { digests, reached: reachedIn(attempt), ms: attempt.ms };
 }
 
-/** When the next life ends: at a point, or by the clock. */
-function fateOf(
-  { mortal }: Subject,
+/** When the next attempt is killed: at a point, or by the clock. */
+function killOf(
+  { hasPoints }: Subject,
   { reached, ms }: Undisturbed,
   run: number,
   start: number,
-): { readonly fate: Fate | null; readonly killMs: number | null; readonly by: string } {
+): { readonly kill: Kill | null; readonly killMs: number | null; readonly by: string } {
   const chance = draws('chaos', seed, run, start);
-  if (!mortal || reached === null || chance.uniform(0) < BY_CLOCK) {
-    return { fate: null, killMs: chance.uniform(1) * ms, by: 'clock' };
+  if (!hasPoints || reached === null || chance.uniform(0) < BY_CLOCK) {
+    return { kill: null, killMs: chance.uniform(1) * ms, by: 'clock' };
   }
   const point = points[chance.integer(2, points.length)]!;
-  // Early, as a life has only what the ones before it left.
+  // Early, as an attempt has only what the ones before it left.
   const after = chance.integer(3, Math.max(1, Math.ceil(reached[point] / 3)));
-  return { fate: { point, after, turns: chance.integer(4, 6) }, killMs: null, by: point };
+  return { kill: { point, after, turns: chance.integer(4, 6) }, killMs: null, by: point };
 }
 
-/** Starts a run until it is done, or there have been kills enough; then it is left to end. */
+/** Starts a run until it is done; once there have been enough kills it is left to end. */
 async function oneRun(subject: Subject, alone: Undisturbed, number: number): Promise<void> {
   const run = `chaos-${stamp}-${number}`;
   await subject.prepare(run);
   const wrong: string[] = [];
   for (let start = 0; ; start++) {
     const enough = tally.kills >= kills;
-    const { fate, killMs, by } = enough
-      ? { fate: null, killMs: null, by: '' }
-      : fateOf(subject, alone, number, start);
+    const { kill, killMs, by } = enough
+      ? { kill: null, killMs: null, by: '' }
+      : killOf(subject, alone, number, start);
     const timing = draws('chaos', seed, number).integer(start, 1000);
     tally.starts += 1;
     const broker = kafka.back;
-    const life = await ended(subject.start(run, fate, timing), killMs);
-    if (life.signal === 'SIGKILL') {
+    const attempt = await ended(subject.start(run, kill, timing), killMs);
+    if (attempt.signal === 'SIGKILL') {
       tally.kills += 1;
       tally.by[by] = (tally.by[by] ?? 0) + 1;
       if (onKafka && tally.kills % KILLS_A_BROKER === 0) kafka.back ??= restartBroker();
-    } else if (life.code === 0) {
-      if (start === 0) alone.ms = Math.min(alone.ms, life.ms);
+    } else if (attempt.code === 0) {
+      if (start === 0) alone.ms = Math.min(alone.ms, attempt.ms);
       break;
-    } else if (broker !== null && !life.out.startsWith(OPENED) && life.err.includes("'KAFKA'")) {
-      // Nobody answers at the start: it says so and ends, and is started again when somebody does.
+    } else if (
+      broker !== null &&
+      !attempt.out.startsWith(OPENED) &&
+      attempt.err.includes("'KAFKA'")
+    ) {
+      // No broker answers at the start: it says so and ends, and is started again when one does.
       tally.refused += 1;
       await broker;
-    } else wrong.push(`start ${start + 1} failed: ${lastLines(life)}`);
+    } else wrong.push(`start ${start + 1} failed: ${lastLines(attempt)}`);
     if (wrong.length > 0 || start >= STARTS_MAX) break;
   }
   await kafka.back;

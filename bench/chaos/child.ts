@@ -1,27 +1,17 @@
 /**
- * One life of the job: `child.ts {JSON of Life}`. Ends with 0 when the run is done, or dies at its point.
+ * One attempt at the job: `child.ts {JSON of Attempt}`. Ends with code 0 when the run is done, or is killed at its point.
  *
- * It says when the log is open; the last line of its output tells how often each point was reached.
+ * It says when the log is open; the last line of its output says how often each point was reached.
  */
 import { join } from 'node:path';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import { runFlow } from '../../streams/runFlow.ts';
-import { mortalJob, settings, type Trainer } from './job.ts';
-import { type Destiny, destiny, type Fate } from './points.ts';
-import { OPENED } from './subject.ts';
+import { type Attempt, OPENED } from './attempt.ts';
+import { killableJob, settings } from './job.ts';
+import { type KillSwitch, killSwitch } from './points.ts';
 
-export interface Life {
-  readonly folder: string;
-  /** Null: the embedded log, in the folder. */
-  readonly kafka: { readonly url: string; readonly run: string } | null;
-  readonly trainer: Trainer;
-  /** Another order in which things are finished. */
-  readonly timing: number;
-  readonly fate: Fate | null;
-}
-
-const life = JSON.parse(process.argv[2]!) as Life;
+const attempt = JSON.parse(process.argv[2]!) as Attempt;
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
@@ -29,7 +19,7 @@ function die(): never {
   for (;;);
 }
 
-function mortal(log: Log, fate: Destiny): Log {
+function killable(log: Log, points: KillSwitch): Log {
   const standing = log.standing?.bind(log);
   return {
     read: (topic, options) => log.read(topic, options),
@@ -43,22 +33,22 @@ function mortal(log: Log, fate: Destiny): Log {
     async commit(write) {
       const committing = log.commit(write);
       committing.catch(() => undefined);
-      await fate.reach('committing');
+      await points.reach('committing');
       await committing;
-      await fate.reach('committed');
+      await points.reach('committed');
     },
   };
 }
 
-const { folder, kafka, trainer, timing } = life;
-const fate = destiny(life.fate, die);
+const { folder, kafka, trainer, timing } = attempt;
+const points = killSwitch(attempt.kill, die);
 const real =
   kafka === null
     ? await openAnyLog({ at: join(folder, 'log'), run: 'chaos', mode: 'write' })
     : await openAnyLog({ at: kafka.url, run: kafka.run, mode: 'write' });
 console.log(OPENED);
-await fate.reach('opened');
-const log = mortal(real, fate);
+await points.reach('opened');
+const log = killable(real, points);
 const owned: { close(): Promise<void> }[] = [];
 const context = {
   ...{ run: 'chaos', folder, seed: 7, settings, log, clock: { now: () => Date.now() } },
@@ -68,7 +58,7 @@ const context = {
     return resource;
   },
 };
-await runFlow(await mortalJob(context, trainer, fate, timing), { log });
+await runFlow(await killableJob(context, trainer, points, timing), { log });
 for (const resource of owned.reverse()) await resource.close();
 await real.close();
-console.log(JSON.stringify(fate.reached));
+console.log(JSON.stringify(points.reached));

@@ -22,7 +22,7 @@ import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { scriptedPolicy, shuffledTurns } from '../../test/support/scriptedPolicy.ts';
 import { sloppy } from '../../test/support/tinyCalibration.ts';
 import { tinyWords } from '../../test/support/tinyWords.ts';
-import type { Destiny } from './points.ts';
+import type { KillSwitch } from './points.ts';
 
 export const settings: CalibrateSettings = calibrateSettings.parse({
   ...{ rounds: 2, explore: 10, keep: 7, heldOut: 3, evaluationRollouts: 2 },
@@ -54,18 +54,18 @@ function baseIn(folder: string): string {
   return join(folder, 'base.safetensors');
 }
 
-/** Puts the first policy into a new folder, before anyone is killed there. */
+/** Puts the first policy into a new folder, before anything is killed there. */
 export async function prepare(folder: string, trainer: Trainer): Promise<void> {
   await mkdir(folder);
   if (trainer === 'fake') await writeFile(baseIn(folder), 'base weights');
   else await savePolicy(baseIn(folder), { config: decoder, tensors: initialise(decoder, 5) });
 }
 
-/** The job over what `context` gives, in which `destiny` is asked at every point. */
-export async function mortalJob(
+/** The job over what `context` gives, in which `points` is asked at every point. */
+export async function killableJob(
   context: JobContext<CalibrateSettings>,
   trainer: Trainer,
-  destiny: Destiny,
+  points: KillSwitch,
   timing: number,
 ): Promise<Flow> {
   const base = baseIn(context.folder);
@@ -73,9 +73,9 @@ export async function mortalJob(
   const plan = await planQuestions({ train: rows() }, { ...settings, seed: context.seed });
   const parts = {
     ...{ plan, base, tokenizer: tinyWords },
-    engine: mortalEngine(delay, destiny),
-    trainer: context.own(mortalTrainer(await trainerOf(trainer, base, delay), destiny)),
-    tools: mortalTools(delay, destiny),
+    engine: killableEngine(delay, points),
+    trainer: context.own(killableTrainer(await trainerOf(trainer, base, delay), points)),
+    tools: killableTools(delay, points),
     prompt: (question: string) => tinyWords.encode(question, { tags: false }),
   };
   const loop = await policyLoop(context, parts, calibration(settings, plan));
@@ -88,16 +88,16 @@ async function trainerOf(
   delay: () => Promise<void>,
 ): Promise<TrainerEngine> {
   if (trainer === 'fake') return fakeTrainer({ before: delay });
-  // Loaded when it is needed: a life begins sooner without it.
+  // Loaded when it is needed: a process starts sooner without it.
   const { EmbeddedTrainer } = await import('../../model/train/trainer.ts');
   return EmbeddedTrainer.create({ policy: base, threads: 1 });
 }
 
-function mortalEngine(delay: () => Promise<void>, destiny: Destiny): PolicyEngine {
+function killableEngine(delay: () => Promise<void>, points: KillSwitch): PolicyEngine {
   const engine = scriptedPolicy({
     ...{ tokenizer: tinyWords, script: sloppy, delay },
     onLoad: async ({ path, sha256 }) => {
-      await destiny.reach('loading');
+      await points.reach('loading');
       const found = createHash('sha256')
         .update(await readFile(path))
         .digest('hex');
@@ -108,13 +108,13 @@ function mortalEngine(delay: () => Promise<void>, destiny: Destiny): PolicyEngin
   return {
     ...engine,
     async generate(request, signal) {
-      await destiny.reach('generating');
+      await points.reach('generating');
       return engine.generate(request, signal);
     },
   };
 }
 
-function mortalTools(delay: () => Promise<void>, destiny: Destiny): CallTool {
+function killableTools(delay: () => Promise<void>, points: KillSwitch): CallTool {
   const tools = fakeTools({
     tokenizer: tinyWords,
     answers: { search: (query) => `two ${query}` },
@@ -123,13 +123,13 @@ function mortalTools(delay: () => Promise<void>, destiny: Destiny): CallTool {
   return {
     ...tools,
     async call(...given) {
-      await destiny.reach('calling');
+      await points.reach('calling');
       return tools.call(...given);
     },
   };
 }
 
-function mortalTrainer(trainer: TrainerEngine, destiny: Destiny): TrainerEngine {
+function killableTrainer(trainer: TrainerEngine, points: KillSwitch): TrainerEngine {
   return {
     score: (sequences) => trainer.score(sequences),
     restore: (files) => trainer.restore(files),
@@ -137,18 +137,18 @@ function mortalTrainer(trainer: TrainerEngine, destiny: Destiny): TrainerEngine 
     async step(batch) {
       const stepping = trainer.step(batch);
       stepping.catch(() => undefined);
-      await destiny.reach('stepping');
+      await points.reach('stepping');
       const report = await stepping;
-      await destiny.reach('stepped');
+      await points.reach('stepped');
       return report;
     },
     async save(files) {
-      if (destiny.next('torn')) await writeFile(files.weights, 'cut sho');
-      await destiny.reach('torn');
-      if (destiny.next('half-saved')) await trainer.save({ weights: files.weights });
-      await destiny.reach('half-saved');
+      if (points.next('torn')) await writeFile(files.weights, 'cut sho');
+      await points.reach('torn');
+      if (points.next('half-saved')) await trainer.save({ weights: files.weights });
+      await points.reach('half-saved');
       const saved = await trainer.save(files);
-      await destiny.reach('saved');
+      await points.reach('saved');
       return saved;
     },
   };

@@ -1,9 +1,10 @@
 /**
- * Where a process may die: moments that have names, each of which comes many times in a run, and any moment by the clock.
+ * Where a process may be killed: moments that have names, each of which comes many times in a run, besides any moment by
+ * the clock.
  *
- * A process that is to die at a point counts how often it comes there and kills itself with SIGKILL at the n-th time: no
- * handler runs, nothing is flushed, worker threads end where they are. `turns` lets what has just begun get on for some
- * turns of the event loop first, so that the kill falls into it.
+ * The process counts how often it reaches the point and kills itself with SIGKILL at the n-th time: no handler runs,
+ * nothing is flushed, worker threads end where they are. `turns` lets what has just begun go on for some turns of the
+ * event loop first, so that the kill falls into it.
  */
 
 /** In the order of a step: each name tells what has just happened. */
@@ -31,15 +32,17 @@ export const points = [
 
 export type Point = (typeof points)[number];
 
-export interface Fate {
+/** When a process kills itself. */
+export interface Kill {
   readonly point: Point;
-  /** Times that it comes before the one that kills. */
+  /** Times that the point is passed before. */
   readonly after: number;
   readonly turns: number;
 }
 
-export interface Destiny {
-  /** Resolves when the process may go on; never, when it dies here. */
+/** Asked at every point of a process. */
+export interface KillSwitch {
+  /** Resolves when the process may go on; never, when it is killed here. */
   reach(point: Point): Promise<void>;
   /** How often each point was reached. */
   readonly reached: Readonly<Record<Point, number>>;
@@ -48,9 +51,9 @@ export interface Destiny {
 }
 
 /** `die` must not return. */
-export function destiny(fate: Fate | null, die: () => never): Destiny {
+export function killSwitch(kill: Kill | null, die: () => never): KillSwitch {
   const reached = Object.fromEntries(points.map((point) => [point, 0])) as Record<Point, number>;
-  const next = (point: Point): boolean => fate?.point === point && reached[point] === fate.after;
+  const next = (point: Point): boolean => kill?.point === point && reached[point] === kill.after;
   return {
     reached,
     next,
@@ -58,7 +61,7 @@ export function destiny(fate: Fate | null, die: () => never): Destiny {
       const last = next(point);
       reached[point] += 1;
       if (!last) return;
-      for (let turn = 0; turn < fate!.turns; turn++) {
+      for (let turn = 0; turn < kill!.turns; turn++) {
         await new Promise((resolve) => setImmediate(resolve));
       }
       die();

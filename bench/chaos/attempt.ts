@@ -1,0 +1,55 @@
+/**
+ * One attempt at a run: a process that ends when the run is done, or is killed on the way. What it is given, what it
+ * prints, and how it ended.
+ */
+import type { ChildProcess } from 'node:child_process';
+import type { Trainer } from './job.ts';
+import type { Kill, Point } from './points.ts';
+
+/** What `child.ts` is given, as JSON. */
+export interface Attempt {
+  readonly folder: string;
+  /** Null: the embedded log, in the folder. */
+  readonly kafka: { readonly url: string; readonly run: string } | null;
+  readonly trainer: Trainer;
+  /** Another order in which things are finished. */
+  readonly timing: number;
+  readonly kill: Kill | null;
+}
+
+/** What it prints when it has its log. */
+export const OPENED = 'opened';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+  readonly ms: number;
+}
+
+/** Waits until the process ends; with `killMs` it is killed then, if it still runs. */
+export async function ended(child: ChildProcess, killMs: number | null = null): Promise<Ended> {
+  const startMs = performance.now();
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    err += chunk;
+  });
+  const timer = killMs === null ? undefined : setTimeout(() => child.kill('SIGKILL'), killMs);
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, out, err, ms: performance.now() - startMs });
+    });
+  });
+}
+
+/** How often an attempt that was left alone reached each point; null where it does not say. */
+export function reachedIn({ out }: Ended): Readonly<Record<Point, number>> | null {
+  const last = out.trim().split('\n').at(-1) ?? '';
+  return last.startsWith('{') ? JSON.parse(last) : null;
+}
