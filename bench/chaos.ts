@@ -8,7 +8,7 @@
  * `millrace doctor` and have, version by version, the weights of a run that was left alone. Exit code 1 when one does not;
  * its folder is kept.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import { draws } from '../base/draws.ts';
@@ -18,6 +18,7 @@ import type { Trainer } from './chaos/job.ts';
 import { type Kill, type Point, points } from './chaos/points.ts';
 import { quickstart, type Subject, tiny } from './chaos/subject.ts';
 import { benchmark, whole } from './options.ts';
+import { folderOnDisk, pause } from './table.ts';
 
 interface Options {
   readonly kills: number;
@@ -177,7 +178,7 @@ async function restartBroker(): Promise<void> {
   tally.brokerKills += 1;
   const port = Number(kafka.broker!.address.split(':')[1]);
   await kafka.broker!.kill();
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await pause(2_000);
   kafka.broker = await startBroker({ folder: join(folder, 'kafka'), port });
   kafka.back = null;
 }
@@ -187,8 +188,7 @@ function reasonToSkip(): string | null {
 }
 
 const stamp = `${process.pid}`;
-mkdirSync('runs', { recursive: true });
-const folder = mkdtempSync(join('runs', 'chaos-'));
+const folder = folderOnDisk('chaos');
 const skipped = reasonToSkip();
 try {
   if (skipped === null) {

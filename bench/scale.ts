@@ -16,7 +16,7 @@ import type { Log } from '../streams/log.ts';
 import { topics } from '../streams/topics.ts';
 import type { WorkerStatus } from '../streams/workerStatus.ts';
 import { benchmark, counts, positive } from './options.ts';
-import { print, type Row, type Unmeasured } from './table.ts';
+import { pause, print, type Row, type Unmeasured } from './table.ts';
 
 interface Options {
   readonly workers: readonly number[];
@@ -48,8 +48,6 @@ const GOAL = 0.9;
 
 const address = process.env.MILLRACE_KAFKA ?? '127.0.0.1:9092';
 const url = `kafka://${address}?partitions=${PARTITIONS}`;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** `millrace run` of the job, as a user starts it. */
 function start(runs: string, run: string, ...args: readonly string[]): ChildProcess {

@@ -6,8 +6,7 @@
  * least squares over the last half, and the largest queue. Garbage is collected before memory is looked at, so that what
  * grows is what is held. Exit code 1 when a bound is exceeded.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { draws } from '../base/draws.ts';
@@ -20,8 +19,7 @@ import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { question, rollout } from '../test/support/records.ts';
 import { benchmark, positive } from './options.ts';
-import { slope } from './slope.ts';
-import { print, type Row } from './table.ts';
+import { folderOnDisk, pause, print, type Row, slope } from './table.ts';
 
 const { minutes, json } = benchmark(
   'npm run soak',
@@ -56,8 +54,6 @@ interface Sample {
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function ownBytes(): number {
   try {
@@ -97,8 +93,7 @@ function look(stats: FlowStats): void {
   }
 }
 
-mkdirSync('runs', { recursive: true });
-const folder = mkdtempSync(join('runs', 'soak-'));
+const folder = folderOnDisk('soak');
 const startMs = performance.now();
 const samples: Sample[] = [];
 const log = await openLog({ folder, mode: 'write' });

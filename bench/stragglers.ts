@@ -6,13 +6,13 @@
  * gate, trainer sink and the embedded log are the real ones, and what they cost is charged (skippingClock.ts).
  */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { amount, benchmark, count, positive, whole } from './options.ts';
 import { throughBarrier } from './stragglers/barrier.ts';
 import type { Simulation } from './stragglers/simulation.ts';
 import { type StreamRun, throughStream } from './stragglers/stream.ts';
-import { print, type Row } from './table.ts';
+import { folderOnDisk, print, type Row } from './table.ts';
 
 /** The best published gain of asynchronous over synchronous training of this kind is 2.77. */
 const TIMES_GOAL = 2.8;
@@ -107,8 +107,7 @@ async function rowsFor(which: Simulation, name: string, goals: boolean): Promise
   ];
 }
 
-mkdirSync('runs', { recursive: true });
-const folder = mkdtempSync(join('runs', 'bench-stragglers-'));
+const folder = folderOnDisk('bench-stragglers');
 let runs = 0;
 try {
   const rows = [

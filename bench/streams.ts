@@ -5,14 +5,14 @@
  * plain file, our primitives beside bare RxJS, records that are scored anew beside reading them, and with a broker
  * (MILLRACE_KAFKA=host:port) our stage beside bare kafkajs and Kafka Streams doing the same.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchmark, someOf } from './options.ts';
 import { embeddedRows } from './streams/embedded.ts';
 import { inProcessRows } from './streams/inProcess.ts';
 import { kafkaRows } from './streams/kafka.ts';
 import { replayRow } from './streams/replay.ts';
-import { print, type Row, type Unmeasured } from './table.ts';
+import { folderOnDisk, print, type Row, type Unmeasured } from './table.ts';
 
 const parts = ['embedded', 'in-process', 'replay', 'kafka'] as const;
 const { only, json } = benchmark(
@@ -26,9 +26,7 @@ file, primitives beside bare RxJS, records scored again beside reading them, and
   .opts<{ only: readonly (typeof parts)[number][]; json: boolean }>();
 const address = process.env.MILLRACE_KAFKA || null;
 
-/** On the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed. */
-mkdirSync('runs', { recursive: true });
-const folder = mkdtempSync(join('runs', 'bench-streams-'));
+const folder = folderOnDisk('bench-streams');
 const measures: Record<(typeof parts)[number], () => Promise<readonly (Row | Unmeasured)[]>> = {
   embedded: () => embeddedRows(folder),
   'in-process': inProcessRows,

@@ -1,9 +1,12 @@
 /**
- * What every benchmark prints: a table for people, or with `--json` one JSON object as the last line.
+ * What every benchmark measures with, and what it prints: a table for people, or with `--json` one JSON object as the
+ * last line.
  *
  * A row compares two things measured in the same process on the same machine, so its ratio can be read where its
  * numbers cannot. A goal that is missed is printed as missed and is no error: how busy the machine is, is not ours.
  */
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 
 export interface Row {
   /** What was measured. */
@@ -50,6 +53,38 @@ export async function timeMs(work: () => unknown): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
+}
+
+/** Times of the same number of records, ours and theirs, as rates of their medians. */
+export function recordsPerSecond(
+  { what, against, goal = null }: Pick<Row, 'what' | 'against'> & Partial<Pick<Row, 'goal'>>,
+  records: number,
+  oursMs: readonly number[],
+  theirsMs: readonly number[],
+): Row {
+  const [ours, theirs] = [(1000 * records) / median(oursMs), (1000 * records) / median(theirsMs)];
+  return { what, against, ratio: ours / theirs, goal, unit: 'records/s', ours, theirs };
+}
+
+/**
+ * The slope of the line that fits the points best (least squares), in units of y per unit of x; 0 where x does not vary.
+ */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (at: 0 | 1): number =>
+    points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [x0, y0] = [mean(0), mean(1)];
+  const varied = points.reduce((sum, [x]) => sum + (x - x0) ** 2, 0);
+  const together = points.reduce((sum, [x, y]) => sum + (x - x0) * (y - y0), 0);
+  return varied === 0 ? 0 : together / varied;
+}
+
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A new folder on the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed. */
+export function folderOnDisk(name: string): string {
+  mkdirSync('runs', { recursive: true });
+  return mkdtempSync(join('runs', `${name}-`));
 }
 
 const HEAD = ['what', 'against', 'ours', 'theirs', 'ratio', 'goal', ''];

@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeRunRecord } from '../cli/runRecord.ts';
@@ -24,7 +24,7 @@ import { source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { metric, question, rollout } from '../test/support/records.ts';
 import { benchmark } from './options.ts';
-import { median, print, type Row, timeMs } from './table.ts';
+import { folderOnDisk, median, pause, print, type Row, timeMs } from './table.ts';
 
 const { json } = benchmark(
   'npm run bench:tap',
@@ -61,7 +61,7 @@ async function work(
   }
   const roll = mapEach(
     async (asked: Rollout['question']) => {
-      if (serviceMs > 0) await new Promise((done) => setTimeout(done, serviceMs));
+      if (serviceMs > 0) await pause(serviceMs);
       return { ...model, id: `${asked.id}/explore-0/0`, question: asked };
     },
     { concurrency },
@@ -107,7 +107,7 @@ function startTap(runs: string, run: string): Watched {
         const sum = told.reduce((all, topic) => all + topic.read, 0);
         if (sum >= records && told.every(({ behind }) => behind === 0)) return;
         assert.equal(child.exitCode, null, 'the tap has ended');
-        await new Promise((done) => setTimeout(done, STATS_MS / 2));
+        await pause(STATS_MS / 2);
       }
     },
   };
@@ -169,8 +169,7 @@ function pair([ours, theirs]: readonly number[]): { ours: number; theirs: number
   return { ours: ours!, theirs: theirs! };
 }
 
-mkdirSync('runs', { recursive: true });
-const runs = mkdtempSync(join('runs', 'bench-tap-'));
+const runs = folderOnDisk('bench-tap');
 const watched = await openRun(runs, 'watched');
 const alone = await openRun(runs, 'alone');
 const tap = startTap(runs, 'watched');

@@ -4,12 +4,12 @@
  * It says when the log is open; the last line of its output says how often each point was reached.
  */
 import { join } from 'node:path';
-import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import { runFlow } from '../../streams/runFlow.ts';
+import { withCommit } from '../withCommit.ts';
 import { type Attempt, OPENED } from './attempt.ts';
 import { killableJob, settings } from './job.ts';
-import { type KillSwitch, killSwitch } from './points.ts';
+import { killSwitch } from './points.ts';
 
 const attempt = JSON.parse(process.argv[2]!) as Attempt;
 
@@ -17,27 +17,6 @@ function die(): never {
   process.kill(process.pid, 'SIGKILL');
   // The signal is on its way; nothing more of this process may happen.
   for (;;);
-}
-
-function killable(log: Log, points: KillSwitch): Log {
-  const standing = log.standing?.bind(log);
-  return {
-    read: (topic, options) => log.read(topic, options),
-    fetch: (topic, positions) => log.fetch(topic, positions),
-    tap: (topic, options) => log.tap(topic, options),
-    mark: (name) => log.mark(name),
-    lag: (topic, group) => log.lag(topic, group),
-    stats: () => log.stats(),
-    close: () => log.close(),
-    ...(standing === undefined ? {} : { standing }),
-    async commit(write) {
-      const committing = log.commit(write);
-      committing.catch(() => undefined);
-      await points.reach('committing');
-      await committing;
-      await points.reach('committed');
-    },
-  };
 }
 
 const { folder, kafka, trainer, timing } = attempt;
@@ -48,7 +27,13 @@ const real =
     : await openAnyLog({ at: kafka.url, run: kafka.run, mode: 'write' });
 console.log(OPENED);
 await points.reach('opened');
-const log = killable(real, points);
+const log = withCommit(real, async (write) => {
+  const committing = real.commit(write);
+  committing.catch(() => undefined);
+  await points.reach('committing');
+  await committing;
+  await points.reach('committed');
+});
 const owned: { close(): Promise<void> }[] = [];
 const context = {
   ...{ run: 'chaos', folder, seed: 7, settings, log, clock: { now: () => Date.now() } },

@@ -16,6 +16,7 @@ import { fakeTools } from '../../test/support/fakeTools.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { scriptedPolicy } from '../../test/support/scriptedPolicy.ts';
 import { tinyWords } from '../../test/support/tinyWords.ts';
+import { pause } from '../table.ts';
 
 const settings = policySettings.extend({
   questions: count.default(100),
@@ -37,7 +38,7 @@ export default defineJob({
       tokenizer: tinyWords,
       script: ({ context: said }) =>
         said.includes('</search>') ? '<answer>7</answer><|end|>' : 'one one<search>two</search>',
-      delay: () => new Promise((resolve) => setTimeout(resolve, serviceMs)),
+      delay: () => pause(serviceMs),
     });
     const items = Array.from({ length: questions }, (_, index) => ({ value: question(index) }));
     const parts = {

@@ -25,6 +25,7 @@ import { fakeTools } from '../../test/support/fakeTools.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { type ScriptLine, scriptedPolicy } from '../../test/support/scriptedPolicy.ts';
 import { tinyWords } from '../../test/support/tinyWords.ts';
+import { withCommit } from '../withCommit.ts';
 import { latencyMs, type Rows, rowsOf, type Simulation } from './simulation.ts';
 import { type SkippingClock, skippingClock } from './skippingClock.ts';
 
@@ -152,10 +153,7 @@ async function runLoop(
     ...{ initialRollouts: Math.max(1, rollouts / 2), miniBatches: 1, reward: 'accuracy' },
     ...{ responseMax: 1 << 16, concurrency: groups * (lagMax + 1) },
   });
-  const timed: Log = {
-    ...logMethods(log),
-    commit: (write) => clock.during(log.commit(write)),
-  };
+  const timed = withCommit(log, (write) => clock.during(log.commit(write)));
   const plan = planOf(simulation);
   const owned: { close(): Promise<void> }[] = [];
   const context = {
@@ -185,19 +183,6 @@ async function runLoop(
   const batched = stage('batch', topics.scored, topics.batches, scheduled, room(groups * openMax));
   await runFlow(flow(begun, rolled, scored, batched, trained), { log: timed, clock });
   for (const resource of owned.reverse()) await resource.close();
-}
-
-function logMethods(log: Log): Log {
-  return {
-    read: (topic, options) => log.read(topic, options),
-    commit: (write) => log.commit(write),
-    fetch: (topic, positions) => log.fetch(topic, positions),
-    tap: (topic, options) => log.tap(topic, options),
-    mark: (name) => log.mark(name),
-    lag: (topic, group) => log.lag(topic, group),
-    stats: () => log.stats(),
-    close: () => log.close(),
-  };
 }
 
 type Records = Omit<StreamRun, 'ms' | 'realMs' | 'busyMs'>;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import { count, lastValueFrom } from 'rxjs';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { median, type Row, timeMs } from '../table.ts';
+import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 import { payloads, payloadTopic, type Size, sizes } from './payload.ts';
 
 const PER_COMMIT = 100;
@@ -91,10 +91,13 @@ async function ofSize(size: Size, folder: string): Promise<Row[]> {
       );
       read.file.push(await timeMs(() => readThrough(file, inFile)));
     }
-    const rowsOf = (what: string, times: Times, each: number): Row[] => [
-      row(`${what}, ${size.name}`, 'raw lmdb', each, times.log, times.lmdb),
-      row(`${what}, ${size.name}`, 'plain file', each, times.log, times.file),
-    ];
+    const rowsOf = (name: string, { log, lmdb, file }: Times, each: number): Row[] => {
+      const what = `${name}, ${size.name}`;
+      return [
+        recordsPerSecond({ what, against: 'raw lmdb' }, each, log, lmdb),
+        recordsPerSecond({ what, against: 'plain file' }, each, log, file),
+      ];
+    };
     return [
       ...rowsOf(`durable append of ${PER_COMMIT}`, append, records.length),
       ...rowsOf('read in order', read, all),
@@ -114,18 +117,4 @@ async function readThrough(
   for (let at = 0; at < bytes; ) {
     at += (await file.read(page, 0, page.length, at)).bytesRead;
   }
-}
-
-function row(
-  what: string,
-  against: string,
-  records: number,
-  ours: readonly number[],
-  theirs: readonly number[],
-): Row {
-  const rate = (times: readonly number[]): number => (1000 * records) / median(times);
-  return {
-    ...{ what, against, ratio: rate(ours) / rate(theirs), goal: null, unit: 'records/s' },
-    ...{ ours: rate(ours), theirs: rate(theirs) },
-  };
 }

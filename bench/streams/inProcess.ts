@@ -13,7 +13,7 @@ import {
   settlementOf,
   WaitingRecords,
 } from '../../streams/settlement.ts';
-import { median, type Row, timeMs } from '../table.ts';
+import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 
 /** Few enough that RxJS's own queue, which takes longer the longer it is, does not count. */
 const RECORDS = 10_000;
@@ -81,9 +81,5 @@ async function row(
     mine.push(await timeMs(our));
     theirs.push(await timeMs(their));
   }
-  const rate = (times: readonly number[]): number => (1000 * RECORDS) / median(times);
-  return {
-    ...{ what, against, ratio: rate(mine) / rate(theirs), goal: null, unit: 'records/s' },
-    ...{ ours: rate(mine), theirs: rate(theirs) },
-  };
+  return recordsPerSecond({ what, against }, RECORDS, mine, theirs);
 }

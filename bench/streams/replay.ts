@@ -1,5 +1,5 @@
 /**
- * How fast recorded rollouts come back to be scored anew, as `millrace replay --from scored` reads them (an index of all
+ * How fast recorded rollouts come back to be scored again, as `millrace replay --from scored` reads them (an index of all
  * places, then group by group, with a reward), beside reading the same topic once in order.
  */
 import { lastValueFrom } from 'rxjs';
@@ -9,7 +9,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Question, Rollout } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { question, rollout } from '../../test/support/records.ts';
-import { median, type Row, timeMs } from '../table.ts';
+import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 
 const GROUPS = 250;
 const ROLLOUTS = 8;
@@ -56,12 +56,8 @@ export async function replayRow(folder: string): Promise<Row> {
       const all = { from: { kind: 'earliest' }, follow: false } as const;
       theirs.push(await timeMs(() => lastValueFrom(log.tap(topics.rollouts, all))));
     }
-    const rate = (times: readonly number[]): number => (1000 * GROUPS * ROLLOUTS) / median(times);
-    return {
-      ...{ what: 'rollouts scored anew, 17 KB', against: 'read in order', goal: GOAL },
-      ...{ ratio: rate(ours) / rate(theirs), unit: 'records/s' },
-      ...{ ours: rate(ours), theirs: rate(theirs) },
-    };
+    const row = { what: 'rollouts scored again, 17 KB', against: 'read in order', goal: GOAL };
+    return recordsPerSecond(row, GROUPS * ROLLOUTS, ours, theirs);
   } finally {
     await log.close();
   }
