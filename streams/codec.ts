@@ -116,7 +116,7 @@ function show(value: unknown): string {
 
 /** A codec for values of this shape. `topic` is the name that its errors carry. */
 export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
-  const schema = schemaOf(shape as Shape<unknown>);
+  const schema = schemaOf(shape);
   const type = typeOf(schema);
   const own = JSON.stringify(schema);
   const readers = new Map<string, (bytes: Buffer) => T>();

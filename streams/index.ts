@@ -4,6 +4,7 @@
 export { type Clock, systemClock } from '../base/clock.ts';
 export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
 export { avroCodec } from './codec.ts';
+export { defineTopic } from './defineTopic.ts';
 export type { Delivery, SideRecord } from './delivery.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 export { type Feedback, feedback } from './feedback.ts';
@@ -19,7 +20,33 @@ export {
   mapEach,
   type Scope,
 } from './primitives.ts';
-export type * from './records.ts';
+export type {
+  Ability,
+  Batch,
+  BatchKind,
+  DeadLetter,
+  Demonstration,
+  Demonstrations,
+  Evolved,
+  ExampleRef,
+  Finish,
+  Metric,
+  Pairs,
+  Phase,
+  Position,
+  PreferencePair,
+  Question,
+  Reward,
+  Rollout,
+  RolloutStatus,
+  Schedule,
+  Scored,
+  Segment,
+  Selected,
+  ToolCall,
+  Weights,
+} from './records.ts';
+export * as recordShapes from './records.ts';
 export { type RecordsOptions, recordsOf } from './recordsOf.ts';
 export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './runFlow.ts';
 export * as shapes from './shapes.ts';
@@ -36,7 +63,7 @@ export {
 export type { StageStats } from './stageStats.ts';
 export { notNow, type StopSignals, unlessStopping } from './stopping.ts';
 export type { Codec, Topic } from './topic.ts';
-export { defineTopic, topics } from './topics.ts';
+export { topics } from './topics.ts';
 export {
   reportStatus,
   STATUS_MS,

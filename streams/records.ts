@@ -1,272 +1,313 @@
 /**
- * The records of the twelve topics, as types.
+ * The records of the twelve topics: each is one shape, which is both its Avro contract and its TypeScript type.
  *
- * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian
- * bytes on the wire, never JSON arrays). The Avro contracts in `topics.ts` say the same in Avro;
- * a test holds the two together by a round trip of every topic.
+ * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian bytes on the wire,
+ * never JSON arrays). The order of fields is the order on the wire. To change a contract: append fields with
+ * `withDefault`, raise the topic's version in `topics.ts`, and add a fixture of the new version in test/streams/fixtures.
  */
+import {
+  choice,
+  flag,
+  float32s,
+  int32s,
+  list,
+  map,
+  named,
+  nullable,
+  real,
+  record,
+  text,
+  type ValueOf,
+  whole,
+  withDefault,
+} from './shapes.ts';
 
+export const position = record('Position', {
+  partition: whole,
+  offset: whole,
+});
 /** Where a record lies in its topic. The embedded log has the one partition 0. */
-export interface Position {
-  readonly partition: number;
-  readonly offset: number;
-}
+export interface Position extends ValueOf<typeof position> {}
 
-export type Ability = 'math' | 'qa';
+const ability = choice('Ability', ['math', 'qa']);
+export type Ability = ValueOf<typeof ability>;
 
+const phase = choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']);
 /**
  * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges, `practice` = rollouts that are
  * trained on, `evaluate` = rollouts that are only measured, `evolve` = the flywheel makes a pool of trajectories of it,
  * `prefer` = rollouts that become preference pairs.
  */
-export type Phase = 'explore' | 'practice' | 'evaluate' | 'evolve' | 'prefer';
+export type Phase = ValueOf<typeof phase>;
 
+export const schedule = record('Schedule', {
+  index: whole,
+  of: whole,
+  version: whole,
+});
 /**
  * A group's place in its round: group `index` of `of`; the round begins at policy `version` (-1: at the one that ends the
  * round before).
  */
-export interface Schedule {
-  readonly index: number;
-  readonly of: number;
-  readonly version: number;
-}
+export interface Schedule extends ValueOf<typeof schedule> {}
 
-/** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
-export interface Question {
-  readonly id: string;
-  readonly question: string;
-  readonly answers: readonly string[];
-  readonly source: string;
-  readonly ability: Ability;
-  readonly phase: Phase;
+export const question = record('Question', {
+  id: text,
+  question: text,
+  answers: list(text),
+  source: text,
+  ability,
+  phase,
   /** Curriculum round, from 1; 0 = before any training. */
-  readonly stage: number;
+  stage: whole,
   /** Set for groups that are trained on: all of phase `practice`, and candidates that are not rolled out again. */
-  readonly schedule: Schedule | null;
-}
+  schedule: nullable(named<Schedule>(schedule)),
+});
+/** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
+export interface Question extends ValueOf<typeof question> {}
 
-/** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
-export interface Segment {
-  readonly kind: 'policy' | 'tool';
-  readonly start: number;
-  readonly end: number;
+export const segment = record('Segment', {
+  kind: choice('SegmentKind', ['policy', 'tool']),
+  start: whole,
+  end: whole,
   /** Policy version that sampled it; for a tool segment, the version of the segment before it. */
-  readonly version: number;
+  version: whole,
   /** ARPO step entropy of a policy segment (arpo §1.2); null where it was not measured. */
-  readonly entropy: number | null;
+  entropy: nullable(real),
   /** Tag of the tool that wrote a tool segment, or that a policy segment called; null otherwise. */
-  readonly tool: string | null;
-}
+  tool: nullable(text),
+});
+/** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
+export interface Segment extends ValueOf<typeof segment> {}
 
-export type RolloutStatus = 'done' | 'failed' | 'cancelled';
+const rolloutStatus = choice('RolloutStatus', ['done', 'failed', 'cancelled']);
+export type RolloutStatus = ValueOf<typeof rolloutStatus>;
+
+const finish = choice('Finish', ['answer', 'stop', 'length', 'callLimit', 'failed', 'cancelled']);
 /** `answer` = closed its answer; `stop` = end token without an answer; `callLimit` = one call too many. */
-export type Finish = 'answer' | 'stop' | 'length' | 'callLimit' | 'failed' | 'cancelled';
+export type Finish = ValueOf<typeof finish>;
 
-/** One finished trajectory: the terminal record of (question, phase, stage, index). */
-export interface Rollout {
+export const rollout = record('Rollout', {
   /** `<question id>/<phase>-<stage>/<index>` */
-  readonly id: string;
-  readonly question: Question;
-  readonly index: number;
+  id: text,
+  question: named<Question>(question),
+  index: whole,
   /** How many rollouts the group has. */
-  readonly groupSize: number;
-  readonly seed: number;
-  readonly prompt: Int32Array;
+  groupSize: whole,
+  seed: whole,
+  prompt: int32s,
   /** Response tokens, tool results included. */
-  readonly tokens: Int32Array;
+  tokens: int32s,
   /** Log-prob of each response token under the policy that sampled it; 0 for tool tokens. */
-  readonly logProbs: Float32Array;
-  readonly segments: readonly Segment[];
+  logProbs: float32s,
+  segments: list(named<Segment>(segment)),
   /** The response as text. */
-  readonly text: string;
-  readonly toolCalls: number;
+  text,
+  toolCalls: whole,
   /** Branch: index of the rollout it was cloned from and response tokens copied; null for a root. */
-  readonly parent: { readonly index: number; readonly offset: number } | null;
+  parent: nullable(record('Parent', { index: whole, offset: whole })),
   /** The version that sampled its first token. */
-  readonly version: number;
-  readonly status: RolloutStatus;
-  readonly finish: Finish;
+  version: whole,
+  status: rolloutStatus,
+  finish,
   /** Why it failed or was cancelled; empty when done. */
-  readonly reason: string;
-  readonly startedMs: number;
-  readonly endedMs: number;
-}
+  reason: text,
+  startedMs: real,
+  endedMs: real,
+});
+/** One finished trajectory: the terminal record of (question, phase, stage, index). */
+export interface Rollout extends ValueOf<typeof rollout> {}
 
-/** One tool call, as it went. What makes replay possible. */
-export interface ToolCall {
-  readonly rolloutId: string;
-  readonly questionId: string;
+export const toolCall = record('ToolCall', {
+  rolloutId: text,
+  questionId: text,
   /** Number of the call within its rollout, from 0. */
-  readonly turn: number;
-  readonly tool: string;
-  readonly input: string;
-  readonly output: string;
-  readonly ok: boolean;
-  readonly attempts: number;
-  readonly cached: boolean;
-  readonly ms: number;
-}
+  turn: whole,
+  tool: text,
+  input: text,
+  output: text,
+  ok: flag,
+  attempts: whole,
+  cached: flag,
+  ms: real,
+});
+/** One tool call, as it went. What makes replay possible. */
+export interface ToolCall extends ValueOf<typeof toolCall> {}
 
+export const reward = record('Reward', {
+  score: real,
+  parts: map(real),
+});
 /** The reward of one rollout with its parts (`raw`, `tool`, `length`, `format`, …). */
-export interface Reward {
-  readonly score: number;
-  readonly parts: Readonly<Record<string, number>>;
-}
+export interface Reward extends ValueOf<typeof reward> {}
 
-/** One group, scored. `rollouts[i]` and `rewards[i]` belong together. */
-export interface Scored {
-  readonly question: Question;
-  readonly rewards: readonly Reward[];
-  readonly toolCalls: readonly number[];
+export const scored = record('Scored', {
+  question: named<Question>(question),
+  rewards: list(named<Reward>(reward)),
+  toolCalls: list(whole),
   /** Response length in tokens, tool results included. */
-  readonly lengths: readonly number[];
+  lengths: list(whole),
   /** Group-relative advantage per rollout. */
-  readonly advantages: readonly number[];
+  advantages: list(real),
   /** Where its rollouts lie in `rollouts`. */
-  readonly rollouts: readonly Position[];
+  rollouts: list(named<Position>(position)),
   /** Oldest policy version in the group. */
-  readonly version: number;
-}
+  version: whole,
+});
+/** One group, scored. `rollouts[i]` and `rewards[i]` belong together. */
+export interface Scored extends ValueOf<typeof scored> {}
 
-/** The Pareto verdict on a group. */
-export interface Selected {
-  readonly question: Question;
+export const selected = record('Selected', {
+  question: named<Question>(question),
   /** Objective values, in the order that the sampler states (dispersion of tool calls, of correctness). */
-  readonly objectives: readonly number[];
-  readonly front: number;
+  objectives: list(real),
+  front: whole,
   /** Crowding distance; null unless it was computed (the one truncated front). Infinity is allowed. */
-  readonly distance: number | null;
-  readonly kept: boolean;
+  distance: nullable(real),
+  kept: flag,
   /** `selected`, `dominated`, `crowded`, `uniform` (all right or all wrong). */
-  readonly why: string;
+  why: text,
   /** Among the kept: place and number; -1 and the number when not kept. */
-  readonly index: number;
-  readonly of: number;
+  index: whole,
+  of: whole,
   /** Policy version at which the round begins. */
-  readonly version: number;
+  version: whole,
   /** Where the judged group lies in `scored`. */
-  readonly scored: Position;
-}
+  scored: named<Position>(position),
+});
+/** The Pareto verdict on a group. */
+export interface Selected extends ValueOf<typeof selected> {}
 
+const batchKind = choice('BatchKind', ['policy', 'sft', 'dpo']);
 /** What a step trains on: groups (`policy`), demonstrations (`sft`) or preference pairs (`dpo`). */
-export type BatchKind = 'policy' | 'sft' | 'dpo';
+export type BatchKind = ValueOf<typeof batchKind>;
 
+export const exampleRef = record('ExampleRef', {
+  questionId: text,
+  position: named<Position>(position),
+  index: whole,
+});
 /** One example of a step: number `index` of the record at `position` in `demonstrations` (sft) or `pairs` (dpo). */
-export interface ExampleRef {
-  readonly questionId: string;
-  readonly position: Position;
-  readonly index: number;
-}
+export interface ExampleRef extends ValueOf<typeof exampleRef> {}
 
-/** The schedule: what made step k. The order is data. */
-export interface Batch {
+export const batch = record('Batch', {
   /** Optimiser step, from 1. */
-  readonly step: number;
-  readonly stage: number;
+  step: whole,
+  stage: whole,
   /** Policy version that the step starts from. */
-  readonly version: number;
-  readonly groups: readonly { readonly questionId: string; readonly scored: Position }[];
+  version: whole,
+  groups: list(record('GroupRef', { questionId: text, scored: named<Position>(position) })),
   /** The last step of its round. */
-  readonly last: boolean;
-  readonly kind: BatchKind;
+  last: flag,
+  kind: withDefault(batchKind, 'policy'),
   /** Empty for `policy`; `groups` is empty for the others. */
-  readonly examples: readonly ExampleRef[];
+  examples: withDefault(list(named<ExampleRef>(exampleRef)), []),
   /** Place of this step among the steps of its round, and their number where the schedule knows it (learning-rate schedules); else 0 of 0. */
-  readonly index: number;
-  readonly of: number;
-}
+  index: withDefault(whole, 0),
+  of: withDefault(whole, 0),
+});
+/** The schedule: what made step k. The order is data. */
+export interface Batch extends ValueOf<typeof batch> {}
 
-/** A manifest of weights. Tensors lie in the file it names, never in the topic (claim check). */
-export interface Weights {
-  readonly version: number;
+export const weights = record('Weights', {
+  version: whole,
   /** -1 for the first version. */
-  readonly parent: number;
-  readonly step: number;
+  parent: whole,
+  step: whole,
   /** Rounds finished with this version. */
-  readonly roundsDone: number;
+  roundsDone: whole,
   /** safetensors file, relative to the run folder. */
-  readonly file: string;
-  readonly sha256: string;
-  readonly bytes: number;
+  file: text,
+  sha256: text,
+  bytes: whole,
   /** Optimiser state, relative to the run folder; empty when there is none. */
-  readonly optimiser: string;
+  optimiser: text,
   /** Where the trainer had read to: position in `batches` of the step that made it; null for the first. */
-  readonly consumed: Position | null;
-}
+  consumed: nullable(named<Position>(position)),
+});
+/** A manifest of weights. Tensors lie in the file it names, never in the topic (claim check). */
+export interface Weights extends ValueOf<typeof weights> {}
 
+export const metric = record('Metric', {
+  name: text,
+  step: whole,
+  stage: whole,
+  value: real,
+  atMs: real,
+});
 /** One number at one step. Names as in docs/metrics.md. */
-export interface Metric {
-  readonly name: string;
-  readonly step: number;
-  readonly stage: number;
-  readonly value: number;
-  readonly atMs: number;
-}
+export interface Metric extends ValueOf<typeof metric> {}
 
-/** One flywheel trajectory. */
-export interface Evolved {
-  readonly question: Question;
-  readonly round: number;
+export const evolved = record('Evolved', {
+  question: named<Question>(question),
+  round: whole,
   /** Index of its parent in the question's buffer; -1 for the first. */
-  readonly parent: number;
-  readonly action: string;
-  readonly correct: boolean;
-  readonly toolCalls: number;
-  readonly text: string;
+  parent: whole,
+  action: text,
+  correct: flag,
+  toolCalls: whole,
+  text,
   /** Place in the question's pool of `of` trajectories. */
-  readonly index: number;
-  readonly of: number;
+  index: withDefault(whole, 0),
+  of: withDefault(whole, 0),
   /** Policy version that rolled it out. */
-  readonly version: number;
-}
+  version: withDefault(whole, 0),
+});
+/** One flywheel trajectory. */
+export interface Evolved extends ValueOf<typeof evolved> {}
 
-/** A trajectory to fine-tune on, from the pool of its question. */
-export interface Demonstration {
+export const demonstration = record('Demonstration', {
   /** Index in the pool. */
-  readonly index: number;
-  readonly round: number;
-  readonly action: string;
-  readonly toolCalls: number;
-  readonly text: string;
-}
+  index: whole,
+  round: whole,
+  action: text,
+  toolCalls: whole,
+  text,
+});
+/** A trajectory to fine-tune on, from the pool of its question. */
+export interface Demonstration extends ValueOf<typeof demonstration> {}
 
-/** What a question gives to fine-tuning: the trajectories that passed the quality filter, and why the others did not. */
-export interface Demonstrations {
-  readonly question: Question;
+export const demonstrations = record('Demonstrations', {
+  question: named<Question>(question),
   /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
-  readonly difficulty: string;
-  readonly kept: readonly Demonstration[];
-  readonly dropped: readonly { readonly index: number; readonly why: string }[];
+  difficulty: text,
+  kept: list(named<Demonstration>(demonstration)),
+  dropped: list(record('Dropped', { index: whole, why: text })),
   /** Newest policy version in the pool: the fine-tuning starts from it. */
-  readonly version: number;
-}
+  version: whole,
+});
+/** What a question gives to fine-tuning: the trajectories that passed the quality filter, and why the others did not. */
+export interface Demonstrations extends ValueOf<typeof demonstrations> {}
 
-/** A better and a worse response to one question. */
-export interface PreferencePair {
-  readonly chosen: string;
-  readonly rejected: string;
+export const preferencePair = record('PreferencePair', {
+  chosen: text,
+  rejected: text,
   /** By which rule. */
-  readonly why: string;
-}
+  why: text,
+});
+/** A better and a worse response to one question. */
+export interface PreferencePair extends ValueOf<typeof preferencePair> {}
 
-/** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
-export interface Pairs {
-  readonly question: Question;
+export const pairs = record('Pairs', {
+  question: named<Question>(question),
   /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
-  readonly difficulty: string;
-  readonly pairs: readonly PreferencePair[];
+  difficulty: text,
+  pairs: list(named<PreferencePair>(preferencePair)),
   /** Newest policy version of the responses: the preference steps start from it. */
-  readonly version: number;
-}
+  version: whole,
+});
+/** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
+export interface Pairs extends ValueOf<typeof pairs> {}
 
-/** What could not be read or processed, why, and where it came from. */
-export interface DeadLetter {
+export const deadLetter = record('DeadLetter', {
   /** Topic or file that it came from. */
-  readonly origin: string;
+  origin: text,
   /** Line of a file (from 1), or offset in a topic. */
-  readonly place: number;
-  readonly key: string;
-  readonly field: string;
-  readonly reason: string;
-  readonly payload: string;
-}
+  place: whole,
+  key: text,
+  field: text,
+  reason: text,
+  payload: text,
+});
+/** What could not be read or processed, why, and where it came from. */
+export interface DeadLetter extends ValueOf<typeof deadLetter> {}

@@ -1,25 +1,38 @@
 /**
- * Avro schemas that TypeScript checks: a `Shape<T>` is a schema whose values are of type T.
+ * Avro schemas that are types: a `Shape<T>` is a schema whose values are of type T, and T is inferred from it.
  *
- * `record<Question>('Question', {...})` does not compile unless it lists every field of Question with a
- * shape of that field's type. A named shape (record, choice) is written out where it is first used and
- * referred to by name after that, as Avro asks.
+ *     const note = record('Note', {
+ *       about: text,
+ *       // from 1 to 5 (a doc comment on a field of a shape is shown on the field of the record)
+ *       stars: whole,
+ *     });
+ *     export interface Note extends ValueOf<typeof note> {}
+ *
+ * A record or choice is written out where it is first used and referred to by name after that, as Avro asks.
  */
 import { packedTypes } from './packed.ts';
 
 /** Names that were already written out in the schema being rendered. */
 type Seen = Set<string>;
 
-export interface Shape<T> {
+/** A shape of whatever values. */
+interface AnyShape {
   render(seen: Seen): unknown;
+  readonly defaultTo?: unknown;
+}
+
+export interface Shape<T> extends AnyShape {
   /** Only for the type checker: T is both what goes in and what comes out. */
   readonly carries?: (value: T) => T;
   readonly defaultTo?: T;
 }
 
+/** The type of a shape's values. */
+export type ValueOf<S> = S extends Shape<infer T> ? T : never;
+
 const plain = <T>(schema: unknown): Shape<T> => ({ render: () => schema });
 
-function named<T>(name: string, body: (seen: Seen) => object): Shape<T> {
+function writtenOnce<T>(name: string, body: (seen: Seen) => object): Shape<T> {
   return {
     render(seen) {
       if (seen.has(name)) return name;
@@ -54,8 +67,8 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
 }
 
 /** One of these words. */
-export function choice<T extends string>(name: string, symbols: readonly T[]): Shape<T> {
-  return named(name, () => ({ type: 'enum', symbols }));
+export function choice<const T extends string>(name: string, symbols: readonly T[]): Shape<T> {
+  return writtenOnce(name, () => ({ type: 'enum', symbols }));
 }
 
 /** A field that older records lack: they read as `value`. */
@@ -63,23 +76,31 @@ export function withDefault<T>(shape: Shape<T>, value: T): Shape<T> {
   return { ...shape, defaultTo: value };
 }
 
-export function record<T extends object>(
-  name: string,
-  fields: { readonly [K in keyof T]-?: Shape<T[K]> },
-): Shape<T> {
-  return named(name, (seen) => ({
+/** The fields of a record, in the order on the wire. */
+export type Fields = Readonly<Record<string, AnyShape>>;
+
+export type RecordOf<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
+
+export function record<F extends Fields>(name: string, fields: F): Shape<RecordOf<F>> {
+  return writtenOnce(name, (seen) => ({
     type: 'record',
-    fields: Object.entries(fields as Readonly<Record<string, Shape<unknown>>>).map(
-      ([field, shape]) => ({
-        name: field,
-        type: shape.render(seen),
-        ...('defaultTo' in shape ? { default: shape.defaultTo } : {}),
-      }),
-    ),
+    fields: Object.entries(fields).map(([field, shape]) => ({
+      name: field,
+      type: shape.render(seen),
+      ...('defaultTo' in shape ? { default: shape.defaultTo } : {}),
+    })),
   }));
 }
 
+/**
+ * The same shape by the name of an interface: where it is a part of another record, editors and messages then show
+ * `Question` and not its fields.
+ */
+export function named<T>(shape: Shape<T>): Shape<T> {
+  return shape;
+}
+
 /** The Avro schema, as JSON. */
-export function schemaOf(shape: Shape<never> | Shape<unknown>): unknown {
+export function schemaOf(shape: AnyShape): unknown {
   return shape.render(new Set());
 }

@@ -1,8 +1,8 @@
 /** Records of a given size: what is measured carries bytes and has no meaning. */
 import { draws } from '../../base/draws.ts';
+import { defineTopic } from '../../streams/defineTopic.ts';
 import { int32s, record, text } from '../../streams/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { defineTopic } from '../../streams/topics.ts';
 
 export interface Payload {
   readonly id: string;
@@ -23,7 +23,7 @@ export const sizes: readonly Size[] = [
 ];
 
 export function payloadTopic(name: string): Topic<Payload> {
-  const shape = record<Payload>('Payload', { id: text, body: int32s });
+  const shape = record('Payload', { id: text, body: int32s });
   return defineTopic({ name, about: 'Benchmark.', shape, key: ({ id }) => id });
 }
 

@@ -8,10 +8,11 @@ import avro from 'avsc';
 import { main } from '../../cli/program.ts';
 import { writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
+import { defineTopic } from '../../streams/defineTopic.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import { int32s, record as recordShape, text } from '../../streams/shapes.ts';
-import { defineTopic, topics } from '../../streams/topics.ts';
+import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -200,7 +201,7 @@ function keepsTaps(url: string | null): void {
     const clashing = defineTopic({
       name: topics.weights.name,
       about: '',
-      shape: recordShape<{ readonly nothing: string }>('Weights', { nothing: text }),
+      shape: recordShape('Weights', { nothing: text }),
       key: ({ nothing }) => nothing,
     });
     await log.commit((tx) => tx.append(clashing, { nothing: '\u001b[31m' }));
@@ -270,14 +271,10 @@ function keepsTaps(url: string | null): void {
   });
 
   test("topics of the job's own are shown by the schema that they were written with", async () => {
-    interface Note {
-      readonly about: string;
-      readonly ids: Int32Array;
-    }
     const notes = defineTopic({
       name: 'notes',
       about: '',
-      shape: recordShape<Note>('Note', { about: text, ids: int32s }),
+      shape: recordShape('Note', { about: text, ids: int32s }),
       key: ({ about }) => about,
     });
     expect((await tap('notes')).err).toMatch(/no topic "notes"/);

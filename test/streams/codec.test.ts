@@ -11,18 +11,32 @@ import {
   type Shape,
   schemaOf,
   text,
+  type ValueOf,
   whole,
   withDefault,
 } from '../../streams/shapes.ts';
 import { topics } from '../../streams/topics.ts';
 import { question, rollout, samples } from '../support/records.ts';
 
-interface Old {
-  readonly id: string;
-  readonly count: number;
-}
-const old = record<Old>('Thing', { id: text, count: whole });
+const old = record('Thing', { id: text, count: whole });
 const bytesOf = <T>(shape: Shape<T>, value: T): Buffer => avroCodec('things', shape).encode(value);
+
+/** Fails to compile unless both types are the same. */
+const sameType = <A, B>(same: [A, B] extends [B, A] ? true : never): boolean => same;
+
+test('a shape is a type, and only of what it says', () => {
+  const note = record('Note', { kind: choice('Kind', ['a', 'b']), stars: nullable(list(whole)) });
+  type Note = { readonly kind: 'a' | 'b'; readonly stars: readonly number[] | null };
+  sameType<ValueOf<typeof note>, Note>(true);
+  const annotated: Shape<Note> = note;
+  // @ts-expect-error: a field of the type is missing from the shape
+  const short: Shape<Note> = record('Note', { stars: nullable(list(whole)) });
+  // @ts-expect-error: the shape takes less than the type says
+  const narrow: Shape<{ readonly kind: string }> = record('Kind', { kind: choice('Kind', ['a']) });
+  expect([annotated, short, narrow].map((shape) => typeof shape.render)).toEqual(
+    Array(3).fill('function'),
+  );
+});
 
 describe('decoding', () => {
   test('names topic and field when the bytes end early', () => {
@@ -35,7 +49,7 @@ describe('decoding', () => {
   });
 
   test('names a packed field in which the bytes end', () => {
-    const codec = avroCodec('packs', record<{ readonly a: Int32Array }>('Packed', { a: int32s }));
+    const codec = avroCodec('packs', record('Packed', { a: int32s }));
     const bytes = codec.encode({ a: Int32Array.of(1, 2) });
     expect(() => codec.decode(bytes.subarray(0, 5))).toThrow(/in field a: the bytes end/);
   });
@@ -43,7 +57,7 @@ describe('decoding', () => {
   test('names the field whose bytes make no sense', () => {
     const codec = avroCodec(
       'things',
-      record<{ readonly id: string; readonly kind: 'a' | 'b'; readonly n: number }>('Thing', {
+      record('Thing', {
         id: text,
         kind: choice('Kind', ['a', 'b']),
         n: whole,
@@ -66,8 +80,8 @@ describe('decoding', () => {
   });
 
   test('refuses a packed array that is cut within an element', () => {
-    const cut = bytesOf(record<{ readonly a: string }>('Packed', { a: text }), { a: '12345' });
-    const codec = avroCodec('packs', record<{ readonly a: Int32Array }>('Packed', { a: int32s }));
+    const cut = bytesOf(record('Packed', { a: text }), { a: '12345' });
+    const codec = avroCodec('packs', record('Packed', { a: int32s }));
     expect(() => codec.decode(cut)).toThrow(/field a.*not a multiple of 4/);
   });
 
@@ -102,12 +116,7 @@ describe('encoding', () => {
   });
 
   test('keeps every double, and maps with any key', () => {
-    interface Doubles {
-      readonly values: readonly number[];
-      readonly parts: Readonly<Record<string, number>>;
-      readonly none: number | null;
-    }
-    const shape = record<Doubles>('Doubles', {
+    const shape = record('Doubles', {
       values: list(real),
       parts: map(real),
       none: nullable(real),
@@ -124,11 +133,7 @@ describe('encoding', () => {
 
 describe('reading an older contract', () => {
   test('fills added fields with their defaults', () => {
-    interface New extends Old {
-      readonly tags: readonly string[];
-      readonly note: string | null;
-    }
-    const now = record<New>('Thing', {
+    const now = record('Thing', {
       id: text,
       count: whole,
       tags: withDefault(list(text), []),
@@ -140,31 +145,22 @@ describe('reading an older contract', () => {
   });
 
   test('leaves out fields that are gone, packed ones too', () => {
-    interface Packed extends Old {
-      readonly tokens: Int32Array;
-    }
-    const before = record<Packed>('Thing', { tokens: int32s, id: text, count: whole });
+    const before = record('Thing', { tokens: int32s, id: text, count: whole });
     const read = avroCodec('things', old).reading(schemaOf(before as Shape<unknown>));
     const bytes = bytesOf(before, { id: 'x', count: 3, tokens: Int32Array.of(9) });
     expect(read(bytes)).toEqual({ id: 'x', count: 3 });
   });
 
   test('keeps packed fields packed', () => {
-    interface Packed {
-      readonly tokens: Int32Array;
-    }
-    interface More extends Packed {
-      readonly id: string;
-    }
-    const before = record<Packed>('Thing', { tokens: int32s });
-    const now = record<More>('Thing', { id: withDefault(text, '?'), tokens: int32s });
+    const before = record('Thing', { tokens: int32s });
+    const now = record('Thing', { id: withDefault(text, '?'), tokens: int32s });
     const read = avroCodec('things', now).reading(schemaOf(before as Shape<unknown>));
     const tokens = Int32Array.of(-1, 5);
     expect(read(bytesOf(before, { tokens }))).toEqual({ id: '?', tokens });
   });
 
   test('says why it cannot', () => {
-    const now = record<Old & { readonly extra: number }>('Thing', {
+    const now = record('Thing', {
       id: text,
       count: whole,
       extra: real,
@@ -175,7 +171,7 @@ describe('reading an older contract', () => {
       /^things: this version cannot read.*extra is new and has no default.*withDefault/,
     );
     expect(reading).toThrow(expect.objectContaining({ code: 'SCHEMA' }));
-    const retyped = record<{ readonly id: string; readonly count: string }>('Thing', {
+    const retyped = record('Thing', {
       id: text,
       count: text,
     });
@@ -183,7 +179,7 @@ describe('reading an older contract', () => {
   });
 
   test('names the field of the older contract when the bytes are broken', () => {
-    const now = record<Old & { readonly extra: number }>('Thing', {
+    const now = record('Thing', {
       extra: withDefault(real, 0),
       id: text,
       count: whole,

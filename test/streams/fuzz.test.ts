@@ -125,7 +125,7 @@ describe('damaged records', () => {
 });
 
 describe('a count that no bytes follow', () => {
-  const shape = record<{ readonly names: readonly string[] }>('Names', { names: list(text) });
+  const shape = record('Names', { names: list(text) });
   const codec = avroCodec('names', shape);
   /** Zigzag of 2^52, then nothing. */
   const huge = Buffer.from([0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]);

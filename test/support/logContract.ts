@@ -5,12 +5,13 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, type Observable, take, toArray } from 'rxjs';
+import { defineTopic } from '../../streams/defineTopic.ts';
 import type { Delivery } from '../../streams/delivery.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { emit } from '../../streams/settlement.ts';
 import { record, whole } from '../../streams/shapes.ts';
-import { defineTopic, topics } from '../../streams/topics.ts';
+import { topics } from '../../streams/topics.ts';
 import type { ManualClock } from './clock.ts';
 import { manualClock } from './clock.ts';
 import { metric, question, samples } from './records.ts';
@@ -434,7 +435,7 @@ export function keepsLogContract(
         const clashing = defineTopic({
           name: topics.questions.name,
           about: '',
-          shape: record<{ readonly id: number }>('Question', { id: whole }),
+          shape: record('Question', { id: whole }),
           key: ({ id }) => String(id),
         });
         await expect(lastValueFrom(log.tap(clashing, options))).rejects.toMatchObject({

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
+import { defineTopic } from '../../../streams/defineTopic.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Question } from '../../../streams/records.ts';
 import { record, text, whole, withDefault } from '../../../streams/shapes.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { defineTopic, topics } from '../../../streams/topics.ts';
+import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric, question } from '../../support/records.ts';
 

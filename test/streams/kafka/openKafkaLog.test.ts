@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
+import { defineTopic } from '../../../streams/defineTopic.ts';
 import { kafkaSettings } from '../../../streams/kafka/kafkaUrl.ts';
 import { type KafkaLogOptions, openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import { seal } from '../../../streams/kafka/registry.ts';
@@ -9,7 +10,7 @@ import type { Log } from '../../../streams/log.ts';
 import { recordsOf } from '../../../streams/recordsOf.ts';
 import { record, text, whole } from '../../../streams/shapes.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { defineTopic, topics } from '../../../streams/topics.ts';
+import { topics } from '../../../streams/topics.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { metric, question, samples } from '../../support/records.ts';
 
@@ -236,7 +237,7 @@ describeKafka('a log on Kafka', () => {
     const older = defineTopic({ name: 't', about, key, shape: record('T', { id: text }) });
     const clashing = defineTopic({
       ...{ name: 't', about, key, version: 2 },
-      shape: record<{ id: string; count: number }>('T', { id: text, count: whole }),
+      shape: record('T', { id: text, count: whole }),
     });
     const log = await open();
     await log.commit((tx) => tx.append(older, { id: 'a' }));
