@@ -96,8 +96,8 @@ function startTap(runs: string, run: string): Watched {
   const read = new Map<string, { read: number; behind: number }>();
   createInterface({ input: child.stderr! }).on('line', (line) => {
     const cells = line.trim().split(/ {2,}/);
-    if (cells.length !== 7 || cells[0] === 'topic') return;
-    read.set(cells[0]!, { read: Number(cells[3]), behind: Number(cells[6]) });
+    if (cells.length !== 6 || cells[0] === 'topic') return;
+    read.set(cells[0]!, { read: Number(cells[3]), behind: Number(cells[5]) });
   });
   return {
     process: child,

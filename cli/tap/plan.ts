@@ -5,14 +5,10 @@ import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { diff } from './diff.ts';
 import { pickFields } from './fields.ts';
-import { type FormatFor, formatOf, needsBytes } from './formats.ts';
-import { grep } from './grep.ts';
-import { keyIs } from './keys.ts';
-import { parsePartitions } from './partitions.ts';
-import { parseFrom, parseTo } from './place.ts';
+import { type Filter, grep, keyIs, type Where, where } from './filters.ts';
+import { type FormatFor, formatOf } from './formats.ts';
 import { TRUNCATE } from './pretty.ts';
-import { rate, sample, type Thin } from './thin.ts';
-import { type Where, where } from './where.ts';
+import { parseFrom, parsePartitions, parseTo } from './range.ts';
 
 export interface TapOptions {
   /** Each `<run>.<topic>` or a topic; `*` and `?` stand for others. */
@@ -31,8 +27,6 @@ export interface TapOptions {
   readonly where?: string;
   readonly fields?: string;
   readonly diff?: boolean;
-  readonly sample?: string;
-  readonly rate?: string;
   readonly stats?: string | true;
   readonly output: string;
   readonly envelope?: boolean;
@@ -47,16 +41,14 @@ export interface Plan {
     readonly to?: From;
     readonly follow: boolean;
     readonly partitions?: readonly number[];
-    readonly encoded: boolean;
   };
   readonly countMax: number;
   /** A record is taken when all of them take it. */
-  readonly thins: readonly Thin[];
+  readonly filters: readonly Filter[];
   /** After these. */
-  readonly filter: Where | null;
+  readonly where: Where | null;
   /** What of a record is shown; undefined = nothing. */
   readonly view: (stored: Stored<unknown>) => unknown;
-  readonly rate: Thin | null;
   readonly format: FormatFor;
   /** Null = no statistics. */
   readonly statsMs: number | null;
@@ -69,19 +61,14 @@ export function planOf(options: TapOptions, io: Io): Plan {
   // A change is one of a key; who asks for fields asks for those of the envelope too.
   const envelope =
     partsBy === null ? (options.envelope === true ? true : null) : partsBy === '--diff';
-  const terminal = (io.screen?.() ?? null) !== null;
   const truncate = options.truncate === 0 ? Number.POSITIVE_INFINITY : options.truncate;
   return {
     range: rangeOf(options, io),
     countMax: options.count ?? Number.POSITIVE_INFINITY,
-    thins: thinsOf(options),
-    filter: options.where === undefined ? null : where(options.where),
+    filters: filtersOf(options),
+    where: options.where === undefined ? null : where(options.where),
     view: viewOf(options),
-    rate: options.rate === undefined ? null : rate(options.rate, io.clock),
-    format: formatOf(output, {
-      ...{ envelope, partsBy, terminal },
-      truncate: truncate ?? TRUNCATE,
-    }),
+    format: formatOf(output, { envelope, partsBy, truncate: truncate ?? TRUNCATE }),
     statsMs:
       options.stats === undefined
         ? null
@@ -96,18 +83,17 @@ function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
     throw usageError('--to ends a tap, and -f goes on until Ctrl-C; leave one of them out');
   }
   return {
-    ...{ follow, encoded: needsBytes(options.output) },
+    follow,
     from: parseFrom(options.from ?? (follow ? 'latest' : 'earliest'), clock.now()),
     ...(to === undefined ? {} : { to: parseTo(to, clock.now()) }),
     ...(partition === undefined ? {} : { partitions: parsePartitions(partition) }),
   };
 }
 
-function thinsOf(options: TapOptions): Thin[] {
+function filtersOf(options: TapOptions): Filter[] {
   const { key = [], keyPrefix = [] } = options;
   return [
     ...(key.length + keyPrefix.length === 0 ? [] : [keyIs(key, keyPrefix)]),
-    ...(options.sample === undefined ? [] : [sample(options.sample)]),
     ...(options.grep === undefined ? [] : [grep(options.grep)]),
   ];
 }

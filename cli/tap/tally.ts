@@ -1,4 +1,4 @@
-/** What a tap has seen of each topic, and how fast: the lines of `--stats`, and how much was dropped. */
+/** What a tap has seen of each topic, and how fast: the lines of `--stats`. */
 import type { Stored } from '../../streams/log.ts';
 import { size } from '../../views/numbers.ts';
 import { table } from '../../views/text/table.ts';
@@ -9,13 +9,12 @@ interface Count {
   read: number;
   bytes: number;
   shown: number;
-  dropped: number;
   unreadable: number;
-  /** At the last telling. */
+  /** When the lines were made last. */
   before: { readonly read: number; readonly bytes: number };
 }
 
-const HEAD = ['topic', 'records/s', 'bytes/s', 'read', 'shown', 'dropped', 'behind'];
+const HEAD = ['topic', 'records/s', 'bytes/s', 'read', 'shown', 'behind'];
 
 export class Tally {
   readonly #counts: ReadonlyMap<string, Count>;
@@ -25,7 +24,7 @@ export class Tally {
     this.#counts = new Map(
       lanes.map((lane) => {
         const none = { read: 0, bytes: 0 };
-        return [lane.topic, { lane, ...none, shown: 0, dropped: 0, unreadable: 0, before: none }];
+        return [lane.topic, { lane, ...none, shown: 0, unreadable: 0, before: none }];
       }),
     );
     this.#lastMs = nowMs;
@@ -41,27 +40,22 @@ export class Tally {
     this.#counts.get(topic)!.shown += 1;
   }
 
-  dropped({ topic }: Stored<unknown>): void {
-    this.#counts.get(topic)!.dropped += 1;
-  }
-
   unreadable(topic: string): void {
     this.#counts.get(topic)!.unreadable += 1;
   }
 
-  get total(): Readonly<Record<'read' | 'shown' | 'dropped' | 'unreadable', number>> {
+  get total(): Readonly<Record<'read' | 'shown' | 'unreadable', number>> {
     const sum = (of: (count: Count) => number): number =>
       [...this.#counts.values()].reduce((all, count) => all + of(count), 0);
     return {
       read: sum(({ read }) => read),
       shown: sum(({ shown }) => shown),
-      dropped: sum(({ dropped }) => dropped),
       unreadable: sum(({ unreadable }) => unreadable),
     };
   }
 
-  /** A line a topic: the rates since the last telling, the counts since the beginning. */
-  tell(nowMs: number): string {
+  /** A line a topic: the rates since the lines before, the counts since the beginning. */
+  lines(nowMs: number): string {
     const seconds = Math.max(0.001, (nowMs - this.#lastMs) / 1000);
     this.#lastMs = nowMs;
     const counts = [...this.#counts.values()];
@@ -74,14 +68,14 @@ export class Tally {
   }
 
   #row(count: Count, seconds: number): string[] {
-    const { lane, read, bytes, shown, dropped, before } = count;
+    const { lane, read, bytes, shown, before } = count;
     count.before = { read, bytes };
     const perSecond = (read - before.read) / seconds;
     return [
       lane.topic,
       perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond)),
       size((bytes - before.bytes) / seconds),
-      ...[read, shown, dropped, lane.behind].map(String),
+      ...[read, shown, lane.behind].map(String),
     ];
   }
 }

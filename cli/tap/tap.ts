@@ -2,7 +2,7 @@
  * `millrace tap`: the records of topics, from another process, while the run goes on or after it.
  *
  * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A tap
- * whose output is slow reads slowly; what it has not read stays in the log. Only `--rate` leaves records out.
+ * whose output is slow reads slowly; what it has not read stays in the log.
  */
 import { resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
@@ -16,7 +16,6 @@ import type { Io } from '../io.ts';
 import { findRun, listRuns, openRunLog, type Run } from '../runs.ts';
 import { Bell, byTime } from './byTime.ts';
 import type { Format } from './formats.ts';
-import { inHex } from './hex.ts';
 import { Lane, type Unreadable } from './lane.ts';
 import { isPattern, named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
@@ -24,10 +23,9 @@ import { Tally } from './tally.ts';
 
 /** Twice as long as an embedded log that is read takes to see what is new. */
 const HOLD_MS = 200;
-const TELL_DROPPED_MS = 5_000;
-const UNREADABLE_TOLD_MAX = 5;
+const UNREADABLE_SHOWN_MAX = 5;
 /** Of a record that cannot be read. */
-const BYTES_TOLD_MAX = 16;
+const BYTES_SHOWN_MAX = 16;
 
 export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   const { run: name, patterns } = named(options.topics, options.run);
@@ -92,13 +90,12 @@ class Tapping {
   readonly #lanes: readonly Lane[];
   readonly #bell = new Bell();
   readonly #tally: Tally;
-  #droppedTold = 0;
 
   constructor(plan: Plan, { topics, names, there }: Tapped, signal: AbortSignal, io: Io) {
     this.#plan = plan;
     this.#topics = topics;
     this.#there = there;
-    this.#format = plan.format(topics);
+    this.#format = plan.format(topics.length);
     this.#signal = signal;
     this.#io = io;
     const hooks = {
@@ -112,20 +109,17 @@ class Tapping {
   async run(log: Log): Promise<void> {
     const { range, countMax, statsMs } = this.#plan;
     if (countMax <= 0) return;
-    const telling = setInterval(
-      () => (statsMs === null ? this.#tellDropped() : this.#tellStats()),
-      statsMs ?? TELL_DROPPED_MS,
-    );
+    const timer = statsMs === null ? undefined : setInterval(() => this.#printStats(), statsMs);
     try {
       for (const [i, lane] of this.#lanes.entries()) {
         lane.start((own) => log.tap(this.#topics[i]!, { ...range, ...own }));
       }
       await this.#show();
     } finally {
-      clearInterval(telling);
+      clearInterval(timer);
       for (const lane of this.#lanes) lane.close();
     }
-    this.#tellEnd();
+    this.#printEnd();
   }
 
   async #show(): Promise<void> {
@@ -139,7 +133,7 @@ class Tapping {
       this.#tally.read(stored);
       if (!this.#matches(stored)) continue;
       const value = view(stored);
-      if (value === undefined || this.#drops(stored)) continue;
+      if (value === undefined) continue;
       // An output that takes nothing any more is no reason to outlive Ctrl-C.
       await Promise.race([this.#io.out(await this.#format(stored, value)), stopped]);
       this.#tally.shown(stored);
@@ -168,55 +162,38 @@ class Tapping {
   }
 
   #matches(stored: Stored<unknown>): boolean {
-    const { thins, filter } = this.#plan;
-    return thins.every((takes) => takes(stored)) && (filter === null || filter.matches(stored));
-  }
-
-  #drops(stored: Stored<unknown>): boolean {
-    const { rate } = this.#plan;
-    if (rate === null || rate(stored)) return false;
-    this.#tally.dropped(stored);
-    return true;
+    const { filters, where } = this.#plan;
+    return filters.every((takes) => takes(stored)) && (where === null || where.matches(stored));
   }
 
   #unreadable({ topic, position: { partition, offset }, error, encoded }: Unreadable): void {
     this.#tally.unreadable(topic);
     const told = this.#tally.total.unreadable;
-    if (told > UNREADABLE_TOLD_MAX) return;
-    const bytes = encoded === null ? '' : `; ${bytesTold(encoded)}`;
-    const more = told === UNREADABLE_TOLD_MAX ? ' (further ones are counted only)' : '';
+    if (told > UNREADABLE_SHOWN_MAX) return;
+    const bytes = encoded === null ? '' : `; ${firstBytes(encoded)}`;
+    const more = told === UNREADABLE_SHOWN_MAX ? ' (further ones are counted only)' : '';
     const place = `${topic}@${partition}/${offset}`;
     this.#io.err(`passed over ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
-  #tellStats(): void {
-    this.#io.err(this.#tally.tell(this.#io.clock.now()));
-  }
-
-  #tellDropped(): void {
-    const { read, dropped } = this.#tally.total;
-    if (dropped === this.#droppedTold) return;
-    this.#droppedTold = dropped;
-    this.#io.err(`dropped ${dropped} of ${records(read)} so far: more than --rate lets through`);
+  #printStats(): void {
+    this.#io.err(this.#tally.lines(this.#io.clock.now()));
   }
 
   /** An empty screen does not say whether there was nothing, or nothing that was asked for. */
-  #tellNone(read: number): void {
+  #printNone(read: number): void {
     const { follow, to } = this.#plan.range;
     if (follow || this.#signal.aborted) return;
     const nothing = to === undefined ? 'nothing there; -f waits for more' : 'nothing there';
     this.#io.err(read === 0 ? nothing : `of ${records(read)}, none matches`);
   }
 
-  #tellEnd(): void {
-    const { read, shown, dropped, unreadable } = this.#tally.total;
-    if (this.#plan.statsMs !== null) this.#tellStats();
-    else if (shown + dropped + unreadable === 0) this.#tellNone(read);
-    else if (dropped > 0) {
-      this.#io.err(`dropped ${dropped} of ${records(read)}: more than --rate lets through`);
-    }
+  #printEnd(): void {
+    const { read, shown, unreadable } = this.#tally.total;
+    if (this.#plan.statsMs !== null) this.#printStats();
+    else if (shown + unreadable === 0) this.#printNone(read);
     if (unreadable > 0) this.#io.err(`${records(unreadable)} could not be read`);
-    const { count, first } = this.#plan.filter?.failures() ?? { count: 0, first: '' };
+    const { count, first } = this.#plan.where?.failures() ?? { count: 0, first: '' };
     if (count > 0) {
       this.#io.err(`--where failed on ${records(count)}, taken as no match; first at ${first}`);
     }
@@ -227,8 +204,11 @@ function records(count: number): string {
   return counted(count, 'record');
 }
 
-function bytesTold({ schema, body }: Encoded): string {
+function firstBytes({ schema, body }: Encoded): string {
   const number = schema === null ? 'no schema' : `schema ${schema}`;
-  const more = body.length > BYTES_TOLD_MAX ? ' …' : '';
-  return `${number}, ${body.length} bytes: ${inHex(body.subarray(0, BYTES_TOLD_MAX))}${more}`;
+  const more = body.length > BYTES_SHOWN_MAX ? ' …' : '';
+  const hex = [...body.subarray(0, BYTES_SHOWN_MAX)]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join(' ');
+  return `${number}, ${body.length} bytes: ${hex}${more}`;
 }

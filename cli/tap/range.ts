@@ -1,4 +1,4 @@
-/** Where a tap begins and where it ends, as written on the command line. */
+/** What a tap reads of a topic, as written on the command line: where it begins and ends, and of which partitions. */
 import type { From } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 
@@ -23,6 +23,13 @@ export function parseTo(text: string, nowMs: number): From {
   throw usageError(
     `--to takes latest, an offset (120), all but the last so many (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
   );
+}
+
+/** `0,2` */
+export function parsePartitions(list: string): readonly number[] {
+  const parts = list.split(',').map((part) => part.trim());
+  if (parts.every((part) => /^\d{1,9}$/.test(part))) return parts.map(Number);
+  throw usageError(`--partition takes numbers between commas, for example 0,2; given: ${list}`);
 }
 
 function placeOf(text: string, nowMs: number): From | null {
