@@ -15,6 +15,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   sources: ['sources', 'streams', 'model', 'operators', 'base'],
   sinks: ['sinks', 'streams', 'model', 'operators', 'base'],
   jobs: ['jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
+  testing: ['testing', 'operators', 'streams', 'model', 'base'],
   views: ['views', 'sinks', 'operators', 'streams', 'model', 'base'],
   cli: ['cli', 'views', 'jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
 };

@@ -17,11 +17,11 @@ import { savePolicy } from '../../model/policyFile.ts';
 import type { CallTool } from '../../operators/callTools.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
 import type { Flow } from '../../streams/flow.ts';
-import { fakeTools } from '../../test/support/fakeTools.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
-import { scriptedPolicy, shuffledTurns } from '../../test/support/scriptedPolicy.ts';
 import { sloppy } from '../../test/support/tinyCalibration.ts';
 import { tinyWords } from '../../test/support/tinyWords.ts';
+import { fakeTools } from '../../testing/fakeTools.ts';
+import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import type { KillSwitch } from './points.ts';
 
 export const settings: CalibrateSettings = calibrateSettings.parse({

@@ -12,10 +12,10 @@ import { advantageEstimators } from '../../model/credit/estimators.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Question } from '../../streams/records.ts';
-import { fakeTools } from '../../test/support/fakeTools.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
-import { scriptedPolicy } from '../../test/support/scriptedPolicy.ts';
 import { tinyWords } from '../../test/support/tinyWords.ts';
+import { fakeTools } from '../../testing/fakeTools.ts';
+import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { pause } from '../table.ts';
 
 const settings = policySettings.extend({

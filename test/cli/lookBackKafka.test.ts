@@ -11,7 +11,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../streams/topics.ts';
-import { manualClock } from '../support/clock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { readRun, tinyCalibration } from '../support/tinyCalibration.ts';

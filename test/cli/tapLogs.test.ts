@@ -12,7 +12,7 @@ import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import { int32s, record as recordShape, text } from '../../streams/shapes.ts';
 import { topics } from '../../streams/topics.ts';
-import { manualClock } from '../support/clock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question } from '../support/records.ts';

@@ -27,7 +27,7 @@ import { evolve } from '../../operators/evolve.ts';
 import { resultBlock } from '../../operators/rollout/resultBlock.ts';
 import { closedSteps, numberedSteps, splitSteps } from '../../operators/text/steps.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { question } from '../support/records.ts';
 
 const world = makeWorld(3);

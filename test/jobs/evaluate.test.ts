@@ -11,10 +11,10 @@ import { type AskModel, jury } from '../../operators/metrics/jury.ts';
 import { benchmarkTable } from '../../operators/metrics/table.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { runFlow } from '../../streams/runFlow.ts';
-import { manualClock } from '../support/clock.ts';
-import { fakeTools } from '../support/fakeTools.ts';
+import { fakeTools } from '../../testing/fakeTools.ts';
+import { manualClock } from '../../testing/manualClock.ts';
+import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import { type Fate, mortalLog } from '../support/mortalLog.ts';
-import { scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
 import { readRun, sloppy } from '../support/tinyCalibration.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 

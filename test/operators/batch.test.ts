@@ -9,7 +9,7 @@ import type { Batch, Scored, Selected } from '../../streams/records.ts';
 import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { batch as batchRecord, question, samples } from '../support/records.ts';

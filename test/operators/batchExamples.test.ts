@@ -6,7 +6,7 @@ import {
 } from '../../operators/batchExamples.ts';
 import type { Batch, Demonstrations, Pairs } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { shuffledBy } from '../support/scored.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { callTools } from '../../operators/callTools.ts';
 import { growGroup } from '../../operators/rollout/growGroup.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
-import { manualClock } from '../support/clock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { question } from '../support/records.ts';
 import { rolloutOptions } from '../support/rolloutOptions.ts';
 import { tinyWords } from '../support/tinyWords.ts';

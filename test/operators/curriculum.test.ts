@@ -8,7 +8,7 @@ import {
 import { AFTER_LAST_STAGE } from '../../operators/gate.ts';
 import type { Demonstrations } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { shuffledBy } from '../support/scored.ts';

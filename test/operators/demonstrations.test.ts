@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { demonstrations, filterPool } from '../../operators/demonstrations.ts';
 import type { Evolved } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 

@@ -6,11 +6,11 @@ import { type EvolveOptions, evolve } from '../../operators/evolve.ts';
 import type { PolicyGate } from '../../operators/gate.ts';
 import type { Question } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader, runOperator } from '../support/deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
+import { shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question as record } from '../support/records.ts';
 import { openGate } from '../support/rolloutOptions.ts';
-import { shuffledTurns } from '../support/scriptedPolicy.ts';
 
 const ask = (id: string): Question =>
   record({ id, question: `Who is ${id}?`, answers: ['Ada'], ability: 'qa', phase: 'evolve' });

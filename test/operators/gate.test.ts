@@ -11,8 +11,12 @@ import {
 } from '../../operators/gate.ts';
 import type { Question, Weights } from '../../streams/records.ts';
 import { neverStopping } from '../../streams/stopping.ts';
+import {
+  type ScriptedPolicy,
+  scriptedPolicy,
+  shuffledTurns,
+} from '../../testing/scriptedPolicy.ts';
 import { question } from '../support/records.ts';
-import { type ScriptedPolicy, scriptedPolicy, shuffledTurns } from '../support/scriptedPolicy.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 import { weights } from '../support/weights.ts';
 

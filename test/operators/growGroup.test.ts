@@ -5,15 +5,15 @@ import { aepo } from '../../operators/sampling/aepo.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import type { Branching } from '../../operators/sampling/branching.ts';
 import type { Rollout } from '../../streams/records.ts';
-import type { fakeTools } from '../support/fakeTools.ts';
-import { question } from '../support/records.ts';
-import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
+import type { fakeTools } from '../../testing/fakeTools.ts';
 import {
   type ScriptedPolicy,
   type ScriptLine,
   scriptedPolicy,
   shuffledTurns,
-} from '../support/scriptedPolicy.ts';
+} from '../../testing/scriptedPolicy.ts';
+import { question } from '../support/records.ts';
+import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 
 const ask = question({ id: 'a/b', question: 'What is 1 + 1?' });

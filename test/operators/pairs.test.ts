@@ -4,7 +4,7 @@ import type { Candidate } from '../../operators/preferences/candidate.ts';
 import { selfCritic } from '../../operators/preferences/selfCritic.ts';
 import type { Phase, Position, Question, Rollout, Scored } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question, rollout } from '../support/records.ts';
 import { rewards, scored } from '../support/scored.ts';

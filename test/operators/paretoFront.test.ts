@@ -5,7 +5,7 @@ import type { Point } from '../../operators/sampling/fronts.ts';
 import type { Objective } from '../../operators/sampling/objectives.ts';
 import type { Scored, Selected } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { pairwiseFronts } from '../support/pairwisePareto.ts';
 import { question } from '../support/records.ts';

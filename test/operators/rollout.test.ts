@@ -4,11 +4,11 @@ import { MillraceError } from '../../base/errors.ts';
 import type { PolicyGate } from '../../operators/gate.ts';
 import { rollout } from '../../operators/rollout.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader, runOperator } from '../support/deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
+import { type ScriptLine, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { openGate, rolloutOptions } from '../support/rolloutOptions.ts';
-import { type ScriptLine, shuffledTurns } from '../support/scriptedPolicy.ts';
 
 const script = ({ context }: ScriptLine): string =>
   context.includes('</result>')

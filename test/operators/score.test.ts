@@ -3,7 +3,7 @@ import { grpo } from '../../model/credit/grpo.ts';
 import type { GroupForReward } from '../../operators/rewards/reward.ts';
 import { score } from '../../operators/score.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { group, shuffledBy } from '../support/scored.ts';

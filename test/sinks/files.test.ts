@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { files } from '../../sinks/files.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metric } from '../support/records.ts';
 

@@ -3,7 +3,7 @@ import { concat, from, NEVER } from 'rxjs';
 import { type ProgressOptions, progress } from '../../sinks/progress.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader, runOperator } from '../support/deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { metric } from '../support/records.ts';
 
 const numbers = (over: Partial<Metric>, values: Readonly<Record<string, number>>): Metric[] =>

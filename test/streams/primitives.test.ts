@@ -6,7 +6,7 @@ import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../../stream
 import type { Metric } from '../../streams/records.ts';
 import { emit } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader, runOperator } from '../support/deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { obeysCallbackLaws, obeysOperatorLaws } from '../support/laws.ts';
 import { metric } from '../support/records.ts';
 

@@ -10,7 +10,7 @@ import { type FlowStats, runFlow } from '../../streams/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
-import { manualClock } from '../support/clock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metric, question, samples } from '../support/records.ts';
 

@@ -3,7 +3,7 @@ import type { Delivery } from '../../streams/delivery.ts';
 import type { Metric } from '../../streams/records.ts';
 import { deliver, emit, gather, setWaiting, WaitingRecords } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader } from '../support/deliveries.ts';
+import { fakeReader } from '../../testing/runOperator.ts';
 import { metric } from '../support/records.ts';
 
 const reader = () => fakeReader(topics.metrics);

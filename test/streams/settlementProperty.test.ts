@@ -4,7 +4,7 @@ import { draws } from '../../base/draws.ts';
 import { expandEach, gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { runOperator } from '../support/deliveries.ts';
+import { runOperator } from '../../testing/runOperator.ts';
 import { metric } from '../support/records.ts';
 
 const RECORDS = 60;

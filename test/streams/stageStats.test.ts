@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { stage } from '../../streams/stage.ts';
 import { StageCounter } from '../../streams/stageStats.ts';
 import { topics } from '../../streams/topics.ts';
-import { manualClock } from '../support/clock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 
 test('time is booked under what it was spent in, also while it goes on', () => {
   const clock = manualClock();

@@ -21,7 +21,7 @@ import {
 import type { Delivery } from '../../streams/delivery.ts';
 import type { Run } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { fakeReader, runOperator } from './deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 
 export interface Sample<In> {
   readonly topic: Topic<In>;

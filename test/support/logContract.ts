@@ -12,8 +12,8 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import { emit } from '../../streams/settlement.ts';
 import { record, whole } from '../../streams/shapes.ts';
 import { topics } from '../../streams/topics.ts';
-import type { ManualClock } from './clock.ts';
-import { manualClock } from './clock.ts';
+import type { ManualClock } from '../../testing/manualClock.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { metric, question, samples } from './records.ts';
 
 export interface LogUnderTest {

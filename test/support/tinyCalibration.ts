@@ -31,16 +31,16 @@ import type { Log } from '../../streams/log.ts';
 import { runFlow } from '../../streams/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
-import { manualClock } from './clock.ts';
-import { type FakeTools, fakeTools } from './fakeTools.ts';
-import { fakeTrainer } from './fakeTrainer.ts';
-import { type Fate, mortalLog } from './mortalLog.ts';
+import { type FakeTools, fakeTools } from '../../testing/fakeTools.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import {
   type ScriptedPolicy,
   type ScriptLine,
   scriptedPolicy,
   shuffledTurns,
-} from './scriptedPolicy.ts';
+} from '../../testing/scriptedPolicy.ts';
+import { fakeTrainer } from './fakeTrainer.ts';
+import { type Fate, mortalLog } from './mortalLog.ts';
 import { tinyWords } from './tinyWords.ts';
 
 export interface TinyOptions {

@@ -10,7 +10,7 @@ import { toolStar, toolStarMethod } from '../../jobs/toolStar.ts';
 import { planToolStar } from '../../jobs/toolStarPlan.ts';
 import { type ToolStarSettings, toolStarSettings } from '../../jobs/toolStarSettings.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
-import type { ScriptLine } from './scriptedPolicy.ts';
+import type { ScriptLine } from '../../testing/scriptedPolicy.ts';
 import {
   oneLife,
   type RunRecords,

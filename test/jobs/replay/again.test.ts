@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Again, type AgainOptions, again } from '../../../jobs/replay/again.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import {
   type RunRecords,

@@ -4,8 +4,8 @@ import { HeldEngine } from '../../../jobs/replay/heldEngine.ts';
 import { RecordedVersions } from '../../../jobs/replay/recordedVersions.ts';
 import type { GenerateRequest } from '../../../model/engine.ts';
 import type { Segment, Weights } from '../../../streams/records.ts';
+import { scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import { question, rollout } from '../../support/records.ts';
-import { scriptedPolicy } from '../../support/scriptedPolicy.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 import { weights } from '../../support/weights.ts';
 

@@ -7,7 +7,7 @@ import { type Verified, verify } from '../../../jobs/replay/verify.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import {
   readRun,

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
 import { publishAdapter, publishByRoute, publishFromDisk } from '../../../model/remote/publish.ts';
 import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
+import { scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import {
   type EngineServer,
   type EngineServerOptions,
@@ -12,7 +13,6 @@ import {
 } from '../../support/engineServer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
-import { scriptedPolicy } from '../../support/scriptedPolicy.ts';
 import {
   answer,
   type Behaviour,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { enginePolicy } from '../../../model/text/enginePolicy.ts';
 import type { TextRequest } from '../../../model/text/textModel.ts';
-import { scriptedPolicy } from '../../support/scriptedPolicy.ts';
+import { scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
 const prompt = (text: string) => tinyWords.encode(`${text}?`);

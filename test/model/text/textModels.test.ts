@@ -6,9 +6,9 @@ import type { PolicyEngine } from '../../../model/engine.ts';
 import { enginePolicy } from '../../../model/text/enginePolicy.ts';
 import { openAi } from '../../../model/text/openAi.ts';
 import type { TextModel, TextRequest } from '../../../model/text/textModel.ts';
+import { type ScriptLine, scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import { engineServer, type Message } from '../../support/engineServer.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
-import { type ScriptLine, scriptedPolicy } from '../../support/scriptedPolicy.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
 /** What the policy is asked is in its context, and so are its own words: it says things that depend on both. */

@@ -5,7 +5,7 @@ import { type ColdStartOptions, coldStartPool } from '../../../operators/coldSta
 import type { CompletionRequest } from '../../../operators/evolve/models.ts';
 import { type EvolveOptions, evolve } from '../../../operators/evolve.ts';
 import { topics } from '../../../streams/topics.ts';
-import { runOperator } from '../../support/deliveries.ts';
+import { runOperator } from '../../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../../support/laws.ts';
 import { question as record } from '../../support/records.ts';
 

@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { type Group, growGroup } from '../../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../../operators/rollout.ts';
 import { meanEntropy, watching } from '../../../operators/sampling/watching.ts';
-import { question } from '../../support/records.ts';
-import { expectSound, rolloutOptions } from '../../support/rolloutOptions.ts';
 import {
   type ScriptedPolicyOptions,
   type ScriptLine,
   scriptedPolicy,
   shuffledTurns,
-} from '../../support/scriptedPolicy.ts';
+} from '../../../testing/scriptedPolicy.ts';
+import { question } from '../../support/records.ts';
+import { expectSound, rolloutOptions } from '../../support/rolloutOptions.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
 const ask = question({ id: 'q', question: 'What is 1 + 1?' });

@@ -15,7 +15,7 @@ import { runFlow } from '../../../streams/runFlow.ts';
 import { sink, stage } from '../../../streams/stage.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { topics } from '../../../streams/topics.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
 import { type FakeTrainer, fakeTrainer } from '../../support/fakeTrainer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { type Fate, mortalLog } from '../../support/mortalLog.ts';

@@ -17,7 +17,7 @@ import { runFlow } from '../../../streams/runFlow.ts';
 import { sink, stage } from '../../../streams/stage.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { topics } from '../../../streams/topics.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { question } from '../../support/records.ts';
 import { tinyWords } from '../../support/tinyWords.ts';

@@ -16,11 +16,11 @@ import type { Log } from '../../../streams/log.ts';
 import { runFlow } from '../../../streams/runFlow.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { topics } from '../../../streams/topics.ts';
-import { manualClock } from '../../support/clock.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
+import { shuffledTurns } from '../../../testing/scriptedPolicy.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
-import { shuffledTurns } from '../../support/scriptedPolicy.ts';
 import {
   readRun,
   type TinyOptions,

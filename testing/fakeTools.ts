@@ -1,6 +1,6 @@
 /** Tools as a rollout sees them, without processes: each is a function from input to output. */
-import type { Tokenizer } from '../../model/engine.ts';
-import type { CallTool } from '../../operators/callTools.ts';
+import type { Tokenizer } from '../model/engine.ts';
+import type { CallTool } from '../operators/callTools.ts';
 
 export interface FakeTools extends CallTool {
   readonly calls: readonly { readonly tool: string; readonly input: string }[];

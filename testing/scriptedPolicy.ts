@@ -6,14 +6,14 @@
  * key and to the length of its context, as a real sampler's is. It returns the text of the next segment, or
  * throws.
  */
-import { type Draws, draws } from '../../base/draws.ts';
+import { type Draws, draws } from '../base/draws.ts';
 import type {
   GenerateRequest,
   Generation,
   PolicyEngine,
   Tokenizer,
   WeightsRef,
-} from '../../model/engine.ts';
+} from '../model/engine.ts';
 
 export interface ScriptLine {
   readonly context: string;

@@ -1,5 +1,5 @@
 /** A clock that stands still until it is told to go on. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 export interface ManualClock extends Clock {
   advance(ms: number): void;
