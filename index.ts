@@ -125,6 +125,7 @@ export * from './operators/sampling/arpo.ts';
 export * from './operators/sampling/branching.ts';
 export * from './operators/sampling/objectives.ts';
 export * from './operators/sampling/watching.ts';
+export * from './operators/schedule.ts';
 export * from './operators/score.ts';
 export * from './operators/tools/callTool.ts';
 export * from './operators/tools/python/pythonTool.ts';

@@ -1,7 +1,7 @@
 /** The commands that look back at a run, with their options and examples. */
 import { type Command, Option } from 'commander';
-import { beginnings } from '../jobs/replay/again.ts';
 import { toolModes } from '../jobs/replay/recordedTools.ts';
+import { beginnings } from '../jobs/replay/remake.ts';
 import { collect, command, type Done, whole } from './command.ts';
 import { diffCommand } from './diff.ts';
 import { type DlqOptions, dlqList, dlqRetry, dlqShow } from './dlq/dlq.ts';

@@ -15,6 +15,7 @@ import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
+import { stepsOpen, windowsOpen } from '../operators/schedule.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
@@ -29,9 +30,9 @@ import { rewards } from './rewards.ts';
 export function calibrate(loop: PolicyLoop, plan: QuestionPlan, settings: CalibrateSettings): Flow {
   const { seed } = loop.context;
   const { lagMax, batchGroups: groups } = settings;
-  const pareto = paretoSample({ ...settings, ...plan, seed, openMax: lagMax + 1 });
+  const pareto = paretoSample({ ...settings, ...plan, seed, openMax: windowsOpen(lagMax) });
   const rollOutAfresh = pipe(practice(), loop.rollout);
-  const openMax = lagMax + 2;
+  const openMax = stepsOpen(lagMax);
   // Steps are written in their order: who makes them sees those that are there.
   const steps = feedback(topics.batches);
   const scheduled$ = steps.values$;

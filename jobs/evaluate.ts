@@ -62,7 +62,7 @@ export async function evaluate(
   const isFolder = (await stat(parts.base)).isDirectory();
   const first = isFolder ? await linkedWeights(parts.base, folder) : await store.adopt(parts.base);
   const known = { weights$: of(first), resolve: store.resolve };
-  const pacing = { batchGroups: 1, window: 1, lagMax: 0, wide: replay !== undefined };
+  const pacing = { batchGroups: 1, window: 1, lagMax: 0, unlimited: replay !== undefined };
   const gate = own(policyGate({ ...known, ...pacing, engine }));
 
   const rolling = rollout({

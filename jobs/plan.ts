@@ -7,7 +7,7 @@
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
  */
 import { shuffled } from '../base/draws.ts';
-import { AFTER_LAST_STAGE } from '../operators/gate.ts';
+import { AFTER_LAST_STAGE, placesEach, stepsOf } from '../operators/schedule.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
 
@@ -143,14 +143,14 @@ export async function planQuestions(rows: Rows, options: PlanOptions): Promise<Q
   const of = (train: number) => {
     const evolve = Math.min(options.evolve ?? 0, train);
     const explore = Math.min(options.explore, train);
-    const steps = Math.ceil(options.keep / batchGroups);
-    return { evolve, explore, window: groups ? Math.ceil(explore / steps) : explore };
+    const steps = stepsOf(options.keep, batchGroups);
+    return { evolve, explore, window: groups ? placesEach(explore, steps) : explore };
   };
   const layout: Layout = (train) => {
     const { evolve, explore, window } = of(train);
     /** Each window is one step, so without a fine-tuning the version that a round begins with is known. */
     const begins = (round: number): number =>
-      evolve > 0 ? AFTER_LAST_STAGE : round * Math.ceil(explore / window);
+      evolve > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
     const placed = (round: number) => (index: number) => ({
       ...{ index, of: explore, version: begins(round) },
     });

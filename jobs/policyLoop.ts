@@ -96,8 +96,8 @@ export async function policyLoop(
   const weights = feedback(topics.weights, { history: 'all' });
   const known = { weights$: weights.values$, resolve: store.resolve };
   const { batchGroups, window } = method;
-  const wide = context.replay !== undefined;
-  const gate = own(policyGate({ batchGroups, window, lagMax, wide, ...known, engine }));
+  const unlimited = context.replay !== undefined;
+  const gate = own(policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine }));
 
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
   const rolling = rollout({ ...settings, ...method, ...policy });

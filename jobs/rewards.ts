@@ -5,6 +5,7 @@ import { efficiency } from '../operators/rewards/efficiency.ts';
 import { hierarchical } from '../operators/rewards/hierarchical.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { sigmaFactor } from '../operators/rewards/sigmaSchedule.ts';
+import { stepAt } from '../operators/schedule.ts';
 import type { Question } from '../streams/records.ts';
 import type { CalibrateSettings } from './calibrateSettings.ts';
 import type { QuestionPlan } from './plan.ts';
@@ -39,6 +40,6 @@ function withinRound(
   { sigmaDecay, batchGroups }: CalibrateSettings,
 ): number {
   if (!sigmaDecay || schedule === null || phase !== 'practice') return 1;
-  const steps = Math.ceil(schedule.of / batchGroups);
-  return sigmaFactor(Math.floor(schedule.index / batchGroups) + 1, steps);
+  const { index, of } = stepAt(schedule, batchGroups);
+  return sigmaFactor(index + 1, of);
 }

@@ -25,6 +25,7 @@ import { evolve } from '../operators/evolve.ts';
 import { selfCritic } from '../operators/preferences/selfCritic.ts';
 import { hierarchical } from '../operators/rewards/hierarchical.ts';
 import { resultBlock } from '../operators/rollout/resultBlock.ts';
+import { stepsOpen } from '../operators/schedule.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
@@ -72,7 +73,7 @@ export function toolStar(
     ...{ questions: plan.coldStart, phase: 'practice', stages: plan.rounds, seed },
     ...{ atLeast: settings.hardMin, atMost: settings.hardMax },
   });
-  const openMax = lagMax + 2;
+  const openMax = stepsOpen(lagMax);
   const batching = batch({ groups, openMax });
   const { pairsMax } = settings.critic;
   const criticising = () =>

@@ -26,9 +26,10 @@ import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
 import { type StopSignals, unlessStopping } from '../streams/stopping.ts';
 import { type Located, located } from './located.ts';
+import { type Step, stepAt, stepRecord, versionOf } from './schedule.ts';
 
 interface ScheduleOptions {
-  /** Steps that may be incomplete at once: lagMax + 2 is enough. */
+  /** Steps that may be incomplete at once: `stepsOpen(lagMax)` is enough. */
   readonly openMax: number;
   /**
    * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is written behind
@@ -52,49 +53,33 @@ interface Slot {
   readonly stage: number;
   /** The version that the step starts from. */
   readonly version: number;
-  /** Number of the step in its round, from 0, and of its round's steps. */
-  readonly index: number;
-  readonly of: number;
+  readonly step: Step;
   readonly place: number;
-  /** Groups of this step. */
+  /** Groups that the step is made of. */
   readonly size: number;
-  readonly last: boolean;
   readonly questionId: string;
   readonly scored: Position;
 }
 
-/** The step of place `place` in a round of `places`, `per` a step. */
-function stepOf(place: number, places: number, per: number): Pick<Slot, 'index' | 'of' | 'last'> {
-  const index = Math.floor(place / per);
-  const of = Math.ceil(places / per);
-  return { index, of, last: index === of - 1 };
-}
-
 function practised({ value, position }: Located<Scored>, groups: number): Slot {
   const { id: questionId, stage, schedule } = value.question;
-  const { index: place, of: places, version } = schedule!;
-  const step = stepOf(place, places, groups);
-  const size = Math.min(groups, places - step.index * groups);
-  return {
-    ...{ ...step, stage, version: version + step.index },
-    ...{ place, size, questionId, scored: position },
-  };
+  const step = stepAt(schedule!, groups);
+  const version = versionOf(schedule!.version, step);
+  const { index: place } = schedule!;
+  return { step, stage, version, place, size: step.size, questionId, scored: position };
 }
 
 function won({ question, index, of, version, scored }: Selected, window: number): Slot {
   const { id: questionId, stage, schedule } = question;
-  const step = stepOf(schedule!.index, schedule!.of, window);
-  return { ...step, stage, version, place: index, size: of, questionId, scored };
+  const step = stepAt(schedule!, window);
+  return { step, stage, version, place: index, size: of, questionId, scored };
 }
 
 function schedule(slots: readonly Slot[]): Batch {
   const ordered = [...slots].sort((a, b) => a.place - b.place);
-  const { version, stage, last, index, of } = ordered[0]!;
+  const { stage, version, step } = ordered[0]!;
   const groups = ordered.map(({ questionId, scored }) => ({ questionId, scored }));
-  return {
-    ...{ step: version + 1, stage, version, groups, last },
-    ...{ kind: 'policy', examples: [], index, of },
-  };
+  return { ...stepRecord(stage, version, step), kind: 'policy', groups, examples: [] };
 }
 
 function schedules({

@@ -20,6 +20,7 @@ import type {
   Question,
 } from '../streams/records.ts';
 import { type Mix, mixed } from './batching/mix.ts';
+import { stepRecord, versionOf } from './schedule.ts';
 
 export interface BatchExamplesOptions {
   /** Questions of a round, or how that follows from one of them. All must arrive, those that give no example too. */
@@ -153,8 +154,10 @@ function schedule(
   }).flat();
   const parts = steps.length === 0 ? [[]] : steps;
   return parts.map((examples, index) => ({
-    ...{ step: begun + index + 1, stage, version: begun + index, groups: [], kind, examples },
-    ...{ last: index === parts.length - 1, index, of: parts.length },
+    ...stepRecord(stage, versionOf(begun, { index }), { index, of: parts.length }),
+    kind,
+    groups: [],
+    examples,
   }));
 }
 

@@ -13,7 +13,7 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import type { Demonstrations, Phase, Question } from '../streams/records.ts';
-import { AFTER_LAST_STAGE } from './gate.ts';
+import { AFTER_LAST_STAGE } from './schedule.ts';
 
 export interface CurriculumOptions {
   /** Questions of the stage. All of them must arrive. */

@@ -28,7 +28,7 @@ import type { Hints } from './evolve/hints.ts';
 import { byRole, type Complete, type Models } from './evolve/models.ts';
 import { loadPrompts, type Prompts } from './evolve/prompts.ts';
 import { recordedCalls } from './evolve/recordedCalls.ts';
-import { BEFORE_THE_DOOR, type PolicyGate } from './gate.ts';
+import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
 import { countToolCalls } from './text/tags.ts';
 import type { Toolbox } from './tools/callTool.ts';
 
@@ -75,12 +75,12 @@ export function evolve(
   const { actions = defaultActions, extraQuotas = {}, prompts = loadPrompts() } = options;
   const ready = { ...options, actions, extraQuotas, prompts };
   checkActions(actions);
-  const door = options.gate?.door(options.concurrency);
-  const concurrency = door === undefined ? options.concurrency : BEFORE_THE_DOOR;
+  const admission = options.gate?.admission(options.concurrency);
+  const concurrency = admission === undefined ? options.concurrency : BOUNDED_BY_ADMISSION;
   return expandEach(
     async (question, scope) => {
       setMaxListeners(0, scope.signal);
-      const release = (await door?.admit(question, scope)) ?? (() => undefined);
+      const release = (await admission?.admit(question, scope)) ?? (() => undefined);
       try {
         return await pool(question, ready, scope);
       } finally {

@@ -11,7 +11,7 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
-import type { Scored, Selected } from '../streams/records.ts';
+import type { Question, Scored, Selected } from '../streams/records.ts';
 import { type Located, located } from './located.ts';
 import { isMixed } from './sampling/dispersion.ts';
 import {
@@ -21,6 +21,7 @@ import {
   toolCallDispersion,
 } from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
+import { type Step, stepAt, versionOf } from './schedule.ts';
 
 export interface ParetoOptions {
   /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`. */
@@ -40,7 +41,7 @@ export interface ParetoOptions {
   readonly mode?: 'reference' | 'paper';
   /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
   readonly mixedOnly: boolean;
-  /** Windows that may be incomplete at once: lagMax + 1 is enough. */
+  /** Windows that may be incomplete at once: `windowsOpen(lagMax)` is enough. */
   readonly openMax: number;
   readonly seed: number;
 }
@@ -112,18 +113,15 @@ function gatherWindows({
   openMax,
 }: ParetoOptions): OperatorFunction<Delivery<Candidate>, Delivery<readonly Candidate[]>> {
   return gatherBy({
-    key: ({ value }) => `${value.question.stage}/${windowOf(value, window).number}`,
-    size: ({ value }) => windowOf(value, window).size,
+    key: ({ value: { question } }) => `${question.stage}/${windowOf(question, window).index}`,
+    size: ({ value: { question } }) => windowOf(question, window).size,
     openMax,
   });
 }
 
-/** The window of a candidate and how many there are in it. */
-function windowOf({ question }: Scored, window: number): { number: number; size: number } {
-  if (question.schedule === null) return { number: 0, size: window };
-  const { index, of } = question.schedule;
-  const number = Math.floor(index / window);
-  return { number, size: Math.min(window, of - number * window) };
+/** The window of a candidate, as a step of its stage; without places the stage is one window. */
+function windowOf({ schedule }: Question, window: number): Step {
+  return stepAt(schedule ?? { index: 0, of: window }, window);
 }
 
 /**
@@ -131,8 +129,9 @@ function windowOf({ question }: Scored, window: number): { number: number; size:
  * else the newest that it was explored under.
  */
 function beginOf(candidates: readonly Scored[], window: number): number {
-  const { schedule } = candidates[0]!.question;
-  if (schedule !== null) return schedule.version + windowOf(candidates[0]!, window).number;
+  const { question } = candidates[0]!;
+  if (question.schedule !== null)
+    return versionOf(question.schedule.version, windowOf(question, window));
   return Math.max(...candidates.map(({ version }) => version));
 }
 

@@ -13,13 +13,11 @@ import type { Question, Selected } from '../streams/records.ts';
 export function practice(): OperatorFunction<Delivery<Selected>, Delivery<Question>> {
   return pipe(
     keepIf<Selected>((selected) => selected.kept),
-    mapEach(
-      ({ question, index, of, version }): Question => ({
-        ...question,
-        phase: 'practice',
-        schedule: { index, of, version },
-      }),
-      { concurrency: 1 },
-    ),
+    mapEach(practised, { concurrency: 1 }),
   );
+}
+
+/** The question of a kept group as it is asked again, at its place of the round. */
+export function practised({ question, index, of, version }: Selected): Question {
+  return { ...question, phase: 'practice', schedule: { index, of, version } };
 }

@@ -19,7 +19,7 @@ import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
-import { BEFORE_THE_DOOR, type PolicyGate } from './gate.ts';
+import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
 import type { Branching, EntropyGuided } from './sampling/branching.ts';
 
@@ -48,12 +48,12 @@ export interface RolloutOptions extends Sampling {
 export function rollout(
   options: RolloutOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
-  const door = options.gate.door(options.concurrency);
+  const admission = options.gate.admission(options.concurrency);
   return expandEach(
     async (question, scope) => {
       const { signal } = scope;
       setMaxListeners(0, signal);
-      const release = await door.admit(question, scope);
+      const release = await admission.admit(question, scope);
       try {
         const group = await growGroup(options.gate.dated(question), options, signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
@@ -62,6 +62,6 @@ export function rollout(
         release();
       }
     },
-    { concurrency: BEFORE_THE_DOOR, onError: 'fail' },
+    { concurrency: BOUNDED_BY_ADMISSION, onError: 'fail' },
   );
 }

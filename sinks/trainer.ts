@@ -19,6 +19,7 @@ import type { Attribution } from '../model/credit/attribution.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
 import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
+import { beginOfStage } from '../operators/schedule.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
@@ -155,7 +156,7 @@ function oldest(newest: number, keepVersions = 2): number {
 
 /** A round of preferences still needs the version that it began with, after the first step too. */
 function isReference(version: number, batch: Batch): boolean {
-  return batch.kind === 'dpo' && version === batch.version - batch.index;
+  return batch.kind === 'dpo' && version === beginOfStage(batch);
 }
 
 /** What the steps report; the time comes last, as the end of the step's numbers. */

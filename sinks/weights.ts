@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
 import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
+import { finishesStage, stagesDone, versionMade } from '../operators/schedule.ts';
 import type { Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
@@ -107,7 +108,7 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
       };
     },
     async publish(trainer, batch, consumed) {
-      const version = batch.version + 1;
+      const version = versionMade(batch);
       const { file, optimiser } = names(version);
       const saved = await trainer.save({
         weights: join(folder, file),
@@ -117,7 +118,7 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
         version,
         parent: batch.version,
         step: batch.step,
-        roundsDone: batch.last ? batch.stage : batch.stage - 1,
+        roundsDone: stagesDone(batch),
         file,
         ...saved,
         optimiser,
@@ -127,7 +128,7 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
     async forget(version, keepWeights = false) {
       if (version < 1) return;
       const [before, old] = await Promise.all([manifest(version - 1), manifest(version)]);
-      if (old.roundsDone !== before.roundsDone) return;
+      if (finishesStage(old, before)) return;
       const { file, optimiser } = names(version);
       await rm(join(folder, optimiser), { force: true });
       if (!keepWeights) await rm(join(folder, file), { force: true });

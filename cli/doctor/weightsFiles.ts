@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { finishesStage } from '../../operators/schedule.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Weights } from '../../streams/records.ts';
 
@@ -25,7 +26,7 @@ export async function checkWeightsFiles(
   for (const [place, manifest] of manifests.entries()) {
     const before = manifests[place - 1];
     const newest = place === manifests.length - 1;
-    const endedRound = before !== undefined && before.roundsDone !== manifest.roundsDone;
+    const endedRound = before !== undefined && finishesStage(manifest, before);
     const needed = newest || endedRound || before === undefined;
     const size = await sizeOf(join(folder, manifest.file));
     if (size === null && needed) findings.push(missing(manifest, newest));

@@ -1,11 +1,12 @@
 /** `millrace replay`: goes over the records of a run again, to verify them or to make something else of them. */
-import { type Beginning, beginnings } from '../../jobs/replay/again.ts';
+
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
+import { type Beginning, beginnings } from '../../jobs/replay/remake.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
 import { findRun } from '../runs.ts';
-import { againRun } from './againRun.ts';
+import { remakeRun } from './remakeRun.ts';
 import { verifyRun } from './verifyRun.ts';
 
 export interface ReplayOptions {
@@ -36,5 +37,5 @@ export async function replayCommand(options: ReplayOptions, io: Io): Promise<num
   const run = await findRun(io, runs, options.run);
   const job = await loadJob(options.job ?? run.record.job.file, io.cwd);
   if (from === undefined) return verifyRun({ run, job, runs }, io);
-  return againRun({ run, job, runs, from, set, into: into!, tools }, io);
+  return remakeRun({ run, job, runs, from, set, into: into!, tools }, io);
 }

@@ -4,13 +4,14 @@
  * responses), the KL penalty with the first policy of the run.
  */
 import type { Scorer } from '../../model/engine.ts';
+import { beginOfStage } from '../../operators/schedule.ts';
 import type { Batch } from '../../streams/records.ts';
 import type { LessonSteps } from './lesson.ts';
 import type { Losses } from './losses.ts';
 
 /** The version to compare with; null when the loss of this batch asks for none. */
 export function referenceVersion(batch: Batch, losses: Losses): number | null {
-  if (batch.kind === 'dpo') return batch.version - batch.index;
+  if (batch.kind === 'dpo') return beginOfStage(batch);
   return batch.kind === 'policy' && losses.policy?.kl !== undefined ? 0 : null;
 }
 

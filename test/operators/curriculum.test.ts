@@ -5,7 +5,7 @@ import {
   easyToHard,
   rightShare,
 } from '../../operators/curriculum.ts';
-import { AFTER_LAST_STAGE } from '../../operators/gate.ts';
+import { AFTER_LAST_STAGE } from '../../operators/schedule.ts';
 import type { Demonstrations } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';

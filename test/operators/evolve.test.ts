@@ -125,7 +125,7 @@ describe('evolve', () => {
     const gate: PolicyGate = {
       ...openGate,
       version: 5,
-      door: () => ({
+      admission: () => ({
         admit: async () => {
           inside++;
           return () => void inside--;
@@ -173,7 +173,7 @@ describe('evolve', () => {
 
   test('ends with the error of a gate that has failed', async () => {
     const admit = () => Promise.reject(new Error('the digest differs'));
-    const gate = { ...openGate, door: () => ({ admit }) };
+    const gate = { ...openGate, admission: () => ({ admit }) };
     const run = runOperator(evolve(options({ gate })), topics.questions, questions);
     await expect(run).rejects.toThrow('the digest differs');
   });

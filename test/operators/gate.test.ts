@@ -2,13 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { concat, from, NEVER, Subject, throwError } from 'rxjs';
 import { draws } from '../../base/draws.ts';
 import {
-  AFTER_LAST_STAGE,
-  type Door,
+  type Admission,
   type GateOptions,
   type PolicyGate,
   policyGate,
-  versionDue,
 } from '../../operators/gate.ts';
+import { AFTER_LAST_STAGE, versionDue } from '../../operators/schedule.ts';
 import type { Question, Weights } from '../../streams/records.ts';
 import { neverStopping } from '../../streams/stopping.ts';
 import {
@@ -43,7 +42,7 @@ interface Bench {
   enter(
     name: string,
     asked: Question,
-    door?: Door,
+    admission?: Admission,
   ): { release: () => void; readonly failed: Promise<Error> };
 }
 
@@ -71,11 +70,11 @@ function bench(
     lagMax: 0,
     ...over,
   });
-  const wide = gate.door(100);
-  const enter: Bench['enter'] = (name, asked, door = wide) => {
+  const wide = gate.admission(100);
+  const enter: Bench['enter'] = (name, asked, admission = wide) => {
     let out: (() => void) | undefined;
     let early = false;
-    const admitted = door.admit(asked, { signal: neverStopping, stopping });
+    const admitted = admission.admit(asked, { signal: neverStopping, stopping });
     const failed = admitted.then(
       (release) => {
         log.push(`${name} under ${gate.version}`);
@@ -115,10 +114,10 @@ describe('the version that a question is due', () => {
   });
 });
 
-describe('a door', () => {
-  test('is passed by so many at once, in order of arrival, and says nothing of other doors', async () => {
+describe('an admission', () => {
+  test('lets in so many at once, in order of arrival, and says nothing of others', async () => {
     const { gate, weights$, log, enter } = bench();
-    const [narrow, other] = [gate.door(1), gate.door(2)];
+    const [narrow, other] = [gate.admission(1), gate.admission(2)];
     weights$.next(weights(0, 0));
     const first = enter('a', explore(1), narrow);
     const second = enter('b', explore(1), narrow);
@@ -138,7 +137,7 @@ describe('a door', () => {
 
   test('is passed by one that is due while others wait before it for a version of later', async () => {
     const { gate, weights$, log, enter } = bench();
-    const narrow = gate.door(1);
+    const narrow = gate.admission(1);
     weights$.next(weights(0, 0));
     enter('later', explore(3), narrow);
     enter('later still', practice(6), narrow);
@@ -148,8 +147,8 @@ describe('a door', () => {
   });
 
   test('is as wide as it takes where the record decides', async () => {
-    const { gate, weights$, log, enter } = bench({ wide: true });
-    const narrow = gate.door(1);
+    const { gate, weights$, log, enter } = bench({ unlimited: true });
+    const narrow = gate.admission(1);
     weights$.next(weights(0, 0));
     for (const name of ['a', 'b', 'c']) enter(name, explore(1), narrow);
     await turns(3);
@@ -251,7 +250,7 @@ async function property(seed: number, lagMax: number): Promise<void> {
   let inside = 0;
   const work = async (index: number): Promise<void> => {
     const due = Math.floor(index / BATCH_GROUPS);
-    const release = await gate.door(9).admit(practice(index), signals);
+    const release = await gate.admission(9).admit(practice(index), signals);
     const version = gate.version;
     if (inside++ === 0) under.clear();
     under.add(version);
@@ -281,10 +280,12 @@ describe('a gate that is given up', () => {
     const { gate, weights$ } = bench();
     const abort = new AbortController();
     const given = { ...signals, signal: abort.signal };
-    const waiting = gate.door(9).admit(explore(1), given);
+    const waiting = gate.admission(9).admit(explore(1), given);
     abort.abort();
     await expect(waiting).rejects.toThrow('before this question was admitted');
-    await expect(gate.door(9).admit(explore(1), given)).rejects.toThrow('before this question');
+    await expect(gate.admission(9).admit(explore(1), given)).rejects.toThrow(
+      'before this question',
+    );
     weights$.next(weights(0, 0));
     await turns(2);
     expect(gate.inflight).toBe(0);
@@ -294,7 +295,7 @@ describe('a gate that is given up', () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
     const abort = new AbortController();
-    const release = await gate.door(9).admit(explore(1), { ...signals, signal: abort.signal });
+    const release = await gate.admission(9).admit(explore(1), { ...signals, signal: abort.signal });
     abort.abort();
     expect(gate.inflight).toBe(1);
     release();
@@ -350,9 +351,9 @@ describe('a schedule that begins when the stage before is finished', () => {
   test('is dated once its question is admitted', async () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
-    expect(() => gate.dated(open(1))).toThrow('has not been admitted');
+    expect(() => gate.dated(open(1))).toThrow('has not begun');
     weights$.next(weights(1, 1));
-    await gate.door(9).admit(open(1), signals);
+    await gate.admission(9).admit(open(1), signals);
     expect(gate.dated(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
     expect(gate.dated(practice(5, 0))).toEqual(practice(5, 0));
     await gate.close();

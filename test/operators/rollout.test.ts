@@ -53,8 +53,8 @@ describe('rollout', () => {
     const counting: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      door: (concurrency) => {
-        const { admit } = openGate.door(concurrency);
+      admission: (concurrency) => {
+        const { admit } = openGate.admission(concurrency);
         return {
           admit: async (...asked) => {
             const release = await admit(...asked);
@@ -88,7 +88,7 @@ describe('rollout', () => {
     const gate: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      door: () => ({ admit: () => Promise.reject(new Error('the digest differs')) }),
+      admission: () => ({ admit: () => Promise.reject(new Error('the digest differs')) }),
     };
     const run = runOperator(rollout(rolloutOptions(script, { gate })), topics.questions, questions);
     await expect(run).rejects.toThrow('the digest differs');
@@ -98,7 +98,7 @@ describe('rollout', () => {
     const gate: PolicyGate = {
       ...openGate,
       dated: (asked) => asked,
-      door: () => ({
+      admission: () => ({
         admit: () => Promise.reject(new MillraceError('NOT_NOW', 'the run is stopping')),
       }),
     };

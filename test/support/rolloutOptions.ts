@@ -14,7 +14,7 @@ export const openGate: PolicyGate = {
   version: 0,
   inflight: 0,
   dated: (asked) => asked,
-  door: (free) => {
+  admission: (free) => {
     const waiting: (() => void)[] = [];
     const leave = (): void => {
       const next = waiting.shift();

@@ -131,7 +131,7 @@ const open: PolicyGate = {
   version: 0,
   inflight: 0,
   dated: (asked) => asked,
-  door: () => ({ admit: async () => () => undefined }),
+  admission: () => ({ admit: async () => () => undefined }),
   close: async () => undefined,
 };
 

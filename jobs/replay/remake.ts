@@ -1,5 +1,5 @@
 /**
- * `again`: a run made over from one of its topics on, with other settings: another reward, another selection, another
+ * `remake`: a run made again from one of its topics on, with other settings: another reward, another selection, another
  * loss, down to new weights. What lies above that topic is as it is recorded.
  *
  * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
@@ -20,14 +20,14 @@ import { topics } from '../../streams/topics.ts';
 import type { Job } from '../defineJob.ts';
 import { RecordedGroups } from './recordedGroups.ts';
 import { recordedItems } from './recordedItems.ts';
+import { recordedRollouts } from './recordedRollouts.ts';
 import { RecordedCalls, recordedTools, type ToolMode } from './recordedTools.ts';
-import { rolledThen } from './rolledThen.ts';
 
 /** The first topic that is made anew. */
 export const beginnings = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;
 export type Beginning = (typeof beginnings)[number];
 
-export interface AgainOptions {
+export interface RemakeOptions {
   readonly job: Job;
   readonly from: Beginning;
   readonly tools: ToolMode;
@@ -55,12 +55,12 @@ export interface Lag {
   readonly max: number;
 }
 
-export interface Again {
+export interface Remade {
   readonly end: FlowEnd;
   readonly lag: Lag;
 }
 
-export async function again(options: AgainOptions): Promise<Again> {
+export async function remake(options: RemakeOptions): Promise<Remade> {
   const { recorded, job, log, clock, signal, graceMs } = options;
   const standing = await recorded.standing?.();
   if (standing === undefined) {
@@ -100,7 +100,7 @@ interface Past {
   readonly groups: RecordedGroups;
 }
 
-async function rewired(built: Flow, options: AgainOptions, past: Past): Promise<Flow> {
+async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise<Flow> {
   const { recorded, from } = options;
   const { standing } = past;
   const questions = built.sources.filter(({ to }) => to.name === topics.questions.name);
@@ -154,11 +154,15 @@ function scheduled(question: Question, planned: Schedules): Question {
 }
 
 /** A stage whose output is above `from`, held to the record. */
-function above(stage: Stage, options: AgainOptions, past: Past, verdicts: Verdicts): Stage {
+function above(stage: Stage, options: RemakeOptions, past: Past, verdicts: Verdicts): Stage {
   const { from, tools, log } = options;
   if (from === 'rollouts') return stage;
   const weights$ = log.tap(topics.weights, { from: { kind: 'earliest' }, follow: true });
-  const rolled = rolledThen(stage, { groups: past.groups, weights$, live: tools !== 'recorded' });
+  const rolled = recordedRollouts(stage, {
+    groups: past.groups,
+    weights$,
+    live: tools !== 'recorded',
+  });
   if (rolled !== null) return rolled;
   const held = verdicts.get(stage.to?.name ?? '');
   if (held === undefined) return stage;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Again, type AgainOptions, again } from '../../../jobs/replay/again.ts';
+import { type Remade, type RemakeOptions, remake } from '../../../jobs/replay/remake.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../support/tinyCalibration.ts';
 
 type Settings = NonNullable<TinyOptions['settings']>;
-interface Made extends Again {
+interface Made extends Remade {
   readonly run: RunRecords;
   readonly generated: number;
   readonly toolsCalled: number;
@@ -33,9 +33,9 @@ afterEach(() => {
 
 async function made(
   folder: string,
-  from: AgainOptions['from'],
+  from: RemakeOptions['from'],
   settings: Settings,
-  tools: AgainOptions['tools'] = 'recorded',
+  tools: RemakeOptions['tools'] = 'recorded',
 ): Promise<Made> {
   const into = fresh();
   mkdirSync(join(into, 'log'));
@@ -43,7 +43,7 @@ async function made(
   const log = await openLog({ folder: join(into, 'log'), mode: 'write' });
   let wired: Parameters<NonNullable<Parameters<typeof tinyJob>[0]>['onWired'] & object>[0];
   try {
-    const result = await again({
+    const result = await remake({
       job: tinyJob({
         timing: 8,
         onWired: (wiring) => {

@@ -1,6 +1,6 @@
 /**
- * `rolledThen`: in the place of a stage that rolls out, the rollouts of then. What was not rolled out then is rolled out
- * now, or, where that is not wanted, comes to nothing: a group that is trained on has failed rollouts, which teach nothing,
+ * `recordedRollouts`: in the place of a stage that rolls out, the rollouts of the record. What was not rolled out then is
+ * rolled out now, or, where that is not wanted, comes to nothing: a group that is trained on has failed rollouts, which teach nothing,
  * and a question that is only measured is left out. A measurement is taken from the record only while the weights are
  * those of then; after that it would be of another policy.
  *
@@ -16,6 +16,8 @@ import {
   type Observable,
   type OperatorFunction,
 } from 'rxjs';
+import { practised } from '../../operators/practice.ts';
+import { movedBy, movedSchedule, stagesBefore } from '../../operators/schedule.ts';
 import type { Delivery } from '../../streams/delivery.ts';
 import { expandEach } from '../../streams/primitives.ts';
 import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
@@ -23,7 +25,7 @@ import type { Stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RecordedGroups } from './recordedGroups.ts';
 
-export interface RolledThenOptions {
+export interface RecordedRolloutsOptions {
   readonly groups: RecordedGroups;
   /** Manifests of this run, from the first on. */
   readonly weights$: Observable<{ readonly value: Weights }>;
@@ -35,7 +37,7 @@ export interface RolledThenOptions {
 const CONCURRENCY = 64;
 
 /** The stage with its rollouts taken from the record; null when it does not roll out what we know to be questions. */
-export function rolledThen(stage: Stage, options: RolledThenOptions): Stage | null {
+export function recordedRollouts(stage: Stage, options: RecordedRolloutsOptions): Stage | null {
   const askedBy = asking[stage.from.name];
   if (stage.to?.name !== topics.rollouts.name || askedBy === undefined) return null;
   const wanted = (delivery: Delivery<unknown>): Question | null => askedBy(delivery.value as never);
@@ -68,39 +70,33 @@ export function rolledThen(stage: Stage, options: RolledThenOptions): Stage | nu
 /** The question that a record asks; null when it asks none. */
 const asking: Readonly<Record<string, (value: never) => Question | null>> = {
   [topics.questions.name]: (question: Question) => question,
-  [topics.selected.name]: ({ question, kept, index, of, version }: Selected) =>
-    kept ? { ...question, phase: 'practice', schedule: { index, of, version } } : null,
+  [topics.selected.name]: (selected: Selected) => (selected.kept ? practised(selected) : null),
 };
 
 async function rollouts(
   question: Question,
-  { groups, weights$ }: RolledThenOptions,
+  { groups, weights$ }: RecordedRolloutsOptions,
   also: (topic: typeof topics.toolCalls, value: never) => void,
 ): Promise<readonly Rollout[]> {
-  const rounds = question.phase === 'evaluate' ? question.stage : question.stage - 1;
+  const stages = stagesBefore(question);
   const begun = await firstValueFrom(
     weights$.pipe(
       map(({ value }) => value),
-      filter(({ roundsDone }) => roundsDone >= rounds),
+      filter(({ roundsDone }) => roundsDone >= stages),
     ),
   );
-  const then = groups.weights.find(({ roundsDone }) => roundsDone >= rounds);
-  const moved = begun.version - (then?.version ?? begun.version);
+  const moved = movedBy(question, groups.weights, begun.version);
+  const then = groups.weights.find(({ roundsDone }) => roundsDone >= stages);
   if (question.phase === 'evaluate' && then?.sha256 !== begun.sha256) return [];
   const { rollouts: found, toolCalls } = await groups.get(question);
   for (const call of toolCalls) also(topics.toolCalls, call as never);
   if (found.length === 0)
     return question.phase === 'evaluate' ? [] : [notRolledOut(question, begun)];
-  return found.map((rollout) => movedBy(moved, rollout, question));
+  return found.map((rollout) => movedRollout(moved, rollout, question));
 }
 
-function movedBy(moved: number, rollout: Rollout, question: Question): Rollout {
-  const open = question.schedule !== null && question.schedule.version < 0;
-  const then = rollout.question.schedule;
-  const schedule =
-    open && then !== null
-      ? { ...question.schedule!, version: then.version + moved }
-      : question.schedule;
+function movedRollout(moved: number, rollout: Rollout, question: Question): Rollout {
+  const schedule = movedSchedule(question, rollout.question.schedule, moved);
   return {
     ...rollout,
     question: { ...question, schedule },

@@ -6,8 +6,8 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import type { Job } from '../../jobs/defineJob.ts';
-import { type Again, again, type Beginning, type Lag } from '../../jobs/replay/again.ts';
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
+import { type Beginning, type Lag, type Remade, remake } from '../../jobs/replay/remake.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes, usageError } from '../failure.ts';
@@ -18,7 +18,7 @@ import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runReco
 import { checkedRunName, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 
-export interface AgainCommand {
+export interface RemakeCommand {
   readonly run: Run;
   readonly job: Job;
   readonly runs: string;
@@ -31,7 +31,7 @@ export interface AgainCommand {
 /** Work in flight may take this long to end after Ctrl-C. */
 const graceMs = 60_000;
 
-export async function againRun(command: AgainCommand, io: Io): Promise<number> {
+export async function remakeRun(command: RemakeCommand, io: Io): Promise<number> {
   const { run, into, from } = command;
   const folder = join(resolve(io.cwd, command.runs), checkedRunName(into));
   const record = await recordOf(command, folder, io);
@@ -44,7 +44,7 @@ export async function againRun(command: AgainCommand, io: Io): Promise<number> {
     await writeRunRecord(folder, record);
     io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
     const made = await withPast(run, { io, scratch }, ({ log: recorded }) =>
-      again({
+      remake({
         ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
         ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },
         signal,
@@ -65,7 +65,7 @@ export async function againRun(command: AgainCommand, io: Io): Promise<number> {
 
 /** What the new run is; one of this name must have been begun by the same command. */
 async function recordOf(
-  { run, job, from, into, set }: AgainCommand,
+  { run, job, from, into, set }: RemakeCommand,
   folder: string,
   io: Io,
 ): Promise<RunRecord> {
@@ -86,7 +86,7 @@ async function recordOf(
   return { ...known, status: 'running', reason: '', starts: [...known.starts, start] };
 }
 
-async function tell({ run, into, runs }: AgainCommand, made: Again, io: Io): Promise<void> {
+async function tell({ run, into, runs }: RemakeCommand, made: Remade, io: Io): Promise<void> {
   if (made.end === 'stopped') {
     io.err('stopped; the same command goes on');
     return;

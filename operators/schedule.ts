@@ -1,0 +1,164 @@
+/**
+ * The schedule: place → step → version. Which optimiser step a group belongs to, which version of the policy a question is
+ * due, and which stage a version finishes. What plans, admits, gathers, rewards, trains or replays asks here.
+ *
+ * A job has stages. Stage 0 is before any training; each later one ends with its last optimiser step. Groups that are trained
+ * on have places in their stage (`Question.schedule`: place `index` of `of`), and a step takes so many of them in order:
+ *
+ *     place       0     1     2   |   3     4     5   |   6     7          3 places a step: 3 steps, the last one smaller
+ *     step              0         |         1         |      2
+ *     version         first       |     first + 1     |  first + 2        rolls out these places; the step begins with it
+ *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the stage
+ *
+ * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is such a step too.
+ * Versions rise by one a step over the whole run. Where no lag is allowed, a place is rolled out by exactly the version
+ * that its step begins with. The laws are in test/operators/schedule.test.ts.
+ */
+import type { Batch, Question, Schedule, Weights } from '../streams/records.ts';
+
+/** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
+export const AFTER_LAST_STAGE = -1;
+
+/** Places a step. */
+export interface Pace {
+  /** Practice groups a step (B). */
+  readonly batchGroups: number;
+  /** Candidates a step, where groups are trained on as they are explored. */
+  readonly window: number;
+}
+
+/** A step of a stage, and the places that it takes: `size` of them from `begin` on. */
+export interface Step {
+  /** Its number in the stage, from 0, and the stage's steps. */
+  readonly index: number;
+  readonly of: number;
+  readonly begin: number;
+  readonly size: number;
+  readonly last: boolean;
+}
+
+/** What a manifest of weights says of the schedule. */
+export type Made = Pick<Weights, 'version' | 'roundsDone'>;
+
+/** Steps that `places` places make. */
+export function stepsOf(places: number, per: number): number {
+  return Math.ceil(places / per);
+}
+
+/** Places a step, so that `places` places make at most `steps` steps. */
+export function placesEach(places: number, steps: number): number {
+  return Math.ceil(places / steps);
+}
+
+/** The step of a place, where `per` places make a step. */
+export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: number): Step {
+  const step = Math.floor(index / per);
+  const steps = stepsOf(of, per);
+  const begin = step * per;
+  return {
+    index: step,
+    of: steps,
+    begin,
+    size: Math.min(per, of - begin),
+    last: step === steps - 1,
+  };
+}
+
+/** The version that a step begins with, where the first step of its stage begins with `first`. */
+export function versionOf(first: number, { index }: Pick<Step, 'index'>): number {
+  return first + index;
+}
+
+/** What a batch says of the step that it is; steps are counted from 1 over the run, and step k makes version k. */
+export function stepRecord(
+  stage: number,
+  version: number,
+  { index, of }: Pick<Step, 'index' | 'of'>,
+): Pick<Batch, 'step' | 'stage' | 'version' | 'index' | 'of' | 'last'> {
+  return { step: version + 1, stage, version, index, of, last: index === of - 1 };
+}
+
+/** The version that a step makes. */
+export function versionMade({ version }: Pick<Batch, 'version'>): number {
+  return version + 1;
+}
+
+/** Stages that are finished once a step is made. */
+export function stagesDone({ stage, last }: Pick<Batch, 'stage' | 'last'>): number {
+  return last ? stage : stage - 1;
+}
+
+/** The version that the first step of a batch's stage began with. */
+export function beginOfStage({ version, index }: Pick<Batch, 'version' | 'index'>): number {
+  return version - index;
+}
+
+/** Whether a version is the one that finished a stage; `before` is its predecessor. */
+export function finishesStage(made: Made, before: Made): boolean {
+  return made.roundsDone !== before.roundsDone;
+}
+
+/** Stages that are finished before a question is asked: its own where it evaluates what that stage came to. */
+export function stagesBefore({ phase, stage }: Pick<Question, 'phase' | 'stage'>): number {
+  return phase === 'evaluate' ? stage : stage - 1;
+}
+
+/** The first version at which so many stages are finished; null while there is none. `known` = from the first on, in order. */
+export function versionAfter(stages: number, known: readonly Made[]): number | null {
+  let low = 0;
+  let high = known.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (known[middle]!.roundsDone >= stages) high = middle;
+    else low = middle + 1;
+  }
+  return known[low]?.version ?? null;
+}
+
+/**
+ * The version that a question is due; null while it cannot be told. Without a place it is the one that finished the stages
+ * before it; with a place, the one that its step begins with, which may be yet to be made.
+ */
+export function versionDue(
+  question: Question,
+  known: readonly Made[],
+  { batchGroups, window }: Pace,
+): number | null {
+  const { phase, schedule } = question;
+  const before = versionAfter(stagesBefore(question), known);
+  if (schedule === null) return before;
+  const first = schedule.version === AFTER_LAST_STAGE ? before : schedule.version;
+  if (first === null) return null;
+  return versionOf(first, stepAt(schedule, phase === 'practice' ? batchGroups : window));
+}
+
+/** The question with the first version of its schedule filled in where that was left open. Throws while it is not there. */
+export function dated(question: Question, known: readonly Made[]): Question {
+  const { schedule } = question;
+  if (schedule?.version !== AFTER_LAST_STAGE) return question;
+  const version = versionAfter(stagesBefore(question), known);
+  if (version === null) throw new Error(`the stage of question ${question.id} has not begun`);
+  return { ...question, schedule: { ...schedule, version } };
+}
+
+/**
+ * Of a run that is made again with other settings: by how many versions a question's stage begins later than it did in the
+ * record. `recorded` = all manifests of then, in order; `begun` = the version that the stage begins with now.
+ */
+export function movedBy(question: Question, recorded: readonly Made[], begun: number): number {
+  return begun - (versionAfter(stagesBefore(question), recorded) ?? begun);
+}
+
+/** The place that a question has now; where its first version is open, that of the record, moved. */
+export function movedSchedule(
+  { schedule }: Question,
+  recorded: Schedule | null,
+  moved: number,
+): Schedule | null {
+  if (schedule?.version !== AFTER_LAST_STAGE || recorded === null) return schedule;
+  return { ...schedule, version: recorded.version + moved };
+}
+
+/** Steps, and windows, that may be incomplete at once where rollouts may be `lagMax` versions behind. */
+export const stepsOpen = (lagMax: number): number => lagMax + 2;
+export const windowsOpen = (lagMax: number): number => lagMax + 1;

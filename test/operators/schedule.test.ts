@@ -1,0 +1,185 @@
+/**
+ * The laws of the schedule, over stages, sizes and lags drawn at random. What each record comes to under them is in the
+ * tests of those who ask (plan, gate, batch, paretoSample, …).
+ */
+import { describe, expect, test } from '@jest/globals';
+import { draws } from '../../base/draws.ts';
+import {
+  AFTER_LAST_STAGE,
+  beginOfStage,
+  dated,
+  finishesStage,
+  type Made,
+  movedBy,
+  movedSchedule,
+  placesEach,
+  stagesBefore,
+  stagesDone,
+  stepAt,
+  stepRecord,
+  stepsOf,
+  versionAfter,
+  versionDue,
+  versionMade,
+  versionOf,
+} from '../../operators/schedule.ts';
+import type { Phase, Question } from '../../streams/records.ts';
+import { question } from '../support/records.ts';
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** Drawn sizes of a job, the same at every run of the tests. */
+const cases = range(30).map((seed) => {
+  const chance = draws(seed, 'schedule');
+  const size = (at: number, most: number): number => 1 + Math.floor(chance.uniform(at) * most);
+  const stages = range(size(0, 4)).map((stage) => size(10 + stage, 40));
+  return { seed, per: size(1, 12), window: size(2, 12), stages };
+});
+
+interface Job {
+  /** Places of each stage after the first. */
+  readonly stages: readonly number[];
+  readonly per: number;
+}
+
+/** The versions of a whole run, as trainers make them: one a step, each stage finished by its last. */
+function made({ stages, per }: Job): Made[] {
+  const known: Made[] = [{ version: 0, roundsDone: 0 }];
+  for (const [i, places] of stages.entries()) {
+    const first = known.at(-1)!.version;
+    for (const index of range(stepsOf(places, per))) {
+      const record = stepRecord(i + 1, versionOf(first, { index }), {
+        index,
+        of: stepsOf(places, per),
+      });
+      known.push({ version: versionMade(record), roundsDone: stagesDone(record) });
+    }
+  }
+  return known;
+}
+
+const placed = (stage: number, index: number, of: number, version: number): Question =>
+  question({ phase: 'practice', stage, schedule: { index, of, version } });
+
+const pace = (per: number) => ({ batchGroups: per, window: per });
+
+describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => {
+  const known = made({ stages, per });
+
+  test('gives every place exactly one step, and the steps cover the places without gap or overlap', () => {
+    for (const of of stages) {
+      const steps = new Map(range(of).map((index) => [stepAt({ index, of }, per).index, index]));
+      expect([...steps.keys()]).toEqual(range(stepsOf(of, per)));
+      let next = 0;
+      for (const begin of range(stepsOf(of, per)).map((step) => step * per)) {
+        const step = stepAt({ index: begin, of }, per);
+        expect(step.begin).toBe(next);
+        next = step.begin + step.size;
+        for (const index of range(of)) {
+          const inside = index >= step.begin && index < next;
+          expect(stepAt({ index, of }, per).index === step.index).toBe(inside);
+        }
+        expect(step.last).toBe(next === of);
+      }
+      expect(next).toBe(of);
+    }
+  });
+
+  test('lets a window begin where the one before it ends, and makes no more windows than asked for', () => {
+    for (const explore of stages) {
+      const steps = Math.min(window, explore);
+      const size = placesEach(explore, steps);
+      expect(stepsOf(explore, size)).toBeLessThanOrEqual(steps);
+      const ends = range(explore)
+        .map((index) => stepAt({ index, of: explore }, size))
+        .map((step) => step.begin + step.size);
+      for (const index of range(explore - 1)) {
+        const { begin } = stepAt({ index: index + 1, of: explore }, size);
+        const before = stepAt({ index, of: explore }, size);
+        expect(begin).toBe((index + 1) % size === 0 ? ends[index] : before.begin);
+      }
+      expect(ends.at(-1)).toBe(explore);
+    }
+  });
+
+  test('lets versions rise by one a step, and each stage end with its last step', () => {
+    expect(known.map(({ version }) => version)).toEqual(range(known.length));
+    const finishing = known.filter((version, i) => i > 0 && finishesStage(version, known[i - 1]!));
+    const ends = stages.map((_, i) =>
+      stages.slice(0, i + 1).reduce((sum, places) => sum + stepsOf(places, per), 0),
+    );
+    expect(finishing.map(({ version }) => version)).toEqual(ends);
+    for (const [i, end] of [0, ...ends].entries()) expect(versionAfter(i, known)).toBe(end);
+    expect(versionAfter(stages.length + 1, known)).toBeNull();
+  });
+
+  test('makes a place due exactly the version that its step begins with', () => {
+    for (const [i, of] of stages.entries()) {
+      const first = versionAfter(i, known)!;
+      for (const index of range(of)) {
+        const step = stepAt({ index, of }, per);
+        const record = stepRecord(i + 1, versionOf(first, step), step);
+        const asked = placed(i + 1, index, of, first);
+        expect(versionDue(asked, known, pace(per))).toBe(record.version);
+        expect(record.step).toBe(versionMade(record));
+        expect(beginOfStage(record)).toBe(first);
+        expect(record.last).toBe(index >= of - ((of - 1) % per) - 1);
+      }
+    }
+  });
+
+  test('dates a schedule that was left open as the version that finished the stage before', () => {
+    for (const [i, of] of stages.entries()) {
+      const first = versionAfter(i, known)!;
+      for (const index of [0, of - 1]) {
+        const open = placed(i + 1, index, of, AFTER_LAST_STAGE);
+        expect(versionDue(open, known, pace(per))).toBe(
+          versionDue(placed(i + 1, index, of, first), known, pace(per)),
+        );
+        expect(dated(open, known).schedule).toEqual({ index, of, version: first });
+        expect(versionDue(open, known.slice(0, first), pace(per))).toBeNull();
+        expect(() => dated(open, known.slice(0, first))).toThrow('has not begun');
+      }
+    }
+  });
+
+  test('makes a question without a place due the version that finished what comes before it', () => {
+    const phases: Phase[] = ['explore', 'evolve', 'prefer', 'evaluate'];
+    for (const stage of range(stages.length).map((i) => i + 1)) {
+      for (const phase of phases) {
+        const asked = question({ phase, stage, schedule: null });
+        expect(stagesBefore(asked)).toBe(phase === 'evaluate' ? stage : stage - 1);
+        const due = versionDue(asked, known, pace(per))!;
+        expect(due).toBe(versionAfter(stagesBefore(asked), known));
+        expect(versionDue(asked, known.slice(0, due), pace(per))).toBeNull();
+      }
+    }
+  });
+
+  test('moves the versions of a record so that stages begin where they do now and the order stays', () => {
+    const now = made({ stages: stages.map((places) => places + window), per });
+    let newest = -1;
+    for (const [i, of] of stages.entries()) {
+      const begun = versionAfter(i, now)!;
+      const then = versionAfter(i, known)!;
+      const open = placed(i + 1, 0, of, AFTER_LAST_STAGE);
+      const moved = movedBy(open, known, begun);
+      const versions = range(of).map((index) => {
+        const recorded = { index, of, version: then };
+        const schedule = movedSchedule(placed(i + 1, index, of, AFTER_LAST_STAGE), recorded, moved);
+        expect(schedule).toEqual({ index, of, version: begun });
+        // A rollout of then keeps its distance from the beginning of its stage.
+        return versionOf(then, stepAt(recorded, per)) + moved;
+      });
+      expect(versions[0]).toBe(begun);
+      for (const version of versions) {
+        expect(version).toBeGreaterThanOrEqual(newest);
+        newest = version;
+      }
+    }
+    const fixed = placed(1, 0, 3, 7);
+    expect(movedSchedule(fixed, { index: 0, of: 3, version: 1 }, 5)).toEqual(fixed.schedule);
+    const beyond = question({ phase: 'explore', stage: stages.length + 2, schedule: null });
+    expect(movedBy(beyond, known, 99)).toBe(0);
+  });
+});
