@@ -6,15 +6,13 @@
 import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
-import { monitoredEntropies } from './monitoredRun.ts';
+import { type MonitorLimits, monitoredEntropies, type RolloutScript } from './monitoredRun.ts';
 import {
-  type Attempt,
   callWithRetry,
   decode,
   END_TOKEN,
   encode,
   firstLogProbs,
-  type Generated,
   lastCall,
   noCalls,
   recordCall,
@@ -38,21 +36,11 @@ export interface Trajectory {
   readonly round: number;
 }
 
-export interface BatchScript {
-  readonly prompts: readonly (readonly number[])[];
+export interface BatchScript extends RolloutScript {
   readonly samples: number;
   /** Roots of each prompt; where it is monitored, the policy splits them off. */
   readonly initialRollouts: number;
   readonly beamSize: number;
-  readonly responseLength: number;
-  readonly callLimit: number;
-  readonly attemptsMax: number;
-  readonly vocabSize: number;
-  /** Tags of the loaded tools. */
-  readonly tags: readonly string[];
-  /** A segment of a rollout, by its number and its context; the number of one that is monitored is -1. */
-  readonly generate: (asked: Asked, maxTokens: number) => Generated;
-  readonly attempt: Attempt;
   /** The policy that decides, and what it draws next. */
   readonly branching: Branching;
   readonly draw: () => number;
@@ -61,18 +49,6 @@ export interface BatchScript {
   readonly monitor?: MonitorLimits;
   /** First entropy by trajectory number; may hold those of an earlier batch. */
   readonly baselines: Map<number, number>;
-}
-
-export interface Asked {
-  readonly number: number;
-  /** Prompt and response so far. */
-  readonly context: readonly number[];
-}
-
-export interface MonitorLimits {
-  /** Most tokens from which a question's entropy is taken. */
-  readonly initialEntropyTokens: number;
-  readonly maxModelLen: number;
 }
 
 export interface BatchResult {

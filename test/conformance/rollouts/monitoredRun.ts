@@ -4,8 +4,8 @@
  */
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
-import type { BatchScript, MonitorLimits } from './batchRollout.ts';
 import {
+  type Attempt,
   callWithRetry,
   decode,
   encode,
@@ -13,6 +13,32 @@ import {
   type Generated,
   lastCall,
 } from './scripted.ts';
+
+/** What answers the requests of a batch, and its limits. */
+export interface RolloutScript {
+  readonly prompts: readonly (readonly number[])[];
+  readonly responseLength: number;
+  readonly callLimit: number;
+  readonly attemptsMax: number;
+  readonly vocabSize: number;
+  /** Tags of the loaded tools. */
+  readonly tags: readonly string[];
+  /** A segment of a rollout, by its number and its context; the number of one that is monitored is -1. */
+  readonly generate: (asked: Asked, maxTokens: number) => Generated;
+  readonly attempt: Attempt;
+}
+
+export interface Asked {
+  readonly number: number;
+  /** Prompt and response so far. */
+  readonly context: readonly number[];
+}
+
+export interface MonitorLimits {
+  /** Most tokens from which a question's entropy is taken. */
+  readonly initialEntropyTokens: number;
+  readonly maxModelLen: number;
+}
 
 export interface Monitored {
   readonly root: number;
@@ -22,7 +48,7 @@ export interface Monitored {
 /** Tokens left free when a result no longer fits the context. */
 const RESERVE = 100;
 
-export function monitoredEntropies(script: BatchScript, limits: MonitorLimits): Monitored[] {
+export function monitoredEntropies(script: RolloutScript, limits: MonitorLimits): Monitored[] {
   const { prompts } = script;
   const entropyOf = (made: Generated) =>
     stepEntropy(firstLogProbs(made, ENTROPY_TOKENS), script.vocabSize);
@@ -48,7 +74,7 @@ interface Run {
 }
 
 function monitorRound(
-  script: BatchScript,
+  script: RolloutScript,
   { maxModelLen }: MonitorLimits,
   active: readonly Run[],
   entropyOf: (made: Generated) => number,
