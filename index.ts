@@ -41,6 +41,12 @@ export * from './model/hf/lora.ts';
 export { inMemory, type TensorSource } from './model/hf/tensorSource.ts';
 export { type FolderOptions, type SavedFolder, writeFolder } from './model/hf/writeFolder.ts';
 export {
+  type LossName,
+  losses,
+  type NamedLoss,
+  type SettingsOf,
+} from './model/losses/index.ts';
+export {
   type Publisher,
   publishAdapter,
   publishByRoute,

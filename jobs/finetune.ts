@@ -30,6 +30,6 @@ export function finetune(loop: PolicyLoop, questions: number, settings: Finetune
 
 /** A method that is fine-tuned before: demonstrations have a loss and a learning rate of their own. */
 export function fineTuned(method: Method, settings: FinetuneSettings): Method {
-  const { training, ...rest } = learningToo(method, { kind: 'sft' }, roundRate(settings));
+  const { training, ...rest } = learningToo(method, 'sft', { name: 'sft' }, roundRate(settings));
   return { ...rest, training: { ...training, results: settings.results } };
 }

@@ -1,54 +1,61 @@
 /**
- * Settings of what RL learns from a batch: advantages, policy loss, correction for lag; and the loss that they say.
+ * Settings of what RL learns from a batch: advantages, loss, correction for lag; and the loss that they say.
  * docs/losses.md has the formula of each and why one would choose it.
+ *
+ * A loss brings its own settings (model/losses). Those of `clipped`, the default, stand by themselves, and the ones that
+ * others share with it (`kl`, say) are set for all at once; what else a loss has stands under its name: `gspo.clipHigh`.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
 import { type AdvantageName, advantageEstimators } from '../model/credit/estimators.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
-import type { LossOf, TrainerOptions } from '../sinks/trainer.ts';
+import type { Loss } from '../model/engine.ts';
+import { type LossName, losses } from '../model/losses/index.ts';
+import type { TrainerOptions } from '../sinks/trainer.ts';
+
+/** The losses over rollouts. */
+type PolicyLoss = {
+  [N in LossName]: (typeof losses)[N]['data'] extends 'rollouts' ? N : never;
+}[LossName];
+type Clipped = (typeof losses)['clipped']['settings']['shape'];
+type Other = Exclude<PolicyLoss, 'clipped'>;
+/** What a loss has that others have not, or have otherwise. */
+type Own<Shape extends z.ZodRawShape> = z.ZodPrefault<
+  z.ZodObject<Pick<Shape, Exclude<keyof Shape, Shared>>>
+>;
+type Groups = { [N in Other]: Own<(typeof losses)[N]['settings']['shape']> };
+
+const shared = [
+  'aggregation',
+  'kl',
+  'entropyCoefficient',
+] as const satisfies readonly (keyof Clipped)[];
+type Shared = (typeof shared)[number];
 
 const advantageNames = Object.keys(advantageEstimators) as [AdvantageName, ...AdvantageName[]];
+const lossNames = Object.entries(losses).flatMap(([name, { data }]) =>
+  data === 'rollouts' ? [name] : [],
+) as [PolicyLoss, ...PolicyLoss[]];
+
+const groups = Object.fromEntries(
+  lossNames
+    .filter((name) => name !== 'clipped')
+    .map((name) => {
+      const fields = Object.entries(losses[name].settings.shape);
+      const own = fields.filter(([key]) => !(shared as readonly string[]).includes(key));
+      return [name, z.object(Object.fromEntries(own)).prefault({})];
+    }),
+) as unknown as Groups;
 
 export const lossSettings = z.object({
   advantage: z
     .enum(advantageNames)
     .default('grpo')
     .describe('how a rollout is judged against the others'),
-  clipLow: z.number().positive().default(0.2),
-  clipHigh: z.number().positive().default(0.2),
-  clipC: z.number().gt(1).default(3).describe('dual clip: most that a negative advantage costs'),
-  aggregation: z
-    .enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum', 'seq-mean-token-sum-norm'])
-    .default('token-mean')
-    .describe('how token losses become one'),
-  kl: z
-    .object({
-      kind: z.enum(['k1', 'abs', 'k2', 'k3']).default('k3').describe('estimator of the KL'),
-      coefficient: z
-        .number()
-        .nonnegative()
-        .default(0)
-        .describe('strength of the KL to the first policy; 0 = none'),
-    })
-    .prefault({}),
-  entropyCoefficient: z
-    .number()
-    .nonnegative()
-    .default(0)
-    .describe('strength of the entropy bonus; 0 = none'),
-  aepo: z
-    .object({
-      clipping: z
-        .boolean()
-        .default(false)
-        .describe('tokens clipped from above keep the gradient of the bound'),
-      advantageWeight: z
-        .number()
-        .nonnegative()
-        .default(0)
-        .describe('how much more unsure tokens weigh; the method has 0.2'),
-    })
-    .prefault({}),
+  loss: z.enum(lossNames).default('clipped').describe('what is minimised over rollouts'),
+  ...losses.clipped.settings.shape,
+  ...groups,
   lagCorrection: z
     .enum(['none', 'decoupled', 'truncated'])
     .default('none')
@@ -64,16 +71,27 @@ export const lossSettings = z.object({
 
 export type LossSettings = z.infer<typeof lossSettings>;
 
-/** The policy loss; terms of strength 0 are left out, and with them what they would cost. */
-export function policyLossOf(settings: LossSettings): LossOf<'policy'> {
-  const { clipLow, clipHigh, clipC, aggregation, kl, entropyCoefficient, aepo } = settings;
-  return {
-    ...{ kind: 'policy', clipLow, clipHigh, clipC, aggregation },
-    ...(aepo.clipping || aepo.advantageWeight > 0 ? { entropyBalance: aepo } : {}),
-    ...(kl.coefficient > 0 ? { kl } : {}),
-    ...(entropyCoefficient > 0 ? { entropyCoefficient } : {}),
-  };
+/** The loss over rollouts. Fails with code `NO_LOSS` when something is set that this loss does not read. */
+export function policyLossOf(settings: LossSettings): Loss {
+  const { loss: name } = settings;
+  const fields = Object.keys(losses[name].settings.shape);
+  const top = name === 'clipped' ? fields : [name, ...shared.filter((key) => fields.includes(key))];
+  const values: Readonly<Record<string, unknown>> = settings;
+  const idle = lossKeys.find(
+    (key) => !top.includes(key) && !isDeepStrictEqual(values[key], defaults[key]),
+  );
+  if (idle !== undefined)
+    throw new MillraceError(
+      'NO_LOSS',
+      `${idle} is set, and the loss ${name} does not read it: its own settings are ${top.join(', ')}`,
+    );
+  const given = name === 'clipped' ? values : { ...values, ...settings[name] };
+  return { name, settings: Object.fromEntries(fields.map((key) => [key, given[key]])) };
 }
+
+/** The settings that some loss reads, and what they are where nobody sets them. */
+const lossKeys = [...Object.keys(losses.clipped.settings.shape), ...Object.keys(groups)];
+const defaults: Readonly<Record<string, unknown>> = lossSettings.parse({});
 
 /** What the trainer takes of these settings. `score` takes the other half, `advantageEstimators[advantage].group`. */
 export function policyTraining(

@@ -12,7 +12,7 @@
  * the loop it turns in. Several methods on one loop make one job: `flow` counts a part that is named twice once.
  */
 import type { OperatorFunction } from 'rxjs';
-import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
+import type { Loss, PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
@@ -22,13 +22,13 @@ import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
 import { progress } from '../sinks/progress.ts';
-import { type LossOf, type TrainerOptions, trainer } from '../sinks/trainer.ts';
+import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
-import type { Batch, Phase, Question, Rollout } from '../streams/records.ts';
+import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/records.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
@@ -136,16 +136,17 @@ export async function policyLoop(
 /** A method that learns from another kind of batch too, which has a loss and a learning rate of its own. */
 export function learningToo(
   method: Method,
-  loss: LossOf<'sft' | 'dpo'>,
+  kind: BatchKind,
+  loss: Loss,
   lr: (batch: Batch) => number,
 ): Method {
   const { training } = method;
   const others = training.lr;
   const lrOf = (batch: Batch): number => {
-    if (batch.kind === loss.kind) return lr(batch);
+    if (batch.kind === kind) return lr(batch);
     return typeof others === 'number' ? others : others(batch);
   };
-  const losses = { ...training.losses, [loss.kind]: loss };
+  const losses = { ...training.losses, [kind]: loss };
   return { ...method, training: { ...training, losses, lr: lrOf } };
 }
 

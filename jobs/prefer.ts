@@ -6,6 +6,7 @@
  * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy is the one that
  * wrote the responses, frozen.
  */
+import type { NamedLoss } from '../model/losses/index.ts';
 import { type BatchExamplesOptions, batchPairs } from '../operators/batchExamples.ts';
 import { roundRate } from '../operators/batching/learningRate.ts';
 import { type PairsOptions, pairs } from '../operators/pairs.ts';
@@ -40,5 +41,6 @@ export function prefer(loop: PolicyLoop, settings: PreferSettings, parts: Prefer
 
 /** A method that learns from preferences too: pairs have a loss and a learning rate of their own. */
 export function preferring(method: Method, settings: PreferSettings): Method {
-  return learningToo(method, { kind: 'dpo', beta: settings.beta }, roundRate(settings));
+  const dpo = { name: 'dpo', settings: { beta: settings.beta } } satisfies NamedLoss;
+  return learningToo(method, 'dpo', dpo, roundRate(settings));
 }

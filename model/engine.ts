@@ -91,55 +91,24 @@ export interface TrainSequence {
   readonly advantages: Float32Array;
   /** Log-prob of token t when it was sampled; read only where mask is 1. */
   readonly oldLogProbs: Float32Array;
-  /** Log-prob of token t under the reference policy: for `kl` and `dpo`; read only where mask is 1. */
+  /** Log-prob of token t under the reference policy, for losses that ask for it; read only where mask is 1. */
   readonly refLogProbs?: Float32Array;
   /**
-   * Factor of token t's clipped term, 1 unless given: the importance weight of data that lags, which goes with
+   * Factor of token t's policy term, 1 unless given: the importance weight of data that lags, which goes with
    * proximal log-probs in `oldLogProbs` (model/credit/lagCorrection.ts); read only where mask is 1.
    */
   readonly importance?: Float32Array;
 }
 
-export type Aggregation =
-  | 'token-mean'
-  | 'seq-mean-token-mean'
-  | 'seq-mean-token-sum'
-  | 'seq-mean-token-sum-norm';
-
-export type Loss =
-  /** Mean cross-entropy over the target tokens of the batch. */
-  | { readonly kind: 'sft' }
-  /** Clipped policy gradient with dual clip (et-agent §8.8). */
-  | {
-      readonly kind: 'policy';
-      readonly clipLow: number;
-      readonly clipHigh: number;
-      readonly clipC: number;
-      readonly aggregation: Aggregation;
-      /** AEPO (arpo §2.3, §2.4); left out = plain clipping and plain advantages. */
-      readonly entropyBalance?: EntropyBalance;
-      /** Adds coefficient * agg(KL to the reference policy); every sequence then needs `refLogProbs`. */
-      readonly kl?: KlPenalty;
-      /** Subtracts this many times agg(entropy); left out = 0. */
-      readonly entropyCoefficient?: number;
-    }
-  /**
-   * DPO, mean over the pairs (ARPO reference §4.4): sequences 2i and 2i + 1 are the chosen and the rejected one of
-   * pair i, and every sequence needs `refLogProbs`.
-   */
-  | { readonly kind: 'dpo'; readonly beta: number };
-
-/** Estimate per token, d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = e^-d + d - 1 (at most 10). */
-export interface KlPenalty {
-  readonly kind: 'k1' | 'abs' | 'k2' | 'k3';
-  readonly coefficient: number;
-}
-
-export interface EntropyBalance {
-  /** A token with A > 0 and a ratio above the range keeps a gradient, that of the bound. */
-  readonly clipping: boolean;
-  /** a in A * (1 + a * z), z = standardised entropy of the token; 0 = advantages as they are. */
-  readonly advantageWeight: number;
+/**
+ * What a step minimises, as plain data, so that any trainer can be told: the name of a loss (model/losses/index.ts has this
+ * package's) and its settings, of which those left out are its defaults.
+ */
+export interface Loss {
+  readonly name: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** URL of a module whose default export is the loss (`defineLoss`), for one that is not of this package. */
+  readonly module?: string;
 }
 
 export interface TrainBatch {
@@ -155,10 +124,8 @@ export interface StepReport {
   readonly applied: boolean;
   /** Mean exact entropy of the policy over target tokens (nats). */
   readonly entropy: number;
-  /** Policy loss only, else 0: share of clipped tokens, mean(old - new), max |old - new|. */
-  readonly clipFraction: number;
-  readonly kl: number;
-  readonly logProbDiffMax: number;
+  /** What the loss itself reports, by the names of docs/metrics.md: `clip/fraction`, say. */
+  readonly numbers: Readonly<Record<string, number>>;
   /** Tokens that went through the model, padding left out. */
   readonly tokens: number;
   readonly ms: number;

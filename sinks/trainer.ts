@@ -10,7 +10,7 @@
  * under way is finished, and a batch that still waits is left for the next start.
  *
  * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs (`dpo`). What
- * each comes to is a lesson (trainer/lesson.ts); all else is the same for all. A batch that comes to nothing changes
+ * each comes to is its sequences (trainer/prepared.ts); all else is the same for all. A batch that comes to nothing changes
  * no weights and still makes its version, so that rounds end.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
@@ -18,6 +18,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Attribution } from '../model/credit/attribution.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
+import type { PreparedLoss } from '../model/losses/loss.ts';
 import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
 import { beginOfStage } from '../operators/schedule.ts';
 import type { Delivery } from '../streams/delivery.ts';
@@ -27,24 +28,24 @@ import type { Batch, BatchKind, Weights } from '../streams/records.ts';
 import { unlessStopping } from '../streams/stopping.ts';
 import { topics } from '../streams/topics.ts';
 import type { EncodeOptions, ResultTokens } from './trainer/encode.ts';
-import { dpoLesson, sftLesson } from './trainer/exampleLesson.ts';
+import { demonstrationBatch, pairBatch } from './trainer/exampleBatch.ts';
 import { type FrozenEngine, holder } from './trainer/holder.ts';
 import { corrected } from './trainer/lagging.ts';
-import { type Lesson, type LessonSteps, mean } from './trainer/lesson.ts';
-import { type Losses, lossOf } from './trainer/losses.ts';
-import { policyLesson } from './trainer/policyLesson.ts';
+import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
+import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts';
 import { referenceVersion, withReference } from './trainer/reference.ts';
+import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import type { WeightsStore } from './weights.ts';
 
 export type { ResultTokens } from './trainer/encode.ts';
 export type { FrozenEngine } from './trainer/holder.ts';
-export type { Losses, LossOf } from './trainer/losses.ts';
+export type { Losses } from './trainer/losses.ts';
 
 export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenizer'> {
   readonly engine: TrainerEngine;
   readonly store: WeightsStore;
   readonly log: Log;
-  /** By the kind of batch; a batch of a kind without one ends the stage with code `NO_LOSS`. */
+  /** By the kind of batch; a batch without one that can learn from it ends the stage with code `NO_LOSS`. */
   readonly losses: Losses;
   /** A constant, or by the batch: `roundRate` (operators/batching/learningRate.ts) follows its place in the round. */
   readonly lr: number | ((batch: Batch) => number);
@@ -91,12 +92,16 @@ function stepping(
   const { reference = null, lagCorrection = null } = options;
   const learner = holder(engine, store);
   const frozen = reference === null ? learner : holder(reference, store);
-  const lessons = lessonsOf(options);
+  const prepare = preparations(options);
 
   /** The steps as they are before anything is known of other policies → as the loss needs them. */
-  const compared = async (steps: LessonSteps, batch: Batch): Promise<LessonSteps> => {
-    const version = referenceVersion(batch, losses);
-    if (version === null) return steps;
+  const compared = async (
+    steps: BatchSteps,
+    batch: Batch,
+    needs: PreparedLoss,
+  ): Promise<BatchSteps> => {
+    if (!needs.reference) return steps;
+    const version = referenceVersion(batch);
     return withReference(steps, await frozen.toScore(await store.manifest(version)));
   };
 
@@ -106,9 +111,10 @@ function stepping(
         store.awaited(batch.version, until),
       );
       const loss = lossOf(batch, losses);
+      const needs = await preparedFor(batch, loss);
       const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
-      const lesson = await lessons[batch.kind](batch);
-      const steps = await compared(lesson.steps, batch);
+      const prepared = await prepare[batch.kind](batch);
+      const steps = await compared(prepared.steps, batch, needs);
       await learner.toTrain(begun);
       const ready = await corrected(steps, lagCorrection, engine);
       learner.changes();
@@ -124,9 +130,9 @@ function stepping(
       const { step, stage } = batch;
       const atMs = clock.now();
       const numbers = {
-        ...{ ...lesson.numbers, ...ready.numbers, lr },
+        ...{ ...prepared.numbers, ...ready.numbers, lr },
         'time/loop_gap_ms': loop.take(),
-        ...stepNumbers(batch, reports),
+        ...stepNumbers(needs, reports),
       };
       for (const [name, value] of Object.entries(numbers)) {
         scope.also(topics.metrics, { name, value, step, stage, atMs });
@@ -137,15 +143,17 @@ function stepping(
   );
 }
 
-function lessonsOf(options: TrainerOptions): Record<BatchKind, (batch: Batch) => Promise<Lesson>> {
+function preparations(
+  options: TrainerOptions,
+): Record<BatchKind, (batch: Batch) => Promise<PreparedBatch>> {
   const { results = 'masked', tokensMax = Number.POSITIVE_INFINITY } = options;
   const texts = { ...options, results, tokensMax };
   const { attribution = 'soft', whiten = false } = options;
   const groups = { ...options, attribution, whiten };
   return {
-    policy: (batch) => policyLesson(batch, groups),
-    sft: (batch) => sftLesson(batch, texts),
-    dpo: (batch) => dpoLesson(batch, texts),
+    policy: (batch) => rolloutBatch(batch, groups),
+    sft: (batch) => demonstrationBatch(batch, texts),
+    dpo: (batch) => pairBatch(batch, texts),
   };
 }
 
@@ -160,20 +168,22 @@ function isReference(version: number, batch: Batch): boolean {
 }
 
 /** What the steps report; the time comes last, as the end of the step's numbers. */
-function stepNumbers({ kind }: Batch, reports: readonly StepReport[]): Record<string, number> {
+function stepNumbers(
+  { metrics }: PreparedLoss,
+  reports: readonly StepReport[],
+): Record<string, number> {
   const tokens = reports.reduce((sum, report) => sum + report.tokens, 0);
   const trainMs = reports.reduce((sum, report) => sum + report.ms, 0);
-  const ratios = {
-    'clip/fraction': mean(reports.map((report) => report.clipFraction)),
-    'kl/behaviour': mean(reports.map((report) => report.kl)),
-    'logprob/diff_max': reports[0]?.logProbDiffMax ?? 0,
-  };
+  const own = Object.entries(metrics).map(([name, over]): [string, number] => {
+    const values = reports.map(({ numbers }) => numbers[name] ?? 0);
+    return [name, over === 'first' ? (values[0] ?? 0) : mean(values)];
+  });
   return {
     loss: mean(reports.map((report) => report.loss)),
     grad_norm: mean(reports.map((report) => report.gradNorm)),
     'step/skipped': reports.filter((report) => !report.applied).length,
     'entropy/mean': mean(reports.map((report) => report.entropy)),
-    ...(kind === 'policy' ? ratios : {}),
+    ...Object.fromEntries(own),
     'thr/train_tok_s': tokens / Math.max(1, trainMs) / 1e-3,
     'time/train_ms': trainMs,
   };

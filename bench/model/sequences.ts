@@ -8,8 +8,8 @@ export type LossName = 'SFT' | 'GRPO';
 
 /** What `yardsticks/train.py` computes, in our words. */
 export const LOSSES: Readonly<Record<LossName, Loss>> = {
-  SFT: { kind: 'sft' },
-  GRPO: { kind: 'policy', clipLow: 0.2, clipHigh: 0.28, clipC: 3, aggregation: 'token-mean' },
+  SFT: { name: 'sft' },
+  GRPO: { name: 'clipped', settings: { clipHigh: 0.28 } },
 };
 
 /** Sequences of which `length` tokens enter the model; all but the first are targets. */

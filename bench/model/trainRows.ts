@@ -157,8 +157,7 @@ async function hold(torch: Yardstick, setting: Setting, compile = false): Promis
 /** Their step, `part` rows in one run. */
 function theirs(torch: Yardstick, part: number): Step {
   return (loss) => {
-    const kind = LOSSES[loss].kind;
-    return torch.ask('step', { batch: 'bench', loss: kind, rows: part });
+    return torch.ask('step', { batch: 'bench', loss: LOSSES[loss].name, rows: part });
   };
 }
 

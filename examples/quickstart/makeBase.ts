@@ -91,7 +91,7 @@ let ms = 0;
 for (let step = 0; step < steps; step++) {
   const report = await trainer.step({
     sequences: take(source, BATCH),
-    loss: { kind: 'sft' },
+    loss: { name: 'sft' },
     lr: rate(step),
   });
   tokens += report.tokens;

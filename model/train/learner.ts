@@ -5,15 +5,16 @@
  * joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is reproducible.
  */
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
-import type { StepReport, TrainBatch, TrainSequence } from '../engine.ts';
+import type { Loss, StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
+import { prepareLoss } from '../losses/index.ts';
+import type { TargetSequence } from '../losses/loss.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device } from '../runtime/device.ts';
 import type { Feeds, Inputs, Kept, Session } from '../runtime/session.ts';
 import { type AdamWSettings, adamW, clipFactor, jointNorm, type Moments } from './adamw.ts';
 import { GradientSums } from './gradientSums.ts';
-import { lossFeeds, termsOf } from './lossFeeds.ts';
 import {
   type MicroBatch,
   microBatches,
@@ -21,7 +22,6 @@ import {
   type Packing,
   pairedMicroBatches,
 } from './microBatches.ts';
-import type { PolicyTerms } from './policyTerms.ts';
 import { inputLength, sequenceFeeds, type Targets } from './sequenceFeeds.ts';
 import { StepTally } from './stepTally.ts';
 import { type Purpose, trainGraph } from './trainGraph.ts';
@@ -103,17 +103,18 @@ export class Learner {
 
   /** One optimiser step over the whole batch. */
   async step({ sequences, loss, lr }: TrainBatch): Promise<Omit<StepReport, 'ms'>> {
-    const session = await this.#session(loss.kind, termsOf(loss));
+    const prepared = await prepareLoss(loss);
+    const session = await this.#session(sessionKey(loss, prepared.variant), prepared.graph);
     const targets = sequences.map(targetsOf);
     this.#check(targets);
     if (targets.every(({ places }) => places.length === 0))
       throw new Error('the batch has no target tokens: mask some, or leave the batch out');
-    const extra = lossFeeds(sequences, targets, loss);
-    const tally = new StepTally(loss);
+    const extra = prepared.feeds(targets);
+    const tally = new StepTally(prepared.tally());
     const gradients = new GradientSums(this.#trained);
     await this.#withParameters(async (parameters) => {
-      for (const part of this.#cut(targets, loss.kind === 'dpo')) {
-        const feeds = { ...sequenceFeeds(targets, part), ...extra(part) };
+      for (const part of this.#cut(targets, prepared.data === 'pairs')) {
+        const feeds = { ...sequenceFeeds(targets, part), ...inFloat32(extra(part.rows)) };
         const results = await session.run({ ...feeds, ...parameters });
         gradients.add(feeds, results);
         tally.add(feeds, results);
@@ -128,7 +129,7 @@ export class Learner {
 
   /** What the current parameters say of given sequences. */
   async score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
-    const session = await this.#session('score');
+    const session = await this.#session('score', 'score');
     const targets = sequences.map((tokens) => ({
       tokens,
       places: Array.from({ length: Math.max(0, tokens.length - 1) }, (_, place) => place + 1),
@@ -191,16 +192,14 @@ export class Learner {
     await fixed?.release();
   }
 
-  #session(kind: Purpose, terms?: PolicyTerms): Promise<Session> {
-    const key = `${kind} ${terms?.kl} ${terms?.entropy}`;
+  #session(key: string, purpose: Purpose): Promise<Session> {
     const known = this.#sessions.get(key);
     if (known !== undefined) return known;
     const { threads, recompute } = this.#settings;
     const modules = this.#trainee.adapter?.modules;
-    const model = trainGraph(this.config, kind, {
+    const model = trainGraph(this.config, purpose, {
       recompute,
       ...(this.#device.provider === 'cpu' ? { threads } : {}),
-      ...(terms === undefined ? {} : { terms }),
       ...(modules === undefined ? {} : { adapters: new Map([...modules].map(shapeOf)) }),
     });
     const session = this.#device.open(model, { threads });
@@ -252,10 +251,25 @@ function shapeOf([module, { a, scale }]: readonly [string, LoraFactors]) {
   return [module, { rank: a.shape[0] as number, scale }] as const;
 }
 
-function targetsOf({ tokens, mask }: TrainSequence): Targets {
+/** Real numbers as the graph takes them. */
+function inFloat32(feeds: Feeds): Feeds {
+  const rounded = Object.entries(feeds).map(([name, { shape, data }]) => {
+    const whole = data instanceof Int32Array;
+    return [name, { shape, data: whole ? data : Float32Array.from(data) }] as const;
+  });
+  return Object.fromEntries(rounded);
+}
+
+/** Losses whose graphs are the same have the same session. */
+function sessionKey({ name, module }: Loss, variant: unknown): string {
+  return JSON.stringify([name, module, variant]);
+}
+
+function targetsOf(sequence: TrainSequence): TargetSequence {
+  const { tokens, mask } = sequence;
   const places: number[] = [];
   for (let place = 1; place < tokens.length; place++) if (mask[place] === 1) places.push(place);
-  return { tokens, places };
+  return { ...sequence, places };
 }
 
 function output(results: Feeds, name: string): Float32Array {

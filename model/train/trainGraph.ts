@@ -8,22 +8,18 @@
  */
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { decoder } from '../decoder.ts';
-import type { Loss } from '../engine.ts';
 import { gradients } from '../graph/gradients.ts';
 import { type Float, Graph, type Value } from '../graph/graph.ts';
 import { type Judged, judgeTokens } from '../graph/layers.ts';
 import { judgeInChunks } from '../graph/vocabulary.ts';
 import { adapterNames, sequenceLowering } from '../lowering/sequences.ts';
-import { clippedPolicyLoss, crossEntropy, policyInputs } from './losses.ts';
-import { type PolicyTerms, withTerms } from './policyTerms.ts';
-import { preferenceLoss } from './preference.ts';
 
 export const GRADIENT = 'gradient:';
 export const EMBEDDED_GRADIENT = 'embeddedGradient';
 export const EMBEDDING = 'model.embed_tokens.weight';
 
-/** What a graph is for. */
-export type Purpose = Loss['kind'] | 'score';
+/** What a graph is for: to train with the loss that this makes of a micro-batch's targets, or to score. */
+export type Purpose = ((judged: Judged) => Value) | 'score';
 
 /** Low-rank adapters: per module the rank and what their product is multiplied with. */
 export type AdapterShapes = ReadonlyMap<string, { readonly rank: number; readonly scale: number }>;
@@ -32,8 +28,6 @@ export interface TrainGraphOptions {
   readonly float?: Float;
   /** Threads of the CPU; the same bits come out on fewer. Left out on other devices. */
   readonly threads?: number;
-  /** Further terms of a policy loss. */
-  readonly terms?: PolicyTerms;
   /** Keep of each layer only what goes in; see graph/recompute.ts. */
   readonly recompute?: boolean;
   /** Tokens of the vocabulary whose logits are held at once; a smaller vocabulary is not cut. */
@@ -66,7 +60,7 @@ export function adapterParameters(
 /** The ONNX model that trains with this loss, or only scores. */
 export function trainGraph(
   config: DecoderConfig,
-  kind: Purpose,
+  purpose: Purpose,
   options: TrainGraphOptions = {},
 ): Uint8Array {
   const { float = 'float32', adapters, recompute = false } = options;
@@ -77,7 +71,7 @@ export function trainGraph(
   const added = adapters === undefined ? [] : inputs(adapterParameters(config, adapters));
   const parameters = new Map([...own, ...added]);
   const sequences = sequenceLowering(graph, config, parameters, {
-    recompute: recompute && kind !== 'score',
+    recompute: recompute && purpose !== 'score',
     ...(adapters === undefined ? {} : { adapters }),
   });
   const targets = graph.input('targets', 'int32', ['M']);
@@ -92,8 +86,8 @@ export function trainGraph(
   });
   graph.output('logProbs', judged.logProbs);
   graph.output('entropies', judged.entropies);
-  if (kind === 'score') return graph.model();
-  const loss = lossOf(kind, judged, options.terms ?? { kl: null, entropy: false });
+  if (purpose === 'score') return graph.model();
+  const loss = purpose(judged);
   graph.output('loss', loss);
   const trained = new Map(added.length > 0 ? added : own);
   if (!config.tiedEmbeddings) trained.delete(EMBEDDING);
@@ -104,12 +98,4 @@ export function trainGraph(
     graph.output(`${GRADIENT}${value.name}`, found[index] as Value);
   if (embedded.length > 0) graph.output(EMBEDDED_GRADIENT, found.at(-1) as Value);
   return graph.model();
-}
-
-function lossOf(kind: Loss['kind'], judged: Judged, terms: PolicyTerms): Value {
-  const { logProbs, entropies } = judged;
-  if (kind === 'sft') return crossEntropy(logProbs);
-  if (kind === 'dpo') return preferenceLoss(logProbs);
-  const clipped = clippedPolicyLoss(logProbs, entropies, policyInputs(logProbs));
-  return withTerms(clipped, judged, terms);
 }

@@ -6,7 +6,7 @@
  *   policy: { config, tensors: initialise(config, seed) }, // or the path of a policy file
  *   threads: 2,
  * });
- * const { loss } = await trainer.step({ sequences, loss: { kind: 'sft' }, lr: 1e-3 });
+ * const { loss } = await trainer.step({ sequences, loss: { name: 'sft' }, lr: 1e-3 });
  * const { sha256 } = await trainer.save({ weights: 'w.safetensors', optimiser: 'o.safetensors' });
  * const [scores] = await trainer.score([tokens]); // log-prob and entropy of every token
  * await trainer.close();

@@ -9,6 +9,7 @@ import { draws } from '../../base/draws.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
+import { losses } from '../losses/index.ts';
 import { miniature, someTokens, spreadWeights } from '../miniature.ts';
 import type { Device } from '../runtime/device.ts';
 import type { Outcome, Trial } from '../runtime/tryOut.ts';
@@ -18,17 +19,10 @@ import { VOCABULARY_CHUNK } from './trainGraph.ts';
 /** Unequal, so that there is padding; the longest reaches positions whose angles are large. */
 const LENGTHS = [96, 61];
 
-const LOSSES: readonly Loss[] = [
-  { kind: 'sft' },
-  {
-    kind: 'policy',
-    ...{ clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
-    entropyBalance: { clipping: true, advantageWeight: 0.1 },
-    kl: { kind: 'k3', coefficient: 0.1 },
-    entropyCoefficient: 0.01,
-  },
-  { kind: 'dpo', beta: 0.1 },
-];
+const LOSSES: readonly Loss[] = Object.entries(losses).map(([name, { trial }]) => ({
+  name,
+  settings: trial,
+}));
 
 /** With an adapter where one is trained: of its rank, on the same modules. */
 export function trainingTrials(
@@ -52,7 +46,7 @@ export function trainingTrials(
   return [
     score,
     ...LOSSES.map((loss) => ({
-      name: `training (${loss.kind})`,
+      name: `training (${loss.name})`,
       run: (device: Device) => using(learner(device), (one) => stepped(one, loss)),
     })),
   ];

@@ -5,7 +5,7 @@
 
 import { type LagCorrection, lagCorrected } from '../../model/credit/lagCorrection.ts';
 import type { Scorer, TrainSequence } from '../../model/engine.ts';
-import { type LessonSteps, mean } from './lesson.ts';
+import { type BatchSteps, mean } from './prepared.ts';
 
 export interface Corrected {
   readonly steps: readonly (readonly TrainSequence[])[];
@@ -15,7 +15,7 @@ export interface Corrected {
 
 /** `correction: null` leaves sequences as they are. `scorer` must hold the weights that the batch starts from. */
 export async function corrected(
-  steps: LessonSteps,
+  steps: BatchSteps,
   correction: LagCorrection | null,
   scorer: Scorer,
 ): Promise<Corrected> {

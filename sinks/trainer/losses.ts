@@ -1,13 +1,19 @@
 /** What is minimised, by the kind of batch. */
-
 import { MillraceError } from '../../base/errors.ts';
 import type { Loss } from '../../model/engine.ts';
+import { prepareLoss } from '../../model/losses/index.ts';
+import type { LossData, PreparedLoss } from '../../model/losses/loss.ts';
 import type { Batch, BatchKind } from '../../streams/records.ts';
 
-export type LossOf<Kind extends BatchKind> = Extract<Loss, { readonly kind: Kind }>;
-
 /** A kind without a loss cannot be trained on. */
-export type Losses = { readonly [Kind in BatchKind]?: LossOf<Kind> };
+export type Losses = { readonly [Kind in BatchKind]?: Loss };
+
+/** What the batches of a kind hold. */
+const HELD: Readonly<Record<BatchKind, LossData>> = {
+  policy: 'rollouts',
+  sft: 'texts',
+  dpo: 'pairs',
+};
 
 /** Fails with code `NO_LOSS`. */
 export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
@@ -16,5 +22,15 @@ export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
   throw new MillraceError(
     'NO_LOSS',
     `batch ${step} is of kind ${kind}, and the trainer has no loss for that: give it losses.${kind}`,
+  );
+}
+
+/** What the loss asks for and reports. Fails with code `NO_LOSS` where it reads what such batches do not hold. */
+export async function preparedFor({ kind, step }: Batch, loss: Loss): Promise<PreparedLoss> {
+  const prepared = await prepareLoss(loss);
+  if (prepared.data === HELD[kind]) return prepared;
+  throw new MillraceError(
+    'NO_LOSS',
+    `batch ${step} holds ${HELD[kind]}, and its loss ${loss.name} reads ${prepared.data}: give losses.${kind} another`,
   );
 }

@@ -10,7 +10,13 @@ describe('settings of the loss', () => {
     expect(policyTraining(lossSettings.parse({}))).toEqual({
       losses: {
         policy: {
-          ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
+          name: 'clipped',
+          settings: {
+            ...{ clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
+            kl: { kind: 'k3', coefficient: 0 },
+            entropyCoefficient: 0,
+            aepo: { clipping: false, advantageWeight: 0 },
+          },
         },
       },
       whiten: false,
@@ -27,11 +33,14 @@ describe('settings of the loss', () => {
     expect(policyTraining(settings)).toEqual({
       losses: {
         policy: {
-          ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.28, clipC: 3 },
-          aggregation: 'seq-mean-token-mean',
-          kl: { kind: 'k2', coefficient: 0.01 },
-          entropyCoefficient: 0.001,
-          entropyBalance: { clipping: true, advantageWeight: 0 },
+          name: 'clipped',
+          settings: {
+            ...{ clipLow: 0.2, clipHigh: 0.28, clipC: 3 },
+            aggregation: 'seq-mean-token-mean',
+            kl: { kind: 'k2', coefficient: 0.01 },
+            entropyCoefficient: 0.001,
+            aepo: { clipping: true, advantageWeight: 0 },
+          },
         },
       },
       whiten: true,
@@ -39,15 +48,55 @@ describe('settings of the loss', () => {
     });
   });
 
-  test('are known by name, the groups’ too', () => {
-    const known = knownSettings(lossSettings).map(({ key }) => key);
-    expect(known).toEqual(expect.arrayContaining(['clipLow', 'kl.coefficient', 'aepo.clipping']));
+  test('name another loss, whose settings stand under its name, with those that it shares', () => {
+    const { losses } = policyTraining(
+      set('loss=gspo', 'gspo.clipHigh=0.001', 'kl.coefficient=0.1', 'entropyCoefficient=0.01'),
+    );
+    expect(losses.policy).toEqual({
+      name: 'gspo',
+      settings: {
+        ...{ clipLow: 3e-4, clipHigh: 1e-3, entropyCoefficient: 0.01 },
+        kl: { kind: 'k3', coefficient: 0.1 },
+      },
+    });
+    const shared = policyTraining(set('loss=cispo', 'aggregation=seq-mean-token-sum'));
+    expect(shared.losses.policy).toMatchObject({
+      name: 'cispo',
+      settings: { clipLow: 1, clipHigh: 4, aggregation: 'seq-mean-token-sum' },
+    });
   });
 
-  test.each(['advantage=ppo', 'kl.coefficient=-1', 'lagCap=0.5', 'clipC=1'])(
-    'refuse %s',
-    (given) => {
-      expect(() => set(given)).toThrow(given.split('=')[0]);
-    },
-  );
+  test.each([
+    ['loss=gspo', 'clipHigh=0.28'],
+    ['loss=gspo', 'aggregation=seq-mean-token-sum'],
+    ['loss=cispo', 'gspo.clipLow=0.1'],
+    ['loss=clipped', 'cispo.clipHigh=2'],
+  ])('refuse what the loss does not read: %s, %s', (loss, other) => {
+    const key = other.split(/[=.]/)[0]!;
+    expect(() => policyTraining(set(loss, other))).toThrow(`${key} is set, and the loss`);
+  });
+
+  test('are known by name, the groups’ too', () => {
+    const known = knownSettings(lossSettings).map(({ key }) => key);
+    expect(known).toEqual(
+      expect.arrayContaining([
+        'clipLow',
+        'kl.coefficient',
+        'aepo.clipping',
+        'cispo.clipHigh',
+        'gspo.clipLow',
+      ]),
+    );
+  });
+
+  test.each([
+    'advantage=ppo',
+    'kl.coefficient=-1',
+    'lagCap=0.5',
+    'clipC=1',
+    'loss=sft',
+    'gspo.clipLow=0',
+  ])('refuse %s', (given) => {
+    expect(() => set(given)).toThrow(given.split('=')[0]);
+  });
 });

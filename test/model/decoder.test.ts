@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/config.ts';
 import { Graph } from '../../model/graph/graph.ts';
+import { losses } from '../../model/losses/index.ts';
 import { decoderLogits } from '../../model/lowering/sequences.ts';
 import type { Feed, Feeds, Session } from '../../model/runtime/session.ts';
 import { addRows } from '../../model/train/gradientSums.ts';
@@ -21,6 +22,9 @@ beforeAll(() => {
   runner = graphRunner();
 });
 afterAll(() => runner.close());
+
+const sft = losses.sft.prepare({});
+const clipped = losses.clipped.prepare({});
 
 const tiny: DecoderConfig = {
   architecture: 'qwen2',
@@ -121,7 +125,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     entropyWeight: real([0], []),
   };
   test.each(shapes)('cross-entropy, %s', async (_, config, options) => {
-    const model = trainGraph(config, 'sft', { float: 'float64', ...options });
+    const model = trainGraph(config, sft.graph, { float: 'float64', ...options });
     const session = assembled(await runner.open(model, { threads: 1, optimise: false }));
     const weights = rough(config);
     const agreement = await compareGradients(
@@ -135,7 +139,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     await session.release();
   });
   test.each(shapes)('clipped policy loss, %s', async (_, config, options) => {
-    const model = trainGraph(config, 'policy', { float: 'float64', ...options });
+    const model = trainGraph(config, clipped.graph, { float: 'float64', ...options });
     const session = assembled(await runner.open(model, { threads: 1, optimise: false }));
     const weights = rough(config);
     const { logProbs } = await session.run({ ...batch, ...policy, ...weights });
@@ -151,7 +155,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
       ['model.layers.0.self_attn.v_proj', { rank: 2, scale: 0.5 }],
       ['model.layers.1.mlp.down_proj', { rank: 3, scale: 2 }],
     ]);
-    const model = trainGraph(tiny, 'sft', { float: 'float64', adapters });
+    const model = trainGraph(tiny, sft.graph, { float: 'float64', adapters });
     const session = await runner.open(model, { threads: 1 });
     const factors = [...adapterParameters(tiny, adapters)].map(([name, shape], salt) => {
       const data = numbers(shape[0]! * shape[1]!, salt);
@@ -197,7 +201,7 @@ describe('the decoder gives the reference logits', () => {
 
 test('a padded row gets the gradients that it gets alone', async () => {
   const { config, tensors } = referencePolicy('untied');
-  const session = assembled(await runner.open(trainGraph(config, 'sft'), { threads: 1 }));
+  const session = assembled(await runner.open(trainGraph(config, sft.graph), { threads: 1 }));
   const weights = Object.fromEntries(tensors);
   const one = (data: number[]): Feed => ({ shape: [data.length], data: Float32Array.from(data) });
   const alone = await session.run({

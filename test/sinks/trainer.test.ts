@@ -3,7 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import { type LossOf, type TrainerOptions, trainer } from '../../sinks/trainer.ts';
+import type { NamedLoss } from '../../model/losses/index.ts';
+import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
@@ -23,9 +24,7 @@ import { tinyWords } from '../support/tinyWords.ts';
 
 const GROUPS = 4;
 const STEPS = 3;
-const loss: LossOf<'policy'> = {
-  ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
-};
+const loss = { name: 'clipped' } satisfies NamedLoss;
 
 let folder: ReturnType<typeof temporaryFolder>;
 let log: Log;
@@ -330,7 +329,9 @@ describe('trainer', () => {
   });
 
   test('compares with the first policy where the loss has a KL penalty, also after a crash', async () => {
-    const losses = { policy: { ...loss, kl: { kind: 'k3', coefficient: 0.1 } } } as const;
+    const losses = {
+      policy: { ...loss, settings: { kl: { kind: 'k3', coefficient: 0.1 } } } satisfies NamedLoss,
+    };
     await fill();
     const { steps } = await train(undefined, undefined, { losses });
     const wanted = await all(topics.weights);

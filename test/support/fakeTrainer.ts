@@ -72,9 +72,11 @@ export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
       return {
         ...{ loss: 0.5, gradNorm: 1, applied: true, entropy: 0.25 },
         ...{
-          clipFraction: 0.125,
-          kl: 0.01,
-          logProbDiffMax: batch.sequences.length,
+          numbers: {
+            'clip/fraction': 0.125,
+            'kl/behaviour': 0.01,
+            'logprob/diff_max': batch.sequences.length,
+          },
           tokens,
           ms: 10,
         },

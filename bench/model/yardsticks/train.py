@@ -47,7 +47,7 @@ def clipped_policy(logits, targets, advantages, old):
     return torch.where(advantages < 0, torch.minimum(worse, -advantages * CLIP_C), worse).sum()
 
 
-LOSSES = {"sft": cross_entropy, "policy": clipped_policy}
+LOSSES = {"sft": cross_entropy, "clipped": clipped_policy}
 
 
 def step(batch, loss, rows):

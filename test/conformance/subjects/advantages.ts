@@ -1,22 +1,23 @@
 /**
  * Advantages and losses.
  */
-import { dpoLoss, labelledLogProb, type PreferencePairs } from '../../../model/credit/dpo.ts';
-import { entropyAwareAdvantages } from '../../../model/credit/entropyAware.ts';
+
 import { type GroupAdvantage, perGroup } from '../../../model/credit/group.ts';
 import { grpo } from '../../../model/credit/grpo.ts';
 import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
-import { type KlKind, klEstimate } from '../../../model/credit/kl.ts';
 import { type Matrix, spread } from '../../../model/credit/matrix.ts';
 import { opo } from '../../../model/credit/opo.ts';
-import { type PolicyLossInput, policyLoss } from '../../../model/credit/policyLoss.ts';
 import { rloo } from '../../../model/credit/rloo.ts';
+import { dpoLoss, labelledLogProb, type PreferencePairs } from '../../oracles/dpo.ts';
+import { entropyAwareAdvantages } from '../../oracles/entropyAware.ts';
+import { type KlKind, klEstimate } from '../../oracles/kl.ts';
+import { type PolicyLossInput, policyLoss } from '../../oracles/policyLoss.ts';
 import {
   gae,
   reinforcePlusPlus,
   reinforcePlusPlusBaseline,
   remax,
-} from '../../../model/credit/token.ts';
+} from '../../oracles/tokenAdvantages.ts';
 import { type Subject, type Subjects, subject } from '../subject.ts';
 
 interface GrpoArgs {

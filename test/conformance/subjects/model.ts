@@ -10,8 +10,10 @@ import {
   type Tensor,
   type Tensors,
 } from '../../../model/config.ts';
-import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
+import type { TrainSequence } from '../../../model/engine.ts';
 import { Graph } from '../../../model/graph/graph.ts';
+import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
 import { decoderLogits } from '../../../model/lowering/sequences.ts';
 import { loadPolicy, type Policy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
@@ -123,12 +125,13 @@ async function train(args: TrainArgs, policy: Policy, asked: Sampled): Promise<u
   }
 }
 
-function lossOf(args: TrainArgs): Loss {
-  if (args.kind === 'sft') return { kind: 'sft' };
+function lossOf(args: TrainArgs): NamedLoss {
+  if (args.kind === 'sft') return { name: 'sft' };
   const balanced = args.variant === 'entropy-balanced';
   const { clipLow, clipHigh, clipC, aggregation } = args;
-  const clip = { kind: 'policy', clipLow, clipHigh, clipC, aggregation } as const;
-  return balanced ? { ...clip, entropyBalance: { clipping: true, advantageWeight: 0.2 } } : clip;
+  const settings = { clipLow, clipHigh, clipC, aggregation };
+  const aepo = { clipping: true, advantageWeight: 0.2 };
+  return { name: 'clipped', settings: balanced ? { ...settings, aepo } : settings };
 }
 
 /** Masks and per-token numbers cover the last tokens of a sequence. */

@@ -4,7 +4,7 @@ import { grpo } from '../../../model/credit/grpo.ts';
 import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
 import { opo } from '../../../model/credit/opo.ts';
 import { rloo } from '../../../model/credit/rloo.ts';
-import { gae, remax } from '../../../model/credit/token.ts';
+import { gae, remax } from '../../oracles/tokenAdvantages.ts';
 
 const SCORES = [1.1, 0, -1, 0.5];
 

@@ -4,8 +4,8 @@ import {
   lagCorrected,
   lagWeight,
 } from '../../../model/credit/lagCorrection.ts';
-import { policyLoss } from '../../../model/credit/policyLoss.ts';
 import type { TrainSequence } from '../../../model/engine.ts';
+import { policyLoss } from '../../oracles/policyLoss.ts';
 
 const PROXIMAL = [0.5, 0.2, 0.9, 0.05, 0.3];
 const BEHAVIOUR = [0.5, 0.4, 0.3, 0.01, 0.1];

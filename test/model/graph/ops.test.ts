@@ -22,8 +22,8 @@ import {
 } from '../../../model/graph/ops.ts';
 import { again } from '../../../model/graph/recompute.ts';
 import { judgeInChunks } from '../../../model/graph/vocabulary.ts';
+import { crossEntropy } from '../../../model/losses/sft.ts';
 import type { Feed } from '../../../model/runtime/session.ts';
-import { clippedPolicyLoss, crossEntropy, policyInputs } from '../../../model/train/losses.ts';
 import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { worstError } from '../vectors.ts';
 import { compareGradients, numbers } from './finiteDifferences.ts';
@@ -248,36 +248,6 @@ test('what no output needs is not in the model', () => {
   expect(graph.model().length).toBe(before);
   graph.output('b', add(a, a));
   expect(graph.model().length).toBeGreaterThan(before);
-});
-
-test('a clipped token and a capped token pass no gradient, others that of -A * ratio', async () => {
-  const graph = new Graph('float64');
-  const logProbs = graph.input('logProbs', 'float64', ['M']);
-  const loss = clippedPolicyLoss(logProbs, logProbs, policyInputs(logProbs));
-  graph.output('loss', loss);
-  graph.output('gradient:logProbs', gradients(loss, [logProbs])[0]!);
-  const session = await runner.open(graph.model(), { threads: 1 });
-  const vector = (...data: number[]) => ({ shape: [data.length], data: Float64Array.from(data) });
-  const scalar = (value: number) => ({ shape: [], data: Float64Array.of(value) });
-  const feeds = {
-    logProbs: vector(-1, -1, -1, -1, -1),
-    oldLogProbs: vector(-1.1, -2, -0.5, -3, -1),
-    advantages: vector(1, 1, -1, -1, -2),
-    weights: vector(0.2, 0.2, 0.2, 0.2, 0.2),
-    ratioMin: scalar(0.8),
-    ratioMax: scalar(1.2),
-    clipC: scalar(3),
-    keepClipped: scalar(0),
-    entropyWeight: scalar(0),
-  };
-  const results = await session.run(feeds);
-  const gradient = [...(results['gradient:logProbs']?.data ?? [])];
-  // A > 0 above the range, A < 0 below it, A < 0 beyond c: no gradient
-  expect(gradient.map((value) => value !== 0)).toEqual([true, false, false, false, true]);
-  expect(gradient[0]).toBeCloseTo(-0.2 * Math.exp(0.1), 12);
-  const { error } = await compareGradients(session, feeds, ['logProbs'], 9);
-  expect(error).toBeLessThan(1e-9);
-  await session.release();
 });
 
 test('cross-entropy is minus the weighted sum of log-probs', async () => {

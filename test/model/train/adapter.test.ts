@@ -46,7 +46,7 @@ async function start(publish: AdapterOptions['publish'], threads = 1): Promise<E
 }
 
 const step = (trainer: EmbeddedTrainer, salt: number) =>
-  trainer.step({ sequences: batch(salt), loss: { kind: 'sft' }, lr: 0.02 });
+  trainer.step({ sequences: batch(salt), loss: { name: 'sft' }, lr: 0.02 });
 const files = (name: string) => ({
   weights: at(`${name}.safetensors`),
   optimiser: at(`${name}-optimiser.safetensors`),

@@ -68,7 +68,7 @@ const batch: TrainBatch = {
       oldLogProbs: new Float32Array(3),
     },
   ],
-  loss: { kind: 'sft' },
+  loss: { name: 'sft' },
   lr: 0.1,
 };
 

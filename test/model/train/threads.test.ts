@@ -49,8 +49,9 @@ const policies: Readonly<Record<string, Policy>> = {
 };
 
 const losses: Readonly<Record<string, Loss>> = {
-  sft: { kind: 'sft' },
-  policy: { kind: 'policy', clipLow: 0.2, clipHigh: 0.28, clipC: 3, aggregation: 'token-mean' },
+  sft: { name: 'sft' },
+  clipped: { name: 'clipped', settings: { clipHigh: 0.28 } },
+  gspo: { name: 'gspo' },
 };
 
 /** Batches of few tokens and of many, on either side of what products are shared out by. */
@@ -87,12 +88,13 @@ async function trained(name: string, kind: string, threads: number, lora: boolea
 }
 
 test.each(
-  Object.keys(policies).flatMap((name) =>
-    Object.keys(losses).flatMap((loss) => [
-      { name, loss, lora: false },
-      { name, loss, lora: true },
-    ]),
-  ),
+  Object.keys(policies).flatMap((name) => [
+    { name, loss: 'sft', lora: false },
+    { name, loss: 'sft', lora: true },
+    { name, loss: 'clipped', lora: false },
+    { name, loss: 'clipped', lora: true },
+    { name, loss: 'gspo', lora: false },
+  ]),
 )(
   '$name, $loss, LoRA $lora: the same weights and scores on any number of threads',
   async ({ name, loss, lora }) => {

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
-import { dpoLoss } from '../../../model/credit/dpo.ts';
 import { lagCorrected } from '../../../model/credit/lagCorrection.ts';
-import type { Aggregation, Loss, TrainSequence } from '../../../model/engine.ts';
+import type { Loss, TrainSequence } from '../../../model/engine.ts';
+import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
 import { loadPolicy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
+import { dpoLoss } from '../../oracles/dpo.ts';
 import { readVectors, referencePolicy, worstError } from '../vectors.ts';
 
 let folder: string;
@@ -84,10 +86,14 @@ describe('training steps give the reference losses, norms and weights', () => {
     const { eps, weightDecay, maxGradNorm: gradNormMax } = args;
     const settings = { beta1, beta2, eps, weightDecay, gradNormMax };
     const trainer = await start({ policy: referencePolicy(args.model), settings });
-    const balance = { entropyBalance: { clipping: true, advantageWeight: 0.2 } };
-    const extra = args.variant === 'entropy-balanced' ? balance : {};
-    const loss: Loss =
-      args.kind === 'sft' ? { kind: 'sft' } : { ...args, ...extra, kind: 'policy' };
+    const { clipLow, clipHigh, clipC, aggregation } = args;
+    const aepo = { clipping: true, advantageWeight: 0.2 };
+    const clipping = { clipLow, clipHigh, clipC, aggregation };
+    const balanced = args.variant === 'entropy-balanced';
+    const loss: NamedLoss =
+      args.kind === 'sft'
+        ? { name: 'sft' }
+        : { name: 'clipped', settings: balanced ? { ...clipping, aepo } : clipping };
     for (let step = 0; step < args.steps; step++) {
       const report = await trainer.step({ sequences: sequencesOf(args), loss, lr: args.lr });
       expect(worstError([report.loss], [want.losses[step]!])).toBeLessThan(tolerance);
@@ -132,20 +138,13 @@ function batch(salt: number): TrainSequence[] {
     oldLogProbs: new Float32Array(length).fill(-3.9),
   }));
 }
-const clipped: Loss = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  clipC: 3,
-  aggregation: 'token-mean',
-};
+const clipped = { name: 'clipped', settings: { clipHigh: 0.28 } } satisfies NamedLoss;
 
-const penalised: Loss = {
-  ...clipped,
-  kl: { kind: 'k3', coefficient: 0.3 },
-  entropyCoefficient: 0.1,
-};
-const preferred: Loss = { kind: 'dpo', beta: 0.3 };
+const penalised = {
+  name: 'clipped',
+  settings: { clipHigh: 0.28, kl: { kind: 'k3', coefficient: 0.3 }, entropyCoefficient: 0.1 },
+} satisfies NamedLoss;
+const preferred: NamedLoss = { name: 'dpo', settings: { beta: 0.3 } };
 function withReferences(sequences: TrainSequence[], logProb: number): TrainSequence[] {
   return sequences.map((sequence) => ({
     ...sequence,
@@ -156,9 +155,9 @@ function withReferences(sequences: TrainSequence[], logProb: number): TrainSeque
 /** A step with each loss; returns the digest of the weights. */
 async function digestOf(options: Partial<TrainerOptions>, name: string): Promise<string> {
   const trainer = await start({ policy: policy(), ...options });
-  await trainer.step({ sequences: batch(1), loss: { kind: 'sft' }, lr: 0.01 });
+  await trainer.step({ sequences: batch(1), loss: { name: 'sft' }, lr: 0.01 });
   await trainer.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
-  await trainer.step({ sequences: batch(3), loss: { kind: 'sft' }, lr: 0.01 });
+  await trainer.step({ sequences: batch(3), loss: { name: 'sft' }, lr: 0.01 });
   const sequences = withReferences(batch(4), -4);
   await trainer.step({ sequences, loss: penalised, lr: 0.01 });
   await trainer.step({ sequences, loss: preferred, lr: 0.01 });
@@ -182,12 +181,13 @@ test('micro-batches add up to the whole batch', async () => {
     policy: policy(),
     settings: { ...settings, packing: 'karmarkar-karp' },
   });
-  for (const loss of [clipped, penalised, preferred, { kind: 'sft' }] as const) {
+  for (const loss of [clipped, penalised, preferred, { name: 'sft' }] as const) {
     const sequences = withReferences(batch(1), -4.2);
     const [want, ...got] = await Promise.all(
       [whole, cut, packed].map(async (trainer) => {
         const { ms, loopGapMs, ...report } = await trainer.step({ sequences, loss, lr: 0.01 });
-        return Object.values(report).map(Number);
+        const { numbers, ...rest } = report;
+        return [...Object.values(rest), ...Object.values(numbers)].map(Number);
       }),
     );
     for (const report of got) expect(worstError(report, want!)).toBeLessThan(1e-5);
@@ -284,7 +284,7 @@ test('a step on corrected data is that on fresh data, its tokens weighted by how
   expect(fresh.gradNorm).toBeGreaterThan(0.01);
   // far outside the clipping range, but the ratio is taken against the proximal policy
   const far = await step(1);
-  expect(far.clipFraction).toBe(0);
+  expect(far.numbers['clip/fraction']).toBe(0);
   expect(far.loss / fresh.loss).toBeCloseTo(Math.E, 4);
   expect(far.gradNorm / fresh.gradNorm).toBeCloseTo(Math.E, 4);
   expect((await step(1, 2)).gradNorm).toBe(0);
@@ -343,8 +343,8 @@ test('scores are the log-probs that a policy step starts from', async () => {
     oldLogProbs: scores[i]!.logProbs,
   }));
   const report = await trainer.step({ sequences: rescored, loss: clipped, lr: 0 });
-  expect(report.logProbDiffMax).toBeLessThan(1e-5);
-  expect(report.clipFraction).toBe(0);
+  expect(report.numbers['logprob/diff_max']).toBeLessThan(1e-5);
+  expect(report.numbers['clip/fraction']).toBe(0);
   const entropies = sequences.flatMap(({ mask }, i) =>
     [...scores[i]!.entropies].filter((_, place) => mask[place] === 1),
   );
@@ -358,7 +358,7 @@ test('a few steps on one batch lower its loss', async () => {
   const losses: number[] = [];
   for (let step = 0; step < 20; step++)
     losses.push(
-      (await trainer.step({ sequences: batch(1), loss: { kind: 'sft' }, lr: 0.01 })).loss,
+      (await trainer.step({ sequences: batch(1), loss: { name: 'sft' }, lr: 0.01 })).loss,
     );
   expect(losses[0]).toBeCloseTo(Math.log(50), 1);
   expect(losses.at(-1)!).toBeLessThan(0.5 * losses[0]!);
@@ -367,7 +367,7 @@ test('a few steps on one batch lower its loss', async () => {
 test('a batch without targets and a token that the vocabulary lacks are refused', async () => {
   const trainer = await start({ policy: policy() });
   const step = (sequences: TrainSequence[]) =>
-    trainer.step({ sequences, loss: { kind: 'sft' }, lr: 0.01 });
+    trainer.step({ sequences, loss: { name: 'sft' }, lr: 0.01 });
   const masked = batch(1).map((sequence) => ({ ...sequence, mask: sequence.mask.fill(0) }));
   await expect(step(masked)).rejects.toThrow('no target tokens');
   const strange = batch(1);

@@ -89,7 +89,7 @@ async function run(over: Partial<TrainerOptions> = {}, fate?: Fate): Promise<Ran
   const engine = fakeTrainer({ before: mortal.life });
   const learnt = trainer({
     ...{ engine, store: weightsStore(folder.path, mortal.log), log: mortal.log },
-    losses: { sft: { kind: 'sft' }, dpo: { kind: 'dpo', beta: 0.1 } },
+    losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: 0.1 } } },
     lr: roundRate({ lr: 0.01, schedule: 'cosine', warmupRatio: 0.1 }),
     ...{ tokenizer: tinyWords, prompt: (asked: string) => tinyWords.encode(asked) },
     ...{ miniBatches: 2, lagMax: 0, clock: manualClock(50) },
@@ -134,7 +134,7 @@ describe('a round of fine-tuning and one of preferences', () => {
         [6, 2],
       ],
     ]);
-    expect(engine.steps.map(({ loss }) => loss.kind)).toEqual([
+    expect(engine.steps.map(({ loss }) => loss.name)).toEqual([
       ...['sft', 'sft', 'sft', 'dpo', 'dpo', 'dpo'],
     ]);
     expect(engine.steps.map(({ sequences }) => sequences.length)).toEqual([3, 3, 4, 2, 4, 4]);
@@ -224,7 +224,7 @@ describe('a round of fine-tuning and one of preferences', () => {
         .reduce((total, { value }) => total + value, 0);
     expect([sum('examples', 1), sum('examples/dropped', 1)]).toEqual([QUESTIONS, QUESTIONS]);
     expect([sum('examples', 2), sum('examples/dropped', 2)]).toEqual([0, QUESTIONS]);
-    expect(engine.steps.every(({ loss }) => loss.kind === 'sft')).toBe(true);
+    expect(engine.steps.every(({ loss }) => loss.name === 'sft')).toBe(true);
     expect(await all(topics.weights)).toHaveLength(1 + LAST);
     expect(metrics.every(({ value }) => Number.isFinite(value))).toBe(true);
   });
@@ -244,7 +244,7 @@ describe('a round of fine-tuning and one of preferences', () => {
   });
 
   test('end with an error that says which loss is missing', async () => {
-    const running = run({ losses: { sft: { kind: 'sft' } }, lagMax: LAST });
+    const running = run({ losses: { sft: { name: 'sft' } }, lagMax: LAST });
     await expect(running).rejects.toThrow('losses.dpo');
   });
 });

@@ -1,4 +1,4 @@
-/** Steps of the real trainer on what the lessons make: fine-tuning lowers the loss, preferences raise the margin. */
+/** Steps of the real trainer on prepared batches: fine-tuning lowers the loss, preferences raise the margin. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -76,7 +76,7 @@ async function train(reference: EmbeddedTrainer | null = null): Promise<void> {
   const round = { questions: 1, epochs: 6, size: 2, perQuestionMax: 2, seed: 1, openMax: 1 };
   const learnt = trainer({
     ...{ engine, store, log, reference, tokenizer: tinyWords, prompt, clock: manualClock() },
-    losses: { sft: { kind: 'sft' }, dpo: { kind: 'dpo', beta: BETA } },
+    losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: BETA } } },
     ...{ lr: 0.01, miniBatches: 1, lagMax: 0 },
   });
   const end = await runFlow(

@@ -44,7 +44,7 @@ async function work(on: Provider) {
   const sequences = prompts.map((prompt) => example([...prompt, 9, 10, 11]));
   const [generated, { loss, gradNorm }] = await Promise.all([
     generate(),
-    trainer.step({ sequences, loss: { kind: 'sft' }, lr: 0.01 }),
+    trainer.step({ sequences, loss: { name: 'sft' }, lr: 0.01 }),
   ]);
   const saved = join(folder, `${on}.safetensors`);
   await trainer.save({ weights: saved });

@@ -36,7 +36,7 @@ function batch(step: number) {
     advantages: new Float32Array(length),
     oldLogProbs: new Float32Array(length),
   }));
-  return { sequences, loss: { kind: 'sft' }, lr: 0.01 } as const;
+  return { sequences, loss: { name: 'sft' }, lr: 0.01 } as const;
 }
 
 const files = await TraineeFiles.open(place('base'), null);

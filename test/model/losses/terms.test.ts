@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { klEstimate } from '../../../model/credit/kl.ts';
-import type { KlPenalty } from '../../../model/engine.ts';
 import { gradients } from '../../../model/graph/gradients.ts';
 import { Graph } from '../../../model/graph/graph.ts';
 import { judgeTokens } from '../../../model/graph/layers.ts';
-import { klPerToken, type PolicyTerms, withTerms } from '../../../model/train/policyTerms.ts';
+import {
+  type KlEstimate,
+  klPerToken,
+  type Terms,
+  withTerms,
+} from '../../../model/losses/parts/terms.ts';
+import { klEstimate } from '../../oracles/kl.ts';
 import { compareGradients, numbers } from '../graph/finiteDifferences.ts';
 import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { readVectors, worstError } from '../vectors.ts';
@@ -23,7 +27,7 @@ const scalar = (value: number) => ({ shape: [], data: Float64Array.of(value) });
 
 /** Per-token estimates [M], and d sum / d logProb. */
 async function estimates(
-  kind: KlPenalty['kind'],
+  kind: KlEstimate,
   logProbs: readonly number[],
   refLogProbs: readonly number[],
 ): Promise<{ values: Float64Array; slopes: Float64Array }> {
@@ -91,7 +95,7 @@ describe('the terms of a policy loss', () => {
   });
   const reference = [-1, -2.5, -1.8];
 
-  test.each<PolicyTerms>([
+  test.each<Terms>([
     { kl: 'k3', entropy: true },
     { kl: 'k2', entropy: false },
     { kl: null, entropy: true },

@@ -7,9 +7,10 @@
  * The trainer computes the same inside its graph; this is the plain writing that it is checked against, and
  * what a trainer on another runtime can be checked against.
  */
-import type { Aggregation } from '../engine.ts';
+
+import { type Mask, type Matrix, mapMatrix, maskedMean } from '../../model/credit/matrix.ts';
+import type { Aggregation } from '../../model/losses/parts/tokenWeights.ts';
 import { tokenWeights } from './aggregate.ts';
-import { type Mask, type Matrix, mapMatrix, maskedMean } from './matrix.ts';
 
 export interface PolicyLossInput {
   /** Log-probs under the policy that is trained (nats). */

@@ -2,8 +2,8 @@
  * Advantages per token: the estimators that look at rewards, values or baselines of single tokens
  * (ARPO reference §7.1). Matrices are [sequence][token]; a mask has 1 where a token counts.
  */
-import { centredOrOwn, perGroup } from './group.ts';
-import { type Mask, type Matrix, mapMatrix, spread, whiten } from './matrix.ts';
+import { centredOrOwn, perGroup } from '../../model/credit/group.ts';
+import { type Mask, type Matrix, mapMatrix, spread, whiten } from '../../model/credit/matrix.ts';
 
 export interface TokenAdvantages {
   readonly advantages: number[][];

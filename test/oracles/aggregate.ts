@@ -1,8 +1,9 @@
 /**
  * How losses of tokens become the loss of a batch (ARPO reference §7.4): a weight per token.
  */
-import type { Aggregation } from '../engine.ts';
-import { countSelected, type Mask, mapMatrix } from './matrix.ts';
+
+import { countSelected, type Mask, mapMatrix } from '../../model/credit/matrix.ts';
+import type { Aggregation } from '../../model/losses/parts/tokenWeights.ts';
 
 /**
  * The weight of every token; the batch loss is the sum of token losses times these.

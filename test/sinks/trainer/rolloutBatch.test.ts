@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { sequenceOf } from '../../../sinks/trainer/policyLesson.ts';
+import { sequenceOf } from '../../../sinks/trainer/rolloutBatch.ts';
 import { rollout } from '../../support/records.ts';
 
 test('a rollout masks its prompt and what tools wrote, and shifts what is per token behind the prompt', () => {

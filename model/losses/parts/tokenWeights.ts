@@ -4,7 +4,16 @@
  * The loss of a batch is sum(weight * token loss) over its target tokens, so it may be computed in micro-batches.
  * Formulas as in verl's `agg_loss`; a sequence without targets counts as a sequence and adds nothing.
  */
-import type { Aggregation } from '../engine.ts';
+import { z } from 'zod';
+
+export const aggregation = z.enum([
+  'token-mean',
+  'seq-mean-token-mean',
+  'seq-mean-token-sum',
+  'seq-mean-token-sum-norm',
+]);
+
+export type Aggregation = z.infer<typeof aggregation>;
 
 /** verl's guard against an empty mask; kept so that losses agree to the last digits. */
 const EPSILON = 1e-8;
@@ -15,13 +24,13 @@ const EPSILON = 1e-8;
  */
 export function tokenWeights(
   targets: readonly number[],
-  aggregation: Aggregation,
+  how: Aggregation,
   width: number,
 ): readonly number[] {
   const total = targets.reduce((sum, count) => sum + count, 0);
   const sequences = targets.length;
   return targets.map((count) => {
-    switch (aggregation) {
+    switch (how) {
       case 'token-mean':
         return 1 / (total + EPSILON);
       case 'seq-mean-token-sum':
@@ -31,7 +40,7 @@ export function tokenWeights(
       case 'seq-mean-token-sum-norm':
         return 1 / width;
       default:
-        throw new Error(`unknown aggregation '${aggregation satisfies never}'`);
+        throw new Error(`unknown aggregation '${how satisfies never}'`);
     }
   });
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { dpoLoss, type PreferencePairs } from '../../../model/credit/dpo.ts';
 import { gradients } from '../../../model/graph/gradients.ts';
 import { Graph } from '../../../model/graph/graph.ts';
+import { preferenceLoss } from '../../../model/losses/dpo.ts';
 import type { Session } from '../../../model/runtime/session.ts';
-import { preferenceLoss } from '../../../model/train/preference.ts';
+import { dpoLoss, type PreferencePairs } from '../../oracles/dpo.ts';
 import { compareGradients, numbers } from '../graph/finiteDifferences.ts';
 import { type GraphRunner, graphRunner } from '../runtime/graphRunner.ts';
 import { readVectors, worstError } from '../vectors.ts';

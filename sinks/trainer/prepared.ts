@@ -1,20 +1,20 @@
 /**
- * A lesson: what a batch of any kind comes to, as the trainer takes it.
+ * What a batch of any kind comes to, as the trainer takes it: the sequences of its optimiser steps.
  *
  * One file a kind says how records become sequences; the trainer knows sequences only.
  */
 import type { TrainSequence } from '../../model/engine.ts';
 
-export interface Lesson {
+export interface PreparedBatch {
   /** The sequences of each optimiser step. A step without any is not made. */
-  readonly steps: LessonSteps;
+  readonly steps: BatchSteps;
   /** Numbers that describe it, by their names in docs/metrics.md. */
   readonly numbers: Readonly<Record<string, number>>;
 }
 
-export type LessonSteps = readonly (readonly LessonSequence[])[];
+export type BatchSteps = readonly (readonly BatchSequence[])[];
 
-export interface LessonSequence {
+export interface BatchSequence {
   readonly sequence: TrainSequence;
   /** Whether an older version than the one that the step starts from wrote some of it. */
   readonly lags: boolean;

@@ -3,7 +3,7 @@
  *
  *     A' = A · (1 + 0.2 · z),   z = (entropy - mean) / deviation over the masked tokens
  */
-import { type Mask, type Matrix, mapMatrix } from './matrix.ts';
+import { type Mask, type Matrix, mapMatrix } from '../../model/credit/matrix.ts';
 
 export interface EntropyAwareOptions {
   /** How much one deviation of entropy changes an advantage. */

@@ -10,31 +10,37 @@ import type { Batch } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { type EncodeOptions, encodeExample } from './encode.ts';
-import type { Lesson } from './lesson.ts';
+import type { PreparedBatch } from './prepared.ts';
 
-export interface ExampleLessonOptions extends EncodeOptions {
+export interface ExampleBatchOptions extends EncodeOptions {
   readonly log: Log;
   /** Longest sequence in tokens, prompt included. */
   readonly tokensMax: number;
 }
 
 /** One optimiser step on demonstrations. */
-export async function sftLesson(batch: Batch, options: ExampleLessonOptions): Promise<Lesson> {
+export async function demonstrationBatch(
+  batch: Batch,
+  options: ExampleBatchOptions,
+): Promise<PreparedBatch> {
   const found = await fetched(topics.demonstrations, batch, options.log);
   const examples = found.map(({ value: { question, kept }, index }) => [
     encodeExample(question.question, kept[index]!.text, options),
   ]);
-  return lessonOf(examples, options.tokensMax);
+  return preparedOf(examples, options.tokensMax);
 }
 
 /** One optimiser step on pairs: each the chosen sequence, then the rejected one. */
-export async function dpoLesson(batch: Batch, options: ExampleLessonOptions): Promise<Lesson> {
+export async function pairBatch(
+  batch: Batch,
+  options: ExampleBatchOptions,
+): Promise<PreparedBatch> {
   const found = await fetched(topics.pairs, batch, options.log);
   const examples = found.map(({ value: { question, pairs }, index }) => {
     const { chosen, rejected } = pairs[index]!;
     return [chosen, rejected].map((text) => encodeExample(question.question, text, options));
   });
-  return lessonOf(examples, options.tokensMax);
+  return preparedOf(examples, options.tokensMax);
 }
 
 /** The records that the batch refers to, each with the place within it. */
@@ -50,7 +56,10 @@ async function fetched<T>(
   return stored.map(({ value }, i) => ({ value, index: examples[i]!.index }));
 }
 
-function lessonOf(examples: readonly (readonly TrainSequence[])[], tokensMax: number): Lesson {
+function preparedOf(
+  examples: readonly (readonly TrainSequence[])[],
+  tokensMax: number,
+): PreparedBatch {
   const fits = ({ tokens, mask }: TrainSequence): boolean =>
     tokens.length <= tokensMax && mask.includes(1);
   const kept = examples.filter((sequences) => sequences.every(fits));

@@ -9,9 +9,9 @@ import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch, Rollout, Scored } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { type Lesson, type LessonSequence, mean } from './lesson.ts';
+import { type BatchSequence, mean, type PreparedBatch } from './prepared.ts';
 
-export interface PolicyLessonOptions {
+export interface RolloutBatchOptions {
   readonly log: Log;
   readonly attribution: Attribution;
   /** Whiten the advantages over the policy tokens of the batch, before it is split. */
@@ -26,7 +26,10 @@ interface TrainGroup {
   readonly rollouts: readonly Rollout[];
 }
 
-export async function policyLesson(batch: Batch, options: PolicyLessonOptions): Promise<Lesson> {
+export async function rolloutBatch(
+  batch: Batch,
+  options: RolloutBatchOptions,
+): Promise<PreparedBatch> {
   const groups = await load(options.log, batch);
   const perRollout = groups.flatMap(({ scored, rollouts }) =>
     attribute(options.attribution, scored.advantages, rollouts),
@@ -63,7 +66,7 @@ function sequencesOf(
   rollouts: readonly Rollout[],
   perToken: readonly ArrayLike<number>[],
   version: number,
-): LessonSequence[] {
+): BatchSequence[] {
   return rollouts.flatMap((rollout, i) => {
     if (rollout.tokens.length === 0) return [];
     const lags = rollout.segments.some((segment) => segment.version < version);

@@ -1,0 +1,166 @@
+/**
+ * `clipped`: the clipped policy gradient with dual clip (Schulman et al. 2017; Ye et al. 2020; ET-Agent §8.8), and AEPO's
+ * entropy-balanced clipping and advantages (AEPO §2.3, §2.4). The default of all jobs.
+ *
+ *     r = exp(log π - log π_old)    M = max(-A·r, -A·clamp(r, 1 - clipLow, 1 + clipHigh))    L = A < 0 ? min(M, -A·clipC) : M
+ *
+ * summed over tokens with the weights of the aggregation.
+ */
+import { z } from 'zod';
+import type { Graph, Value } from '../graph/graph.ts';
+import type { Judged } from '../graph/layers.ts';
+import { multiply, sum } from '../graph/ops.ts';
+import { defineLoss } from './loss.ts';
+import { scalar } from './parts/feeds.ts';
+import {
+  type RolloutInputs,
+  rolloutFeeds,
+  rolloutInputs,
+  rolloutMetrics,
+  rolloutTally,
+  rowWeights,
+  vectorOf,
+} from './parts/rollouts.ts';
+import { termFeeds, termSettings, termsOf, withTerms } from './parts/terms.ts';
+import { aggregation } from './parts/tokenWeights.ts';
+
+export const clipped = defineLoss({
+  settings: z.object({
+    clipLow: z.number().positive().default(0.2).describe('how far below 1 a ratio still counts'),
+    clipHigh: z.number().positive().default(0.2).describe('how far above 1 a ratio still counts'),
+    clipC: z.number().gt(1).default(3).describe('dual clip: most that a negative advantage costs'),
+    aggregation: aggregation.default('token-mean').describe('how token losses become one'),
+    ...termSettings,
+    aepo: z
+      .object({
+        clipping: z
+          .boolean()
+          .default(false)
+          .describe('tokens clipped from above keep the gradient of the bound'),
+        advantageWeight: z
+          .number()
+          .nonnegative()
+          .default(0)
+          .describe('how much more unsure tokens weigh; the method has 0.2'),
+      })
+      .prefault({}),
+  }),
+  data: 'rollouts',
+  reference: (settings) => termsOf(settings).kl !== null,
+  variant: termsOf,
+  graph: (judged, terms) => withTerms(clippedLoss(judged), judged, terms),
+  feeds(sequences, settings) {
+    const weight = rowWeights(sequences, settings.aggregation);
+    const terms = termFeeds(sequences, settings, weight);
+    const bounds = {
+      ratioMin: scalar(1 - settings.clipLow),
+      ratioMax: scalar(1 + settings.clipHigh),
+      clipC: scalar(settings.clipC),
+      keepClipped: scalar(settings.aepo.clipping ? 1 : 0),
+      entropyWeight: scalar(settings.aepo.advantageWeight),
+    };
+    return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
+  },
+  metrics: rolloutMetrics,
+  /** A token counts as clipped when the clipped term is the larger one (verl's clip fraction). */
+  tally: () =>
+    rolloutTally((feeds) => {
+      const low = vectorOf(feeds, 'ratioMin')[0] as number;
+      const high = vectorOf(feeds, 'ratioMax')[0] as number;
+      return ({ drift, advantage }) => {
+        const ratio = Math.exp(-drift);
+        return -advantage * Math.min(Math.max(ratio, low), high) > -advantage * ratio;
+      };
+    }),
+  trial: {
+    aepo: { clipping: true, advantageWeight: 0.1 },
+    kl: { kind: 'k3', coefficient: 0.1 },
+    entropyCoefficient: 0.01,
+  },
+});
+
+/** What is fed besides the rollouts: scalars. */
+interface ClippedInputs extends RolloutInputs {
+  /** Bounds of the ratio: 1 - clipLow, 1 + clipHigh; and the dual clip's c. */
+  readonly ratioMin: Value;
+  readonly ratioMax: Value;
+  readonly clipC: Value;
+  /** 1 = a token with A > 0 and a ratio above the range keeps the gradient of the bound; 0 = it gets none. */
+  readonly keepClipped: Value;
+  /** a in A * (1 + a * z), z = the token's standardised entropy. */
+  readonly entropyWeight: Value;
+}
+
+/**
+ * sum(weight * L) over the targets. `entropies` [M] bend the advantages when `entropyWeight` is not 0 (AEPO); no gradient
+ * goes through them. The gradient that the clipping leaves is stated, so ties are decided as in the references.
+ */
+export function clippedLoss({ logProbs, entropies }: Judged): Value {
+  const { graph, shape } = logProbs;
+  const inputs = inputsOf(graph);
+  const { weights, oldLogProbs, ratioMin, ratioMax, clipC, keepClipped } = inputs;
+  const node = (op: string, ...operands: Value[]) => graph.node(op, operands, shape);
+  const compare = (op: string, a: Value, b: Value) =>
+    graph.node(op, [a, b], shape, { type: 'bool' });
+  const choose = (condition: Value, yes: Value, no: Value) =>
+    graph.node('Where', [condition, yes, no], shape, { type: graph.float });
+  const advantages = node('Mul', inputs.advantages, entropyFactor(entropies, inputs.entropyWeight));
+  const zero = graph.scalar(0);
+  const down = node('Neg', advantages);
+  const ratio = node('Exp', node('Sub', logProbs, oldLogProbs));
+  const plain = node('Mul', down, ratio);
+  const clipped = node('Mul', down, node('Min', node('Max', ratio, ratioMin), ratioMax));
+  const worse = node('Max', plain, clipped);
+  const cap = node('Mul', down, clipC);
+  const negative = compare('Less', advantages, zero);
+  const losses = choose(negative, node('Min', worse, cap), worse);
+  const within = compare('GreaterOrEqual', plain, clipped);
+  const capped = node('And', negative, compare('GreaterOrEqual', worse, cap));
+  return sum(
+    multiply(
+      weights,
+      graph.derive(losses, [logProbs], (g) => {
+        const kept = choose(negative, zero, node('Mul', clipped, keepClipped));
+        const slope = choose(capped, zero, choose(within, plain, kept));
+        return [node('Mul', g, slope)];
+      }),
+    ),
+  );
+}
+
+/**
+ * 1 + weight * (H - mean) / deviation over the tokens of this run, with the unbiased deviation; z is 0 where all
+ * entropies are equal or there is only one. As in the reference, the statistics are those of the micro-batch.
+ */
+function entropyFactor(entropies: Value, weight: Value): Value {
+  const { graph, shape } = entropies;
+  const number = (op: string, ...operands: Value[]) => graph.node(op, operands, []);
+  const total = (value: Value) =>
+    graph.node('ReduceSum', [value, graph.integers([0])], [], { attributes: { keepdims: 0 } });
+  const ones = graph.node('Squeeze', [graph.size('M')], []);
+  const to = graph.float === 'float32' ? 1 : 11;
+  const count = graph.node('Cast', [ones], [], { type: graph.float, attributes: { to } });
+  const centred = graph.node('Sub', [entropies, number('Div', total(entropies), count)], shape);
+  const squares = total(graph.node('Mul', [centred, centred], shape));
+  const others = number('Max', number('Sub', count, graph.scalar(1)), graph.scalar(1));
+  const deviation = number('Sqrt', number('Div', squares, others));
+  const flat = graph.node('Equal', [deviation, graph.scalar(0)], [], { type: 'bool' });
+  const divisor = graph.node('Where', [flat, graph.scalar(1), deviation], [], {
+    type: graph.float,
+  });
+  const bent = graph.node('Mul', [graph.node('Div', [centred, divisor], shape), weight], shape);
+  return graph.node('Add', [bent, graph.scalar(1)], shape);
+}
+
+/** Adds the loss's inputs to the graph, under their own names. */
+function inputsOf(graph: Graph): ClippedInputs {
+  const scalarInput = (name: string) => graph.input(name, graph.float, []);
+  return {
+    ...rolloutInputs(graph),
+    ratioMin: scalarInput('ratioMin'),
+    ratioMax: scalarInput('ratioMax'),
+    clipC: scalarInput('clipC'),
+    keepClipped: scalarInput('keepClipped'),
+    entropyWeight: scalarInput('entropyWeight'),
+  };
+}

@@ -1,0 +1,40 @@
+/** What losses feed to their graphs: a number for each target token, or one for all. */
+import type { Feed } from '../../runtime/session.ts';
+import type { TargetSequence } from '../loss.ts';
+
+/** `value` of every target of these rows, row by row, as a vector [M]. */
+export function perTarget(
+  sequences: readonly TargetSequence[],
+  rows: readonly number[],
+  value: (row: number, place: number) => number,
+): Feed {
+  const values = rows.flatMap((row) =>
+    (sequences[row] as TargetSequence).places.map((place) => value(row, place)),
+  );
+  return { shape: [values.length], data: Float64Array.from(values) };
+}
+
+export function scalar(value: number): Feed {
+  return { shape: [], data: Float64Array.of(value) };
+}
+
+/** The number at a place; NaN where there is none, which the step notices. */
+export function at(values: ArrayLike<number> | undefined, place: number): number {
+  return values?.[place] ?? Number.NaN;
+}
+
+/** `refLogProbs` [M] of these rows. */
+export function references(sequences: readonly TargetSequence[], rows: readonly number[]): Feed {
+  return perTarget(sequences, rows, (row, place) => at(sequences[row]?.refLogProbs, place));
+}
+
+/** Throws when a sequence lacks the reference policy's log-probs. */
+export function checkReferences(sequences: readonly TargetSequence[]): void {
+  const row = sequences.findIndex(
+    ({ tokens, refLogProbs }) => refLogProbs?.length !== tokens.length,
+  );
+  if (row >= 0)
+    throw new Error(
+      `sequence ${row} has no reference log-prob for every token: score it with the reference policy`,
+    );
+}

@@ -1,0 +1,100 @@
+/**
+ * What the losses over rollouts share: their feeds, and what they report of the ratio between the policy that is trained and
+ * the one that sampled.
+ */
+import type { Graph, Value } from '../../graph/graph.ts';
+import type { Feeds } from '../../runtime/session.ts';
+import type { OverSteps, Tally, TargetSequence } from '../loss.ts';
+import { at, perTarget } from './feeds.ts';
+import { type Aggregation, tokenWeights } from './tokenWeights.ts';
+
+export interface RolloutInputs {
+  /** What each token's loss is multiplied with, the lag's importance weight included. */
+  readonly weights: Value;
+  readonly advantages: Value;
+  readonly oldLogProbs: Value;
+}
+
+/** Adds the inputs that `rolloutFeeds` feeds to the graph: vectors [M]. */
+export function rolloutInputs(graph: Graph): RolloutInputs {
+  const vector = (name: string) => graph.input(name, graph.float, ['M']);
+  return {
+    weights: vector('weights'),
+    advantages: vector('advantages'),
+    oldLogProbs: vector('oldLogProbs'),
+  };
+}
+
+/** `weight` = that of a row's tokens by the aggregation alone. */
+export function rolloutFeeds(
+  sequences: readonly TargetSequence[],
+  rows: readonly number[],
+  weight: (row: number) => number,
+): Feeds {
+  return {
+    weights: perTarget(sequences, rows, (row, place) => {
+      const importance = sequences[row]?.importance;
+      return importance === undefined ? weight(row) : weight(row) * at(importance, place);
+    }),
+    advantages: perTarget(sequences, rows, (row, place) => at(sequences[row]?.advantages, place)),
+    oldLogProbs: perTarget(sequences, rows, (row, place) => at(sequences[row]?.oldLogProbs, place)),
+  };
+}
+
+/** The weight of a row's tokens under an aggregation over the whole batch. */
+export function rowWeights(
+  sequences: readonly TargetSequence[],
+  aggregation: Aggregation,
+): (row: number) => number {
+  const responses = sequences.map(
+    ({ tokens, places }) => tokens.length - (places[0] ?? tokens.length),
+  );
+  const counts = sequences.map(({ places }) => places.length);
+  const weights = tokenWeights(counts, aggregation, Math.max(1, ...responses));
+  return (row) => weights[row] as number;
+}
+
+/** Share of clipped tokens, mean of old - new, and the largest |old - new| before the first step. */
+export const rolloutMetrics = {
+  'clip/fraction': 'mean',
+  'kl/behaviour': 'mean',
+  'logprob/diff_max': 'first',
+} as const satisfies Readonly<Record<string, OverSteps>>;
+
+/** One token as its loss sees it. `drift` = old - new log-prob. */
+export interface TallyToken {
+  readonly index: number;
+  readonly drift: number;
+  readonly advantage: number;
+}
+
+/** `clippedIn` says of one run of the graph which tokens the clipping holds. */
+export function rolloutTally(
+  clippedIn: (feeds: Feeds, logProbs: ArrayLike<number>) => (token: TallyToken) => boolean,
+): Tally {
+  let clipped = 0;
+  let drifts = 0;
+  let driftMax = 0;
+  return {
+    add(feeds, logProbs) {
+      const [old, advantages] = [vectorOf(feeds, 'oldLogProbs'), vectorOf(feeds, 'advantages')];
+      const isClipped = clippedIn(feeds, logProbs);
+      for (let index = 0; index < logProbs.length; index++) {
+        const drift = (old[index] as number) - (logProbs[index] as number);
+        if (isClipped({ index, drift, advantage: advantages[index] as number })) clipped++;
+        drifts += drift;
+        driftMax = Math.max(driftMax, Math.abs(drift));
+      }
+    },
+    numbers: (targets) => ({
+      'clip/fraction': clipped / targets,
+      'kl/behaviour': drifts / targets,
+      'logprob/diff_max': driftMax,
+    }),
+  };
+}
+
+/** A feed of real numbers. */
+export function vectorOf(feeds: Feeds, name: string): ArrayLike<number> {
+  return feeds[name]?.data as ArrayLike<number>;
+}

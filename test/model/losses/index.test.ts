@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { losses, prepareLoss } from '../../../model/losses/index.ts';
+
+test.each(Object.entries(losses))('%s can be tried out with settings of its own', (name, loss) => {
+  expect(loss.prepare(loss.trial).metrics).toBeDefined();
+  expect(loss.settings.safeParse({}).success).toBe(true);
+  expect(name).toMatch(/^[a-z]+$/);
+});
+
+test('a name that there is not, and settings that a loss has not, are refused by name', async () => {
+  await expect(prepareLoss({ name: 'ppo' })).rejects.toThrow(
+    "there is no loss 'ppo': take one of sft, clipped, cispo, gspo, dpo",
+  );
+  await expect(prepareLoss({ name: 'toString' })).rejects.toMatchObject({ code: 'NO_LOSS' });
+  await expect(prepareLoss({ name: 'gspo', settings: { clipC: 3 } })).rejects.toThrow('clipC');
+  await expect(prepareLoss({ name: 'dpo', settings: { beta: -1 } })).rejects.toThrow('beta');
+});
+
+test('only what a loss asks for is fetched of the reference policy', async () => {
+  const asks = async (name: string, settings = {}) =>
+    (await prepareLoss({ name, settings })).reference;
+  expect(await asks('sft')).toBe(false);
+  expect(await asks('dpo')).toBe(true);
+  for (const name of ['clipped', 'cispo', 'gspo']) {
+    expect(await asks(name)).toBe(false);
+    expect(await asks(name, { kl: { coefficient: 0.1 } })).toBe(true);
+  }
+});
