@@ -83,9 +83,9 @@ export * from './operators/coldStart/hints.ts';
 export * from './operators/coldStart/pool.ts';
 export * from './operators/curriculum.ts';
 export * from './operators/demonstrations.ts';
+export * from './operators/dialect/resultBlock.ts';
 export * from './operators/evolve/action.ts';
 export * from './operators/evolve/actions.ts';
-export type { ResultBlock } from './operators/evolve/calls.ts';
 export type { FlywheelOptions } from './operators/evolve/context.ts';
 export type {
   EvolvedTrajectory,
@@ -124,7 +124,6 @@ export * from './operators/rewards/accuracy.ts';
 export * from './operators/rewards/efficiency.ts';
 export * from './operators/rewards/hierarchical.ts';
 export * from './operators/rewards/reward.ts';
-export * from './operators/rollout/resultBlock.ts';
 export * from './operators/rollout.ts';
 export * from './operators/sampling/aepo.ts';
 export * from './operators/sampling/arpo.ts';

@@ -71,7 +71,7 @@ export async function evaluate(
   });
   const judged = score({
     ...{ reward: jury === null ? benchmark() : judgedBenchmark(jury), advantage },
-    ...{ concurrency: judgedAtOnce, openMax: concurrency * 2 },
+    ...{ tools, concurrency: judgedAtOnce, openMax: concurrency * 2 },
   });
   const { questions } = plan;
   const measured = measure({ questions, openMax: 1, clock, also: bySource(seed) });

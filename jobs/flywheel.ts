@@ -9,13 +9,13 @@
  */
 import { pipe } from 'rxjs';
 import { demonstrations } from '../operators/demonstrations.ts';
+import { resultBlock } from '../operators/dialect/resultBlock.ts';
 import type { EvolveAction } from '../operators/evolve/action.ts';
 import { defaultActions } from '../operators/evolve/actions.ts';
 import type { Hints } from '../operators/evolve/hints.ts';
 import type { Complete, Models } from '../operators/evolve/models.ts';
 import { loadPrompts } from '../operators/evolve/prompts.ts';
 import { evolve } from '../operators/evolve.ts';
-import { resultBlock } from '../operators/rollout/resultBlock.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
@@ -25,8 +25,6 @@ import { inPhase, type PolicyLoop, room } from './policyLoop.ts';
 export interface FlywheelParts {
   /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
   readonly models: Complete | Models;
-  /** The tools that trajectories may call, by tag. */
-  readonly toolTags: readonly string[];
   /** What is tried on a parent; left out = the six of the method. */
   readonly actions?: readonly EvolveAction[];
   readonly hints?: Hints;
@@ -38,15 +36,13 @@ export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: Fl
   const { tools } = loop.parts;
   const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
   const { actions = defaultActions } = parts;
-  const perTool = (calls: number) =>
-    Object.fromEntries(parts.toolTags.map((tag) => [tag, calls] as const));
   const evolving = evolve({
     ...{ ...settings, ...parts, tools, gate, seed, resultBlock },
-    quotas: perTool(callLimit),
-    extraQuotas: perTool(extraCalls),
+    quotas: callLimit,
+    extraQuotas: extraCalls,
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),
   });
-  const filtering = demonstrations({ ...settings, ...parts, openMax: concurrency });
+  const filtering = demonstrations({ ...settings, ...parts, tools, openMax: concurrency });
   const open = room(concurrency * poolMax(settings, actions));
 
   return flow(

@@ -101,7 +101,8 @@ export async function policyLoop(
 
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
   const rolling = rollout({ ...settings, ...method, ...policy });
-  const judged = score({ ...method, reward: watched(method.reward), openMax: concurrency * 2 });
+  const openMax = concurrency * 2;
+  const judged = score({ ...method, tools, reward: watched(method.reward), openMax });
   const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const learnt = trainer({ ...means, ...method.training, keepVersions });

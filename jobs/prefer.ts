@@ -25,7 +25,8 @@ export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'm
 export function prefer(loop: PolicyLoop, settings: PreferSettings, parts: PreferParts): Flow {
   const { log, seed, settings: shared } = loop.context;
   const { concurrency } = shared;
-  const paired = pairs({ log, criterion: parts.criterion, concurrency });
+  const { tools } = loop.parts;
+  const paired = pairs({ log, tools, criterion: parts.criterion, concurrency });
   const { pairsMax: perQuestionMax } = settings;
   const lessons = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
   return flow(

@@ -17,6 +17,7 @@ import { coldStartFindings } from '../operators/coldStart/findings.ts';
 import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
 import { curriculum } from '../operators/curriculum.ts';
 import { demonstrations } from '../operators/demonstrations.ts';
+import { resultBlock } from '../operators/dialect/resultBlock.ts';
 import type { Complete } from '../operators/evolve/models.ts';
 import { evolve } from '../operators/evolve.ts';
 import {
@@ -26,7 +27,6 @@ import {
   selfEvolved,
 } from '../operators/preferences/toolLight.ts';
 import { efficiency } from '../operators/rewards/efficiency.ts';
-import { resultBlock } from '../operators/rollout/resultBlock.ts';
 import { watching } from '../operators/sampling/watching.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { Question } from '../streams/records.ts';
@@ -40,8 +40,6 @@ import type { ToolLightSettings } from './toolLightSettings.ts';
 export interface ToolLightParts {
   /** The policy as a model of text, for direct inference. */
   readonly policy: Complete;
-  /** The tools that it may not call there, by tag. */
-  readonly toolTags: readonly string[];
   /** How it is asked to answer without tools; left out = by the question itself. */
   readonly ask?: ColdStartOptions['ask'];
   /** What a question was fine-tuned on, chosen where no guided chain is right; left out = then there is no pair. */
@@ -52,7 +50,7 @@ export function toolLight(
   loop: PolicyLoop,
   plan: ToolLightPlan,
   settings: ToolLightSettings,
-  { policy, toolTags, ask, demonstration }: ToolLightParts,
+  { policy, ask, demonstration }: ToolLightParts,
 ): Flow {
   const { seed } = loop.context;
   const { gate, parts } = loop;
@@ -61,10 +59,14 @@ export function toolLight(
   const direct = evolve({
     ...{ models: policy, tools: parts.tools, gate, seed, concurrency, resultBlock },
     grow: coldStartPool({ tools: 0, hints: null, ...(ask === undefined ? {} : { ask }) }),
-    quotas: Object.fromEntries(toolTags.map((tag) => [tag, 0])),
+    quotas: 0,
     rounds: 0,
   });
-  const classify = demonstrations({ find: coldStartFindings, openMax: concurrency });
+  const classify = demonstrations({
+    tools: parts.tools,
+    find: coldStartFindings,
+    openMax: concurrency,
+  });
   const sourceSet = curriculum({
     ...{ questions, atLeast: sourceMin, atMost: sourceMax, seed, phase: 'prefer' },
     stages: stages.map((_, number) => number).slice(1),

@@ -20,11 +20,11 @@ import { allHints, type ColdStartHints, coldStartHints } from '../operators/cold
 import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
 import { curriculum } from '../operators/curriculum.ts';
 import { demonstrations } from '../operators/demonstrations.ts';
+import { resultBlock } from '../operators/dialect/resultBlock.ts';
 import type { Complete } from '../operators/evolve/models.ts';
 import { evolve } from '../operators/evolve.ts';
 import { selfCritic } from '../operators/preferences/selfCritic.ts';
 import { hierarchical } from '../operators/rewards/hierarchical.ts';
-import { resultBlock } from '../operators/rollout/resultBlock.ts';
 import { stepsOpen } from '../operators/schedule.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
@@ -40,8 +40,6 @@ import type { ToolStarSettings } from './toolStarSettings.ts';
 export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'> {
   /** The policy as a model of text, for the cold start. */
   readonly policy: Complete;
-  /** The tools that it may call, by tag. */
-  readonly toolTags: readonly string[];
   /** Left out = those of the package. */
   readonly hints?: ColdStartHints;
 }
@@ -50,24 +48,23 @@ export function toolStar(
   loop: PolicyLoop,
   plan: ToolStarPlan,
   settings: ToolStarSettings,
-  { policy, toolTags, hints = coldStartHints, ...how }: ToolStarParts,
+  { policy, hints = coldStartHints, ...how }: ToolStarParts,
 ): Flow {
   const { seed } = loop.context;
   const { gate, parts } = loop;
   const { coldStart, batchGroups: groups, lagMax } = settings;
   const { direct, tools, concurrency } = coldStart;
-  const perTool = (calls: number) =>
-    Object.fromEntries(toolTags.map((tag) => [tag, calls] as const));
   const trying = evolve({
     ...{ models: policy, tools: parts.tools, gate, seed, resultBlock },
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
-    quotas: perTool(coldStart.callLimit),
-    extraQuotas: perTool(coldStart.extraCalls),
+    quotas: coldStart.callLimit,
+    extraQuotas: coldStart.extraCalls,
     ...{ rounds: 0, concurrency },
   });
   const triesOpen = room(concurrency * (3 * direct + tools));
   const classifying = demonstrations({
-    ...{ ...coldStart, hints: allHints(hints), find: coldStartFindings, openMax: concurrency },
+    ...{ ...coldStart, tools: parts.tools, hints: allHints(hints), find: coldStartFindings },
+    openMax: concurrency,
   });
   const hardOnes = curriculum({
     ...{ questions: plan.coldStart, phase: 'practice', stages: plan.rounds, seed },

@@ -14,7 +14,10 @@ export interface CallOrigin {
   readonly turn: number;
 }
 
+/** The tools of a job. */
 export interface CallTool {
+  /** Their tags: whatever reads a trajectory looks for these. */
+  readonly tags: readonly string[];
   /** Tokens that end a segment with a call. */
   readonly stopTokens: readonly number[];
   /** The tool that this closing token calls; null for any other token. */
@@ -33,6 +36,7 @@ export function callTools(tools: readonly Tool[], options: CallToolsOptions): Ca
   const box = toolbox(tools, options);
   const closing = new Map(tools.map(({ name }) => [options.tokenizer.id(`</${name}>`), name]));
   return {
+    tags: [...closing.values()],
     stopTokens: [...closing.keys()],
     tagOf: (token) => closing.get(token) ?? null,
     call: (tool, input, signal) => box.call(tool, input, signal),

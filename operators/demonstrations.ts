@@ -12,17 +12,20 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, mapEach } from '../streams/primitives.ts';
 import type { Demonstration, Demonstrations, Evolved } from '../streams/records.ts';
+import type { CallTool } from './callTools.ts';
+import { formatFault, isWellFormed } from './dialect/format.ts';
+import { repairHintPosition } from './dialect/repair.ts';
+import { isFailedResult, resultBlocks } from './dialect/results.ts';
 import type { Hints } from './evolve/hints.ts';
 import { defaultHints } from './evolve/hints.ts';
 import { strip } from './text/characters.ts';
-import { formatFault, isWellFormed } from './text/format.ts';
-import { repairHintPosition } from './text/repair.ts';
-import { isFailedResult, resultBlocks } from './text/results.ts';
 
 /** Negative when `a` is the better demonstration. */
 export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
 
 export interface DemonstrationsOptions {
+  /** The tools of the job. */
+  readonly tools: Pick<CallTool, 'tags'>;
   /** Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the others). */
   readonly perQuestion?: number;
   /**
@@ -35,7 +38,7 @@ export interface DemonstrationsOptions {
   /** The hints that the flywheel gave: in a malformed trajectory the thinking tags around them are put right. */
   readonly hints?: Hints;
   /** What a method makes of the whole pool, in order (default: no difficulty, no more reasons). */
-  readonly find?: (pool: readonly Evolved[]) => PoolFindings;
+  readonly find?: (pool: readonly Evolved[], tools: readonly string[]) => PoolFindings;
   /** Questions whose pool may be incomplete at once. */
   readonly openMax: number;
 }
@@ -80,15 +83,16 @@ export function filterPool(
   options: Omit<DemonstrationsOptions, 'openMax'>,
 ): Demonstrations {
   const { perQuestion = 1, prefer = 'fewestCalls', hints = defaultHints } = options;
+  const tools = options.tools.tags;
   const preference = typeof prefer === 'function' ? prefer : demonstrationOrders[prefer];
   const members = [...pool].sort((a, b) => a.index - b.index);
-  const { difficulty, against } = options.find?.(members) ?? nothing;
+  const { difficulty, against } = options.find?.(members, tools) ?? nothing;
   const dropped: Verdict[] = [];
   const good: Demonstration[] = [];
   const seen = new Map<string, number>();
   for (const evolved of members) {
     const { index, round, action, toolCalls, question } = evolved;
-    const text = repaired(evolved.text, hints[question.ability]);
+    const text = repaired(evolved.text, hints[question.ability], tools);
     const same = seen.get(strip(text));
     const why =
       fault(evolved, text, options) ??
@@ -114,21 +118,21 @@ export function filterPool(
 }
 
 /** Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of itself. */
-function repaired(text: string, hints: readonly string[]): string {
-  if (isWellFormed(text, 'selection')) return text;
+function repaired(text: string, hints: readonly string[], tools: readonly string[]): string {
+  if (isWellFormed(text, 'selection', tools)) return text;
   const better = hints.reduce((so, hint) => repairHintPosition(so, hint), text);
-  return isWellFormed(better, 'selection') ? better : text;
+  return isWellFormed(better, 'selection', tools) ? better : text;
 }
 
 /** The first reason against a trajectory; null when there is none. */
 function fault(
   { action, correct, toolCalls, text: original }: Evolved,
   text: string,
-  { callsMax = Number.POSITIVE_INFINITY }: Pick<DemonstrationsOptions, 'callsMax'>,
+  { callsMax = Number.POSITIVE_INFINITY, tools }: Pick<DemonstrationsOptions, 'callsMax' | 'tools'>,
 ): string | null {
   if (action === 'failed') return `failed: ${original}`;
   if (!correct) return 'wrong';
-  const malformed = formatFault(text, 'selection');
+  const malformed = formatFault(text, 'selection', tools.tags);
   if (malformed !== null) return `malformed: ${malformed}`;
   if (resultBlocks(text).some((result) => isFailedResult(strip(result)))) return 'failed call';
   return toolCalls > callsMax ? `${toolCalls} calls` : null;

@@ -20,30 +20,31 @@ import { expandEach, type Scope } from '../streams/primitives.ts';
 import type { DeadLetter, Evolved, Question } from '../streams/records.ts';
 import { notNow } from '../streams/stopping.ts';
 import { topics } from '../streams/topics.ts';
+import type { CallTool } from './callTools.ts';
+import type { ResultBlock } from './dialect/resultBlock.ts';
+import { countToolCalls } from './dialect/tags.ts';
 import type { EvolveAction } from './evolve/action.ts';
 import { defaultActions } from './evolve/actions.ts';
-import type { ResultBlock } from './evolve/calls.ts';
+import type { FlywheelOptions } from './evolve/context.ts';
 import { type FlywheelRun, flywheel, type Grow } from './evolve/flywheel.ts';
 import type { Hints } from './evolve/hints.ts';
 import { byRole, type Complete, type Models } from './evolve/models.ts';
 import { loadPrompts, type Prompts } from './evolve/prompts.ts';
 import { recordedCalls } from './evolve/recordedCalls.ts';
 import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
-import { countToolCalls } from './text/tags.ts';
-import type { Toolbox } from './tools/callTool.ts';
 
 export interface EvolveOptions {
   /** One function for all roles, or a model for each. */
   readonly models: Complete | Models;
-  readonly tools: Pick<Toolbox, 'call'>;
+  readonly tools: Pick<CallTool, 'tags' | 'call'>;
   /** Absent: everyone is let in at once, and the policy's version counts as 0. */
   readonly gate?: PolicyGate;
   /** Rounds of evolution after the first trajectories (R; the method has 3). */
   readonly rounds: number;
-  /** Most calls of each tool in a fresh trajectory; its keys are the tools that there are. */
-  readonly quotas: Readonly<Record<string, number>>;
+  /** Most calls in a fresh trajectory, of each tool or by tag (a tool that is left out is not called). */
+  readonly quotas: Quotas;
   /** Added to them when a trajectory is continued (default: nothing). */
-  readonly extraQuotas?: Readonly<Record<string, number>>;
+  readonly extraQuotas?: Quotas;
   /** Who makes the pool (default: the flywheel). */
   readonly grow?: Grow;
   /** What is tried on a parent (default: the six of the method). */
@@ -64,7 +65,11 @@ export interface EvolveOptions {
   readonly concurrency: number;
 }
 
-type Ready = EvolveOptions & Required<Pick<EvolveOptions, 'actions' | 'extraQuotas' | 'prompts'>>;
+/** One number for every tool of the job, or a number by tag. */
+export type Quotas = number | Readonly<Record<string, number>>;
+
+type Ready = EvolveOptions &
+  Pick<FlywheelOptions, 'actions' | 'quotas' | 'extraQuotas' | 'prompts'>;
 
 const RESERVED = ['initial', 'failed'];
 
@@ -72,8 +77,11 @@ const RESERVED = ['initial', 'failed'];
 export function evolve(
   options: EvolveOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Evolved>> {
-  const { actions = defaultActions, extraQuotas = {}, prompts = loadPrompts() } = options;
-  const ready = { ...options, actions, extraQuotas, prompts };
+  const { actions = defaultActions, prompts = loadPrompts() } = options;
+  const { tags } = options.tools;
+  const quotas = byTag(options.quotas, tags);
+  const extraQuotas = byTag(options.extraQuotas ?? 0, tags);
+  const ready = { ...options, actions, quotas, extraQuotas, prompts };
   checkActions(actions);
   const admission = options.gate?.admission(options.concurrency);
   const concurrency = admission === undefined ? options.concurrency : BOUNDED_BY_ADMISSION;
@@ -89,6 +97,20 @@ export function evolve(
     },
     { concurrency, onError: 'fail' },
   );
+}
+
+/** Every tool of the job has a quota, in the order of the tools. */
+function byTag(quotas: Quotas, tags: readonly string[]): Readonly<Record<string, number>> {
+  if (typeof quotas === 'number') return Object.fromEntries(tags.map((tag) => [tag, quotas]));
+  const stray = Object.keys(quotas).find((tag) => !tags.includes(tag));
+  if (stray !== undefined) {
+    throw new MillraceError(
+      'QUOTAS',
+      `there is a quota for ${stray}, and the job has no tool of that name: its tools are ${tags.join(', ')}`,
+      { context: { name: stray } },
+    );
+  }
+  return Object.fromEntries(tags.map((tag) => [tag, quotas[tag] ?? 0]));
 }
 
 /** Two actions of one name would share their draws. */

@@ -11,9 +11,12 @@ import type { Log } from '../streams/log.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
 import type { Pairs, Question, Scored } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
+import type { CallTool } from './callTools.ts';
 import { type Criterion, candidatesOf } from './preferences/candidate.ts';
 
 export interface PairsOptions {
+  /** The tools of the job. */
+  readonly tools: Pick<CallTool, 'tags'>;
   readonly log: Pick<Log, 'fetch'>;
   /** A criterion, or one by the question (its stage, say). */
   readonly criterion: (question: Question) => Criterion;
@@ -32,7 +35,11 @@ export function pairs(options: PairsOptions): OperatorFunction<Delivery<Scored>,
         const rollouts = stored.map(({ value }) => value);
         const version = Math.max(...rollouts.map((rollout) => rollout.version));
         const criterion = options.criterion(question);
-        return { question, ...criterion(candidatesOf(scored, rollouts)), version };
+        return {
+          question,
+          ...criterion(candidatesOf(scored, rollouts), options.tools.tags),
+          version,
+        };
       },
       { concurrency: options.concurrency, onError: 'fail' },
     ),

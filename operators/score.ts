@@ -14,11 +14,14 @@ import type { GroupAdvantage } from '../model/credit/group.ts';
 import type { Delivery } from '../streams/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
 import type { Rollout, Scored } from '../streams/records.ts';
+import type { CallTool } from './callTools.ts';
 import { inOrder } from './inOrder.ts';
 import { type Located, located } from './located.ts';
 import type { RewardFunction } from './rewards/reward.ts';
 
 export interface ScoreOptions {
+  /** The tools of the job: rewards see their tags. */
+  readonly tools: Pick<CallTool, 'tags'>;
   readonly reward: RewardFunction;
   /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
   readonly advantage: GroupAdvantage;
@@ -43,7 +46,10 @@ async function scoreGroup(
   const lengths = rollouts.map((rollout) => rollout.tokens.length);
   const policyLengths = rollouts.map(policyTokens);
   const texts = rollouts.map((rollout) => rollout.text);
-  const rewards = await options.reward({ question, texts, lengths, policyLengths }, signal);
+  const rewards = await options.reward(
+    { question, tools: options.tools.tags, texts, lengths, policyLengths },
+    signal,
+  );
   if (rewards.length !== rollouts.length) {
     throw new Error(
       `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,

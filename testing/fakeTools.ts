@@ -18,6 +18,7 @@ export function fakeTools({ tokenizer, answers, delay }: FakeToolsOptions): Fake
   const calls: { tool: string; input: string }[] = [];
   return {
     calls,
+    tags: names,
     stopTokens: [...closing.keys()],
     tagOf: (token) => closing.get(token) ?? null,
     async call(tool, input) {

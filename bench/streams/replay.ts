@@ -49,7 +49,13 @@ export async function replayRow(folder: string): Promise<Row> {
             const { rollouts } = await groups.get(of);
             const texts = rollouts.map(({ text }) => text);
             const lengths = rollouts.map(({ tokens }) => tokens.length);
-            await reward({ question: of, texts, lengths, policyLengths: lengths });
+            await reward({
+              question: of,
+              tools: ['search'],
+              texts,
+              lengths,
+              policyLengths: lengths,
+            });
           }
         }),
       );

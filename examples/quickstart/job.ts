@@ -51,7 +51,7 @@ export default defineJob({
 
   async build(context) {
     const { settings, folder, seed, clock, own } = context;
-    const { rows, parts, toolTags } = await worldParts(context);
+    const { rows, parts } = await worldParts(context);
     // The scripted critic knows the world's questions alone.
     const teachable = settings.questions === '' || settings.critic.url !== '';
     const evolve = teachable ? settings.flywheel.questions : 0;
@@ -72,7 +72,6 @@ export default defineJob({
     return flow(
       flywheel(loop, settings.flywheel, {
         models: { policy, analyst: critic, critic },
-        toolTags,
         hints,
       }),
       finetune(loop, plan.evolve, settings.finetune),

@@ -60,7 +60,6 @@ interface WorldSettings extends PolicySettings {
 export interface WorldParts {
   readonly rows: Rows;
   readonly parts: Omit<PolicyParts, 'plan'>;
-  readonly toolTags: readonly string[];
 }
 
 export async function worldParts(context: JobContext<WorldSettings>): Promise<WorldParts> {
@@ -88,7 +87,6 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
       prompt: prompt(tokenizer),
       base,
     },
-    toolTags: tools.map((tool) => tool.name),
   };
 }
 

@@ -29,10 +29,10 @@ export default defineJob({
 
   async build(context) {
     const { settings, seed } = context;
-    const { rows, parts, toolTags } = await worldParts(context);
+    const { rows, parts } = await worldParts(context);
     const plan = await planToolLight(rows, settings, seed);
     const loop = await policyLoop(context, { ...parts, plan }, toolLightMethod(settings, seed));
     const policy = policyRole(loop.parts, settings);
-    return toolLight(loop, plan, settings, { policy, toolTags });
+    return toolLight(loop, plan, settings, { policy });
   },
 });

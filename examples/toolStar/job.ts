@@ -28,10 +28,10 @@ export default defineJob({
 
   async build(context) {
     const { settings, seed } = context;
-    const { rows, parts, toolTags } = await worldParts(context);
+    const { rows, parts } = await worldParts(context);
     const plan = await planToolStar(rows, settings, seed);
     const loop = await policyLoop(context, { ...parts, plan }, toolStarMethod(settings));
     const policy = policyRole(loop.parts, settings);
-    return toolStar(loop, plan, settings, { policy, toolTags, hints });
+    return toolStar(loop, plan, settings, { policy, hints });
   },
 });

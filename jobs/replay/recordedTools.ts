@@ -83,6 +83,7 @@ export function recordedTools(live: CallTool, options: RecordedToolsOptions): Ca
   }
 
   return {
+    tags: live.tags,
     stopTokens: live.stopTokens,
     tagOf: (token) => live.tagOf(token),
     async call(tool, input, signal, origin) {

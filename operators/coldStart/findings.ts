@@ -12,14 +12,17 @@
  */
 import type { Evolved } from '../../streams/records.ts';
 import type { PoolFindings } from '../demonstrations.ts';
+import { blocks } from '../dialect/tags.ts';
 import { strip } from '../text/characters.ts';
-import { blocks } from '../text/tags.ts';
 
 export type Difficulty = 'easy' | 'medium' | 'hard';
 
-export function coldStartFindings(pool: readonly Evolved[]): PoolFindings {
+export function coldStartFindings(
+  pool: readonly Evolved[],
+  tools: readonly string[],
+): PoolFindings {
   const difficulty = difficultyOf(pool);
-  return { difficulty, against: (evolved) => against(evolved, difficulty) };
+  return { difficulty, against: (evolved) => against(evolved, difficulty, tools) };
 }
 
 export function difficultyOf(pool: readonly Evolved[]): Difficulty {
@@ -35,18 +38,19 @@ function isDirect({ action }: Evolved): boolean {
   return action === 'direct';
 }
 
-function against(evolved: Evolved, difficulty: Difficulty): string | null {
+function against(
+  evolved: Evolved,
+  difficulty: Difficulty,
+  tools: readonly string[],
+): string | null {
   if (isDirect(evolved)) return difficulty === 'easy' ? null : 'not always right';
   if (difficulty === 'easy') return 'no tool was needed';
   if (evolved.toolCalls === 0) return 'no call';
-  return repeatsCall(evolved.text) ? 'repeated call' : null;
+  return repeatsCall(evolved.text, tools) ? 'repeated call' : null;
 }
 
 /** Whether a trajectory makes the same call twice. */
-export function repeatsCall(
-  text: string,
-  tools: readonly string[] = ['search', 'python'],
-): boolean {
+export function repeatsCall(text: string, tools: readonly string[]): boolean {
   const calls = tools.flatMap((tool) =>
     blocks(text, tool).map(({ inner }) => `${tool} ${strip(inner)}`),
   );

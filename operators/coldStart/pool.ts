@@ -10,6 +10,8 @@
  * its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the others stay.
  */
 import type { Question } from '../../streams/records.ts';
+import { extractAnswer } from '../dialect/answer.ts';
+import { firstCall } from '../dialect/calls.ts';
 import { type FlywheelOptions, grow, type Turn } from '../evolve/context.ts';
 import {
   type EvolvedTrajectory,
@@ -22,7 +24,6 @@ import {
 import type { Hints } from '../evolve/hints.ts';
 import { RIGHT_FROM } from '../preferences/candidate.ts';
 import { correctness } from '../rewards/accuracy.ts';
-import { extractAnswer } from '../text/answer.ts';
 import { stripEnd } from '../text/characters.ts';
 import { type ColdStartHints, coldStartHints, reflectFrom, verifyFrom } from './hints.ts';
 
@@ -120,9 +121,9 @@ async function answerDirectly(turn: Turn): Promise<string> {
   const none = Object.fromEntries(tools.map((tool) => [tool, 0]));
   const bare = { ...turn, options: { ...turn.options, quotas: none, extraQuotas: none } };
   const text = await grow(bare, 'direct');
-  const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
-  if (calls.length === 0) return text;
-  const thought = stripEnd(text.slice(0, Math.min(...calls)));
+  const call = firstCall(text, tools);
+  if (call < 0) return text;
+  const thought = stripEnd(text.slice(0, call));
   const closed = thought.endsWith('</think>') ? thought : `${thought}</think>`;
   return grow(bare, 'direct', `${closed}<answer>\\boxed{`);
 }

@@ -4,21 +4,16 @@
  */
 import type { DrawKey, Draws } from '../../base/draws.ts';
 import type { Question } from '../../streams/records.ts';
+import { calledTool, withoutTags } from '../dialect/calls.ts';
+import { plainBlock, type ResultBlock } from '../dialect/resultBlock.ts';
+import { numberedSteps } from '../dialect/steps.ts';
 import { stripEnd } from '../text/characters.ts';
-import { numberedSteps } from '../text/steps.ts';
 import type { ActionContext, AskAs, EvolveAction } from './action.ts';
-import {
-  calledTool,
-  outputOfCall,
-  plainBlock,
-  type ResultBlock,
-  type RunTool,
-  withoutTags,
-} from './calls.ts';
 import { defaultHints, type Hints } from './hints.ts';
 import { asPiece, type Complete, type Role, withRetry } from './models.ts';
 import type { Prompts } from './prompts.ts';
 import { readFaultyStep } from './replies.ts';
+import { outputOfCall, type RunTool } from './runTool.ts';
 import { toolLoop } from './toolLoop.ts';
 
 /** The flywheel of one question. */

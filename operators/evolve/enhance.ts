@@ -2,8 +2,8 @@
  * What is tried on a correct trajectory (ET-Agent §4.6): another rollout, taking redundancy out of one step, and
  * rewriting the thinking of the whole.
  */
-import { splitActions } from '../text/actions.ts';
-import { numberedSteps, splitSteps } from '../text/steps.ts';
+import { splitActions } from '../dialect/actions.ts';
+import { numberedSteps, splitSteps } from '../dialect/steps.ts';
 import { type ActionContext, type EvolveAction, finishStep } from './action.ts';
 import { closedThinking, readRedundancy, upToThinkEnd } from './replies.ts';
 
@@ -39,7 +39,7 @@ export const refinement: EvolveAction = {
   name: 'refine',
   on: 'correct',
   async apply(context) {
-    const actions = splitActions(context.parent);
+    const actions = splitActions(context.parent, context.tools);
     const reference = context.mode === 'reference';
     if (actions.length === 0) {
       const whole = await think(context, '');

@@ -5,7 +5,7 @@
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { Question } from '../../streams/records.ts';
-import { extractAnswer } from '../text/answer.ts';
+import { extractAnswer } from '../dialect/answer.ts';
 import { rolloutF1 } from '../text/overlap.ts';
 import type { EvolveAction } from './action.ts';
 import { actionContext, type FlywheelOptions, locator, rollOut, type Turn } from './context.ts';
@@ -92,7 +92,7 @@ async function evolvePool(
   );
   await add((await together(texts)).map((text) => ({ ...first, text })));
   for (let round = 1; round <= rounds; round++) {
-    const chosen = selectParents(pool, used, parents);
+    const chosen = selectParents(pool, used, parents, Object.keys(options.quotas));
     const all = await together(
       chosen.map((parent, i) => {
         used.add(parent);

@@ -3,7 +3,7 @@
  * with places to fill in written `{{name}}`.
  *
  * A folder of one's own overrides the files that it holds. Every file is read and checked once, when the prompts are
- * loaded: a place that a prompt must have and has not, or that nothing fills in, is an error then and not in the middle
+ * loaded: a place that a prompt must have and lacks, or that nothing fills in, is an error then and not in the middle
  * of a run. What the replies must look like is said in `replies.ts`; a prompt that asks for something else gets nothing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -24,8 +24,11 @@ const PLACES = {
   /** How the analyst's reply to `locate` begins, when the flawed step is known. */
   'analysis-opener': ['step'],
   /** The analyst rewrites the last of the given steps. */
-  'new-step': ['question', 'steps', 'analysis'],
+  'new-step': ['question', 'steps', 'analysis', 'tools'],
 } as const;
+
+/** A place that a prompt may leave out. */
+const OPTIONAL = 'tools';
 
 type Name = keyof typeof PLACES;
 
@@ -80,7 +83,7 @@ function template(file: string, places: readonly string[]) {
     });
   const unknown = found.find((place) => !places.includes(place));
   if (unknown !== undefined) throw wrong(unknown, 'nothing fills in');
-  const missing = places.find((place) => !found.includes(place));
+  const missing = places.find((place) => place !== OPTIONAL && !found.includes(place));
   if (missing !== undefined) throw wrong(missing, 'it lacks');
   return (values: Readonly<Record<string, string>>) =>
     text.replaceAll(PLACE, (_, place: string) => values[place]!);

@@ -4,8 +4,8 @@
  */
 import type { Question, ToolCall } from '../../streams/records.ts';
 import type { CallTool } from '../callTools.ts';
-import { isFailedResult } from '../text/results.ts';
-import type { RunTool } from './calls.ts';
+import { isFailedResult } from '../dialect/results.ts';
+import type { RunTool } from './runTool.ts';
 
 export interface RecordedCalls {
   readonly run: RunTool;

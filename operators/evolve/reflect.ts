@@ -2,8 +2,10 @@
  * What is tried on a wrong trajectory (ET-Agent §4.7): the faulty step is corrected, the policy is given a hint at that
  * step, or it is given one at the end.
  */
+
+import { closedSteps, numberedSteps, splitSteps } from '../dialect/steps.ts';
+import { tagPairs } from '../dialect/tags.ts';
 import { strip } from '../text/characters.ts';
-import { closedSteps, numberedSteps, splitSteps } from '../text/steps.ts';
 import { type EvolveAction, finishStep } from './action.ts';
 import { reopenedWithHint, withThinkingTags } from './replies.ts';
 
@@ -12,7 +14,7 @@ export const selfCorrection: EvolveAction = {
   name: 'self-correct',
   on: 'incorrect',
   async apply(context) {
-    const { parent, prompts, mode, locate, ask } = context;
+    const { parent, prompts, mode, tools, locate, ask } = context;
     const { question } = context.question;
     const step = await locate();
     const all = splitSteps(parent).map(strip);
@@ -22,10 +24,10 @@ export const selfCorrection: EvolveAction = {
     const continuation = `\n\n${prompts['analysis-opener']({ step: String(step) })}`;
     const flaw = prompts.locate({ question, steps });
     const analysis = await ask('analyst', flaw, { purpose: 'analyse', continuation });
-    const wanted = prompts['new-step']({ question, steps, analysis });
+    const wanted = prompts['new-step']({ question, steps, analysis, tools: tagPairs(tools) });
     const written = await ask('analyst', wanted, { purpose: 'new-step' });
     if (written === '' && mode !== 'reference') return null;
-    return finishStep(context, [...before, withThinkingTags(written)]);
+    return finishStep(context, [...before, withThinkingTags(written, tools)]);
   },
 };
 

@@ -2,8 +2,10 @@
  * Reading the replies of the flywheel's critic and analyst, and the cuts that they lead to (ET-Agent §4.6, §4.7).
  * Pure: text in, text out.
  */
+
+import { firstCall } from '../dialect/calls.ts';
+import { afterLastResult } from '../dialect/steps.ts';
 import { strip, stripEnd } from '../text/characters.ts';
-import { afterLastResult } from '../text/steps.ts';
 
 /** A step that has redundant parts, and its shorter form. Steps count from 1. */
 export interface Redundancy {
@@ -34,10 +36,10 @@ function stepNumber(text: string): number | null {
 }
 
 /** A new step as it may stand in a trajectory: it opens with thinking, which closes before a call or the answer. */
-export function withThinkingTags(reply: string): string {
+export function withThinkingTags(reply: string, tools: readonly string[]): string {
   const step = strip(reply);
   const opened = step.startsWith('<think>') ? step : `<think>${step}`;
-  const call = opened.search(/<(?:search|python|answer)>/);
+  const call = firstCall(opened, [...tools, 'answer']);
   if (call < 0 || stripEnd(opened.slice(0, call)).endsWith('</think>')) return opened;
   return `${opened.slice(0, call)}</think>${opened.slice(call)}`;
 }
@@ -63,8 +65,8 @@ export function reopenedWithHint(
 }
 
 function beforeCall(text: string, tools: readonly string[]): string {
-  const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
-  return calls.length === 0 ? text : text.slice(0, Math.min(...calls));
+  const call = firstCall(text, tools);
+  return call < 0 ? text : text.slice(0, call);
 }
 
 function openThinking(tail: string, followsResult: boolean): string {

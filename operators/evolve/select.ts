@@ -1,7 +1,7 @@
 /**
  * Which trajectory of the pool is evolved next (ET-Agent §4.5): the best that were not parents yet.
  */
-import { countToolCalls } from '../text/tags.ts';
+import { countToolCalls } from '../dialect/tags.ts';
 
 export interface Candidate {
   readonly text: string;
@@ -17,9 +17,10 @@ export function selectParents(
   pool: readonly Candidate[],
   used: ReadonlySet<number>,
   count: number,
+  tools: readonly string[],
 ): number[] {
   const order = pool
-    .map(({ text, score }, index) => ({ index, score, calls: countToolCalls(text) }))
+    .map(({ text, score }, index) => ({ index, score, calls: countToolCalls(text, tools) }))
     .sort((a, b) => b.score - a.score || a.calls - b.calls)
     .map(({ index }) => index);
   const fresh = order.filter((index) => !used.has(index)).slice(0, count);

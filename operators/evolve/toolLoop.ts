@@ -2,9 +2,10 @@
  * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an answer
  * (ET-Agent §4.3). Works on any model that completes text; the rollout operator is its twin on tokens.
  */
+
+import { calledTool } from '../dialect/calls.ts';
+import { countPairs } from '../dialect/tags.ts';
 import { stripEnd } from '../text/characters.ts';
-import { countPairs } from '../text/tags.ts';
-import { calledTool } from './calls.ts';
 
 export interface ToolLoopOptions {
   /** The next piece, given all text so far; '' ends the trajectory. */

@@ -14,8 +14,8 @@ export interface BenchmarkMetrics {
   readonly mathEqual: number;
   readonly judged: number;
   readonly toolCalls: number;
-  readonly pythonCalls: number;
-  readonly searchCalls: number;
+  /** Mean calls of each tool, by tag. */
+  readonly calls: Readonly<Record<string, number>>;
   /** Share of the samples with a tool call or more. */
   readonly toolUsers: number;
   /**
@@ -54,8 +54,12 @@ export function aggregate(
     mathEqual,
     judged,
     toolCalls,
-    pythonCalls: mean((sample) => sample.pythonCalls),
-    searchCalls: mean((sample) => sample.searchCalls),
+    calls: Object.fromEntries(
+      [...new Set(samples.flatMap((sample) => Object.keys(sample?.calls ?? {})))].map((tool) => [
+        tool,
+        mean((sample) => sample.calls[tool] ?? 0),
+      ]),
+    ),
     toolUsers: mean((sample) => (sample.toolCalls > 0 ? 1 : 0)),
     efficiency: mean((sample) => {
       const correct = ability === 'math' ? (sample.judged ?? sample.mathEqual) : sample.f1;

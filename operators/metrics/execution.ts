@@ -4,8 +4,9 @@
  * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`, `thinkingLength`. Added with
  * weight 0 to any reward, it makes `measure` and the report tell successful execution and reasoning length.
  */
+
+import { countFailedResults, resultBlocks } from '../dialect/results.ts';
 import type { GroupForReward, PureReward } from '../rewards/reward.ts';
-import { countFailedResults, resultBlocks } from '../text/results.ts';
 
 export interface Execution {
   /** Closed result blocks, and those of them that tell of a failed call. */

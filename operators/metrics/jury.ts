@@ -8,6 +8,7 @@
  */
 import type { DrawKey } from '../../base/draws.ts';
 import type { Question, Reward } from '../../streams/records.ts';
+import { firstCall } from '../dialect/calls.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { isConcise, redundancyVote, saysCorrect } from './judge.ts';
 import { judgePrompt, redundancyPrompt } from './juryPrompts.ts';
@@ -79,14 +80,14 @@ async function judged(
 
 async function votedConcise(
   question: Question,
-  { output }: EvaluatedSample,
+  { output, tools }: EvaluatedSample,
   options: JuryOptions,
   signal?: AbortSignal,
 ): Promise<Reward['parts']> {
   const { critic, votes = VOTES } = options;
   if (critic === undefined) return {};
-  if (!/<(search|python)>/.test(output)) return { concise: 1 };
-  const prompt = redundancyPrompt({ question: question.question, output });
+  if (firstCall(output, tools) < 0) return { concise: 1 };
+  const prompt = redundancyPrompt({ question: question.question, output, tools });
   const replies = await Promise.all(
     Array.from({ length: votes }, (_, vote) => {
       const key = [options.seed, question.id, 'redundancy', vote];

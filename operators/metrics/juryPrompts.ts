@@ -28,9 +28,11 @@ Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and no
 export function redundancyPrompt(given: {
   readonly question: string;
   readonly output: string;
+  /** The tags of the tools that it may call. */
+  readonly tools: readonly string[];
 }): string {
-  return `Below is how an assistant with two tools, <search> and <python>, worked on a question. What a tool returned \
-stands in <result>.
+  const named = given.tools.map((tool) => `<${tool}>`).join(' and ');
+  return `Below is how an assistant that may call ${named} worked on a question. What a tool returned stands in <result>.
 
 A tool call is redundant when its result was known already: it repeats an earlier call, or asks for what the assistant \
 can work out at once. A tool call is ineffective when its result brings the assistant no step further: it fails, finds \

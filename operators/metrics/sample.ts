@@ -3,10 +3,10 @@
  * cost.
  */
 import type { Ability } from '../../streams/records.ts';
+import { countPairs } from '../dialect/tags.ts';
 import { codePoints, strip, words } from '../text/characters.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { evaluationForm, wordF1 } from '../text/overlap.ts';
-import { countPairs } from '../text/tags.ts';
 
 export interface EvaluatedSample {
   readonly ability: Ability;
@@ -14,6 +14,8 @@ export interface EvaluatedSample {
   readonly output: string;
   readonly prediction: string;
   readonly references: readonly string[];
+  /** The tags of the tools that it may call. */
+  readonly tools: readonly string[];
 }
 
 /** How well the answer agrees with the best reference, each measure by itself. */
@@ -30,10 +32,9 @@ export interface Agreement {
 export interface SampleMetrics extends Agreement {
   /** False when there was nothing to compare; all numbers are 0 then. */
   readonly valid: boolean;
-  readonly pythonCalls: number;
-  readonly searchCalls: number;
+  /** Finished calls of each tool, by tag, and of all together. */
+  readonly calls: Readonly<Record<string, number>>;
   readonly toolCalls: number;
-  readonly toolsUsed: 'both' | 'python' | 'search' | 'none';
   /** Code points without result blocks. */
   readonly outputLength: number;
 }
@@ -43,21 +44,15 @@ const LINES_KEPT = 5;
 
 export function evaluateSample(sample: EvaluatedSample): SampleMetrics {
   const prediction = predictionOf(sample);
-  if (prediction === '') {
-    const counts = { pythonCalls: 0, searchCalls: 0, toolCalls: 0, outputLength: 0 };
-    return { valid: false, ...NONE, ...counts, toolsUsed: 'none' };
-  }
-  const { ability, output } = sample;
-  const pythonCalls = countPairs(output, 'python');
-  const searchCalls = countPairs(output, 'search');
+  const { ability, output, tools } = sample;
+  const valid = prediction !== '';
+  const counts = tools.map((tool) => (valid ? countPairs(output, tool) : 0));
   return {
-    valid: true,
-    ...agreement(prediction, sample.references, ability),
-    pythonCalls,
-    searchCalls,
-    toolCalls: pythonCalls + searchCalls,
-    toolsUsed: toolsUsed(pythonCalls, searchCalls),
-    outputLength: codePoints(ownText(output)),
+    valid,
+    ...(valid ? agreement(prediction, sample.references, ability) : NONE),
+    calls: Object.fromEntries(tools.map((tool, i) => [tool, counts[i]!])),
+    toolCalls: counts.reduce((sum, count) => sum + count, 0),
+    outputLength: valid ? codePoints(ownText(output)) : 0,
   };
 }
 
@@ -96,12 +91,6 @@ function bestOf(a: Agreement, b: Agreement): Agreement {
     f1: Math.max(a.f1, b.f1),
     mathEqual: Math.max(a.mathEqual, b.mathEqual),
   };
-}
-
-function toolsUsed(python: number, search: number): SampleMetrics['toolsUsed'] {
-  if (python > 0 && search > 0) return 'both';
-  if (python > 0) return 'python';
-  return search > 0 ? 'search' : 'none';
 }
 
 function ownText(output: string): string {

@@ -4,6 +4,7 @@
  */
 import type { Ability, Reward, Scored } from '../../streams/records.ts';
 import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate.ts';
+import { callsIn } from './callParts.ts';
 import { perFailure, perToken } from './execution.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, meanInterval } from './interval.ts';
@@ -84,7 +85,7 @@ interface Response {
 function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
   return rewards.map(({ parts }, i) => ({
     correct: headline(parts, question.ability),
-    calls: parts.pythonCalls === undefined ? toolCalls[i]! : parts.pythonCalls + parts.searchCalls!,
+    calls: sumOf(callsIn(parts)) ?? toolCalls[i]!,
     parts,
   }));
 }
@@ -147,8 +148,7 @@ function passTable(tries: readonly { n: number; right: number }[]): Record<strin
 }
 
 function sampleOf(parts: Reward['parts'], calls: number): ScoredSample {
-  const { pythonCalls = 0, searchCalls = 0, outputLength = 0, judged } = parts;
-  const both = pythonCalls > 0 && searchCalls > 0;
+  const { outputLength = 0, judged } = parts;
   return {
     valid: (parts.valid ?? 1) > 0,
     exact: parts.exact ?? 0,
@@ -156,8 +156,8 @@ function sampleOf(parts: Reward['parts'], calls: number): ScoredSample {
     f1: parts.f1 ?? 0,
     mathEqual: parts.mathEqual ?? parts.raw ?? 0,
     toolCalls: calls,
-    toolsUsed: both ? 'both' : pythonCalls > 0 ? 'python' : searchCalls > 0 ? 'search' : 'none',
-    ...{ pythonCalls, searchCalls, outputLength },
+    calls: callsIn(parts) ?? {},
+    outputLength,
     ...(judged === undefined ? {} : { judged }),
   };
 }
@@ -175,6 +175,10 @@ function means(rows: readonly Row[]): TableNumbers | null {
     reasoningLength: mean('reasoningLength'),
     conciseness: concise.length < rows.length ? null : meanOf(concise),
   };
+}
+
+function sumOf(calls: Readonly<Record<string, number>> | null): number | null {
+  return calls === null ? null : Object.values(calls).reduce((sum, count) => sum + count, 0);
 }
 
 function meanOf(values: readonly number[]): number {

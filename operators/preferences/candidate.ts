@@ -20,8 +20,8 @@ export interface Verdict {
   readonly pairs: readonly PreferencePair[];
 }
 
-/** A group of candidates to pairs. Pure; equals stay in the order of the rollouts. */
-export type Criterion = (candidates: readonly Candidate[]) => Verdict;
+/** A group of candidates to pairs; `tools` are the tags that call a tool. Pure; equals stay in the order of the rollouts. */
+export type Criterion = (candidates: readonly Candidate[], tools: readonly string[]) => Verdict;
 
 /** An answer to a question of knowledge counts as right from this F1 on, as in Pareto sampling. */
 export const RIGHT_FROM = 0.75;

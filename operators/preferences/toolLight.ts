@@ -7,7 +7,7 @@
  * most, then the longest.
  */
 import type { PreferencePair } from '../../streams/records.ts';
-import { isPreferenceFormat } from '../text/preferenceFormat.ts';
+import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
 import { type Candidate, type Criterion, crossed, type Key, most, ordered } from './candidate.ts';
 
 export interface ToolLightOptions {
@@ -34,9 +34,13 @@ interface Sides {
   readonly wrong: readonly Candidate[];
 }
 
-function sidesOf(candidates: readonly Candidate[], { tokensMax = 6000 }: ToolLightOptions): Sides {
+function sidesOf(
+  candidates: readonly Candidate[],
+  tools: readonly string[],
+  { tokensMax = 6000 }: ToolLightOptions,
+): Sides {
   const usable = candidates.filter(
-    (candidate) => candidate.length <= tokensMax && isPreferenceFormat(candidate.text),
+    (candidate) => candidate.length <= tokensMax && isPreferenceFormat(candidate.text, tools),
   );
   const rights = candidates.filter(({ correct }) => correct).length;
   return {
@@ -49,8 +53,8 @@ function sidesOf(candidates: readonly Candidate[], { tokensMax = 6000 }: ToolLig
 
 /** Stage 1, chains sampled freely: the shortest right one against a longer wrong one, or one that calls more. */
 export function preAlignedVanilla(options: ToolLightOptions = {}): Criterion {
-  return (candidates) => {
-    const { rights, right, wrong } = sidesOf(candidates, options);
+  return (candidates, tools) => {
+    const { rights, right, wrong } = sidesOf(candidates, tools, options);
     const difficulty = vanillaClass(rights, candidates.length);
     const shortest = ordered(right, length)[0];
     if (difficulty === '' || shortest === undefined) return { difficulty, pairs: [] };
@@ -69,8 +73,8 @@ function vanillaClass(rights: number, all: number): string {
 
 /** Stage 1, a main chain and its branches: the right one with the fewest calls against a wrong one with more. */
 export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
-  return (candidates) => {
-    const { rights, wrongs, right, wrong } = sidesOf(candidates, options);
+  return (candidates, tools) => {
+    const { rights, wrongs, right, wrong } = sidesOf(candidates, tools, options);
     const difficulty = candidates.length === 0 ? '' : rights >= wrongs ? 'easy' : 'hard';
     const best = ordered(right, calls, entropy)[0] ?? options.demonstration;
     if (best === undefined) return { difficulty, pairs: [] };
@@ -86,8 +90,8 @@ export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
 export function selfEvolved(options: ToolLightOptions = {}): Criterion {
   const { pairsMax = 1 } = options;
   const why = 'self-evolved';
-  return (candidates) => {
-    const { rights, wrongs, right, wrong } = sidesOf(candidates, options);
+  return (candidates, tools) => {
+    const { rights, wrongs, right, wrong } = sidesOf(candidates, tools, options);
     if (candidates.length === 0) return { difficulty: '', pairs: [] };
     if (2 * rights < wrongs) {
       const chosen = ordered(right, most(length)).slice(0, 1);

@@ -5,7 +5,7 @@
  * somewhere. Knowledge compares the last box in the answer block with every reference.
  */
 import type { Question } from '../../streams/records.ts';
-import { firstAnswerBlock } from '../text/answer.ts';
+import { firstAnswerBlock } from '../dialect/answer.ts';
 import { boxContent, lastBoxed } from '../text/boxed.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { plainWords, rewardF1, wordF1 } from '../text/overlap.ts';

@@ -1,30 +1,34 @@
 /**
  * The outcome reward of ARPO's deep search (§3.2): -1 for a fault of format, otherwise the word F1 of the
- * boxed answer, and 0.1 on top of a right answer that used both tools.
+ * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for both).
  */
-import { firstAnswerBlock } from '../text/answer.ts';
+import { firstAnswerBlock } from '../dialect/answer.ts';
+import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { lastBoxed } from '../text/boxed.ts';
-import { type FormatFault, formatFault } from '../text/format.ts';
 import { plainWords, wordF1 } from '../text/overlap.ts';
 import type { PureReward } from './reward.ts';
 
-const BOTH_TOOLS_BONUS = 0.1;
+const SEVERAL_TOOLS_BONUS = 0.1;
 
 /** What one response got and why. */
 export interface OutcomeVerdict {
   readonly score: number;
   readonly f1: number;
   readonly answer: string;
-  readonly reason: FormatFault | 'box-error' | 'wrong' | 'correct' | 'correct-both-tools';
+  readonly reason: FormatFault | 'box-error' | 'wrong' | 'correct' | 'correct-several-tools';
 }
 
-/** Verdict on one response. `endText` is the text of the end token, dropped where it ends the response. */
+/**
+ * Verdict on one response; `tools` are the tags that call a tool. `endText` is the text of the end token, dropped where it
+ * ends the response.
+ */
 export function outcomeVerdict(
   response: string,
   references: readonly string[],
+  tools: readonly string[],
   endText = '',
 ): OutcomeVerdict {
-  const fault = formatFault(response, 'reward');
+  const fault = formatFault(response, 'reward', tools);
   if (fault !== null) return { score: -1, f1: 0, answer: '', reason: fault };
   const text =
     endText !== '' && response.endsWith(endText) ? response.slice(0, -endText.length) : response;
@@ -33,17 +37,17 @@ export function outcomeVerdict(
   if (answer === null) return { score: -1, f1: 0, answer: '', reason: 'box-error' };
   const f1 = guardedF1(answer, references);
   if (f1 === 0) return { score: 0, f1, answer, reason: 'wrong' };
-  const both = response.includes('</search>') && response.includes('</python>');
-  return both
-    ? { score: f1 + BOTH_TOOLS_BONUS, f1, answer, reason: 'correct-both-tools' }
+  const used = tools.filter((tool) => response.includes(`</${tool}>`));
+  return used.length >= 2
+    ? { score: f1 + SEVERAL_TOOLS_BONUS, f1, answer, reason: 'correct-several-tools' }
     : { score: f1, f1, answer, reason: 'correct' };
 }
 
 /** The reward; parts `f1` and `format` (0 or -1). */
 export function deepResearch(): PureReward {
-  return ({ question, texts }) =>
+  return ({ question, tools, texts }) =>
     texts.map((text) => {
-      const { score, f1 } = outcomeVerdict(text, question.answers);
+      const { score, f1 } = outcomeVerdict(text, question.answers, tools);
       return { score, parts: { raw: f1, f1, format: score < 0 ? -1 : 0 } };
     });
 }

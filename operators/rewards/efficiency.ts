@@ -8,8 +8,8 @@
  * and 1 at the mean. With σ = 0 the reward is accuracy and format alone.
  */
 import type { Question, Reward } from '../../streams/records.ts';
-import { isWellFormed } from '../text/format.ts';
-import { countToolCalls } from '../text/tags.ts';
+import { isWellFormed } from '../dialect/format.ts';
+import { countToolCalls } from '../dialect/tags.ts';
 import { correctness } from './accuracy.ts';
 import type { PureReward } from './reward.ts';
 
@@ -25,15 +25,13 @@ export interface EfficiencyOptions {
    * where the group does not say them, `lengths`).
    */
   readonly mode?: 'reference' | 'paper';
-  /** Tags that count as tool calls. */
-  readonly tools?: readonly string[];
 }
 
 /** Parts: `raw`, `tool`, `length`, `format` (0 or -1), `toolCalls`, `f1`. */
 export function efficiency(options: EfficiencyOptions): PureReward {
   const paper = options.mode === 'paper';
-  return ({ question, texts, lengths, policyLengths = lengths }) => {
-    const calls = texts.map((text) => countToolCalls(text, options.tools));
+  return ({ question, tools, texts, lengths, policyLengths = lengths }) => {
+    const calls = texts.map((text) => countToolCalls(text, tools));
     const toolFactors = factors(calls, sigmaOf(options.sigmaTool, question), paper ? 1 : 2);
     const lengthFactors = factors(
       standardised(paper ? policyLengths : lengths),
@@ -44,7 +42,7 @@ export function efficiency(options: EfficiencyOptions): PureReward {
       const { raw, f1 } = correctness(question, text, paper ? 'f1' : 'match');
       const tool = toolFactors[i]!;
       const length = lengthFactors[i]!;
-      const format = isWellFormed(text, 'reward') ? 0 : -1;
+      const format = isWellFormed(text, 'reward', tools) ? 0 : -1;
       return {
         score: raw * tool * length + format,
         parts: { raw, tool, length, format, toolCalls: calls[i]!, f1 },

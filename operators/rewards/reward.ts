@@ -19,6 +19,8 @@ import type { Question, Reward } from '../../streams/records.ts';
 /** The finished rollouts of one question. `texts[i]` and `lengths[i]` belong together. */
 export interface GroupForReward {
   readonly question: Question;
+  /** The tags of the job's tools, whether or not a response calls them; `score` says it. */
+  readonly tools: readonly string[];
   /** The responses as text, tool calls and results included. */
   readonly texts: readonly string[];
   /** Response lengths in tokens, tool results included. */
@@ -39,6 +41,8 @@ export type PureReward = (group: GroupForReward) => readonly Reward[];
 /** One rollout, as `perRollout` hands it over. */
 export interface RolloutForReward {
   readonly question: Question;
+  /** The tags of the job's tools. */
+  readonly tools: readonly string[];
   readonly text: string;
   readonly length: number;
 }
@@ -62,8 +66,8 @@ export function perRolloutAsync(
   };
 }
 
-function rolloutsOf({ question, texts, lengths }: GroupForReward): RolloutForReward[] {
-  return texts.map((text, i) => ({ question, text, length: lengths[i]! }));
+function rolloutsOf({ question, tools, texts, lengths }: GroupForReward): RolloutForReward[] {
+  return texts.map((text, i) => ({ question, tools, text, length: lengths[i]! }));
 }
 
 function named(name: string, value: number): Reward {

@@ -2,11 +2,11 @@
  * The outcome rewards of Tool-Star (§3.5). Knowledge is scored as deep search is; a mathematical answer earns 1, a
  * wrong one in good form 0.1, and a fault of form nothing.
  */
-import { firstAnswerBlock } from '../text/answer.ts';
+import { firstAnswerBlock } from '../dialect/answer.ts';
+import { isWellFormed } from '../dialect/format.ts';
 import { lastBoxed } from '../text/boxed.ts';
 import { strip } from '../text/characters.ts';
 import { finalAnswerForm } from '../text/finalAnswer.ts';
-import { isWellFormed } from '../text/format.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { strictBoxContent } from './deepResearch.ts';
 
@@ -28,8 +28,13 @@ export interface MathVerdict {
  * Verdict on one response to a mathematical question. A response that does not end with `endText` ran out of room
  * and earns nothing. The published reward asks a symbolic verifier where this rests on a form or on nothing.
  */
-export function mathVerdict(response: string, reference: string, endText: string): MathVerdict {
-  const block = isWellFormed(response, 'reward') ? firstAnswerBlock(response) : null;
+export function mathVerdict(
+  response: string,
+  reference: string,
+  tools: readonly string[],
+  endText: string,
+): MathVerdict {
+  const block = isWellFormed(response, 'reward', tools) ? firstAnswerBlock(response) : null;
   const answer = block === null ? null : strictBoxContent(lastBoxed(block, 'reward'));
   if (answer === null || !response.endsWith(endText)) return { score: 0, basis: null };
   const { same, basis } = compareAnswers(answer, reference);

@@ -8,12 +8,12 @@ import type { DrawKey } from '../../base/draws.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
+import { lastCallInput } from '../dialect/calls.ts';
+import { resultTokens } from '../dialect/resultBlock.ts';
 import type { RolloutOptions } from '../rollout.ts';
 import type { Branching } from '../sampling/branching.ts';
-import { strip } from '../text/characters.ts';
 import { appendGeneration, appendResult, type Branch } from './branch.ts';
 import { precedence } from './precedence.ts';
-import { resultTokens } from './resultBlock.ts';
 
 /** What the branches of one question share. */
 export interface Growth {
@@ -123,9 +123,7 @@ async function callTool(
   const { options, question } = growth;
   if (branch.calls >= options.callLimit) return 'callLimit';
   const turn = branch.calls++;
-  const open = text.lastIndexOf(`<${tool}>`);
-  const input =
-    open < 0 ? '' : strip(text.slice(open + tool.length + 2, text.lastIndexOf(`</${tool}>`)));
+  const input = lastCallInput(text, tool);
   if (input === '') return 'stop';
   const origin = { rolloutId: `${growth.owner}/${branch.index}`, turn };
   const called = await options.tools.call(tool, input, growth.signal, origin);

@@ -1,23 +1,23 @@
 /**
  * `\boxed{…}`: where a trajectory puts its final answer.
  *
- * One brace scan, three dialects (ET-Agent §1.6): `rollout` gives '' where there is no box and the tail of
+ * One brace scan, three variants (ET-Agent §1.6): `rollout` gives '' where there is no box and the tail of
  * an unclosed one; `selection` gives null and the tail; `reward` gives null for both, and reads the spaced
  * form `\boxed 5` up to the next dollar sign wherever it occurs.
  */
-import type { Dialect } from './dialect.ts';
+import type { Variant } from './variant.ts';
 
 /** The last box of a text, command and braces included (`\boxed{7}`); `\fbox` counts where no `\boxed` is. */
-export function lastBoxed(text: string, dialect: Dialect): string | null {
-  if (dialect === 'reward' && text.includes('\\boxed ')) {
+export function lastBoxed(text: string, variant: Variant): string | null {
+  if (variant === 'reward' && text.includes('\\boxed ')) {
     const tail = text.slice(text.lastIndexOf('\\boxed ') + '\\boxed '.length);
     return `\\boxed ${tail.split('$', 1)[0]}`;
   }
   let start = text.lastIndexOf('\\boxed');
   if (start < 0) start = text.lastIndexOf('\\fbox');
-  if (start < 0) return dialect === 'rollout' ? '' : null;
+  if (start < 0) return variant === 'rollout' ? '' : null;
   const end = closingBrace(text, start);
-  if (end < 0) return dialect === 'reward' ? null : text.slice(start);
+  if (end < 0) return variant === 'reward' ? null : text.slice(start);
   return text.slice(start, end + 1);
 }
 

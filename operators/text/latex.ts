@@ -6,7 +6,7 @@
  */
 import { closingBrace } from './boxed.ts';
 import { isSpace, strip } from './characters.ts';
-import type { Dialect } from './dialect.ts';
+import type { Variant } from './variant.ts';
 
 /** The text has no normal form. */
 export class LatexError extends Error {
@@ -24,12 +24,12 @@ export interface NormalFormOptions {
  */
 export function latexNormalForm(
   text: string,
-  dialect: Dialect,
+  variant: Variant,
   options: NormalFormOptions = {},
 ): string {
-  let form = dialect === 'selection' ? insideBox(strip(text)) : text;
+  let form = variant === 'selection' ? insideBox(strip(text)) : text;
   form = withoutSpacing(form);
-  form = options.unwrapText ? unwrapTexts(form) : withoutUnit(form, dialect);
+  form = options.unwrapText ? unwrapTexts(form) : withoutUnit(form, variant);
   form = form.replaceAll('\\%', '').replaceAll(' .', ' 0.').replaceAll('{.', '{0.');
   if (form === '') return form;
   if (form.startsWith('.')) form = `0${form}`;
@@ -39,10 +39,10 @@ export function latexNormalForm(
 }
 
 /** Whether two answers have the same normal form. Two missing answers are equal, one is not. */
-export function isEquivalent(a: string | null, b: string | null, dialect: Dialect): boolean {
+export function isEquivalent(a: string | null, b: string | null, variant: Variant): boolean {
   if (a === null || b === null) return a === b;
   try {
-    return latexNormalForm(a, dialect) === latexNormalForm(b, dialect);
+    return latexNormalForm(a, variant) === latexNormalForm(b, variant);
   } catch (error) {
     if (error instanceof LatexError) return a === b;
     throw error;
@@ -68,8 +68,8 @@ function withoutSpacing(text: string): string {
     .replaceAll('\\$', '');
 }
 
-function withoutUnit(text: string, dialect: Dialect): string {
-  if (dialect === 'selection') {
+function withoutUnit(text: string, variant: Variant): string {
+  if (variant === 'selection') {
     for (let at = text.indexOf('\\text'); at >= 0; at = text.indexOf('\\text', at + 1)) {
       if (braceOfText(text, at) >= 0) return text.slice(0, at).replace(/[ \t,;:]+$/, '');
     }

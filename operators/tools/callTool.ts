@@ -79,8 +79,17 @@ async function attempt(
   }
 }
 
-/** The tools by their tags. Throws on two tools with one tag. */
+/** Tags that mean something else in a trajectory, and `tool`, whose calls could not be told from all calls. */
+const TAKEN = ['think', 'result', 'answer', 'tool'];
+
+/** The tools by their tags. Throws on two tools with one tag, and on a name that cannot be a tag. */
 function byTag(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const odd = tools.find(({ name }) => TAKEN.includes(name) || !/^[\w-]+$/.test(name));
+  if (odd !== undefined) {
+    throw new Error(
+      `a tool cannot be named ${JSON.stringify(odd.name)}: use letters, digits, _ and -, and none of ${TAKEN.join(', ')}`,
+    );
+  }
   const map = new Map(tools.map((tool) => [tool.name, tool]));
   if (map.size < tools.length) {
     const names = tools.map((tool) => tool.name).join(', ');

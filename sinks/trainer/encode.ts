@@ -10,7 +10,7 @@
  * closing tag ends there.
  */
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
-import { resultTokens } from '../../operators/rollout/resultBlock.ts';
+import { resultTokens } from '../../operators/dialect/resultBlock.ts';
 
 /** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
 export type ResultTokens = 'masked' | 'trained';

@@ -20,12 +20,12 @@ import { makeWorld } from '../../examples/quickstart/world/world.ts';
 import { scripted } from '../../model/text/scripted.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
 import { filterPool } from '../../operators/demonstrations.ts';
+import { resultBlock } from '../../operators/dialect/resultBlock.ts';
+import { closedSteps, numberedSteps, splitSteps } from '../../operators/dialect/steps.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
 import { loadPrompts } from '../../operators/evolve/prompts.ts';
 import { readFaultyStep, readRedundancy } from '../../operators/evolve/replies.ts';
 import { evolve } from '../../operators/evolve.ts';
-import { resultBlock } from '../../operators/rollout/resultBlock.ts';
-import { closedSteps, numberedSteps, splitSteps } from '../../operators/text/steps.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { question } from '../support/records.ts';
@@ -87,7 +87,10 @@ describe('the critic', () => {
           question: task.question,
           steps: numberedSteps(steps.slice(0, n).join('')),
         };
-        const step = say('1/new-step', prompts['new-step']({ ...values, analysis: 'I erred.' }));
+        const step = say(
+          '1/new-step',
+          prompts['new-step']({ ...values, analysis: 'I erred.', tools: '' }),
+        );
         expect([step, untold(step, task, resultsOf(steps.slice(0, n - 1)))]).toEqual([step, []]);
         expect(step).toMatch(/^<think>.*<\/think><(search|python|answer)>.*<\/\1>$/);
       }
@@ -174,7 +177,7 @@ describe('the critic', () => {
     for (const hint of [...hints.math, ...hints.qa]) expect(spelled(hint)).toEqual([]);
     for (const { task, text } of solved.slice(0, 100)) {
       const values = { question: task.question, steps: numberedSteps(text) };
-      const said = say('1/new-step', prompts['new-step']({ ...values, analysis: 'x' }));
+      const said = say('1/new-step', prompts['new-step']({ ...values, analysis: 'x', tools: '' }));
       const thought = say(
         '1/refine',
         prompts.refine({ question: task.question, trajectory: text }),
@@ -203,6 +206,7 @@ describe('the critic', () => {
     const operator = evolve({
       models: { policy: hasty, analyst: judge, critic: judge },
       tools: {
+        tags: ['search', 'python'],
         call: async (_, input) => ({
           ...{
             output: byInput.get(input) ?? 'nothing',
@@ -232,7 +236,7 @@ describe('the critic', () => {
     const { outputs } = await runOperator(operator, topics.questions, asked);
     for (const one of asked) {
       const pool = outputs.filter(({ question: { id } }) => id === one.id);
-      const { kept } = filterPool(pool, { hints });
+      const { kept } = filterPool(pool, { tools: { tags: ['search', 'python'] }, hints });
       const { kind } = tasks.find(({ id }) => id === one.id)!;
       expect(kept.map(({ toolCalls }) => toolCalls)).toEqual([kind === 'none' ? 0 : 1]);
     }

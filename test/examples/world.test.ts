@@ -26,7 +26,7 @@ import {
 import { vocabulary } from '../../examples/quickstart/world/vocabulary.ts';
 import { makeWorld, type World } from '../../examples/quickstart/world/world.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
-import { resultTokens } from '../../operators/rollout/resultBlock.ts';
+import { resultTokens } from '../../operators/dialect/resultBlock.ts';
 import { readQuestions } from '../../sources/questions.ts';
 import { temporaryFolder } from '../support/folder.ts';
 

@@ -4,6 +4,7 @@ import type { Evolved } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
+import { paperTools } from '../support/paperTools.ts';
 import { question } from '../support/records.ts';
 
 const answer = '<answer>\\boxed{7}</answer>';
@@ -29,7 +30,9 @@ const bad: readonly Partial<Evolved>[] = [
   { action: 'failed', text: 'the server is gone', correct: false },
 ];
 
-obeysOperatorLaws('demonstrations', () => demonstrations({ openMax: 2 }), {
+const tools = { tags: paperTools };
+
+obeysOperatorLaws('demonstrations', () => demonstrations({ tools, openMax: 2 }), {
   topic: topics.evolved,
   values: pool({}, { correct: false }),
 });
@@ -39,7 +42,7 @@ describe('demonstrations', () => {
     const q2 = question({ id: 'q2', phase: 'evolve' });
     const other = pool({ question: q2 }, { question: q2, correct: false });
     const [a, b] = pool({}, { correct: false });
-    const run = await runOperator(demonstrations({ openMax: 2 }), topics.evolved, [
+    const run = await runOperator(demonstrations({ tools, openMax: 2 }), topics.evolved, [
       ...[a!, other[0]!, other[1]!, b!],
     ]);
     expect(run.outputs.map(({ question: { id }, kept }) => [id, kept.length])).toEqual([
@@ -53,7 +56,7 @@ describe('demonstrations', () => {
   });
 
   test('says of every other trajectory why it was dropped', () => {
-    const { kept, dropped } = filterPool(pool({}, ...bad, {}), { callsMax: 6 });
+    const { kept, dropped } = filterPool(pool({}, ...bad, {}), { tools, callsMax: 6 });
     expect(kept.map(({ index }) => index)).toEqual([0]);
     expect(dropped).toEqual([
       { index: 1, why: 'wrong' },
@@ -67,7 +70,9 @@ describe('demonstrations', () => {
   });
 
   test('gives a record of a question of which nothing is kept', () => {
-    expect(filterPool(pool({ correct: false, version: 3 }, { correct: false }), {})).toMatchObject({
+    expect(
+      filterPool(pool({ correct: false, version: 3 }, { correct: false }), { tools }),
+    ).toMatchObject({
       kept: [],
       version: 3,
     });
@@ -81,7 +86,10 @@ describe('demonstrations', () => {
       { text: text('l'), toolCalls: 2, round: 2 },
     );
     const first = (prefer?: Parameters<typeof filterPool>[1]['prefer']) => {
-      const { kept, dropped } = filterPool(members, prefer === undefined ? {} : { prefer });
+      const { kept, dropped } = filterPool(
+        members,
+        prefer === undefined ? { tools } : { tools, prefer },
+      );
       expect(dropped.map(({ why }) => why)).toEqual(['not among the best', 'not among the best']);
       return kept[0]!.index;
     };
@@ -90,20 +98,20 @@ describe('demonstrations', () => {
     expect(first('earliestRound')).toBe(0);
     expect(first('shortest')).toBe(2);
     expect(first((a, b) => b.toolCalls - a.toolCalls)).toBe(2);
-    const two = filterPool(members, { perQuestion: 2 });
+    const two = filterPool(members, { tools, perQuestion: 2 });
     expect(two.kept.map(({ index }) => index)).toEqual([1, 0]);
   });
 
   test('puts the thinking tags around a hint right where that mends the format, and nowhere else', () => {
     const hints = { math: [' Wait.'], qa: [] };
     const text = `<think>a</think><search>b</search><result>c</result><think><think> Wait. d</think>${answer}`;
-    const { kept } = filterPool(pool({ text, toolCalls: 1 }), { hints });
+    const { kept } = filterPool(pool({ text, toolCalls: 1 }), { tools, hints });
     expect(kept[0]!.text).toBe(text.replace('<think><think> Wait', '<think> Wait'));
-    expect(filterPool(pool({ text }), { hints: { math: [], qa: [] } }).kept).toEqual([]);
+    expect(filterPool(pool({ text }), { tools, hints: { math: [], qa: [] } }).kept).toEqual([]);
     const own = `<think> Wait. It is 7.</think>${answer}`;
-    expect(filterPool(pool({ text: own }), { hints }).kept[0]!.text).toBe(own);
+    expect(filterPool(pool({ text: own }), { tools, hints }).kept[0]!.text).toBe(own);
     const unboxed = '<think> Wait. It is 7.</think><answer>7</answer>';
-    expect(filterPool(pool({ text: unboxed }), { hints }).dropped[0]!.why).toBe(
+    expect(filterPool(pool({ text: unboxed }), { tools, hints }).dropped[0]!.why).toBe(
       'malformed: no-box',
     );
   });

@@ -28,6 +28,7 @@ function options(over: Partial<EvolveOptions> = {}): EvolveOptions {
   return {
     models: async (request) => reply(request),
     tools: {
+      tags: ['search', 'python'],
       call: async (_, input) => ({
         ...{ output: `found ${input}`, ok: true, attempts: 1, cached: false, ms: 0 },
       }),
@@ -109,6 +110,7 @@ describe('evolve', () => {
 
   test('writes the tool calls that failed into the text as failed', async () => {
     const tools: EvolveOptions['tools'] = {
+      tags: ['search', 'python'],
       call: async () => ({ output: 'gone', ok: false, attempts: 1, cached: false, ms: 0 }),
     };
     const run = await runOperator(

@@ -6,6 +6,7 @@ import type { Phase, Position, Question, Rollout, Scored } from '../../streams/r
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
+import { paperTools } from '../support/paperTools.ts';
 import { question, rollout } from '../support/records.ts';
 import { rewards, scored } from '../support/scored.ts';
 
@@ -40,7 +41,13 @@ const groupOf = (of: Question, scores: readonly number[]): Scored =>
   });
 
 const make = (over: Partial<PairsOptions> = {}) =>
-  pairs({ log, criterion: () => selfCritic(), concurrency: 2, ...over });
+  pairs({
+    tools: { tags: paperTools },
+    log,
+    criterion: () => selfCritic(),
+    concurrency: 2,
+    ...over,
+  });
 
 obeysOperatorLaws('pairs', make, {
   topic: topics.scored,

@@ -5,6 +5,7 @@ import { score } from '../../operators/score.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
+import { paperTools } from '../support/paperTools.ts';
 import { question } from '../support/records.ts';
 import { group, shuffledBy } from '../support/scored.ts';
 
@@ -12,7 +13,8 @@ import { group, shuffledBy } from '../support/scored.ts';
 const spelled = ({ texts }: GroupForReward) =>
   texts.map((text) => ({ score: Number(text), parts: { raw: Number(text) } }));
 const advantage = (scores: readonly number[]): number[] => scores.map((value) => value * 10);
-const make = () => score({ reward: spelled, advantage, openMax: 4 });
+const tools = { tags: paperTools };
+const make = () => score({ tools, reward: spelled, advantage, openMax: 4 });
 
 const one = question({ id: 'one' });
 const two = question({ id: 'two', stage: 1 });
@@ -64,7 +66,7 @@ describe('score', () => {
     const failed = group(one, ['1', '0', '1', '0']).map((rollout, i) =>
       i === 3 ? { ...rollout, text: '', status: 'failed' as const } : rollout,
     );
-    const operator = score({ reward: spelled, advantage: grpo(), openMax: 4 });
+    const operator = score({ tools, reward: spelled, advantage: grpo(), openMax: 4 });
     const { outputs } = await runOperator(operator, topics.rollouts, failed);
     expect(outputs[0]!.advantages[3]).toBeCloseTo(-0.866024, 6);
   });
@@ -78,8 +80,9 @@ describe('score', () => {
     ];
     const seen: unknown[] = [];
     const operator = score({
+      tools,
       reward: (asked) => {
-        seen.push(asked.lengths, asked.policyLengths);
+        seen.push(asked.tools, asked.lengths, asked.policyLengths);
         return spelled(asked);
       },
       advantage: (scores, lengths) => {
@@ -89,11 +92,7 @@ describe('score', () => {
       openMax: 1,
     });
     await runOperator(operator, topics.rollouts, [own!, { ...called!, segments }]);
-    expect(seen).toEqual([
-      [2, 2],
-      [2, 1],
-      [2, 1],
-    ]);
+    expect(seen).toEqual([paperTools, [2, 2], [2, 1], [2, 1]]);
   });
 
   describe('with a reward that has to be waited for', () => {
@@ -102,6 +101,7 @@ describe('score', () => {
     /** Answers after as many turns of the event loop as the timing says for the question. */
     const slow = (timing: readonly number[], counts: { now: number; most: number }) =>
       score({
+        tools,
         reward: async (asked) => {
           counts.now += 1;
           counts.most = Math.max(counts.most, counts.now);
@@ -131,13 +131,13 @@ describe('score', () => {
       const reward = async (): Promise<never> => {
         throw new Error('the server is away');
       };
-      const operator = score({ reward, advantage, openMax: 1, concurrency: 4 });
+      const operator = score({ tools, reward, advantage, openMax: 1, concurrency: 4 });
       const run = runOperator(operator, topics.rollouts, many);
       await expect(run).rejects.toThrow('the server is away');
     });
 
     test('refuses an answer that leaves rollouts out', async () => {
-      const operator = score({ reward: async () => [], advantage, openMax: 1 });
+      const operator = score({ tools, reward: async () => [], advantage, openMax: 1 });
       const run = runOperator(operator, topics.rollouts, many);
       await expect(run).rejects.toThrow('0 rewards for the 1 rollouts of q0');
     });
@@ -147,7 +147,11 @@ describe('score', () => {
     const reward = (): never => {
       throw new Error('the judge is away');
     };
-    const run = runOperator(score({ reward, advantage, openMax: 4 }), topics.rollouts, rollouts);
+    const run = runOperator(
+      score({ tools, reward, advantage, openMax: 4 }),
+      topics.rollouts,
+      rollouts,
+    );
     await expect(run).rejects.toThrow('the judge is away');
   });
 });

@@ -61,6 +61,7 @@ function run(slow: Promise<void>, signal = new AbortController().signal): Runnin
   };
   const rolled = rollout({ ...options, tools: { ...options.tools, call } });
   const scored = score({
+    tools: options.tools,
     reward: async ({ texts }) => texts.map(() => ({ score: 1, parts: {} })),
     advantage: (scores) => scores.map(() => 0),
     openMax: QUESTIONS,

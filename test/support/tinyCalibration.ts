@@ -189,7 +189,6 @@ async function wire(
   const critic = role(scripted(careless), sampling);
   const evolving = flywheel(loop, flywheelSettings.parse({ rounds: 2, concurrency: 2 }), {
     models: { policy: role(enginePolicy(parts), sampling), analyst: critic, critic },
-    toolTags: ['search'],
     hints: { math: ['I look it up.'], qa: ['I look it up.'] },
   });
   const flow = joined(evolving, finetune(loop, plan.evolve, tuning), calibrating);

@@ -63,7 +63,6 @@ export const tinyStarSettings: ToolStarSettings = toolStarSettings.parse({
 });
 
 const sampling = { temperature: 1, maxTokens: 40 };
-const toolTags = ['search'];
 
 export const tinyToolLight: TinyJob<ToolLightSettings> = (options) =>
   oneLife(options, async (log, delay): Promise<Wired> => {
@@ -74,7 +73,7 @@ export const tinyToolLight: TinyJob<ToolLightSettings> = (options) =>
     const parts = { ...(await tinyParts(folder, script, delay)), plan };
     const loop = await policyLoop(context, parts, toolLightMethod(settings, context.seed));
     const policy = role(enginePolicy(loop.parts), sampling);
-    const flow = toolLight(loop, plan, settings, { policy, toolTags });
+    const flow = toolLight(loop, plan, settings, { policy });
     return { flow, engine: parts.engine, close };
   });
 
@@ -89,7 +88,7 @@ export const tinyToolStar: TinyJob<ToolStarSettings> = (options) =>
     const policy = role(enginePolicy(loop.parts), sampling);
     const hints = { math: ['I look it up.'], qa: ['I look it up.'] };
     const flow = toolStar(loop, plan, settings, {
-      ...{ policy, toolTags },
+      policy,
       hints: { verify: hints, reflect: hints, uncertain: ['So it is'] },
     });
     return { flow, engine: parts.engine, close };

@@ -2,7 +2,8 @@
  * Tool-Light's entropy-guided sampling as published, driven by a script: main chains, then branches from their most
  * uncertain steps. One token is one character here, so a window's length is a place in the text.
  */
-import { callInput } from '../../../operators/evolve/calls.ts';
+import { callInput } from '../../../operators/dialect/calls.ts';
+import { countPairs } from '../../../operators/dialect/tags.ts';
 import {
   type BranchPoint,
   branchPoints,
@@ -10,7 +11,6 @@ import {
   windowEntropies,
 } from '../../../operators/sampling/entropyGuided.ts';
 import { codePoints } from '../../../operators/text/characters.ts';
-import { countPairs } from '../../../operators/text/tags.ts';
 
 export interface Step {
   readonly text: string;

@@ -8,8 +8,9 @@
  * - a branch behind a whole step: here that step is sampled anew, and one of nothing is none.
  * What a branch's search is asked for is the script's: the published method asks for the whole text of the step.
  */
+
+import { countPairs } from '../../../operators/dialect/tags.ts';
 import type { Group } from '../../../operators/rollout/growGroup.ts';
-import { countPairs } from '../../../operators/text/tags.ts';
 import type { Rollout } from '../../../streams/records.ts';
 import type { EntropyScript, Sampled, Step } from './entropySampling.ts';
 import { type Asked, type Called, character, Departure, grownGroups } from './grownGroups.ts';

@@ -188,6 +188,7 @@ function tokenizerOf({ vocabSize, resultOpens }: GroupsScript): Tokenizer {
 function toolsOf(script: GroupsScript, called: Map<Called, () => void>): CallTool {
   const { tags, attemptsMax, retryEmpty } = script;
   return {
+    tags,
     stopTokens: [],
     tagOf: (token) => tags[Math.floor(token / CLOSES) - 1] ?? null,
     async call(tool, input, signal, origin) {

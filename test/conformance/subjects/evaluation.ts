@@ -1,12 +1,14 @@
 /**
  * Evaluation metrics: samples, aggregates, resampling, judge replies.
  */
+
 import { aggregate, type ScoredSample } from '../../../operators/metrics/aggregate.ts';
 import { averageMetrics, bootstrap } from '../../../operators/metrics/bootstrap.ts';
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { evaluateSample, predictionOf } from '../../../operators/metrics/sample.ts';
 import { isEquivalent } from '../../../operators/text/latex.ts';
 import type { Ability } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
 import { type Subjects, subject } from '../subject.ts';
 
@@ -47,6 +49,7 @@ function sampleMetrics(args: SampleArgs): unknown {
     output: args.output,
     prediction: args.prediction,
     references: references(args.gold, args.task),
+    tools: paperTools,
   };
   const got = evaluateSample(sample);
   const judged = args.judge !== undefined || args.judgeReply !== undefined;
@@ -59,13 +62,19 @@ function sampleMetrics(args: SampleArgs): unknown {
     acc: got.contains,
     f1: got.f1,
     math_equal: got.mathEqual,
-    python_calls: got.pythonCalls,
-    search_calls: got.searchCalls,
+    python_calls: got.calls.python,
+    search_calls: got.calls.search,
     tool_counts: got.toolCalls,
-    tools_used: got.toolsUsed,
+    tools_used: toolsUsed(got.calls),
     output_length: got.outputLength,
     ...(judged || !got.valid ? { llm_equal: got.valid && verdict ? 1 : 0 } : {}),
   };
+}
+
+/** How the published code names the tools that a response called. */
+function toolsUsed(calls: Readonly<Record<string, number>>): string {
+  const used = Object.keys(calls).filter((tool) => calls[tool]! > 0);
+  return used.length === 2 ? 'both' : (used[0] ?? 'none');
 }
 
 /** How the published loader reads a gold value: a list in brackets is split, truth values become text. */
@@ -86,10 +95,8 @@ function benchmarkMetrics({ task, useJudge, items }: AggregateArgs): unknown {
       contains: metrics.acc!,
       f1: metrics.f1!,
       mathEqual: metrics.math_equal!,
-      pythonCalls: metrics.python_calls!,
-      searchCalls: metrics.search_calls!,
+      calls: { python: metrics.python_calls!, search: metrics.search_calls! },
       toolCalls: metrics.tool_counts!,
-      toolsUsed: 'none',
       outputLength: metrics.output_length!,
       judged: metrics.llm_equal ?? 0,
     };
@@ -104,8 +111,8 @@ function benchmarkMetrics({ task, useJudge, items }: AggregateArgs): unknown {
     tool_productivity: got.toolProductivity,
     average_datas_used_tool_number: got.toolUsers,
     tool_call: got.toolCalls,
-    average_python_calls: got.pythonCalls,
-    average_search_calls: got.searchCalls,
+    average_python_calls: got.calls.python ?? 0,
+    average_search_calls: got.calls.search ?? 0,
     llm_equal: got.judged,
     m1m2: got.toolProductivity,
     efficiency: got.efficiency,

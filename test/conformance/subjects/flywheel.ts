@@ -2,13 +2,14 @@
  * Text trajectories and the flywheel, with scripted models and tools.
  */
 import type { DrawKey, Draws } from '../../../base/draws.ts';
+import { extractAnswer } from '../../../operators/dialect/answer.ts';
+import { plainBlock } from '../../../operators/dialect/resultBlock.ts';
 import { defaultActions } from '../../../operators/evolve/actions.ts';
-import { outputOfCall, plainBlock } from '../../../operators/evolve/calls.ts';
 import { flywheel, type TurnReport } from '../../../operators/evolve/flywheel.ts';
 import { asPiece, type CompletionRequest, withRetry } from '../../../operators/evolve/models.ts';
 import { loadPrompts } from '../../../operators/evolve/prompts.ts';
+import { outputOfCall } from '../../../operators/evolve/runTool.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
-import { extractAnswer } from '../../../operators/text/answer.ts';
 import { cutCodePoints } from '../../../operators/tools/cut.ts';
 import type { Question } from '../../../streams/records.ts';
 import { type Subjects, subject } from '../subject.ts';

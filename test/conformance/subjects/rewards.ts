@@ -1,11 +1,13 @@
 /**
  * Reward subjects.
  */
+
 import { correctness } from '../../../operators/rewards/accuracy.ts';
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { efficiency } from '../../../operators/rewards/efficiency.ts';
 import { sigmaFactor } from '../../../operators/rewards/sigmaSchedule.ts';
 import type { Question } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { type Subjects, subject } from '../subject.ts';
 
 interface EfficiencyArgs {
@@ -30,7 +32,12 @@ export const rewardSubjects: Subjects = {
     sigmaFactor(step, totalSteps),
   ),
   'deep-research-reward': subject<OutcomeArgs>(({ response, groundTruth, eosToken }) => {
-    const { score, f1, answer, reason } = outcomeVerdict(response, asList(groundTruth), eosToken);
+    const { score, f1, answer, reason } = outcomeVerdict(
+      response,
+      asList(groundTruth),
+      paperTools,
+      eosToken,
+    );
     return { score, f1_score: f1, answer, reasonCode: reasonCodes[reason] ?? reason };
   }),
 };
@@ -42,6 +49,7 @@ const reasonCodes: Readonly<Record<string, string>> = {
   'answer-tag-count': 'answer-count',
   'answer-reversed': 'answer-order',
   'no-box': 'box-missing',
+  'correct-several-tools': 'correct-both-tools',
 };
 
 function efficiencyReward(args: EfficiencyArgs): unknown {
@@ -58,6 +66,7 @@ function efficiencyReward(args: EfficiencyArgs): unknown {
   const reward = efficiency({ sigmaTool: args.sigmaTool, sigmaLength: args.sigmaLength });
   const [own] = reward({
     question,
+    tools: paperTools,
     texts: [args.response, ...args.otherResponses],
     lengths: [args.length, ...args.otherLengths],
   });

@@ -1,24 +1,30 @@
 /**
- * Text and format subjects. The published copies are named as in the vector files; `dialects` says which
+ * Text and format subjects. The published copies are named as in the vector files; `variants` says which
  * dialect each one is.
  */
-import { splitActions } from '../../../operators/text/actions.ts';
-import { extractAnswer } from '../../../operators/text/answer.ts';
+
+import { splitActions } from '../../../operators/dialect/actions.ts';
+import { extractAnswer } from '../../../operators/dialect/answer.ts';
+import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
+import { repairHintPosition, tagSolution } from '../../../operators/dialect/repair.ts';
+import {
+  countFailedResults,
+  resultBlocks,
+  thinkingText,
+} from '../../../operators/dialect/results.ts';
+import { numberedSteps, splitLogs } from '../../../operators/dialect/steps.ts';
+import { countPairs } from '../../../operators/dialect/tags.ts';
 import { lastBoxed } from '../../../operators/text/boxed.ts';
-import type { Dialect } from '../../../operators/text/dialect.ts';
-import { formatFault, isWellFormed } from '../../../operators/text/format.ts';
 import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts';
 import { evaluationF1, rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import { priorReasoning } from '../../../operators/text/priorReasoning.ts';
-import { repairHintPosition, tagSolution } from '../../../operators/text/repair.ts';
-import { countFailedResults, resultBlocks, thinkingText } from '../../../operators/text/results.ts';
 import { searchKey } from '../../../operators/text/searchKey.ts';
-import { numberedSteps, splitLogs } from '../../../operators/text/steps.ts';
-import { countPairs } from '../../../operators/text/tags.ts';
+import type { Variant } from '../../../operators/text/variant.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
 import { type Subjects, subject } from '../subject.ts';
 
-const dialects: Readonly<Record<string, Dialect>> = {
+const variants: Readonly<Record<string, Variant>> = {
   A: 'rollout',
   B: 'selection',
   C: 'reward',
@@ -35,7 +41,7 @@ const dialects: Readonly<Record<string, Dialect>> = {
 interface Text {
   readonly text: string;
 }
-interface Variant extends Text {
+interface VariantText extends Text {
   readonly variant: string;
 }
 interface F1Args {
@@ -51,24 +57,24 @@ interface Equivalence {
 
 export const textSubjects: Subjects = {
   'tag-count': subject<Text & { tag: string }>(({ text, tag }) => countPairs(text, tag)),
-  'format-validate': subject<Variant>(({ variant, text }) => {
-    const reason = formatFault(text, dialects[variant]!);
+  'format-validate': subject<VariantText>(({ variant, text }) => {
+    const reason = formatFault(text, variants[variant]!, paperTools);
     return { valid: reason === null, reason };
   }),
-  'boxed-extract': subject<Variant>(({ variant, text }) => lastBoxed(text, dialects[variant]!)),
-  'answer-extract': subject<Variant>(({ variant, text }) =>
-    extractAnswer(text, dialects[variant]!),
+  'boxed-extract': subject<VariantText>(({ variant, text }) => lastBoxed(text, variants[variant]!)),
+  'answer-extract': subject<VariantText>(({ variant, text }) =>
+    extractAnswer(text, variants[variant]!),
   ),
-  'latex-normalize': subject<Variant>(({ variant, text }) =>
-    latexNormalForm(text, dialects[variant]!, { unwrapText: variant.startsWith('V4') }),
+  'latex-normalize': subject<VariantText>(({ variant, text }) =>
+    latexNormalForm(text, variants[variant]!, { unwrapText: variant.startsWith('V4') }),
   ),
   'math-equiv': subject<Equivalence>(({ variant, a, b }) => equivalence(variant, a, b)),
   f1: subject<F1Args>((args) => f1(args)),
   'split-steps': subject<Text>(({ text }) => numberedSteps(text)),
-  'split-logs': subject<Text>(({ text }) => splitLogs(text)),
-  'split-actions': subject<Text>(({ text }) => splitActions(text)),
+  'split-logs': subject<Text>(({ text }) => splitLogs(text, paperTools)),
+  'split-actions': subject<Text>(({ text }) => splitActions(text, paperTools)),
   'rft-filter': subject<Text>(({ text }) => ({
-    strictValid: isWellFormed(text, 'selection'),
+    strictValid: isWellFormed(text, 'selection', paperTools),
     resultsOk: countFailedResults(text) === 0,
   })),
   'format-trajectory': subject<Text & { tag: string }>(({ text, tag }) => tagSolution(text, tag)),
@@ -87,9 +93,9 @@ export const textSubjects: Subjects = {
 /** Answers that are no strings: one copy raises on them (plain equality), the others take Python's text. */
 function equivalence(variant: string, a: unknown, b: unknown): boolean {
   const plain = [a, b].every((side) => side === null || typeof side === 'string');
-  if (plain) return isEquivalent(a as string | null, b as string | null, dialects[variant]!);
+  if (plain) return isEquivalent(a as string | null, b as string | null, variants[variant]!);
   if (variant === 'V1' || a === null || b === null) return JSON.stringify(a) === JSON.stringify(b);
-  return isEquivalent(pythonText(a), pythonText(b), dialects[variant]!);
+  return isEquivalent(pythonText(a), pythonText(b), variants[variant]!);
 }
 
 function f1({ variant, prediction, references }: F1Args): number {

@@ -1,6 +1,13 @@
 /**
  * Tool-Star and Tool-Light.
  */
+
+import { extractAnswer } from '../../../operators/dialect/answer.ts';
+import {
+  countCallsWithFences,
+  isPreferenceFormat,
+} from '../../../operators/dialect/preferenceFormat.ts';
+import { withoutResults } from '../../../operators/dialect/results.ts';
 import {
   type JudgedSample,
   toolEfficiency,
@@ -9,14 +16,9 @@ import {
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { assistantTurn, mathVerdict } from '../../../operators/rewards/toolStar.ts';
 import { branchPoints, windowEntropies } from '../../../operators/sampling/entropyGuided.ts';
-import { extractAnswer } from '../../../operators/text/answer.ts';
 import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { rolloutF1 } from '../../../operators/text/overlap.ts';
-import {
-  countCallsWithFences,
-  isPreferenceFormat,
-} from '../../../operators/text/preferenceFormat.ts';
-import { withoutResults } from '../../../operators/text/results.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import {
   type EntropyScript,
   type Sampled,
@@ -73,8 +75,8 @@ interface SamplingArgs {
 export const toolUseSubjects: Subjects = {
   'tool-star-normalize': subject<Text>(({ text }) => finalAnswerForm(text)),
   'tool-star-reward': subject<RewardArgs>(toolStarReward),
-  'tool-light-format': subject<Text>(({ text }) => isPreferenceFormat(text)),
-  'tool-light-tool-count': subject<Text>(({ text }) => countCallsWithFences(text)),
+  'tool-light-format': subject<Text>(({ text }) => isPreferenceFormat(text, paperTools)),
+  'tool-light-tool-count': subject<Text>(({ text }) => countCallsWithFences(text, paperTools)),
   'tool-light-strip-results': subject<Text>(({ text }) => withoutResults(text)),
   'tool-light-f1': subject<{ a: string | null; b: string | null }>(({ a, b }) =>
     a === null || b === null ? 0 : rolloutF1(a, [b]),
@@ -98,13 +100,13 @@ function toolStarReward({ response, groundTruth, kind, eosToken }: RewardArgs): 
   const text = assistantTurn(response);
   if (kind === 'math') {
     if (text === null) return { score: -1 };
-    const { score, basis } = mathVerdict(text, groundTruth as string, eosToken);
+    const { score, basis } = mathVerdict(text, groundTruth as string, paperTools, eosToken);
     if (basis === 'form' || basis === 'nothing') throw new Skipped('needs a symbolic verifier');
     return { score };
   }
   if (text === null) throw new Error('no turn of the assistant');
   const references = typeof groundTruth === 'string' ? [groundTruth] : groundTruth;
-  return { score: outcomeVerdict(text, references, eosToken).score };
+  return { score: outcomeVerdict(text, references, paperTools, eosToken).score };
 }
 
 const multiHopSets = ['hotpotqa', '2wiki', 'musique', 'bamboogle'];

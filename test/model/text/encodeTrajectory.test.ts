@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeTrajectory } from '../../../model/text/encodeTrajectory.ts';
-import { resultTokens } from '../../../operators/rollout/resultBlock.ts';
+import { resultTokens } from '../../../operators/dialect/resultBlock.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
 const encode = (text: string) => [...encodeTrajectory(tinyWords, text)];

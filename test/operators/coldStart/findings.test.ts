@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { coldStartFindings, difficultyOf } from '../../../operators/coldStart/findings.ts';
 import { filterPool } from '../../../operators/demonstrations.ts';
 import type { Evolved } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 
 const answer = '<answer>\\boxed{7}</answer>';
@@ -44,7 +45,12 @@ describe('difficulty', () => {
 
 describe('what is kept', () => {
   const kept = (members: Evolved[], perQuestion = 9) =>
-    filterPool(members, { find: coldStartFindings, callsMax: 5, perQuestion });
+    filterPool(members, {
+      tools: { tags: paperTools },
+      find: coldStartFindings,
+      callsMax: 5,
+      perQuestion,
+    });
 
   test('of an easy question is the direct answer alone', () => {
     const filtered = kept(pool('direct+', 'tools+1', 'verify-hint+1'));

@@ -41,6 +41,7 @@ async function poolOf(
       return script(request);
     },
     tools: {
+      tags: ['search', 'python'],
       call: async (_, input) => ({
         ...{ output: `found ${input}`, ok: true, attempts: 1, cached: false, ms: 0 },
       }),
@@ -58,7 +59,7 @@ obeysOperatorLaws(
   () =>
     evolve({
       models: async (request) => guesser(request),
-      tools: { call: () => Promise.reject(new Error('no tools')) },
+      tools: { tags: ['search'], call: () => Promise.reject(new Error('no tools')) },
       grow: coldStartPool({ hints }),
       ...{ rounds: 0, quotas: { search: 2 }, seed: 7, concurrency: 2 },
     }),

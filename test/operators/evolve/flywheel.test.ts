@@ -7,6 +7,7 @@ import { flywheel } from '../../../operators/evolve/flywheel.ts';
 import type { CompletionRequest } from '../../../operators/evolve/models.ts';
 import { loadPrompts } from '../../../operators/evolve/prompts.ts';
 import { selectParents } from '../../../operators/evolve/select.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { question as record } from '../../support/records.ts';
 
 const question = record({ id: 'q1', question: 'Who?', answers: ['Ada'], ability: 'qa' });
@@ -177,7 +178,7 @@ test('of equally good candidates the one with fewer calls is first, and the best
     { text: '', score: 1 },
     { text: '', score: 0 },
   ];
-  expect(selectParents(pool, new Set(), 1)).toEqual([1]);
-  expect(selectParents(pool, new Set([1]), 5)).toEqual([0, 2]);
-  expect(selectParents(pool, new Set([0, 1, 2]), 5)).toEqual([1]);
+  expect(selectParents(pool, new Set(), 1, paperTools)).toEqual([1]);
+  expect(selectParents(pool, new Set([1]), 5, paperTools)).toEqual([0, 2]);
+  expect(selectParents(pool, new Set([0, 1, 2]), 5, paperTools)).toEqual([1]);
 });

@@ -27,7 +27,7 @@ test('a user adds an evolve action of his own', async () => {
         return name === '1/second-opinion' ? 'is it 6?' : '';
       },
     },
-    tools: { call: () => Promise.reject(new Error('nobody calls')) },
+    tools: { tags: ['python'], call: () => Promise.reject(new Error('nobody calls')) },
     actions: [...defaultActions, secondOpinion],
     ...{ rounds: 1, quotas: { python: 1 }, seed: 1, concurrency: 1 },
   });

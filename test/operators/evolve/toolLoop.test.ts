@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { outputOfCall, plainBlock, withoutTags } from '../../../operators/evolve/calls.ts';
+import { withoutTags } from '../../../operators/dialect/calls.ts';
+import { plainBlock } from '../../../operators/dialect/resultBlock.ts';
 import { asPiece, withRetry } from '../../../operators/evolve/models.ts';
 import {
   closedThinking,
@@ -8,7 +9,9 @@ import {
   reopenedWithHint,
   withThinkingTags,
 } from '../../../operators/evolve/replies.ts';
+import { outputOfCall } from '../../../operators/evolve/runTool.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 function scripted(...pieces: readonly string[]) {
   let at = 0;
@@ -124,8 +127,10 @@ describe('replies', () => {
   });
 
   test('a new step thinks before it calls', () => {
-    expect(withThinkingTags('so <search>q</search>')).toBe('<think>so </think><search>q</search>');
-    expect(withThinkingTags('<think>so</think> <answer>1</answer>')).toBe(
+    expect(withThinkingTags('so <search>q</search>', paperTools)).toBe(
+      '<think>so </think><search>q</search>',
+    );
+    expect(withThinkingTags('<think>so</think> <answer>1</answer>', paperTools)).toBe(
       '<think>so</think> <answer>1</answer>',
     );
   });

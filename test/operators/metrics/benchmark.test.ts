@@ -4,6 +4,7 @@ import { averageMetrics, bootstrap } from '../../../operators/metrics/bootstrap.
 import { isConcise, redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { mersenneTwister } from '../../../operators/metrics/mersenneTwister.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 function sample(f1: number, calls: number) {
   const got = evaluateSample({
@@ -11,6 +12,7 @@ function sample(f1: number, calls: number) {
     output: '<search>a</search>'.repeat(calls),
     prediction: 'x',
     references: ['y'],
+    tools: paperTools,
   });
   return { ...got, f1 };
 }
@@ -33,18 +35,36 @@ describe('aggregate', () => {
 describe('evaluateSample', () => {
   test('takes the last lines of the output where no answer was extracted', () => {
     const output = 'a\n\nb\nc\nd\ne\nf is it';
-    const got = evaluateSample({ ability: 'qa', output, prediction: '', references: ['f is it'] });
+    const got = evaluateSample({
+      ability: 'qa',
+      tools: paperTools,
+      output,
+      prediction: '',
+      references: ['f is it'],
+    });
     expect(got).toMatchObject({ valid: true, contains: 1, exact: 0 });
   });
 
   test('is invalid and all zeros when there is nothing at all', () => {
-    const got = evaluateSample({ ability: 'qa', output: ' \n', prediction: '', references: [''] });
+    const got = evaluateSample({
+      ability: 'qa',
+      tools: paperTools,
+      output: ' \n',
+      prediction: '',
+      references: [''],
+    });
     expect(got).toMatchObject({ valid: false, contains: 0 });
   });
 
   test('counts the length of what the policy wrote in code points', () => {
     const output = '😀😀<result>not counted</result>';
-    const got = evaluateSample({ ability: 'qa', output, prediction: 'x', references: [] });
+    const got = evaluateSample({
+      ability: 'qa',
+      tools: paperTools,
+      output,
+      prediction: 'x',
+      references: [],
+    });
     expect(got.outputLength).toBe(2);
   });
 });

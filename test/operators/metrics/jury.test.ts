@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { judgedBenchmark } from '../../../operators/metrics/benchmark.ts';
 import { type AskModel, type JuryRequest, jury } from '../../../operators/metrics/jury.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 
 const asked = question({ id: 'q', question: 'How long?', answers: ['two hours', '2 h'] });
@@ -25,7 +26,13 @@ function seated(judge: AskModel, critic?: AskModel, votes?: number) {
     sleep: async (ms) => void sleeps.push(ms),
   });
   const sample = (prediction: string, output = prediction) =>
-    sit(asked, { ability: 'math', output, prediction, references: asked.answers });
+    sit(asked, {
+      ability: 'math',
+      output,
+      prediction,
+      references: asked.answers,
+      tools: paperTools,
+    });
   return { sample, sleeps };
 }
 
@@ -103,7 +110,12 @@ describe('a judged evaluation', () => {
     const { ask } = model(() => 'Correct');
     const reward = judgedBenchmark(jury({ seed: 1, judge: ask, sleep: async () => undefined }));
     const texts = ['<answer>\\boxed{120 min}</answer>', ''];
-    const [right, nothing] = await reward({ question: asked, texts, lengths: [5, 0] });
+    const [right, nothing] = await reward({
+      question: asked,
+      tools: paperTools,
+      texts,
+      lengths: [5, 0],
+    });
     expect(right).toMatchObject({ score: 1, parts: { judged: 1, judgeFailed: 0, mathEqual: 0 } });
     expect(nothing).toMatchObject({ score: 0, parts: { judged: 0, valid: 0 } });
   });

@@ -6,6 +6,7 @@ import { benchmarkTable } from '../../../operators/metrics/table.ts';
 import { accuracy } from '../../../operators/rewards/accuracy.ts';
 import { weighted } from '../../../operators/rewards/reward.ts';
 import type { Ability, Scored } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 import { scored } from '../../support/scored.ts';
 
@@ -21,7 +22,7 @@ function evaluated(source: string, ability: Ability, answers: string[], texts: s
     phase: 'evaluate',
   });
   const lengths = texts.map(words);
-  const rewards = reward({ question: asked, texts, lengths });
+  const rewards = reward({ question: asked, tools: paperTools, texts, lengths });
   return scored({ question: asked, rewards, toolCalls: texts.map(() => 0), lengths });
 }
 
@@ -78,6 +79,7 @@ describe('the reward of an evaluation', () => {
     const texts = [answer('7', call('error'))];
     const [made] = await both({
       question: question({ answers: ['7'] }),
+      tools: paperTools,
       texts,
       lengths: [9],
     });

@@ -1,11 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Candidate } from '../../../operators/preferences/candidate.ts';
+import type { Candidate, Criterion } from '../../../operators/preferences/candidate.ts';
 import { selfCritic } from '../../../operators/preferences/selfCritic.ts';
 import {
   preAlignedGuided,
   preAlignedVanilla,
   selfEvolved,
 } from '../../../operators/preferences/toolLight.ts';
+import { paperTools } from '../../support/paperTools.ts';
+
+/** A criterion on candidates that could call the papers' tools. */
+const judged = (criterion: Criterion) => (candidates: readonly Candidate[]) =>
+  criterion(candidates, paperTools);
 
 /** A response of the strict format that is known by its answer. */
 const text = (name: string): string => `<think>So</think><answer>\\boxed{${name}}</answer>`;
@@ -26,11 +31,11 @@ const group = (rights: number, all: number): Candidate[] =>
   );
 const names = (verdict: ReturnType<typeof selfEvolvedPairs>) =>
   verdict.pairs.map(({ chosen, rejected }) => [nameOf(chosen), nameOf(rejected)]);
-const selfEvolvedPairs = selfEvolved();
+const selfEvolvedPairs = judged(selfEvolved());
 
 describe('selfCritic', () => {
   test('chooses what earned at least 1 and rejects what earned less', () => {
-    const verdict = selfCritic({ pairsMax: 9 })([
+    const verdict = judged(selfCritic({ pairsMax: 9 }))([
       wrong('a', { score: 0.999 }),
       right('b', { score: 1 }),
       wrong('c', { score: -1 }),
@@ -47,7 +52,7 @@ describe('selfCritic', () => {
   });
 
   test('prefers fewer calls among equal rewards, then the shorter, then the earlier', () => {
-    const verdict = selfCritic()([
+    const verdict = judged(selfCritic())([
       right('two calls', { toolCalls: 2, length: 1 }),
       right('longer', { length: 11 }),
       right('first'),
@@ -63,11 +68,15 @@ describe('selfCritic', () => {
     ['only wrong ones', group(0, 3)],
     ['nobody', []],
   ])('makes no pair of %s', (_, candidates) => {
-    expect(selfCritic()(candidates).pairs).toEqual([]);
+    expect(judged(selfCritic())(candidates).pairs).toEqual([]);
   });
 
   test('sets no text against itself', () => {
-    const verdict = selfCritic()([right('same'), wrong('same'), wrong('other', { score: 0.5 })]);
+    const verdict = judged(selfCritic())([
+      right('same'),
+      wrong('same'),
+      wrong('other', { score: 0.5 }),
+    ]);
     expect(names(verdict)).toEqual([['same', 'other']]);
   });
 });
@@ -85,14 +94,14 @@ describe('preAlignedVanilla', () => {
     [10, 10, 'easy'],
     [0, 0, ''],
   ])('calls %d right of %d %j', (rights, all, difficulty) => {
-    const verdict = preAlignedVanilla()(group(rights, all));
+    const verdict = judged(preAlignedVanilla())(group(rights, all));
     expect(verdict.difficulty).toBe(difficulty);
     const pairs = difficulty !== '' && rights > 0 && rights < all ? 1 : 0;
     expect(verdict.pairs).toHaveLength(pairs);
   });
 
   test('sets the shortest right one against the wrong one with most calls, of equals the longest', () => {
-    const verdict = preAlignedVanilla({ pairsMax: 9 })([
+    const verdict = judged(preAlignedVanilla({ pairsMax: 9 }))([
       right('long', { length: 12 }),
       right('short', { length: 8, toolCalls: 2 }),
       right('short too', { length: 8 }),
@@ -118,11 +127,11 @@ describe('preAlignedGuided', () => {
     [0, 3, 'hard'],
     [0, 0, ''],
   ])('calls %d right of %d %j', (rights, all, difficulty) => {
-    expect(preAlignedGuided()(group(rights, all)).difficulty).toBe(difficulty);
+    expect(judged(preAlignedGuided())(group(rights, all)).difficulty).toBe(difficulty);
   });
 
   test('sets the surest right one of the fewest calls against wrong ones with more', () => {
-    const verdict = preAlignedGuided({ pairsMax: 9 })([
+    const verdict = judged(preAlignedGuided({ pairsMax: 9 }))([
       right('two calls', { toolCalls: 2, entropy: 0 }),
       right('unsure', { entropy: 0.5 }),
       right('sure', { entropy: 0.4 }),
@@ -139,10 +148,12 @@ describe('preAlignedGuided', () => {
 
   test('takes the demonstration where no chain is right, and nothing without one', () => {
     const chains = [wrong('a', { toolCalls: 2 }), wrong('b', { toolCalls: 1 })];
-    expect(preAlignedGuided()(chains).pairs).toEqual([]);
+    expect(judged(preAlignedGuided())(chains).pairs).toEqual([]);
     const demonstration = { text: text('shown'), toolCalls: 1 };
-    expect(names(preAlignedGuided({ demonstration })(chains))).toEqual([['shown', 'a']]);
-    expect(names(preAlignedGuided({ demonstration })([right('r', { toolCalls: 0 }), ...chains]))) //
+    expect(names(judged(preAlignedGuided({ demonstration }))(chains))).toEqual([['shown', 'a']]);
+    expect(
+      names(judged(preAlignedGuided({ demonstration }))([right('r', { toolCalls: 0 }), ...chains])),
+    ) //
       .toEqual([['r', 'a']]);
   });
 });
@@ -162,7 +173,7 @@ describe('selfEvolved', () => {
   });
 
   test('wants an easy question answered with fewer calls and surely', () => {
-    const verdict = selfEvolved({ pairsMax: 2 })([
+    const verdict = judged(selfEvolved({ pairsMax: 2 }))([
       right('unsure', { entropy: 1 }),
       right('sure', { entropy: 0.1 }),
       right('calls', { toolCalls: 2, entropy: 0 }),
@@ -197,10 +208,10 @@ test('what is not of the strict format or too long counts for the class, not for
     wrong('u', { toolCalls: 2, length: 50 }),
   ];
   for (const make of [preAlignedGuided, selfEvolved]) {
-    const verdict = make({ tokensMax: 50 })(candidates);
+    const verdict = judged(make({ tokensMax: 50 }))(candidates);
     expect(verdict.difficulty).toBe('easy');
     expect(names(verdict)).toEqual([['fits', 'v']]);
   }
-  const free = preAlignedVanilla({ tokensMax: 50 });
+  const free = judged(preAlignedVanilla({ tokensMax: 50 }));
   expect(names(free([...candidates, ...group(0, 4)]))).toEqual([['fits', 'v']]);
 });

@@ -15,6 +15,6 @@ test('a user writes a criterion of his own', () => {
     ...{ text, correct, toolCalls, score: 0, length: 1, entropy: 0 },
   });
   const group = [candidate('a', true, 2), candidate('b', true, 1), candidate('c', false, 3)];
-  expect(fewestCalls(group).pairs).toEqual([{ chosen: 'b', rejected: 'a', why: 'calls' }]);
-  expect(fewestCalls([group[2]!]).pairs).toEqual([]);
+  expect(fewestCalls(group, []).pairs).toEqual([{ chosen: 'b', rejected: 'a', why: 'calls' }]);
+  expect(fewestCalls([group[2]!], []).pairs).toEqual([]);
 });

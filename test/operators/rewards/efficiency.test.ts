@@ -3,6 +3,7 @@ import { efficiency } from '../../../operators/rewards/efficiency.ts';
 import type { GroupForReward } from '../../../operators/rewards/reward.ts';
 import { sigmaFactor } from '../../../operators/rewards/sigmaSchedule.ts';
 import type { Question } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 const question: Question = {
   id: 'q1',
@@ -19,7 +20,8 @@ const PYTHON = '<python>a</python><result>b</result>';
 const ANSWER = '<answer>\\boxed{Ada Lovelace}</answer>';
 
 function group(calls: readonly string[], lengths: readonly number[]): GroupForReward {
-  return { question, texts: calls.map((call) => `<think>t</think>${call}${ANSWER}`), lengths };
+  const texts = calls.map((call) => `<think>t</think>${call}${ANSWER}`);
+  return { question, tools: paperTools, texts, lengths };
 }
 
 describe('efficiency', () => {
@@ -38,6 +40,7 @@ describe('efficiency', () => {
     const broken = texts[1]!.replace('</think>', '');
     const rewards = reward({
       question,
+      tools: paperTools,
       texts: [...texts, wrong, broken],
       lengths: [...lengths, 5, 5],
     });
@@ -68,7 +71,7 @@ describe('efficiency', () => {
     const paper = efficiency({ sigmaTool: 0, sigmaLength: 0, mode: 'paper' });
     const { texts } = group([''], [1]);
     const half = texts[0]!.replace('Ada Lovelace', 'Ada Smith');
-    const [own] = paper({ question, texts: [half], lengths: [1] });
+    const [own] = paper({ question, tools: paperTools, texts: [half], lengths: [1] });
     expect(own!.parts).toMatchObject({ raw: 0.5, tool: 0.5, length: 0.5 });
   });
 
@@ -82,10 +85,12 @@ describe('efficiency', () => {
     expect(brief).toBeGreaterThan(wordy!);
   });
 
-  test('counts calls of the tools that it is told', () => {
-    const reward = efficiency({ sigmaTool: 0.1, sigmaLength: 0, tools: ['lookup'] });
-    const [own] = reward(group(['<lookup>x</lookup>'], [1]));
-    expect(own!.parts.toolCalls).toBe(1);
+  test('counts calls of the tools of the job, and asks for their results', () => {
+    const reward = efficiency({ sigmaTool: 0.1, sigmaLength: 0 });
+    const looked = (text: string) => reward({ ...group([text], [1]), tools: ['lookup'] })[0]!.parts;
+    expect(looked('<lookup>x</lookup>')).toMatchObject({ toolCalls: 1, format: -1 });
+    expect(looked(`<lookup>x</lookup><result>y</result>`)).toMatchObject({ format: 0 });
+    expect(looked(SEARCH).toolCalls).toBe(0);
   });
 });
 

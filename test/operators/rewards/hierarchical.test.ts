@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { type HierarchicalOptions, hierarchical } from '../../../operators/rewards/hierarchical.ts';
+import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 
 const asked = question({ ability: 'qa', answers: ['the Eiffel Tower', 'La Tour'] });
 const call = (tool: string) => `<${tool}>x</${tool}> <result>\ny\n</result>`;
 const said = (answer: string, ...calls: readonly string[]): string =>
   `<think>a</think>${calls.join('')}<answer>\\boxed{${answer}}</answer>`;
-const score = (text: string, options?: HierarchicalOptions) =>
-  hierarchical(options)({ question: asked, texts: [text], lengths: [1] })[0]!;
+const score = (text: string, options?: HierarchicalOptions, tools = paperTools) =>
+  hierarchical(options)({ question: asked, tools, texts: [text], lengths: [1] })[0]!;
 
 describe('the hierarchical reward', () => {
   test.each([
@@ -29,9 +30,17 @@ describe('the hierarchical reward', () => {
     expect(score(`${said('La Tour')}<answer>`).parts).toEqual({ raw: 1, tools: 0, format: -1 });
   });
 
-  test('takes another bonus, other tools, and answers that match or do not', () => {
-    expect(score(said('La Tour', call('search')), { bonus: 0.5, tools: ['search'] }).score) //
-      .toBe(1.5);
+  test('counts any two of the tools that a job has, and no tag besides', () => {
+    const three = ['search', 'python', 'calculator'];
+    const two = said('La Tour', call('calculator'), call('search'));
+    expect(score(two, {}, three).score).toBe(1.1);
+    expect(score(two).score).toBe(1);
+    expect(score(said('La Tour', call('search'), call('search')), {}, three).score).toBe(1);
+    expect(score(said('La Tour', '<calculator>1'), {}, three).score).toBe(-1);
+  });
+
+  test('takes another bonus, and answers that match or do not', () => {
+    expect(score(said('La Tour', call('search'), call('python')), { bonus: 0.5 }).score).toBe(1.5);
     expect(score(said('Tower'), { knowledge: 'match' }).score).toBe(0);
   });
 });

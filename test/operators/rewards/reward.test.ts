@@ -3,6 +3,7 @@ import { accuracy, correctness } from '../../../operators/rewards/accuracy.ts';
 import { deepResearch, outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { perRollout, perRolloutAsync, weighted } from '../../../operators/rewards/reward.ts';
 import type { Question } from '../../../streams/records.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 const question: Question = {
   id: 'q1',
@@ -21,7 +22,7 @@ describe('a reward of one’s own', () => {
   const brief = perRollout('brief', ({ length }) => (length < 100 ? 1 : 0));
 
   test('takes a name and a function', () => {
-    expect(brief({ question, texts: ['x', 'y'], lengths: [50, 500] })).toEqual([
+    expect(brief({ question, tools: paperTools, texts: ['x', 'y'], lengths: [50, 500] })).toEqual([
       { score: 1, parts: { brief: 1 } },
       { score: 0, parts: { brief: 0 } },
     ]);
@@ -32,7 +33,9 @@ describe('a reward of one’s own', () => {
       { weight: 1, reward: accuracy() },
       { weight: 0.25, reward: brief },
     ]);
-    expect(await reward({ question, texts: [RIGHT, WRONG], lengths: [50, 50] })).toEqual([
+    expect(
+      await reward({ question, tools: paperTools, texts: [RIGHT, WRONG], lengths: [50, 50] }),
+    ).toEqual([
       { score: 1.25, parts: { raw: 1, brief: 1 } },
       { score: 0.25, parts: { raw: 0, brief: 1 } },
     ]);
@@ -52,7 +55,9 @@ describe('a reward of one’s own', () => {
       { weight: 1, reward: brief },
       { weight: 2, reward: judged },
     ]);
-    expect(await reward({ question, texts: [RIGHT, WRONG], lengths: [500, 50] })).toEqual([
+    expect(
+      await reward({ question, tools: paperTools, texts: [RIGHT, WRONG], lengths: [500, 50] }),
+    ).toEqual([
       { score: 1, parts: { brief: 0, judged: 0.5 } },
       { score: 1, parts: { brief: 1, judged: 0 } },
     ]);
@@ -66,7 +71,7 @@ describe('a reward of one’s own', () => {
       seen.push(signal);
       return 0;
     });
-    const group = { question, texts: ['x'], lengths: [1] };
+    const group = { question, tools: paperTools, texts: ['x'], lengths: [1] };
     await weighted([{ weight: 1, reward: judged }])(group, stop.signal);
     expect(seen).toEqual([stop.signal]);
   });
@@ -91,24 +96,29 @@ describe('correctness', () => {
 });
 
 describe('the deep-search reward', () => {
-  test('adds a bonus when both tools were used', () => {
+  test('adds a bonus when two tools were used', () => {
     const text =
       '<think>a</think><search>x</search><result>y</result>' +
       '<python>x</python><result>y</result><answer>\\boxed{12}</answer>';
-    expect(outcomeVerdict(text, ['12'])).toMatchObject({
+    expect(outcomeVerdict(text, ['12'], paperTools)).toMatchObject({
       score: 1.1,
-      reason: 'correct-both-tools',
+      reason: 'correct-several-tools',
     });
   });
 
   test('treats "yes" as right or wrong, never half', () => {
     const text = '<think>a</think><answer>\\boxed{yes}</answer>';
-    expect(outcomeVerdict(text, ['yes sir']).score).toBe(0);
-    expect(outcomeVerdict(text, ['Yes.']).score).toBe(1);
+    expect(outcomeVerdict(text, ['yes sir'], paperTools).score).toBe(0);
+    expect(outcomeVerdict(text, ['Yes.'], paperTools).score).toBe(1);
   });
 
   test('costs one point for a fault of format', () => {
-    const [reward] = deepResearch()({ question, texts: ['no tags'], lengths: [2] });
+    const [reward] = deepResearch()({
+      question,
+      tools: paperTools,
+      texts: ['no tags'],
+      lengths: [2],
+    });
     expect(reward).toEqual({ score: -1, parts: { raw: 0, f1: 0, format: -1 } });
   });
 });

@@ -1,18 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { assistantTurn, compareAnswers, mathVerdict } from '../../../operators/rewards/toolStar.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 const END = '<|end|>';
 const respond = (box: string) => `<think>a</think><answer>\\boxed{${box}}</answer>${END}`;
 
 describe('mathVerdict', () => {
   test('pays a right answer in full and good form a little', () => {
-    expect(mathVerdict(respond('12'), '12', END).score).toBe(1);
-    expect(mathVerdict(respond('13'), '12', END).score).toBe(0.1);
+    expect(mathVerdict(respond('12'), '12', paperTools, END).score).toBe(1);
+    expect(mathVerdict(respond('13'), '12', paperTools, END).score).toBe(0.1);
   });
 
   test('pays nothing for bad form, nor for a response that ran out of room', () => {
-    expect(mathVerdict('12', '12', END).score).toBe(0);
-    expect(mathVerdict(respond('12').replace(END, ''), '12', END).score).toBe(0);
+    expect(mathVerdict('12', '12', paperTools, END).score).toBe(0);
+    expect(mathVerdict(respond('12').replace(END, ''), '12', paperTools, END).score).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { resultTokens } from '../../../operators/rollout/resultBlock.ts';
+import { resultTokens } from '../../../operators/dialect/resultBlock.ts';
 import { encodeExample, type ResultTokens } from '../../../sinks/trainer/encode.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 

@@ -1,48 +1,52 @@
 /**
  * The trajectory grammar: is this text a well-formed trajectory, and if not, what is the first fault?
  *
- * A trajectory thinks in `<think>…</think>`, calls tools in `<search>…</search>` and `<python>…</python>`,
- * reads `<result>…</result>` after each call and ends with `<answer>… \boxed{…} …</answer>`. The checks are
- * those of the published validators (ET-Agent §1.10), in their order; no dialect checks that the text
- * between tags is empty or that blocks do not interleave.
+ * A trajectory thinks in `<think>…</think>`, calls tools in their tags (`<search>…</search>`), reads `<result>…</result>`
+ * after each call and ends with `<answer>… \boxed{…} …</answer>`. The checks are those of the published validators
+ * (ET-Agent §1.10), in their order, with each of the job's tools in the place of search and Python; no variant checks that
+ * the text between tags is empty or that blocks do not interleave.
  */
-import { strip } from './characters.ts';
-import type { Dialect } from './dialect.ts';
-import { occurrences } from './tags.ts';
+import { strip } from '../text/characters.ts';
+import type { Variant } from '../text/variant.ts';
+import { hasTag, occurrences } from './tags.ts';
 
-/** The first fault of a text. */
+/** The first fault of a text; that of a call begins with its tool. */
 export type FormatFault =
   | 'unpaired-think'
   | 'no-think'
   | 'answer-tag-count'
   | 'start-not-think'
   | 'end-not-answer'
-  | 'search-incomplete'
-  | 'search-order'
-  | 'python-incomplete'
-  | 'python-order'
+  | `${string}-incomplete`
+  | `${string}-order`
   | 'answer-reversed'
   | 'no-box'
   | 'box-count'
   | 'tag-in-answer';
 
-/** The first fault of a trajectory; null when it is well-formed. `selection` is the strict dialect. */
-export function formatFault(text: string, dialect: Dialect = 'reward'): FormatFault | null {
-  const strict = dialect === 'selection';
+/**
+ * The first fault of a trajectory; null when it is well-formed. `tools` are the tags that call a tool, in the order in
+ * which they are checked; `selection` is the strict variant.
+ */
+export function formatFault(
+  text: string,
+  variant: Variant,
+  tools: readonly string[],
+): FormatFault | null {
+  const strict = variant === 'selection';
   const trajectory = strict ? strip(text) : text;
   return (
     thinkFault(trajectory) ??
     answerTagFault(trajectory) ??
     (strict ? edgeFault(trajectory) : null) ??
-    toolFault(trajectory, 'search', false) ??
-    toolFault(trajectory, 'python', dialect !== 'reward') ??
-    answerFault(trajectory, strict)
+    firstToolFault(trajectory, variant, tools) ??
+    answerFault(trajectory, strict, tools)
   );
 }
 
 /** Whether a trajectory is well-formed. */
-export function isWellFormed(text: string, dialect: Dialect = 'reward'): boolean {
-  return formatFault(text, dialect) === null;
+export function isWellFormed(text: string, variant: Variant, tools: readonly string[]): boolean {
+  return formatFault(text, variant, tools) === null;
 }
 
 function thinkFault(text: string): FormatFault | null {
@@ -61,16 +65,25 @@ function edgeFault(text: string): FormatFault | null {
   return text.endsWith('</answer>') ? null : 'end-not-answer';
 }
 
+/** The published validators look for the result of a search from its opening on, whatever the variant. */
+function firstToolFault(
+  text: string,
+  variant: Variant,
+  tools: readonly string[],
+): FormatFault | null {
+  for (const tool of tools) {
+    const fault = toolFault(text, tool, variant !== 'reward' && tool !== 'search');
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
 /**
  * Every call of a tool is closed and has a result after it. The cursor moves on to the closing result tag,
- * so one result may serve a search and a python call. `resultAfterClose` looks for the result from the
+ * so one result may serve the calls of two tools. `resultAfterClose` looks for the result from the
  * call's close tag on, which finds a later one where the call itself contains a result tag.
  */
-function toolFault(
-  text: string,
-  tool: 'search' | 'python',
-  resultAfterClose: boolean,
-): FormatFault | null {
+function toolFault(text: string, tool: string, resultAfterClose: boolean): FormatFault | null {
   let cursor = 0;
   for (;;) {
     const open = text.indexOf(`<${tool}>`, cursor);
@@ -84,7 +97,7 @@ function toolFault(
   }
 }
 
-function answerFault(text: string, strict: boolean): FormatFault | null {
+function answerFault(text: string, strict: boolean, tools: readonly string[]): FormatFault | null {
   const open = text.indexOf('<answer>');
   const close = text.indexOf('</answer>');
   if (open > close) return 'answer-reversed';
@@ -92,5 +105,5 @@ function answerFault(text: string, strict: boolean): FormatFault | null {
   if (!answer.includes('\\boxed{') || !answer.includes('}')) return 'no-box';
   if (!strict) return null;
   if (occurrences(answer, '\\boxed{') !== 1) return 'box-count';
-  return /<\/?(?:think|python|search)>/.test(answer) ? 'tag-in-answer' : null;
+  return hasTag(answer, ['think', ...tools]) ? 'tag-in-answer' : null;
 }

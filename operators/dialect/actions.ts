@@ -15,19 +15,24 @@ interface Step {
  * follows at once; or an answer alone. A call without a result of its own takes the next result anywhere
  * after it, and what lies between is lost.
  */
-export function splitActions(text: string): string[] {
+export function splitActions(text: string, tools: readonly string[]): string[] {
   const actions: string[] = [];
-  let at = nextOpenTag(text, 0);
+  const tags = [...tools, 'answer'];
+  let at = nextOpenTag(text, tags, 0);
   while (at !== null) {
     const step = at.tag === 'answer' ? answerAt(text, at.start) : callAt(text, at.tag, at.start);
     if (step.text !== null) actions.push(step.text);
-    at = nextOpenTag(text, step.next);
+    at = nextOpenTag(text, tags, step.next);
   }
   return actions;
 }
 
-function nextOpenTag(text: string, from: number): { tag: string; start: number } | null {
-  const found = ['search', 'python', 'answer']
+function nextOpenTag(
+  text: string,
+  tags: readonly string[],
+  from: number,
+): { tag: string; start: number } | null {
+  const found = tags
     .map((tag) => ({ tag, start: text.indexOf(`<${tag}>`, from) }))
     .filter(({ start }) => start >= 0)
     .sort((a, b) => a.start - b.start);

@@ -1,28 +1,33 @@
 import { describe, expect, test } from '@jest/globals';
-import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import {
   countCallsWithFences,
   isPreferenceFormat,
-} from '../../../operators/text/preferenceFormat.ts';
+} from '../../../operators/dialect/preferenceFormat.ts';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { searchKey } from '../../../operators/text/searchKey.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 describe('isPreferenceFormat', () => {
   const good =
     '<think>a</think> <search>b</search><result>c</result>\n<think>d</think><answer>\\boxed{1}</answer>';
 
   test('asks for thinking before a call and after its result', () => {
-    expect(isPreferenceFormat(good)).toBe(true);
-    expect(isPreferenceFormat(good.replace('</think> <s', '</think> so <s'))).toBe(false);
-    expect(isPreferenceFormat(good.replace('\n<think>', '\nso <think>'))).toBe(false);
+    expect(isPreferenceFormat(good, paperTools)).toBe(true);
+    expect(isPreferenceFormat(good.replace('</think> <s', '</think> so <s'), paperTools)).toBe(
+      false,
+    );
+    expect(isPreferenceFormat(good.replace('\n<think>', '\nso <think>'), paperTools)).toBe(false);
   });
 
   test('allows no other tag in the answer', () => {
-    expect(isPreferenceFormat(good.replace('\\boxed', '</think><think>\\boxed'))).toBe(false);
+    expect(isPreferenceFormat(good.replace('\\boxed', '</think><think>\\boxed'), paperTools)).toBe(
+      false,
+    );
   });
 });
 
 test('calls are counted in tags and in fences', () => {
-  expect(countCallsWithFences('<python>a</python>```python\nb\n```<search>')).toBe(2);
+  expect(countCallsWithFences('<python>a</python>```python\nb\n```<search>', paperTools)).toBe(2);
 });
 
 test('a final answer loses units, spaces and thousands separators', () => {

@@ -2,7 +2,7 @@
  * A trajectory cut into its steps (ET-Agent §1.4). A step ends with a `</result>`; what follows the last
  * one is the last step. A log piece is finer: a call and its result are two pieces.
  */
-import { isBlank, strip } from './characters.ts';
+import { isBlank, strip } from '../text/characters.ts';
 
 const RESULT_CLOSE = '</result>';
 
@@ -41,16 +41,16 @@ export function numberedSteps(text: string): string {
 }
 
 /** The log pieces: cut after every result, then after the last tool call inside each piece. */
-export function splitLogs(text: string): string[] {
+export function splitLogs(text: string, tools: readonly string[]): string[] {
   return text
     .split(RESULT_CLOSE)
     .map((piece, index, all) => strip(index < all.length - 1 ? piece + RESULT_CLOSE : piece))
-    .flatMap(cutAfterLastCall)
+    .flatMap((piece) => cutAfterLastCall(piece, tools))
     .filter((piece) => piece !== '');
 }
 
-function cutAfterLastCall(piece: string): string[] {
-  const end = Math.max(endOfLast(piece, '</search>'), endOfLast(piece, '</python>'));
+function cutAfterLastCall(piece: string, tools: readonly string[]): string[] {
+  const end = Math.max(...tools.map((tool) => endOfLast(piece, `</${tool}>`)));
   return end < 0 ? [piece] : [strip(piece.slice(0, end)), strip(piece.slice(end))];
 }
 

@@ -1,12 +1,19 @@
 /**
- * The result block: how a tool's output enters a trajectory (ET-Agent §1.1, the RL form: a space, the tag, a
- * newline, the text, a newline, the closing tag).
+ * The result block: how a tool's output enters a trajectory (ET-Agent §1.1). A rollout's form is that of RL: a space, the
+ * tag, a newline, the text, a newline, the closing tag.
  */
 import type { Tokenizer } from '../../model/engine.ts';
 
 const OPEN = ' <result>\n';
 const CLOSE = '\n</result>';
 
+/** How a tool's output stands in a trajectory. */
+export type ResultBlock = (output: string) => string;
+
+/** The tags alone, as text trajectories have it. */
+export const plainBlock: ResultBlock = (output) => `<result>${output}</result>`;
+
+/** The tags with the separators that a rollout puts there. */
 export function resultBlock(output: string): string {
   return `${OPEN}${output}${CLOSE}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The three dialects of the text functions.
+ * The three variants of the text functions.
  *
  * The published implementation carries three copies of its text code that grew apart. A number that is
  * to be compared with a published one must use the copy of its stage:
@@ -8,4 +8,4 @@
  * - `selection`: Pareto sampling and the filter of supervised data. Strict about the format.
  * - `reward`: the reward of the RL stage. An unclosed box is no box.
  */
-export type Dialect = 'rollout' | 'selection' | 'reward';
+export type Variant = 'rollout' | 'selection' | 'reward';

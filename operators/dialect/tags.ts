@@ -40,11 +40,23 @@ export function countPairs(text: string, tag: string): number {
 }
 
 /** Number of finished tool calls: pairs of any of the tools' tags. */
-export function countToolCalls(
-  text: string,
-  tools: readonly string[] = ['search', 'python'],
-): number {
+export function countToolCalls(text: string, tools: readonly string[]): number {
   return tools.reduce((total, tool) => total + countPairs(text, tool), 0);
+}
+
+/** How many of `tools` a text calls, each counted once. */
+export function countToolsUsed(text: string, tools: readonly string[]): number {
+  return tools.filter((tool) => nextBlock(text, tool) !== null).length;
+}
+
+/** The tags of these tools as an instruction names them: `<search></search> or <python></python>`. */
+export function tagPairs(tools: readonly string[]): string {
+  return tools.map((tool) => `<${tool}></${tool}>`).join(' or ');
+}
+
+/** Whether any of the tags opens or closes in a text. */
+export function hasTag(text: string, tags: readonly string[]): boolean {
+  return tags.some((tag) => text.includes(`<${tag}>`) || text.includes(`</${tag}>`));
 }
 
 /** Number of places where `part` occurs, not overlapping. */

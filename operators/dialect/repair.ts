@@ -1,7 +1,7 @@
 /**
  * Repairs that make supervised data out of nearly well-formed trajectories (ET-Agent §5).
  */
-import { stripStart } from './characters.ts';
+import { stripStart } from '../text/characters.ts';
 
 const BLANKS = ' \n';
 

@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { splitActions } from '../../../operators/text/actions.ts';
-import { extractAnswer } from '../../../operators/text/answer.ts';
+import { splitActions } from '../../../operators/dialect/actions.ts';
+import { extractAnswer } from '../../../operators/dialect/answer.ts';
+import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
+import { repairHintPosition, tagSolution } from '../../../operators/dialect/repair.ts';
+import { countFailedResults, thinkingText } from '../../../operators/dialect/results.ts';
+import { closedSteps, splitLogs, splitSteps } from '../../../operators/dialect/steps.ts';
+import { blocks, countPairs, countToolCalls } from '../../../operators/dialect/tags.ts';
 import { lastBoxed } from '../../../operators/text/boxed.ts';
-import { formatFault, isWellFormed } from '../../../operators/text/format.ts';
 import { priorReasoning } from '../../../operators/text/priorReasoning.ts';
-import { repairHintPosition, tagSolution } from '../../../operators/text/repair.ts';
-import { countFailedResults, thinkingText } from '../../../operators/text/results.ts';
-import { closedSteps, splitLogs, splitSteps } from '../../../operators/text/steps.ts';
-import { blocks, countPairs, countToolCalls } from '../../../operators/text/tags.ts';
+import { paperTools } from '../../support/paperTools.ts';
 
 const GOOD =
   '<think>who?</think><search>who</search> <result>\nme\n</result>' +
@@ -21,7 +22,7 @@ describe('tags', () => {
 
   test('calls of all tools are added up, and the tools can be named', () => {
     const text = '<search>a</search><python>b</python><lookup>c</lookup>';
-    expect(countToolCalls(text)).toBe(2);
+    expect(countToolCalls(text, paperTools)).toBe(2);
     expect(countToolCalls(text, ['lookup'])).toBe(1);
   });
 
@@ -32,29 +33,31 @@ describe('tags', () => {
 });
 
 describe('formatFault', () => {
-  test('finds none in a well-formed trajectory, in any dialect', () => {
-    expect(formatFault(GOOD, 'reward')).toBeNull();
-    expect(formatFault(GOOD, 'rollout')).toBeNull();
-    expect(formatFault(GOOD, 'selection')).toBeNull();
+  test('finds none in a well-formed trajectory, in any variant', () => {
+    expect(formatFault(GOOD, 'reward', paperTools)).toBeNull();
+    expect(formatFault(GOOD, 'rollout', paperTools)).toBeNull();
+    expect(formatFault(GOOD, 'selection', paperTools)).toBeNull();
   });
 
   test('gives the first fault only', () => {
-    expect(formatFault(GOOD.replace('</think>', ''))).toBe('unpaired-think');
-    expect(formatFault('<answer>\\boxed{1}</answer>')).toBe('no-think');
-    expect(formatFault(GOOD.replace('</result>', ''))).toBe('search-incomplete');
-    expect(formatFault(GOOD.replace('\\boxed{me}', 'me'))).toBe('no-box');
+    expect(formatFault(GOOD.replace('</think>', ''), 'reward', paperTools)).toBe('unpaired-think');
+    expect(formatFault('<answer>\\boxed{1}</answer>', 'reward', paperTools)).toBe('no-think');
+    expect(formatFault(GOOD.replace('</result>', ''), 'reward', paperTools)).toBe(
+      'search-incomplete',
+    );
+    expect(formatFault(GOOD.replace('\\boxed{me}', 'me'), 'reward', paperTools)).toBe('no-box');
   });
 
   test('lets one result serve a search and a python call', () => {
     const shared = '<think>a</think><search>a</search><python>b</python><result>c</result>';
-    expect(formatFault(`${shared}<answer>\\boxed{1}</answer>`)).toBeNull();
+    expect(formatFault(`${shared}<answer>\\boxed{1}</answer>`, 'reward', paperTools)).toBeNull();
   });
 
   test('is stricter about the edges and the answer when it selects training data', () => {
-    expect(isWellFormed(`so ${GOOD}`, 'reward')).toBe(true);
-    expect(formatFault(`so ${GOOD}`, 'selection')).toBe('start-not-think');
-    expect(formatFault(`${GOOD}.`, 'selection')).toBe('end-not-answer');
-    expect(formatFault(GOOD.replace('It is', '<think></think>'), 'selection')).toBe(
+    expect(isWellFormed(`so ${GOOD}`, 'reward', paperTools)).toBe(true);
+    expect(formatFault(`so ${GOOD}`, 'selection', paperTools)).toBe('start-not-think');
+    expect(formatFault(`${GOOD}.`, 'selection', paperTools)).toBe('end-not-answer');
+    expect(formatFault(GOOD.replace('It is', '<think></think>'), 'selection', paperTools)).toBe(
       'tag-in-answer',
     );
   });
@@ -68,7 +71,7 @@ describe('answers', () => {
     ['\\boxed{un{bal', '\\boxed{un{bal'],
     ['<answer>\\fbox{z}</answer>', '\\fbox{z}'],
     ['no answer', ''],
-  ])('the rollout dialect reads %j', (text, answer) => {
+  ])('the rollout variant reads %j', (text, answer) => {
     expect(extractAnswer(text, 'rollout')).toBe(answer);
   });
 
@@ -89,15 +92,14 @@ describe('steps and actions', () => {
   });
 
   test('a log piece is a call or what follows it', () => {
-    expect(splitLogs('<think>A</think> <search>q1</search><result>r1</result> ')).toEqual([
-      '<think>A</think> <search>q1</search>',
-      '<result>r1</result>',
-    ]);
+    expect(
+      splitLogs('<think>A</think> <search>q1</search><result>r1</result> ', paperTools),
+    ).toEqual(['<think>A</think> <search>q1</search>', '<result>r1</result>']);
   });
 
   test('a call without a result of its own takes the next one', () => {
     const text = '<search>a</search> mid <python>z</python><result>b</result>';
-    expect(splitActions(text)).toEqual(['<search>a</search> <result>b</result>']);
+    expect(splitActions(text, paperTools)).toEqual(['<search>a</search> <result>b</result>']);
   });
 
   test('long reasoning keeps its first step, its searches and its end', () => {
@@ -134,7 +136,7 @@ describe('repairs', () => {
       'python',
     );
     expect(tagged).not.toBeNull();
-    expect(formatFault(tagged!, 'selection')).toBeNull();
+    expect(formatFault(tagged!, 'selection', paperTools)).toBeNull();
   });
 
   test('a solution of one line has no place for an answer', () => {

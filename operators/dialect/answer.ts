@@ -1,20 +1,20 @@
 /**
  * The final answer of a trajectory, taken from its answer block (ET-Agent §1.7).
  */
-import { lastBoxed, unwrap } from './boxed.ts';
-import { strip } from './characters.ts';
-import type { Dialect } from './dialect.ts';
+import { lastBoxed, unwrap } from '../text/boxed.ts';
+import { strip } from '../text/characters.ts';
+import type { Variant } from '../text/variant.ts';
 
 /**
  * The final answer. `rollout` and `selection` take the last answer block and its last box, or the whole block
  * without one; with no block they look for a box in the whole text (`rollout` then gives '' and `selection`
  * null where there is none). `reward` takes the first answer block as it is; null without one.
  */
-export function extractAnswer(text: string, dialect: Dialect): string | null {
-  if (dialect === 'reward') return firstAnswerBlock(text);
+export function extractAnswer(text: string, variant: Variant): string | null {
+  if (variant === 'reward') return firstAnswerBlock(text);
   const inner = lastAnswerBlock(text);
-  if (inner === null || inner === '') return contentOfLastBox(strip(text), dialect);
-  return contentOfLastBox(strip(inner), dialect) || inner;
+  if (inner === null || inner === '') return contentOfLastBox(strip(text), variant);
+  return contentOfLastBox(strip(inner), variant) || inner;
 }
 
 /** What lies between the first `<answer>` and the next `</answer>`; null when they are missing. */
@@ -31,7 +31,7 @@ function lastAnswerBlock(text: string): string | null {
 }
 
 /** `\boxed{…}` loses its command, and `\text{…}` inside it too. */
-function contentOfLastBox(text: string, dialect: Dialect): string | null {
-  const box = lastBoxed(text, dialect);
+function contentOfLastBox(text: string, variant: Variant): string | null {
+  const box = lastBoxed(text, variant);
   return box === null ? null : unwrap(unwrap(box, '\\boxed{'), '\\text{');
 }

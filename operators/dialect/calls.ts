@@ -1,0 +1,41 @@
+/**
+ * Tool calls in text: which tool a piece calls, with what, and an output that cannot pass for the policy's own words
+ * (ET-Agent §2.1, §4.3).
+ */
+import { strip } from '../text/characters.ts';
+
+/** The tool that a piece calls: the first of `tools` whose closing tag occurs; null when there is none. */
+export function calledTool(piece: string, tools: readonly string[]): string | null {
+  return tools.find((tool) => piece.includes(`</${tool}>`)) ?? null;
+}
+
+/** What the first call of `tool` in a piece says, stripped; '' for a tag that was never opened. */
+export function callInput(piece: string, tool: string): string {
+  const open = piece.indexOf(`<${tool}>`);
+  const close = open < 0 ? -1 : piece.indexOf(`</${tool}>`, open);
+  return close < 0 ? '' : strip(piece.slice(open + tool.length + 2, close));
+}
+
+/** What the call of `tool` that a piece ends in says, stripped; '' for a tag that was never opened. */
+export function lastCallInput(piece: string, tool: string): string {
+  const open = piece.lastIndexOf(`<${tool}>`);
+  if (open < 0) return '';
+  return strip(piece.slice(open + tool.length + 2, piece.lastIndexOf(`</${tool}>`)));
+}
+
+/** Where the first call of any of `tools` opens; -1 when there is none. */
+export function firstCall(text: string, tools: readonly string[]): number {
+  const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
+  return calls.length === 0 ? -1 : Math.min(...calls);
+}
+
+/**
+ * A tool's output that cannot speak for the policy: the tags of a trajectory in it are broken by a space
+ * (`</result>` becomes `< /result>`).
+ */
+export function withoutTags(output: string, tools: readonly string[]): string {
+  return ['think', 'result', 'answer', ...tools].reduce(
+    (text, tag) => text.replaceAll(`<${tag}>`, `< ${tag}>`).replaceAll(`</${tag}>`, `< /${tag}>`),
+    output,
+  );
+}

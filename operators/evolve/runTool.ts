@@ -1,0 +1,21 @@
+/** Running the call that a piece of text makes (ET-Agent §2.1). */
+import { callInput } from '../dialect/calls.ts';
+
+/**
+ * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result. `by` names the trajectory
+ * that calls, within its question: `<round>/<action>`.
+ */
+export type RunTool = (tool: string, input: string, by: string) => Promise<string | null>;
+
+/** Runs the call in a piece and gives its output; '' when the tool found nothing. */
+export async function outputOfCall(
+  run: (tool: string, input: string) => Promise<string | null>,
+  tool: string,
+  piece: string,
+): Promise<string> {
+  try {
+    return (await run(tool, callInput(piece, tool))) ?? '';
+  } catch (error) {
+    return `Tool execute failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
