@@ -44,7 +44,7 @@ export function readDataset(
   });
 }
 
-/** The benchmark that a path speaks of: its file's name, else its folder's (`gsm8k/test.jsonl`). */
+/** The benchmark that a path names: by its file's name, else its folder's (`gsm8k/test.jsonl`). */
 export function datasetOf(path: string): NamedFormat | null {
   return formatNamed(basename(path, extname(path))) ?? formatNamed(basename(dirname(path)));
 }
@@ -53,7 +53,7 @@ function byName(name: string): NamedFormat {
   const found = formatNamed(name);
   if (found !== null) return found;
   throw questionsFileError(
-    `no dataset is called ${name}; known are ${datasetNames.join(', ')}. Any other file needs the fields id, source, question, answers, ability`,
+    `there is no dataset named ${name}; the known ones are ${datasetNames.join(', ')}. Any other file needs the fields id, source, question, answers, ability`,
   );
 }
 

@@ -60,7 +60,7 @@ async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
   } catch (cause) {
     const why = (cause as Error).message;
     const advice =
-      'Check that the file is whole, and write it with snappy, gzip or no compression.';
+      'Check that the file is complete, and write it with snappy, gzip or no compression.';
     throw questionsFileError(`${path} cannot be read as Parquet: ${why}. ${advice}`, cause);
   }
 }

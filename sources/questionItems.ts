@@ -9,8 +9,7 @@ import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import type { DeadLetter } from '../streams/records.ts';
 import { csvRows } from './csv.ts';
-import { jsonArrayRows } from './jsonArray.ts';
-import { jsonlRows } from './jsonl.ts';
+import { jsonArrayRows, jsonlRows } from './json.ts';
 import { parquetRows } from './parquet.ts';
 import type { Checked, Complaint, QuestionRow } from './questionRow.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
@@ -37,11 +36,11 @@ const readers: Readonly<Record<string, (path: string, check: Check) => AsyncGene
   '.csv': csvRows,
   '.jsonl': jsonlRows,
   '.ndjson': jsonlRows,
-  '.json': (path) => jsonArrayRows(path),
+  '.json': jsonArrayRows,
   '.parquet': parquetRows,
 };
 
-/** The endings of files that can be read. */
+/** The extensions of files that can be read. */
 export const fileKinds: readonly string[] = Object.keys(readers);
 
 /** Throws code `QUESTIONS_FILE` when the file cannot be used at all; the message says what to do. */
@@ -82,14 +81,14 @@ async function reader(
   const found = readers[kind];
   const kinds = fileKinds.join(', ');
   if (found === undefined) {
-    const why = kind === '' ? 'has no ending' : `ends in ${kind}`;
+    const why = kind === '' ? 'has no extension' : `ends in ${kind}`;
     throw questionsFileError(`questions file ${path} ${why}; give a file that ends in ${kinds}`);
   }
   const entry = await stat(path).catch(() => null);
   if (entry === null) {
     const where = resolve(path);
     throw questionsFileError(
-      `questions file ${path} does not exist (looked for ${where}). Check the path; it is taken from the folder that you start in.`,
+      `questions file ${path} does not exist (looked for ${where}). Check the path; it is relative to the folder that you start from.`,
     );
   }
   if (!entry.isFile()) {

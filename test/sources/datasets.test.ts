@@ -236,7 +236,7 @@ describe('a file', () => {
     await writeFile(path, '{"question": "P?"}');
     await expect(all(path)).rejects.toThrow(/must hold one array of objects/);
     await writeFile(path, '[{');
-    await expect(all(path)).rejects.toThrow(/is not JSON: .* JSON Lines end in \.jsonl/);
+    await expect(all(path)).rejects.toThrow(/is not JSON: .* rename it to end in \.jsonl/);
   });
 
   it('may be CSV', async () => {
@@ -252,7 +252,7 @@ describe('a file', () => {
     const row = { problem: 'P?', answer: 4 };
     expect(await only('mine.jsonl', row, { name: 'aime26' })).toMatchObject({ id: 'aime26-0' });
     expect(() => readDataset('mine.jsonl', { name: 'nosuch' })).toThrow(
-      /no dataset is called nosuch; known are .*2wiki.*\. Any other file needs the fields/,
+      /there is no dataset named nosuch; the known ones are .*2wiki.*\. Any other file needs the fields/,
     );
   });
 

@@ -184,7 +184,7 @@ describe('the file itself', () => {
       'notes.txt',
       /ends in \.txt; give a file that ends in \.csv, \.jsonl, \.ndjson, \.json, \.parquet/,
     ],
-    ['notes', /has no ending/],
+    ['notes', /has no extension/],
   ])('is refused with advice: %s', async (name, message) => {
     await expect(all(join(folder, name))).rejects.toThrow(message);
   });
