@@ -20,7 +20,7 @@ import { flywheelSettings } from '../../jobs/flywheelSettings.ts';
 import { planQuestions } from '../../jobs/plan.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
 import { role } from '../../jobs/roles.ts';
-import type { WeightsRef } from '../../model/engine.ts';
+import type { Tokenizer, WeightsRef } from '../../model/engine.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { scripted } from '../../model/text/scripted.ts';
 import type { TextRequest } from '../../model/text/textModel.ts';
@@ -31,7 +31,7 @@ import type { Log } from '../../streams/log.ts';
 import { runFlow } from '../../streams/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
-import { type FakeTools, fakeTools } from '../../testing/fakeTools.ts';
+import { type FakeTools, type FakeToolsOptions, fakeTools } from '../../testing/fakeTools.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import {
   type ScriptedPolicy,
@@ -53,8 +53,16 @@ export interface TinyOptions {
   readonly script?: (line: ScriptLine) => string;
   /** Opens the log to write; that of the folder unless given. */
   readonly open?: () => Promise<Log>;
+  /** Words and tools of the run; `tinyWords` and a search unless given. */
+  readonly world?: TinyWorld;
   /** Questions that a flywheel and a fine-tuning begin with; none unless given. */
   readonly evolve?: number;
+}
+
+export interface TinyWorld {
+  readonly tokenizer: Tokenizer;
+  /** What each tool answers, by tag. */
+  readonly answers: FakeToolsOptions['answers'];
 }
 
 export interface TinyEnd {
@@ -137,15 +145,20 @@ export function tinyContext<Settings>(
   return { context, close };
 }
 
+const tinyWorld: TinyWorld = {
+  tokenizer: tinyWords,
+  answers: { search: (query) => `two ${query}` },
+};
+
 /** What a job runs on but for its plan. */
 export async function tinyParts(
   folder: string,
   script: (line: ScriptLine) => string,
   delay: () => Promise<void>,
+  { tokenizer, answers }: TinyWorld = tinyWorld,
 ) {
   const base = join(folder, 'base.safetensors');
   if (!existsSync(base)) await writeFile(base, 'base weights');
-  const tokenizer = tinyWords;
   const engine = scriptedPolicy({
     ...{ tokenizer, script, delay },
     onLoad: async (ref) => {
@@ -156,7 +169,7 @@ export async function tinyParts(
   });
   return {
     ...{ engine, tokenizer, base },
-    tools: fakeTools({ tokenizer, answers: { search: (q) => `two ${q}` }, delay }),
+    tools: fakeTools({ tokenizer, answers, delay }),
     trainer: fakeTrainer({ before: delay }),
     prompt: (question: string) => tokenizer.encode(question, { tags: false }),
   };
@@ -170,7 +183,7 @@ interface Wiring {
 
 async function wire(
   context: JobContext<CalibrateSettings>,
-  options: Pick<TinyOptions, 'script' | 'evolve'>,
+  options: Pick<TinyOptions, 'script' | 'evolve' | 'world'>,
   delay: () => Promise<void>,
 ): Promise<Wiring> {
   const { folder, settings } = context;
@@ -179,7 +192,7 @@ async function wire(
     { train: tinyRows() },
     { ...settings, evolve, seed: context.seed },
   );
-  const parts = { ...(await tinyParts(folder, script, delay)), plan };
+  const parts = { ...(await tinyParts(folder, script, delay, options.world)), plan };
   const { engine, tools } = parts;
   const tuning = finetuneSettings.parse({ size: 2 });
   const loop = await policyLoop(context, parts, fineTuned(calibration(settings, plan), tuning));

@@ -2,16 +2,20 @@
 import type { Tokenizer } from '../../model/engine.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
 
-const TAGS = ['think', 'search', 'python', 'result', 'answer'];
+/** The same words with the tags of these tools. */
+export function tinyWordsWith(tools: readonly string[]): Tokenizer {
+  const tags = ['think', ...tools, 'result', 'answer'];
+  return wordTokenizer({
+    kind: 'words',
+    tags: [
+      '<|end|>',
+      ...tags.flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
+      ' <result>\n',
+      '\n</result>',
+    ],
+    symbols: [' ', '\n', '.', ',', '?', '+', '\\boxed{', '}'],
+    words: [...'0123456789', 'What', 'is', 'I', 'look', 'it', 'up', 'So', 'one', 'two', 'three'],
+  });
+}
 
-export const tinyWords: Tokenizer = wordTokenizer({
-  kind: 'words',
-  tags: [
-    '<|end|>',
-    ...TAGS.flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
-    ' <result>\n',
-    '\n</result>',
-  ],
-  symbols: [' ', '\n', '.', ',', '?', '+', '\\boxed{', '}'],
-  words: [...'0123456789', 'What', 'is', 'I', 'look', 'it', 'up', 'So', 'one', 'two', 'three'],
-});
+export const tinyWords: Tokenizer = tinyWordsWith(['search', 'python']);
