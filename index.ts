@@ -3,6 +3,7 @@
  */
 
 export * from './base/draws.ts';
+export { type SleepClock, sleepClock } from './base/sleepClock.ts';
 export * from './jobs/calibrate.ts';
 export * from './jobs/calibrateSettings.ts';
 export * from './jobs/defineJob.ts';
@@ -26,6 +27,8 @@ export * from './jobs/toolLightSettings.ts';
 export * from './jobs/toolStar.ts';
 export * from './jobs/toolStarPlan.ts';
 export * from './jobs/toolStarSettings.ts';
+export type { CheckpointStore, Condition } from './model/checkpoints/checkpointStore.ts';
+export { checkpointsIn } from './model/checkpoints/checkpointsIn.ts';
 export * from './model/config.ts';
 export * from './model/credit/attribution.ts';
 export * from './model/credit/estimators.ts';
@@ -47,13 +50,30 @@ export {
   type SettingsOf,
 } from './model/losses/index.ts';
 export {
+  type FolderOf,
+  type Published,
   type Publisher,
+  type Publishing,
   publishAdapter,
   publishByRoute,
   publishFromDisk,
+  type Servers,
 } from './model/remote/publish.ts';
 export { RemoteEngine, type RemoteEngineOptions } from './model/remote/remoteEngine.ts';
-export { type WaitingClock, waiting } from './model/remote/waitingClock.ts';
+export {
+  type AdapterWire,
+  type ContextMaxWire,
+  type Generated,
+  listedContextMax,
+  type ReplacementWire,
+  type ServerWire,
+  type Serving,
+  samplingParameters,
+  TOP_LOG_PROBS,
+  type WireRequest,
+} from './model/remote/serverWire.ts';
+export { sglang } from './model/remote/sglang.ts';
+export { vllm } from './model/remote/vllm.ts';
 export { EmbeddedEngine, tokenTexts } from './model/rollout/embeddedEngine.ts';
 export { type Provider, providers } from './model/runtime/provider.ts';
 export * from './model/sampling.ts';

@@ -5,7 +5,6 @@
  *
  * Every number of every response is a part of its reward in `scored`; the table is made of those (`benchmarkTable`).
  */
-import { stat } from 'node:fs/promises';
 import { of } from 'rxjs';
 import { grpo } from '../model/credit/grpo.ts';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
@@ -28,7 +27,6 @@ import { topics } from '../streams/topics.ts';
 import type { JobContext } from './defineJob.ts';
 import type { EvaluateSettings } from './evaluateSettings.ts';
 import type { EvaluationPlan } from './evaluationPlan.ts';
-import { linkedWeights } from './linkedWeights.ts';
 import { room } from './policyLoop.ts';
 
 /** What the evaluation runs on. */
@@ -59,8 +57,7 @@ export async function evaluate(
   const tools = replay?.tools(parts.tools) ?? parts.tools;
 
   const store = weightsStore(folder, log);
-  const isFolder = (await stat(parts.base)).isDirectory();
-  const first = isFolder ? await linkedWeights(parts.base, folder) : await store.adopt(parts.base);
+  const first = await store.adopt(parts.base);
   const known = { weights$: of(first), resolve: store.resolve };
   const pacing = { batchGroups: 1, window: 1, lagMax: 0, unlimited: replay !== undefined };
   const gate = own(policyGate({ ...known, ...pacing, engine }));

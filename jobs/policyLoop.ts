@@ -44,7 +44,7 @@ export interface PolicyParts {
   readonly tokenizer: Tokenizer;
   /** The chat template: question text to prompt tokens. */
   readonly prompt: (question: string) => Int32Array;
-  /** The first policy, a safetensors file. */
+  /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
   readonly base: string;
 }
 

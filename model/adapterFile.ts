@@ -8,13 +8,13 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { DecoderConfig, Tensor } from './config.ts';
-import type { SavedState } from './engine.ts';
 import { checkpointError } from './hf/checkpointError.ts';
+import { digestError } from './hf/digestError.ts';
 import { fileDigest } from './hf/fileDigest.ts';
 import { loadPolicy, openPolicy } from './hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, type LoraFactors, mergedWeights } from './hf/lora.ts';
 import { openTensorFile } from './hf/tensorFile.ts';
-import { writeTensorFile } from './hf/writeTensorFile.ts';
+import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 import type { MappedFile } from './lowering/weightPlan.ts';
 import type { Policy } from './policyFile.ts';
 
@@ -31,7 +31,7 @@ interface Described {
 const PREFIX = 'base_model.model.';
 
 /** Write an adapter whose `base` is the path of a policy. */
-export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promise<SavedState> {
+export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promise<WrittenFile> {
   const { rank, alpha, stabilised, base, modules } = adapter;
   const tensors = new Map<string, Tensor>();
   const scales: Record<string, number> = {};
@@ -59,7 +59,7 @@ export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAd
     const tensors = new Map<string, Tensor>();
     for await (const [name, tensor] of file.readAll(hash)) tensors.set(name, tensor);
     const found = hash.digest('hex');
-    if (sha256 !== '' && found !== sha256) throw otherDigest(path, sha256, found);
+    if (sha256 !== '' && found !== sha256) throw digestError(path, sha256, found);
     const factor = (module: string, half: 'A' | 'B') => {
       const name = `${PREFIX}${module}.lora_${half}.weight`;
       const tensor = tensors.get(name);
@@ -126,7 +126,7 @@ export class PublishedWeights {
   #check(path: string, sha256: string): Promise<void> {
     const check = async () => {
       const found = sha256 === '' ? '' : await this.#digestOf(path);
-      if (found !== sha256) throw otherDigest(path, sha256, found);
+      if (found !== sha256) throw digestError(path, sha256, found);
     };
     const checked = check();
     // who gives the weights up for another reason does not wait for this one
@@ -175,11 +175,4 @@ async function adapterIn(path: string): Promise<string | null> {
   const file = await openTensorFile(path);
   await file.close();
   return file.metadata.adapter ?? null;
-}
-
-function otherDigest(path: string, expected: string, found: string): Error {
-  return checkpointError(
-    `${path} has digest ${found}, not ${expected}: it was changed or cut short`,
-    { file: path, expected, found },
-  );
 }

@@ -57,13 +57,16 @@ export interface Generation {
   readonly entropies?: Float32Array;
 }
 
-/** Weights of a version, as the engine can load them. */
-export interface WeightsRef {
+/**
+ * Where a version lies, in words that only the kind of engine that wrote them reads: the path of a file or of a Hugging
+ * Face folder, a path inside a training service. Nobody else looks behind the uri (model/checkpoints).
+ */
+export interface Checkpoint {
   readonly version: number;
-  /** Absolute path of a safetensors file. */
-  readonly path: string;
-  /** Refused when the file's digest differs; empty = not checked. */
-  readonly sha256: string;
+  /** `scheme://…` for what a service keeps; without a scheme a path of this machine, absolute where an engine is given it. */
+  readonly uri: string;
+  /** What lies there is refused when its digest is another; null = its kind has none, or nobody checks it. */
+  readonly digest: string | null;
 }
 
 export interface EngineStats {
@@ -78,7 +81,7 @@ export interface PolicyEngine {
   readonly contextMax: number;
   generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation>;
   /** Swap weights; waits until no row is active. */
-  load(weights: WeightsRef): Promise<void>;
+  load(weights: Checkpoint): Promise<void>;
   stats(): EngineStats;
   close(): Promise<void>;
 }
@@ -133,9 +136,27 @@ export interface StepReport {
   readonly loopGapMs?: number;
 }
 
-export interface SavedState {
-  readonly sha256: string;
+/** One version of a trainer, in two parts that may lie in different places. */
+export interface TrainerCheckpoint {
+  /** What engines generate with. */
+  readonly weights: Checkpoint;
+  /**
+   * What training goes on from, beside the weights or instead of them, as the trainer's kind has it; null = the version
+   * was never trained, so the optimiser begins from zero.
+   */
+  readonly state: Checkpoint | null;
+}
+
+export interface SavedCheckpoint extends TrainerCheckpoint {
+  /** Of the weights. */
   readonly bytes: number;
+}
+
+/** Where a trainer may put a version. */
+export interface SaveTarget {
+  readonly version: number;
+  /** A folder of this machine for checkpoints, absolute; a trainer whose service keeps them need not use it. */
+  readonly folder: string;
 }
 
 /** Says how probable given tokens are. A frozen `TrainerEngine` is the reference of KL and DPO. */
@@ -148,10 +169,14 @@ export interface Scorer {
 export interface TrainerEngine extends Scorer {
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
-  /** Write weights (and, with `optimiser`, AdamW's state) atomically: temporary name, sync, rename. */
-  save(files: { readonly weights: string; readonly optimiser?: string }): Promise<SavedState>;
-  /** Go back to a saved state; without `optimiser` its state starts from zero. */
-  restore(files: { readonly weights: string; readonly optimiser?: string }): Promise<void>;
+  /** Keep weights and state, whole or not at all. A version that is saved once more (after a crash) replaces the first. */
+  save(target: SaveTarget): Promise<SavedCheckpoint>;
+  /**
+   * Go back to a saved version: to `train` on from it, or to `score` with it, for which its state is not read (a step
+   * would begin with an optimiser state of zero). Fails with code `DIGEST`, and keeps what it has, when what lies there is
+   * not what was saved.
+   */
+  restore(saved: TrainerCheckpoint, use: 'train' | 'score'): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -6,8 +6,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type DecoderConfig, parameterShapes, type Tensors } from './config.ts';
-import type { SavedState } from './engine.ts';
-import { writeTensorFile } from './hf/writeTensorFile.ts';
+import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 import { readSafetensors } from './safetensors.ts';
 
 export interface Policy {
@@ -42,7 +41,7 @@ export async function loadPolicy(path: string, sha256 = ''): Promise<Policy> {
  * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices of one
  * input lie side by side, where generation uses them as one (lowering/weightPlan.ts).
  */
-export async function savePolicy(path: string, { config, tensors }: Policy): Promise<SavedState> {
+export async function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
   const ordered = [...tensors].sort(
     ([a], [b]) => Number(a.endsWith('.bias')) - Number(b.endsWith('.bias')),
   );

@@ -9,7 +9,7 @@
  *   of theirs, so as many wait as the stages have in flight. Stages that run one operator share its admission.
  */
 import type { Observable } from 'rxjs';
-import type { PolicyEngine, WeightsRef } from '../model/engine.ts';
+import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
 import type { Question, Weights } from '../streams/records.ts';
 import { notNow, type StopSignals } from '../streams/stopping.ts';
 import { dated, type Pace, versionDue } from './schedule.ts';
@@ -39,7 +39,7 @@ export interface GateOptions extends Pace {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
-  readonly resolve: (weights: Weights) => WeightsRef;
+  readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
   /** All who are due are admitted at once: for a replay, where the record decides who waits for whom. */
   readonly unlimited?: boolean;

@@ -123,7 +123,11 @@ function stepping(
         if (sequences.length === 0) continue;
         reports.push(await engine.step({ sequences, loss, lr }));
       }
-      const weights = await store.publish(engine, batch, scope.position);
+      const weights = await store.publish(engine, {
+        batch,
+        parent: begun,
+        consumed: scope.position,
+      });
       learner.holds(weights.version);
       const old = oldest(weights.version, options.keepVersions);
       await store.forget(old, isReference(old, batch));

@@ -1,65 +1,74 @@
 /**
- * Where weights lie: one folder of safetensors files, named by version, and the manifests that point at them.
+ * The manifests of a run's weights: which version there is, what made it, and where it lies.
  *
- * A manifest is what makes a version real: the files are written first (temporary name, sync, rename), the
- * manifest is committed after. A version that is no longer wanted is removed only when its successor's manifest is
- * committed; the first one and those that ended a round stay, with their optimiser state, so that a run can go back to
- * them.
+ * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest is committed
+ * after. A version that is no longer wanted is removed only when its successor's manifest is committed; the first one and
+ * those that ended a round stay, with the state that training goes on from, so that a run can go back to them. What lies
+ * behind a checkpoint is known to its kind alone (model/checkpoints).
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
-import type { TrainerEngine, WeightsRef } from '../model/engine.ts';
+import type { CheckpointStore } from '../model/checkpoints/checkpointStore.ts';
+import { checkpointsIn } from '../model/checkpoints/checkpointsIn.ts';
+import type {
+  Checkpoint,
+  SavedCheckpoint,
+  TrainerCheckpoint,
+  TrainerEngine,
+} from '../model/engine.ts';
 import { finishesStage, stagesDone, versionMade } from '../operators/schedule.ts';
 import type { Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 
-const FOLDER = 'weights';
-
 export interface WeightsStore {
   /** What an engine loads for this manifest. */
-  resolve(weights: Weights): WeightsRef;
-  /** Absolute paths of its files, for a trainer to go back to. */
-  files(weights: Weights): { readonly weights: string; readonly optimiser?: string };
-  /** Version 0: a copy of `path` and its manifest. A resumed run keeps the copy that it has. */
-  adopt(path: string): Promise<Weights>;
-  /** Writes what the trainer holds after `batch` and gives its manifest. */
-  publish(trainer: TrainerEngine, batch: Batch, consumed: Position): Promise<Weights>;
+  resolve(manifest: Weights): Checkpoint;
+  /** The same with the state, for a trainer to go back to. */
+  saved(manifest: Weights): TrainerCheckpoint;
+  /** Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it has. */
+  adopt(base: string): Promise<Weights>;
+  /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
+  publish(trainer: TrainerEngine, made: StepMade): Promise<Weights>;
   /** The committed manifest of a version; fails when there is none. */
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** Removes what an old version left unless it ended a round: its optimiser state, and its weights unless they are to stay. */
+  /** Removes what an old version left unless it ended a round: its state, and its weights unless they are to stay. */
   forget(version: number, keepWeights?: boolean): Promise<void>;
 }
 
-async function digest(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
+/** The step that made a version. */
+export interface StepMade {
+  readonly batch: Batch;
+  /** Manifest of the version that the step began with. */
+  readonly parent: Weights;
+  /** Position of the batch. */
+  readonly consumed: Position;
 }
 
-/** Copies so that `to` is never half written: temporary name, sync, rename. */
-async function copyWhole(from: string, to: string): Promise<void> {
-  // Of several processes that start at once each writes its own.
-  const temporary = `${to}.${process.pid}.tmp`;
-  await copyFile(from, temporary);
-  const handle = await open(temporary, 'r+');
-  await handle.sync().finally(() => handle.close());
-  await rename(temporary, to);
+/** The checkpoints that a manifest names, as they are recorded. */
+export function checkpointsOf(manifest: Weights): TrainerCheckpoint {
+  const { version, uri, digest, state, stateDigest } = manifest;
+  return {
+    weights: { version, uri, digest },
+    state: state === '' ? null : { version, uri: state, digest: stateDigest },
+  };
 }
 
-function names(version: number): { file: string; optimiser: string } {
-  const stem = join(FOLDER, String(version).padStart(6, '0'));
-  return { file: `${stem}.safetensors`, optimiser: `${stem}.optimiser.safetensors` };
+/** The fields of a manifest that name checkpoints. */
+function fieldsOf({ weights, state, bytes }: SavedCheckpoint, checkpoints: CheckpointStore) {
+  const { uri, digest } = checkpoints.record(weights);
+  const kept = state === null ? null : checkpoints.record(state);
+  return { uri, digest, bytes, state: kept?.uri ?? '', stateDigest: kept?.digest ?? null };
 }
 
 /** The store of a run folder; manifests are looked up in its log. */
-export function weightsStore(folder: string, log: Log): WeightsStore {
+export function weightsStore(
+  folder: string,
+  log: Log,
+  checkpoints: CheckpointStore = checkpointsIn(folder),
+): WeightsStore {
   const manifests = (version: number, follow: boolean): Observable<Weights> =>
     log.tap(topics.weights, { from: { kind: 'earliest' }, follow }).pipe(
       map((stored) => stored.value),
@@ -81,57 +90,41 @@ export function weightsStore(folder: string, log: Log): WeightsStore {
       signal.aborted
         ? manifest(version)
         : firstValueFrom(manifests(version, true).pipe(takeUntil(fromEvent(signal, 'abort')))),
-    resolve: ({ version, file, sha256 }) => ({ version, path: join(folder, file), sha256 }),
-    files: ({ file, optimiser }) => ({
-      weights: join(folder, file),
-      ...(optimiser === '' ? {} : { optimiser: join(folder, optimiser) }),
-    }),
-    async adopt(path) {
-      const known = await committed(0);
-      if (known !== null) return known;
-      const { file } = names(0);
-      const kept = join(folder, file);
-      await mkdir(join(folder, FOLDER), { recursive: true });
-      await copyWhole(path, kept);
-      const { size } = await stat(kept);
-      const sha256 = await digest(kept);
+    resolve: (weights) => checkpoints.resolve(checkpointsOf(weights).weights),
+    saved(weights) {
+      const { state, ...recorded } = checkpointsOf(weights);
       return {
-        version: 0,
-        parent: -1,
-        step: 0,
-        roundsDone: 0,
-        file,
-        sha256,
-        bytes: size,
-        optimiser: '',
-        consumed: null,
+        weights: checkpoints.resolve(recorded.weights),
+        state: state === null ? null : checkpoints.resolve(state),
       };
     },
-    async publish(trainer, batch, consumed) {
+    async adopt(base) {
+      const known = await committed(0);
+      if (known !== null) return known;
+      const place = { version: 0, parent: -1, step: 0, roundsDone: 0, consumed: null };
+      const adopted = await checkpoints.adopt(base);
+      return { ...place, ...fieldsOf(adopted, checkpoints), parentDigest: null };
+    },
+    async publish(trainer, { batch, parent, consumed }) {
       const version = versionMade(batch);
-      const { file, optimiser } = names(version);
-      const saved = await trainer.save({
-        weights: join(folder, file),
-        optimiser: join(folder, optimiser),
-      });
+      const saved = await trainer.save(checkpoints.target(version));
       return {
         version,
         parent: batch.version,
         step: batch.step,
         roundsDone: stagesDone(batch),
-        file,
-        ...saved,
-        optimiser,
+        ...fieldsOf(saved, checkpoints),
         consumed,
+        parentDigest: parent.digest,
       };
     },
     async forget(version, keepWeights = false) {
       if (version < 1) return;
       const [before, old] = await Promise.all([manifest(version - 1), manifest(version)]);
       if (finishesStage(old, before)) return;
-      const { file, optimiser } = names(version);
-      await rm(join(folder, optimiser), { force: true });
-      if (!keepWeights) await rm(join(folder, file), { force: true });
+      const { weights, state } = checkpointsOf(old);
+      if (state !== null) await checkpoints.remove(state);
+      if (!keepWeights) await checkpoints.remove(weights);
     },
   };
 }

@@ -1,8 +1,8 @@
 /**
  * Why one Avro schema cannot read what another has written, in sentences with the field and the way out.
  *
- * It follows Avro's rules of resolution: fields meet by name, a field that the writer lacks needs a default, numbers
- * widen, every word and every branch must be known. Stricter than they are, packed arrays stay what they were.
+ * It follows Avro's rules of resolution: fields meet by name or alias, a field that the writer lacks needs a default,
+ * numbers widen, every word and every branch must be known. Stricter than they are, packed arrays stay what they were.
  */
 
 import { packedTypes } from './packed.ts';
@@ -23,6 +23,7 @@ interface SchemaObject {
 interface Field {
   readonly name: string;
   readonly type: Schema;
+  readonly aliases?: readonly string[];
   readonly default?: unknown;
 }
 
@@ -108,7 +109,8 @@ class Comparison {
     const known = new Map(older.fields!.map((field) => [field.name, field]));
     return newer.fields!.flatMap((field) => {
       const inner = path === '' ? field.name : `${path}.${field.name}`;
-      const before = known.get(field.name);
+      const names = [field.name, ...(field.aliases ?? [])];
+      const before = names.map((name) => known.get(name)).find((each) => each !== undefined);
       if (before !== undefined) return this.of(before.type, field.type, inner);
       if ('default' in field) return [];
       return [

@@ -3,12 +3,13 @@
  *
  * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian bytes on the wire,
  * never JSON arrays). The order of fields is the order on the wire. To change a contract: append fields with
- * `withDefault`, raise the topic's version in `topics.ts`, and add a fixture of the new version in test/streams/fixtures.
+ * `withDefault`, rename them with `formerly`, raise the topic's version in `topics.ts`, and add a fixture of the new version in test/streams/fixtures.
  */
 import {
   choice,
   flag,
   float32s,
+  formerly,
   int32s,
   list,
   map,
@@ -216,16 +217,24 @@ export const weights = record('Weights', {
   step: whole,
   /** Rounds finished with this version. */
   roundsDone: whole,
-  /** safetensors file, relative to the run folder. */
-  file: text,
-  sha256: text,
+  /** What engines load. A path without a scheme is relative to the run folder. */
+  uri: formerly('file', text),
+  /** Of what lies there: the SHA-256 of a file or folder; null where its kind has none. */
+  digest: formerly('sha256', nullable(text)),
   bytes: whole,
-  /** Optimiser state, relative to the run folder; empty when there is none. */
-  optimiser: text,
+  /** What training goes on from (the optimiser's state), written like `uri`; empty when there is none. */
+  state: formerly('optimiser', text),
   /** Where the trainer had read to: position in `batches` of the step that made it; null for the first. */
   consumed: nullable(named<Position>(position)),
+  /** Of the state; null where there is none, or where the manifest is older than version 2 of its topic. */
+  stateDigest: withDefault(nullable(text), null),
+  /** `digest` of the parent's manifest; null for the first, or where the manifest is older than version 2 of its topic. */
+  parentDigest: withDefault(nullable(text), null),
 });
-/** A manifest of weights. Tensors lie in the file it names, never in the topic (claim check). */
+/**
+ * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that only the
+ * kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
+ */
 export interface Weights extends ValueOf<typeof weights> {}
 
 export const metric = record('Metric', {

@@ -19,6 +19,8 @@ type Seen = Set<string>;
 interface AnyShape {
   render(seen: Seen): unknown;
   readonly defaultTo?: unknown;
+  /** Names under which older records have the field. */
+  readonly aliases?: readonly string[];
 }
 
 export interface Shape<T> extends AnyShape {
@@ -76,6 +78,11 @@ export function withDefault<T>(shape: Shape<T>, value: T): Shape<T> {
   return { ...shape, defaultTo: value };
 }
 
+/** A field that had another name in older records. */
+export function formerly<T>(name: string, shape: Shape<T>): Shape<T> {
+  return { ...shape, aliases: [...(shape.aliases ?? []), name] };
+}
+
 /** The fields of a record, in the order on the wire. */
 export type Fields = Readonly<Record<string, AnyShape>>;
 
@@ -87,6 +94,7 @@ export function record<F extends Fields>(name: string, fields: F): Shape<RecordO
     fields: Object.entries(fields).map(([field, shape]) => ({
       name: field,
       type: shape.render(seen),
+      ...(shape.aliases === undefined ? {} : { aliases: shape.aliases }),
       ...('defaultTo' in shape ? { default: shape.defaultTo } : {}),
     })),
   }));

@@ -56,6 +56,7 @@ export const topics = {
     about: 'Manifests of weights. The trainer writes it; rollout engines read it (feedback).',
     shape: r.weights,
     key: (value) => String(value.version),
+    version: 2,
   }),
   metrics: defineTopic<r.Metric>({
     name: 'metrics',

@@ -8,11 +8,11 @@
  */
 import { type Draws, draws } from '../base/draws.ts';
 import type {
+  Checkpoint,
   GenerateRequest,
   Generation,
   PolicyEngine,
   Tokenizer,
-  WeightsRef,
 } from '../model/engine.ts';
 
 export interface ScriptLine {
@@ -31,12 +31,12 @@ export interface ScriptedPolicyOptions {
   /** Log-probs of one token's most likely alternatives. */
   readonly topLogProbs?: (line: ScriptLine) => readonly number[];
   /** Called with each load, before it counts. */
-  readonly onLoad?: (weights: WeightsRef) => Promise<void> | void;
+  readonly onLoad?: (weights: Checkpoint) => Promise<void> | void;
 }
 
 export interface ScriptedPolicy extends PolicyEngine {
   readonly requests: readonly GenerateRequest[];
-  readonly loads: readonly WeightsRef[];
+  readonly loads: readonly Checkpoint[];
   /** Requests being answered. */
   readonly active: number;
 }
@@ -44,7 +44,7 @@ export interface ScriptedPolicy extends PolicyEngine {
 export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   const { tokenizer, script } = options;
   const requests: GenerateRequest[] = [];
-  const loads: WeightsRef[] = [];
+  const loads: Checkpoint[] = [];
   let version = -1;
   let active = 0;
   let generatedTokens = 0;

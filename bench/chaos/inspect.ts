@@ -63,5 +63,5 @@ export async function inspect(log: Log, folder: string): Promise<Inspected> {
   }
   const dead = standing.ends[topics.deadLetters.name] ?? 0;
   if (dead > 0) violations.push(`${dead} dead letters`);
-  return { violations, records, digests: manifests.map(({ sha256 }) => sha256) };
+  return { violations, records, digests: manifests.map(({ digest }) => String(digest)) };
 }

@@ -4,13 +4,14 @@
  * parameters. What the policy says follows from its version, the question and its draws, never from timing.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calibrate, calibration } from '../../jobs/calibrate.ts';
 import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrateSettings.ts';
 import type { JobContext } from '../../jobs/defineJob.ts';
 import { planQuestions } from '../../jobs/plan.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
+import { localFiles } from '../../model/checkpoints/local.ts';
 import { type DecoderConfig, initialise } from '../../model/config.ts';
 import type { PolicyEngine, TrainerEngine } from '../../model/engine.ts';
 import { savePolicy } from '../../model/policyFile.ts';
@@ -96,12 +97,12 @@ async function trainerOf(
 function killableEngine(delay: () => Promise<void>, points: KillSwitch): PolicyEngine {
   const engine = scriptedPolicy({
     ...{ tokenizer: tinyWords, script: sloppy, delay },
-    onLoad: async ({ path, sha256 }) => {
+    onLoad: async ({ uri, digest }) => {
       await points.reach('loading');
       const found = createHash('sha256')
-        .update(await readFile(path))
+        .update(await readFile(uri))
         .digest('hex');
-      if (found !== sha256) throw new Error(`${path} has digest ${found}, not ${sha256}`);
+      if (found !== digest) throw new Error(`${uri} has digest ${found}, not ${digest}`);
     },
     topLogProbs: ({ draws }) => [Math.log(0.5 + 0.4 * draws.uniform(7)), Math.log(0.1)],
   });
@@ -132,7 +133,7 @@ function killableTools(delay: () => Promise<void>, points: KillSwitch): CallTool
 function killableTrainer(trainer: TrainerEngine, points: KillSwitch): TrainerEngine {
   return {
     score: (sequences) => trainer.score(sequences),
-    restore: (files) => trainer.restore(files),
+    restore: (saved, use) => trainer.restore(saved, use),
     close: () => trainer.close(),
     async step(batch) {
       const stepping = trainer.step(batch);
@@ -142,12 +143,16 @@ function killableTrainer(trainer: TrainerEngine, points: KillSwitch): TrainerEng
       await points.reach('stepped');
       return report;
     },
-    async save(files) {
-      if (points.next('torn')) await writeFile(files.weights, 'cut sho');
+    async save(target) {
+      const { weights, state } = localFiles(target);
+      if (points.next('torn')) await writeFile(weights, 'cut sho');
       await points.reach('torn');
-      if (points.next('half-saved')) await trainer.save({ weights: files.weights });
+      if (points.next('half-saved')) {
+        await trainer.save(target);
+        await rm(state);
+      }
       await points.reach('half-saved');
-      const saved = await trainer.save(files);
+      const saved = await trainer.save(target);
       await points.reach('saved');
       return saved;
     },

@@ -27,9 +27,9 @@ export async function publishRows(bench: Bench): Promise<AnyRow[]> {
   const engine = await EmbeddedEngine.create({ weights: path, ...options });
   const tokens = prompt(SHAPES['48M'], 'published', 32);
   let version = 0;
-  const firstToken = (digest: string) => async () => {
+  const firstToken = (digest: string | null) => async () => {
     version++;
-    const weights = { version, path, sha256: digest };
+    const weights = { version, uri: path, digest };
     return timeMs(async () => {
       await engine.load(weights);
       await engine.generate(request(tokens, 1, version));
@@ -37,7 +37,7 @@ export async function publishRows(bench: Bench): Promise<AnyRow[]> {
   };
   const { medians, note } = await inTurns(bench.turns, {
     checked: firstToken(sha256),
-    unchecked: firstToken(''),
+    unchecked: firstToken(null),
     read: () => timeMs(() => readFile(path)),
   });
   await engine.close();

@@ -1,18 +1,19 @@
 /**
- * The weights files of a run against their manifests: what must be there is there, and what is there has the digest that
- * its manifest says. Old versions may be gone; the first, the newest and those that ended a round may not.
+ * The checkpoints of a run against their manifests: what must be there is there, what is there has the digest that its
+ * manifest says, and each manifest knows the digest of its parent. Old versions may be gone; the first, the newest and
+ * those that ended a round may not.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import type { Checkpoint } from '../../model/engine.ts';
 import { finishesStage } from '../../operators/schedule.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Weights } from '../../streams/records.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];
-  /** Files whose digests were computed. */
+  /** Versions whose weights are there. */
   readonly checked: number;
 }
 
@@ -21,6 +22,7 @@ export async function checkWeightsFiles(
   folder: string,
   manifests: readonly Weights[],
 ): Promise<CheckedFiles> {
+  const store = checkpointsIn(folder);
   const findings: Finding[] = [];
   let checked = 0;
   for (const [place, manifest] of manifests.entries()) {
@@ -28,55 +30,35 @@ export async function checkWeightsFiles(
     const newest = place === manifests.length - 1;
     const endedRound = before !== undefined && finishesStage(manifest, before);
     const needed = newest || endedRound || before === undefined;
-    const size = await sizeOf(join(folder, manifest.file));
-    if (size === null && needed) findings.push(missing(manifest, newest));
-    if (size !== null) {
-      checked += 1;
-      findings.push(...(await mismatch(folder, manifest)));
+    const { weights, state } = checkpointsOf(manifest);
+    const condition = await store.condition(weights);
+    if (condition.kind !== 'missing') checked += 1;
+    else if (needed) findings.push(missing(weights, newest));
+    if (condition.kind === 'changed') findings.push(changed(weights, 'weights', condition.why));
+    if (state !== null) {
+      const kept = await store.condition(state);
+      if (kept.kind === 'missing' && newest) findings.push(noOptimiser(state));
+      if (kept.kind === 'changed') findings.push(changed(state, 'optimiser state', kept.why));
     }
-    const { optimiser } = manifest;
-    const state = optimiser === '' ? 0 : await sizeOf(join(folder, optimiser));
-    if (newest && state === null) findings.push(noOptimiser(manifest));
+    if (before !== undefined) findings.push(...strayed(manifest, before));
   }
   return { findings, checked };
 }
 
-/** Bytes; null when there is nothing, `dir` for a folder of a policy that lies elsewhere. */
-async function sizeOf(path: string): Promise<number | 'dir' | null> {
-  const entry = await stat(path).catch(() => null);
-  if (entry === null) return null;
-  return entry.isDirectory() ? 'dir' : entry.size;
+function changed({ version, uri }: Checkpoint, what: string, why: string): Finding {
+  return {
+    rule: 'digest',
+    where: uri,
+    what: `the ${what} of version ${version} ${why}: the file was changed after it was written`,
+    advice:
+      'restore the file from a backup, or go back to a version whose file is whole with millrace rewind; look after the disk',
+  };
 }
 
-async function mismatch(
-  folder: string,
-  { version, file, sha256 }: Weights,
-): Promise<readonly Finding[]> {
-  const path = join(folder, file);
-  if ((await sizeOf(path)) === 'dir') return [];
-  const found = await digest(path);
-  if (found === sha256) return [];
-  return [
-    {
-      rule: 'digest',
-      where: file,
-      what: `the weights of version ${version} have digest ${found.slice(0, 12)}…, their manifest says ${sha256.slice(0, 12)}…: the file was changed after it was written`,
-      advice:
-        'restore the file from a backup, or go back to a version whose file is whole with millrace rewind; look after the disk',
-    },
-  ];
-}
-
-async function digest(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
-}
-
-function missing({ version, file }: Weights, newest: boolean): Finding {
+function missing({ version, uri }: Checkpoint, newest: boolean): Finding {
   return {
     rule: 'files',
-    where: file,
+    where: uri,
     what: `the weights of version ${version} are not there`,
     advice: newest
       ? 'the run cannot go on without them: restore the file, or go back to an older version with millrace rewind'
@@ -84,12 +66,28 @@ function missing({ version, file }: Weights, newest: boolean): Finding {
   };
 }
 
-function noOptimiser({ version, optimiser }: Weights): Finding {
+function noOptimiser({ version, uri }: Checkpoint): Finding {
   return {
     rule: 'files',
-    where: optimiser,
+    where: uri,
     what: `the optimiser state of version ${version}, the newest, is not there`,
     advice:
       'the run cannot go on as it would have: restore the file, or go back to an older version with millrace rewind',
   };
+}
+
+/** A version that was trained from other weights than those that its parent's manifest names. */
+function strayed(manifest: Weights, parent: Weights): readonly Finding[] {
+  const { version, parentDigest } = manifest;
+  if (parentDigest === null || manifest.parent !== parent.version) return [];
+  if (parentDigest === parent.digest) return [];
+  return [
+    {
+      rule: 'lineage',
+      where: manifest.uri,
+      what: `version ${version} was trained from weights of digest ${parentDigest.slice(0, 12)}…, and the manifest of version ${parent.version} says ${(parent.digest ?? 'none').slice(0, 12)}…`,
+      advice:
+        'the records are not of one run: go back to the last version before this one with millrace rewind',
+    },
+  ];
 }

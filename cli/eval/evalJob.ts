@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
+import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate } from '../../jobs/evaluate.ts';
 import { planEvaluation } from '../../jobs/evaluationPlan.ts';
 import type { Item } from '../../jobs/plan.ts';
 import type { Tokenizer } from '../../model/engine.ts';
-import { waiting } from '../../model/remote/waitingClock.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
 import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
 import { openReplies } from '../../model/text/replyStore.ts';
@@ -90,11 +90,11 @@ function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
   const { settings, folder, clock, own, print } = context;
   if (settings.judge.url === '') return null;
   const replies = own(openReplies(join(folder, 'judge.mdb')));
-  const waitingClock = waiting(clock);
+  const timer = sleepClock(clock);
   const model = own(
     configuredTextModel(settings.judge, {
       own: () => scripted(() => null),
-      clock: waitingClock,
+      clock: timer,
       replies,
       report: print,
     }),
@@ -107,7 +107,7 @@ function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
     seed,
     judge: ask(samplingOf(settings.judge)),
     ...(settings.conciseness ? { critic: ask(VOTE_SAMPLING) } : {}),
-    sleep: (ms, signal) => waitingClock.sleep(ms, signal),
+    sleep: (ms, signal) => timer.sleep(ms, signal),
   });
 }
 

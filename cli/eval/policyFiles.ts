@@ -10,9 +10,13 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import { localPath } from '../../model/checkpoints/local.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Io } from '../io.ts';
+import { versionsIn } from '../rewind/steps.ts';
 import { findRun, type Run, withLog } from '../runs.ts';
 
 export interface PolicyFiles {
@@ -78,7 +82,7 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
   const at = given.lastIndexOf('@');
   const [name, version] = at < 0 ? [given, null] : [given.slice(0, at), given.slice(at + 1)];
   const run = await findRun(io, place.runs, name);
-  const weights = chosen(run, await manifests(run), version);
+  const weights = await chosen(run, await manifests(run), version);
   const { settings, job } = run.record;
   const text = (key: string): string[] => {
     const value = settings[key];
@@ -89,7 +93,7 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
   const corpus = join(run.folder, 'corpus.jsonl');
   return {
     name: `${name}@${weights.version}`,
-    weights: resolve(run.folder, weights.file),
+    weights: await wholePath(run, weights),
     tokenizer: tokenizerIn([...own, ...text('tokenizer'), ...text('base'), beside], place, io),
     corpus: existsSync(corpus) ? corpus : null,
     limits: { ...limit(settings, 'responseMax'), ...limit(settings, 'callLimit') },
@@ -109,8 +113,9 @@ function manifests(run: Run): Promise<Weights[]> {
 }
 
 /** The newest version, or the one that is asked for, of those whose weights are still there. */
-function chosen(run: Run, all: readonly Weights[], version: string | null): Weights {
-  const kept = all.filter(({ file }) => existsSync(resolve(run.folder, file)));
+async function chosen(run: Run, all: readonly Weights[], version: string | null): Promise<Weights> {
+  const known = await versionsIn(run.folder, all);
+  const kept = known.flatMap(({ manifest, hasWeights }) => (hasWeights ? [manifest] : []));
   const found =
     version === null ? kept.at(-1) : kept.find((weights) => String(weights.version) === version);
   if (found !== undefined) return found;
@@ -118,6 +123,20 @@ function chosen(run: Run, all: readonly Weights[], version: string | null): Weig
   const versions = kept.map((weights) => weights.version).join(', ');
   throw noPolicy(
     `run ${run.name} has no weights of version ${version ?? 'any'}; there are ${versions === '' ? 'none' : versions} (those that ended a round are kept)`,
+  );
+}
+
+/** Where a version lies, once it is known to be what the run saved. */
+async function wholePath(run: Run, manifest: Weights): Promise<string> {
+  const store = checkpointsIn(run.folder);
+  const { weights } = checkpointsOf(manifest);
+  const condition = await store.condition(weights);
+  if (condition.kind !== 'changed') return localPath(store.resolve(weights));
+  throw new MillraceError(
+    'DIGEST',
+    `${weights.uri} of version ${weights.version} of run ${run.name} ${condition.why}: it was changed or cut short after it was written. ` +
+      `Restore it from a backup, or evaluate another version (${run.name}@N); millrace doctor ${run.name} says which are whole`,
+    { context: { run: run.name, version: weights.version, file: weights.uri } },
   );
 }
 

@@ -1,18 +1,19 @@
 /**
- * The files of a run's folder for a fork of it: weights up to its step, the metrics of its records, and what else the job
- * has put there. Weights never change once they are written, so they are linked where the disk can, else copied.
+ * The files of a run's folder for a fork of it: checkpoints up to its step, the metrics of its records, and what else the
+ * job has put there.
  */
-import { copyFile, cp, link, mkdir, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
 import { writeMetrics } from '../../sinks/files.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Version } from './steps.ts';
 
 /** Made anew. */
-const OURS = ['log', 'weights', 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
+const OURS = ['log', LOCAL_FOLDER, 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
 
 export interface ForkFiles {
   readonly from: string;
@@ -25,9 +26,10 @@ export interface ForkFiles {
 }
 
 export async function forkFiles({ from, to, versions, log, metrics }: ForkFiles): Promise<void> {
-  for (const { manifest, weights, optimiser } of versions) {
-    if (weights) await share(from, to, manifest.file);
-    if (optimiser && manifest.optimiser !== '') await share(from, to, manifest.optimiser);
+  const store = checkpointsIn(from);
+  for (const { weights, state, hasWeights, hasState } of versions) {
+    if (hasWeights) await store.share(weights, to);
+    if (state !== null && hasState) await store.share(state, to);
   }
   const entries = await readdir(from);
   if (entries.includes('metrics.jsonl')) {
@@ -37,12 +39,4 @@ export async function forkFiles({ from, to, versions, log, metrics }: ForkFiles)
     if (OURS.includes(entry) || entry.endsWith('.new') || entry.endsWith('.tmp')) continue;
     await cp(join(from, entry), join(to, entry), { recursive: true });
   }
-}
-
-/** A policy that lies elsewhere (a Hugging Face folder) stays where it is. */
-async function share(from: string, to: string, file: Weights['file']): Promise<void> {
-  if (file.startsWith('..')) return;
-  const [source, target] = [join(from, file), join(to, file)];
-  await mkdir(dirname(target), { recursive: true });
-  await link(source, target).catch(() => copyFile(source, target));
 }

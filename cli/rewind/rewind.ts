@@ -22,7 +22,7 @@ import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 import { forkFiles } from './forkFiles.ts';
-import { type Version, versionOfStep, versionsIn } from './steps.ts';
+import { checkWhole, type Version, versionOfStep, versionsIn } from './steps.ts';
 
 export interface RewindOptions {
   readonly run?: string;
@@ -49,6 +49,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     withPast(run, { io, scratch }, async (past) => {
       const versions = await versionsIn(run.folder, await manifestsIn(past));
       const version = versionOfStep(versions, step, run.name);
+      await checkWhole(run.folder, version, versions, run.name);
       const folder = join(dirname(to), `.${basename(to)}-${process.pid}`);
       await inScratch(scratch, folder, async () => {
         await fork({ run, past, to: folder, version, versions });

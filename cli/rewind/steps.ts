@@ -1,54 +1,77 @@
-/** The steps that a run can go back to: those whose weights and optimiser state still lie in its folder. */
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+/** The steps that a run can go back to: those whose weights and optimiser state are still kept. */
 import { MillraceError } from '../../base/errors.ts';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import type { TrainerCheckpoint } from '../../model/engine.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
 
-export interface Version {
+export interface Version extends TrainerCheckpoint {
   readonly manifest: Weights;
   /** In the topic `weights`. */
   readonly offset: number;
   /** Whether the weights and, where there is one, the optimiser state are there. */
-  readonly weights: boolean;
-  readonly optimiser: boolean;
+  readonly hasWeights: boolean;
+  readonly hasState: boolean;
 }
 
-/** Looks which files of these manifests are there. */
+/** Looks which checkpoints of these manifests are there. */
 export async function versionsIn(
   folder: string,
   manifests: readonly Weights[],
 ): Promise<readonly Version[]> {
-  const there = async (file: string): Promise<boolean> => {
-    if (file === '') return true;
-    return access(join(folder, file)).then(
-      () => true,
-      () => false,
-    );
-  };
+  const store = checkpointsIn(folder);
   return Promise.all(
-    manifests.map(async (manifest, offset) => ({
-      ...{ manifest, offset },
-      weights: await there(manifest.file),
-      optimiser: await there(manifest.optimiser),
-    })),
+    manifests.map(async (manifest, offset) => {
+      const checkpoints = checkpointsOf(manifest);
+      const { weights, state } = checkpoints;
+      const hasWeights = await store.exists(weights);
+      const hasState = state === null || (await store.exists(state));
+      return { ...checkpoints, manifest, offset, hasWeights, hasState };
+    }),
   );
 }
 
 /** The version that a step made. Fails with code `NO_STEP`, saying which steps there are. */
 export function versionOfStep(versions: readonly Version[], step: number, run: string): Version {
   const found = versions.find(({ manifest }) => manifest.step === step);
-  if (found?.weights && found.optimiser) return found;
-  const kept = versions.filter(({ weights, optimiser }) => weights && optimiser);
-  const steps = ranges(kept.map(({ manifest }) => manifest.step));
+  if (found?.hasWeights && found.hasState) return found;
   const why =
     found === undefined
       ? `run ${run} has made no step ${step}`
-      : `the ${found.weights ? 'optimiser state' : 'weights'} of step ${step} of run ${run} are no longer there`;
+      : `the ${found.hasWeights ? 'optimiser state' : 'weights'} of step ${step} of run ${run} are no longer there`;
   throw new MillraceError(
     'NO_STEP',
-    `${why}; it can go back to steps ${steps}. Kept are the first version, the ends of rounds and the newest few: set keepVersions (0 = all) when you start a run`,
+    `${why}; it can go back to steps ${stepsOf(versions)}. Kept are the first version, the ends of rounds and the newest few: set keepVersions (0 = all) when you start a run`,
     { context: { run, step } },
   );
+}
+
+/** Reads the checkpoints of a version through. Fails with code `DIGEST` when one is not what was saved. */
+export async function checkWhole(
+  folder: string,
+  { manifest, weights, state }: Version,
+  versions: readonly Version[],
+  run: string,
+): Promise<void> {
+  const store = checkpointsIn(folder);
+  for (const checkpoint of [weights, state]) {
+    if (checkpoint === null) continue;
+    const condition = await store.condition(checkpoint);
+    if (condition.kind !== 'changed') continue;
+    const { step, version } = manifest;
+    throw new MillraceError(
+      'DIGEST',
+      `${checkpoint.uri} of version ${version}, made by step ${step} of run ${run}, ${condition.why}: it was changed or cut short after it was written. ` +
+        `Restore it from a backup, or go back to another of the steps ${stepsOf(versions.filter((other) => other.manifest !== manifest))}`,
+      { context: { run, step, version, file: checkpoint.uri } },
+    );
+  }
+}
+
+/** Steps that are kept, as ranges. */
+function stepsOf(versions: readonly Version[]): string {
+  const kept = versions.filter(({ hasWeights, hasState }) => hasWeights && hasState);
+  return ranges(kept.map(({ manifest }) => manifest.step));
 }
 
 /** `0, 3, 6-9`. */

@@ -26,8 +26,8 @@ import {
   role,
   samplingOf,
   scripted,
+  sleepClock,
   textModelSettings,
-  waiting,
 } from 'millrace';
 import { z } from 'zod';
 import { hints, worldCritic } from './critic.ts';
@@ -64,7 +64,7 @@ export default defineJob({
     const policy = policyRole(loop.parts, settings);
     const teacher = configuredTextModel(settings.critic, {
       own: () => scripted(worldCritic(trainingTasks(seed))),
-      clock: waiting(clock),
+      clock: sleepClock(clock),
       replies: own(openReplies(join(folder, 'replies.mdb'))),
       report: context.print,
     });

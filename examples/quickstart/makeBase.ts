@@ -99,7 +99,7 @@ for (let step = 0; step < steps; step++) {
   if ((step + 1) % Number(values.report) === 0 || step + 1 === steps) {
     const speed = ((tokens / ms) * 1000).toFixed(0);
     console.error(`step ${step + 1}/${steps} loss ${report.loss.toFixed(4)} ${speed} tokens/s`);
-    await trainer.save({ weights: path });
+    await trainer.write(path);
   }
 }
 await trainer.close();

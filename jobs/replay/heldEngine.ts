@@ -11,11 +11,11 @@
 import type { Observable, Subscription } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import type {
+  Checkpoint,
   GenerateRequest,
   Generation,
   PolicyEngine,
   VersionSpan,
-  WeightsRef,
 } from '../../model/engine.ts';
 import type { Weights } from '../../streams/records.ts';
 import type { RecordedVersions } from './recordedVersions.ts';
@@ -24,7 +24,7 @@ export interface HeldEngineOptions {
   readonly versions: RecordedVersions;
   /** Manifests of the replay, from the first on. */
   readonly weights$: Observable<{ readonly value: Weights }>;
-  readonly resolve: (weights: Weights) => WeightsRef;
+  readonly resolve: (weights: Weights) => Checkpoint;
 }
 
 /** A generation that waits for its version. There are never more than rollouts in flight. */
@@ -37,7 +37,7 @@ interface Waiting {
 export class HeldEngine implements PolicyEngine {
   readonly #live: PolicyEngine;
   readonly #options: HeldEngineOptions;
-  readonly #known = new Map<number, WeightsRef>();
+  readonly #known = new Map<number, Checkpoint>();
   readonly #subscription: Subscription;
   readonly #waiting: Waiting[] = [];
   #failure: unknown = null;
@@ -85,7 +85,7 @@ export class HeldEngine implements PolicyEngine {
     }
   }
 
-  async load(weights: WeightsRef): Promise<void> {
+  async load(weights: Checkpoint): Promise<void> {
     this.#due = weights.version;
   }
 

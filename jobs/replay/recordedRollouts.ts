@@ -87,7 +87,7 @@ async function rollouts(
   );
   const moved = movedBy(question, groups.weights, begun.version);
   const then = groups.weights.find(({ roundsDone }) => roundsDone >= stages);
-  if (question.phase === 'evaluate' && then?.sha256 !== begun.sha256) return [];
+  if (question.phase === 'evaluate' && then?.digest !== begun.digest) return [];
   const { rollouts: found, toolCalls } = await groups.get(question);
   for (const call of toolCalls) also(topics.toolCalls, call as never);
   if (found.length === 0)

@@ -206,12 +206,12 @@ async function decided(log: Log, { ends }: Standing, from: Beginning): Promise<V
 }
 
 async function lagOf(log: Log, then: readonly Weights[]): Promise<Lag> {
-  const digests = new Map(then.map(({ version, sha256 }) => [version, sha256]));
+  const digests = new Map(then.map(({ version, digest }) => [version, digest]));
   const now: Weights[] = [];
   const stats = await log.stats();
   const records = (name: string): number => stats.find(({ topic }) => topic === name)?.records ?? 0;
   for await (const { value } of upTo(log, topics.weights, records('weights'))) now.push(value);
-  const parted = now.findIndex(({ version, sha256 }) => digests.get(version) !== sha256);
+  const parted = now.findIndex(({ version, digest }) => digests.get(version) !== digest);
   const shared = parted < 0 ? now.length - 1 : parted - 1;
   const lags: number[] = [];
   for await (const { value } of upTo(log, topics.batches, records('batches'))) {

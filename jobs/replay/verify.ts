@@ -5,13 +5,13 @@
  * every generation is made by the version that made it then, and commits keep the order of then (streams/replay). What
  * the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
  */
-import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { weightsStore } from '../../sinks/weights.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import type { Rollout, ToolCall, Weights } from '../../streams/records.ts';
-import { firstDifference } from '../../streams/replay/difference.ts';
+import { firstDifference, recordDifference } from '../../streams/replay/difference.ts';
 import { identityOf } from '../../streams/replay/meaning.ts';
 import { onlySettled } from '../../streams/replay/onlySettled.ts';
 import { Places } from '../../streams/replay/places.ts';
@@ -146,9 +146,7 @@ class Verification {
     const { versions, calls } = this.#record;
     return {
       engine: (live) => {
-        const resolve = ({ version, file, sha256 }: Weights) => ({
-          ...{ version, sha256, path: join(folder, file) },
-        });
+        const { resolve } = weightsStore(folder, scratch);
         const weights$ = scratch.tap(topics.weights, { from: { kind: 'earliest' }, follow: true });
         const held = new HeldEngine(live, { versions, weights$, resolve });
         this.#owned.push({ close: async () => held.release() });
@@ -235,7 +233,7 @@ class Verification {
       const position = { partition: 0, offset };
       const [stored] = await recorded.fetch(topic, [position]);
       const [made] = await scratch.fetch(topic, [position]).catch(() => []);
-      const found = firstDifference(stored!.value, made?.value);
+      const found = recordDifference(topic.name, stored!.value, made?.value);
       const at = { topic: topic.name, id: identityOf(topic, stored!.value), offset };
       if (found !== null) this.#end({ kind: 'differs', ...at, ...found });
       else this.#same(topic.name, stored!.value);
@@ -255,11 +253,11 @@ class Verification {
   #same(topic: string, value: unknown): void {
     this.#equal[topic] = (this.#equal[topic] ?? 0) + 1;
     if (topic !== topics.weights.name) return;
-    const { version, sha256 } = value as Weights;
+    const { version, digest } = value as Weights;
     if (version === 0) return;
     const last = (this.#record.standing.ends[topic] ?? 0) - 1;
     this.#options.print(
-      `version ${version} of ${last}: weights equal (${sha256.slice(0, 12)}…) · ${this.#equal[topics.rollouts.name] ?? 0} rollouts equal`,
+      `version ${version} of ${last}: weights equal${digest === null ? '' : ` (${digest.slice(0, 12)}…)`} · ${this.#equal[topics.rollouts.name] ?? 0} rollouts equal`,
     );
   }
 

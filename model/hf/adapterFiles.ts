@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import type { Tensor } from '../config.ts';
-import type { SavedState } from '../engine.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { Dtype } from './dtypes.ts';
 import { type LoraAdapter, type LoraFactors, loraScale } from './lora.ts';
@@ -17,7 +16,7 @@ import { newFolder } from './newFolder.ts';
 import { readJson } from './openFolder.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import { digestOf, writeJson } from './writeFolder.ts';
-import { writeTensorFile } from './writeTensorFile.ts';
+import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';
 
 export const ADAPTER_CONFIG = 'adapter_config.json';
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
@@ -142,7 +141,7 @@ export async function writeAdapter(
   folder: string,
   adapter: LoraAdapter,
   dtype: Dtype = 'F32',
-): Promise<SavedState> {
+): Promise<WrittenFile> {
   return newFolder(folder, async (temporary) => {
     const config = await writeJson(join(temporary, ADAPTER_CONFIG), configOf(adapter));
     const tensors = new Map<string, Tensor>();

@@ -11,6 +11,7 @@ import { basename, join } from 'node:path';
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import type { Policy } from '../policyFile.ts';
 import { checkpointError } from './checkpointError.ts';
+import { digestError } from './digestError.ts';
 import { CONFIG_FILE, openFolder } from './openFolder.ts';
 import { checkParameters } from './parameters.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
@@ -71,7 +72,7 @@ async function openedFile(path: string): Promise<OpenPolicy> {
 
 /**
  * Read a policy whole. A `sha256` that is not empty must be its digest: the file's, or for a folder that of
- * `digestOf`. Rejects like `openPolicy`.
+ * `digestOf`. Rejects like `openPolicy`, and with `DIGEST` when it is another.
  */
 export async function loadPolicy(path: string, sha256 = ''): Promise<Policy> {
   const policy = await openPolicy(path);
@@ -79,7 +80,7 @@ export async function loadPolicy(path: string, sha256 = ''): Promise<Policy> {
     const found = new Map<string, Tensor>();
     const keep = (name: string, tensor: Tensor) => void found.set(name, tensor);
     const digest = await passOver(path, policy, sha256 !== '', keep);
-    checkDigest(path, sha256, digest);
+    if (digest !== sha256) throw digestError(path, sha256, digest);
     const { config } = policy;
     const tensors = new Map([...parameterShapes(config).keys()].map((n) => [n, found.get(n)!]));
     return { config, tensors };
@@ -109,12 +110,4 @@ export async function passOver(
   const config = await readFile(join(path, CONFIG_FILE));
   digests.set(CONFIG_FILE, createHash('sha256').update(config).digest('hex'));
   return digestOf(digests);
-}
-
-function checkDigest(path: string, expected: string, found: string): void {
-  if (found !== expected)
-    throw checkpointError(
-      `${path} has digest ${found}, not ${expected}: it was changed or cut short`,
-      { file: path, expected, found },
-    );
 }

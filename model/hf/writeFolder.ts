@@ -8,14 +8,18 @@ import { createHash } from 'node:crypto';
 import { cp, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
-import type { SavedState } from '../engine.ts';
 import { writeDecoderConfig } from './decoderConfig.ts';
 import { type Dtype, TORCH_NAMES, WIDTHS } from './dtypes.ts';
 import { newFolder } from './newFolder.ts';
 import { CONFIG_FILE, INDEX_FILE, readJson, WEIGHTS_FILE } from './openFolder.ts';
 import { checkParameters } from './parameters.ts';
 import type { TensorSource } from './tensorSource.ts';
-import { atomically, type WriteEntry, writeTensorFile } from './writeTensorFile.ts';
+import {
+  atomically,
+  type WriteEntry,
+  type WrittenFile,
+  writeTensorFile,
+} from './writeTensorFile.ts';
 
 /** What is carried from another folder, unchanged, beside the fields of its `config.json`. */
 const CARRIED: readonly string[] = [
@@ -43,7 +47,7 @@ export interface FolderOptions {
   readonly tokenizer?: string;
 }
 
-export interface SavedFolder extends SavedState {
+export interface SavedFolder extends WrittenFile {
   /** Finite numbers that the narrower format could only write as infinity. */
   readonly overflowed: number;
   readonly files: readonly string[];

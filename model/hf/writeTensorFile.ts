@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Tensor } from '../config.ts';
-import type { SavedState } from '../engine.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import { type Dtype, narrow, WIDTHS } from './dtypes.ts';
 
@@ -21,7 +20,14 @@ export interface WriteEntry {
   readonly dtype: Dtype;
 }
 
-export interface Written extends SavedState {
+/** A file, or the files of a folder, as written. */
+export interface WrittenFile {
+  /** In hex. */
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface Written extends WrittenFile {
   /** Finite numbers that the narrower format could only write as infinity. */
   readonly overflowed: number;
 }

@@ -9,7 +9,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import fetch, { FetchError, type Response } from 'node-fetch';
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { WaitingClock } from './waitingClock.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
 
 export type Outcome =
   | { readonly kind: 'reply'; readonly body: unknown }
@@ -19,7 +19,7 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface HttpOptions {
-  readonly clock: WaitingClock;
+  readonly clock: SleepClock;
   /** For one request, reply included. */
   readonly timeoutMs: number;
   /** Connections to each server. */

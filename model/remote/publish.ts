@@ -5,113 +5,112 @@
  * says where they find that of a version. Publishing is all or nothing: it succeeded on every server, or it fails with code `WEIGHTS_REFUSED`.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { WeightsRef } from '../engine.ts';
+import type { Checkpoint } from '../engine.ts';
 import type { PoolResult } from './serverPool.ts';
-import type { Serving } from './tokenWire.ts';
+import type { ServerWire, Serving, WireRequest } from './serverWire.ts';
 
 export interface Servers {
   readonly urls: readonly string[];
-  /** One request to one of them, tried several times. */
-  ask(server: number, path: string, body: unknown): Promise<PoolResult<unknown>>;
+  /** One POST to one of them, tried several times. */
+  ask(server: number, request: WireRequest): Promise<PoolResult<unknown>>;
 }
 
-export interface Publisher {
+/** What requests ask for once weights are published. */
+export type Published = Omit<Serving, 'model'>;
+
+export interface Publishing {
   /**
    * True = weights are replaced in place: nothing may be under way meanwhile, and a failure half way leaves servers with
    * different weights. False = the new weights stand beside the old ones.
    */
   readonly replaces: boolean;
-  publish(weights: WeightsRef, servers: Servers): Promise<Serving>;
+  publish(weights: Checkpoint, servers: Servers): Promise<Published>;
   /** Nobody asks for these any more. */
-  retire(serving: Serving, servers: Servers): Promise<void>;
+  retire(published: Published, servers: Servers): Promise<void>;
 }
 
+/** How it is done on servers of this wire. Fails with code `USAGE` where they cannot. */
+export type Publisher = (wire: ServerWire) => Publishing;
+
 /** Path of the folder of these weights, as the servers see it. */
-export type FolderOf = (weights: WeightsRef) => string;
+export type FolderOf = (weights: Checkpoint) => string;
 
 /** Never the same for different weights: a version and the beginning of its digest. */
-export function labelOf({ version, sha256 }: WeightsRef): string {
-  return `policy-v${version}${sha256 === '' ? '' : `-${sha256.slice(0, 12)}`}`;
+export function labelOf({ version, digest }: Checkpoint): string {
+  return `policy-v${version}${digest === null ? '' : `-${digest.slice(0, 12)}`}`;
 }
 
 /**
  * LoRA adapters. Each version has a name of its own, never used again: an adapter that is
  * loaded anew under its old name may answer from caches of the old one. Requests under way keep theirs.
  */
-export function publishAdapter(server: 'vllm' | 'sglang', folder: FolderOf): Publisher {
-  const root = server === 'vllm' ? '/v1' : '';
-  const unload = (name: string, { urls, ask }: Servers) =>
-    onEach(urls, (at) => ask(at, `${root}/unload_lora_adapter`, { lora_name: name }));
-  return {
-    replaces: false,
-    async publish(weights, servers) {
-      const label = labelOf(weights);
-      const body = { lora_name: label, lora_path: folder(weights) };
-      const failures = await onEach(servers.urls, async (at) => {
-        const result = await servers.ask(at, `${root}/load_lora_adapter`, body);
-        return isThere(result, weights) ? accepted(label) : succeeded(result);
-      });
-      if (failures.length === 0) return { model: label, label };
-      await unload(label, servers);
-      throw refused(weights, failures);
-    },
-    async retire({ model }, servers) {
-      await unload(model, servers);
-    },
+export function publishAdapter(folder: FolderOf): Publisher {
+  return ({ name: server, adapters }) => {
+    if (adapters === undefined) {
+      throw new MillraceError(
+        'USAGE',
+        `${server} loads no adapters while it runs: publish all weights (publishFromDisk, publishByRoute)`,
+      );
+    }
+    const unload = (name: string, { urls, ask }: Servers) =>
+      onEach(urls, (at) => ask(at, adapters.unload(name)));
+    return {
+      replaces: false,
+      async publish(weights, servers) {
+        const label = labelOf(weights);
+        const request = adapters.load(label, folder(weights));
+        const failures = await onEach(servers.urls, async (at) => {
+          const result = await servers.ask(at, request);
+          // A name that carries the digest stands for these very weights: an earlier try, or an earlier start, loaded them.
+          const isThere =
+            result.kind === 'refused' &&
+            weights.digest !== null &&
+            adapters.isLoaded(result.reason);
+          return isThere ? { kind: 'answer', value: label } : succeeded(result);
+        });
+        if (failures.length === 0) return { adapter: label, label };
+        await unload(label, servers);
+        throw refused(weights, failures);
+      },
+      async retire({ adapter }, servers) {
+        if (adapter !== null) await unload(adapter, servers);
+      },
+    };
   };
 }
 
-/** All weights from a folder, by SGLang's `/update_weights_from_disk`. Its answers then say which weights made them. */
+/** All weights from a folder, by the server's own route (SGLang's `/update_weights_from_disk`). */
 export function publishFromDisk(folder: FolderOf): Publisher {
-  return replacing(
-    '/update_weights_from_disk',
-    (weights) => ({
-      model_path: folder(weights),
-      weight_version: labelOf(weights),
-      abort_all_requests: false,
-      flush_cache: true,
-    }),
-    (weights) => ({ model: '', label: labelOf(weights), reported: true }),
-  );
+  return ({ name, replacement }) => {
+    if (replacement === undefined) {
+      throw new MillraceError(
+        'USAGE',
+        `${name} has no route of its own that reads weights from a folder: publish adapters (publishAdapter), or give it a route (publishByRoute)`,
+      );
+    }
+    const { load, reported } = replacement;
+    return replacing((weights) => load(labelOf(weights), folder(weights)), reported);
+  };
 }
 
 /**
- * All weights by a route that a server has been given, since vLLM has none of its own:
- * `publishByRoute('/update_weights', model, (weights) => ({ weight_dir: weights.path }))`.
+ * All weights by a route that a server has been given:
+ * `publishByRoute('/update_weights', (weights) => ({ weight_dir: weights.uri }))`.
  */
-export function publishByRoute(
-  path: string,
-  model: string,
-  body: (weights: WeightsRef) => unknown,
-): Publisher {
-  return replacing(path, body, (weights) => ({ model, label: labelOf(weights) }));
+export function publishByRoute(path: string, body: (weights: Checkpoint) => unknown): Publisher {
+  return () => replacing((weights) => ({ path, body: body(weights) }), false);
 }
 
-function replacing(
-  path: string,
-  body: (weights: WeightsRef) => unknown,
-  serving: (weights: WeightsRef) => Serving,
-): Publisher {
+function replacing(request: (weights: Checkpoint) => WireRequest, reported: boolean): Publishing {
   return {
     replaces: true,
     async publish(weights, { urls, ask }) {
-      const failures = await onEach(urls, async (at) =>
-        succeeded(await ask(at, path, body(weights))),
-      );
+      const failures = await onEach(urls, async (at) => succeeded(await ask(at, request(weights))));
       if (failures.length > 0) throw refused(weights, failures);
-      return serving(weights);
+      return { adapter: null, label: labelOf(weights), reported };
     },
     retire: async () => undefined,
   };
-}
-
-function accepted(value: unknown): PoolResult<unknown> {
-  return { kind: 'answer', value };
-}
-
-/** A name that carries the digest stands for these very weights: an earlier try, or an earlier start, loaded them. */
-function isThere(result: PoolResult<unknown>, { sha256 }: WeightsRef): boolean {
-  return result.kind === 'refused' && sha256 !== '' && /already been loaded/.test(result.reason);
 }
 
 /** Some servers say `success: false` with status 200. */
@@ -133,11 +132,11 @@ async function onEach(
   });
 }
 
-function refused({ version, path }: WeightsRef, failures: readonly string[]): MillraceError {
+function refused({ version, uri }: Checkpoint, failures: readonly string[]): MillraceError {
   return new MillraceError(
     'WEIGHTS_REFUSED',
     `version ${version} was not taken by every server (${failures.join('; ')}). ` +
-      `Check that they can read ${path} and were started with what loading weights needs.`,
-    { context: { version, path } },
+      `Check that they can read ${uri} and were started with what loading weights needs.`,
+    { context: { version, uri } },
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The policy on inference servers: token ids to vLLM or SGLang, token ids and log-probs back.
+ * The policy on inference servers: token ids to vLLM, SGLang or another server (its wire), token ids and log-probs back.
  *
  * Keeps the contract of `PolicyEngine` as the embedded engine does, with two differences that lie in the servers: the same
  * request gives the same tokens only as far as the server's arithmetic does not depend on what else it computes, and
@@ -14,25 +14,25 @@
  */
 import { hasCode, MillraceError } from '../../base/errors.ts';
 import type {
+  Checkpoint,
   EngineStats,
   GenerateRequest,
   Generation,
   PolicyEngine,
-  WeightsRef,
 } from '../engine.ts';
 import { shapedBy } from '../sampling.ts';
-import { askTokens, generationOf } from './askTokens.ts';
+import { askTokens, type TokenServers } from './askTokens.ts';
+import { generationOf } from './checkReply.ts';
 import { contextMaxOf, isTempered } from './probe.ts';
-import type { Publisher } from './publish.ts';
+import type { Published, Publisher, Publishing, Servers } from './publish.ts';
 import { type PoolOptions, ServerPool } from './serverPool.ts';
-import { sglangWire } from './sglangWire.ts';
-import type { Serving, TokenWire } from './tokenWire.ts';
-import { vllmWire } from './vllmWire.ts';
+import type { ServerWire, Serving } from './serverWire.ts';
 import { checkDigest } from './weightsDigest.ts';
 
 export interface RemoteEngineOptions extends PoolOptions {
-  readonly server: 'vllm' | 'sglang';
-  /** Name of the base model, as vLLM serves it; SGLang needs none. */
+  /** How the servers are spoken to: `vllm`, `sglang`, or one of your own. */
+  readonly wire: ServerWire;
+  /** Name of the base model, as the servers serve it; SGLang needs none. */
   readonly model?: string;
   /** How new weights reach the servers; left out = they serve what they serve, and `load` refuses. */
   readonly publisher?: Publisher;
@@ -40,30 +40,27 @@ export interface RemoteEngineOptions extends PoolOptions {
   readonly version?: number;
   /** Longest context in tokens; asked from the servers when left out. */
   readonly contextMax?: number;
+  /** Tokens of the vocabulary: a reply with an id that is not below it is refused. Left out = any id is taken. */
+  readonly vocabSize?: number;
 }
 
 /** Weights that are asked for, and by how many requests now. */
 interface Target extends Serving {
   readonly version: number;
   /** Null for those that the servers had at the beginning. */
-  readonly weights: WeightsRef | null;
+  readonly weights: Checkpoint | null;
   active: number;
   /** Called when the last request under way has ended. */
   idle: (() => void) | null;
 }
 
-const WIRES: Readonly<Record<RemoteEngineOptions['server'], TokenWire>> = {
-  vllm: vllmWire,
-  sglang: sglangWire,
-};
 /** Long answers take long. */
 const TIMEOUT_MS = 600_000;
 
 export class RemoteEngine implements PolicyEngine {
   readonly contextMax: number;
-  readonly #pool: ServerPool;
-  readonly #wire: TokenWire;
-  readonly #publisher: Publisher | null;
+  readonly #servers: TokenServers;
+  readonly #publishing: Publishing | null;
   readonly #options: RemoteEngineOptions;
   /** Log-probs are those of the temperature that was sampled at. */
   readonly #tempered: boolean;
@@ -79,21 +76,26 @@ export class RemoteEngine implements PolicyEngine {
 
   private constructor(
     options: RemoteEngineOptions,
-    pool: ServerPool,
+    servers: TokenServers,
+    publishing: Publishing | null,
     found: { readonly contextMax: number; readonly tempered: boolean },
   ) {
     this.#options = options;
-    this.#pool = pool;
-    this.#wire = WIRES[options.server];
-    this.#publisher = options.publisher ?? null;
+    this.#servers = servers;
+    this.#publishing = publishing;
     this.contextMax = found.contextMax;
     this.#tempered = found.tempered;
     const { version } = options;
     this.#target = version === undefined ? null : target(baseOf(options), version, null);
   }
 
-  /** Asks every server what it serves, and tries its log-probs out. Rejects when one of them does not answer. */
+  /**
+   * Asks every server what it serves, and tries its log-probs out. Rejects when one of them does not answer, and with code
+   * `USAGE` where servers of this wire cannot be published to as asked.
+   */
   static async create(options: RemoteEngineOptions): Promise<RemoteEngine> {
+    const { wire, vocabSize } = options;
+    const publishing = options.publisher?.(wire) ?? null;
     const pool = new ServerPool({
       ...options,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -101,9 +103,10 @@ export class RemoteEngine implements PolicyEngine {
       triesMax: options.triesMax ?? (options.urls.length > 1 ? 4 : 8),
     });
     try {
-      const contextMax = options.contextMax ?? (await contextMaxOf(pool));
-      const tempered = await isTempered(pool, WIRES[options.server], baseOf(options));
-      return new RemoteEngine(options, pool, { contextMax, tempered });
+      const servers = { pool, wire, ...(vocabSize === undefined ? {} : { vocabSize }) };
+      const contextMax = options.contextMax ?? (await contextMaxOf(servers));
+      const tempered = await isTempered(servers, baseOf(options));
+      return new RemoteEngine(options, servers, publishing, { contextMax, tempered });
     } catch (error) {
       await pool.close();
       throw error;
@@ -125,7 +128,7 @@ export class RemoteEngine implements PolicyEngine {
    * All servers serve these weights when it resolves. Refuses (and goes on with what it has, where weights stand beside
    * each other) when a server does not take them, or when the file here has another digest.
    */
-  load(weights: WeightsRef): Promise<void> {
+  load(weights: Checkpoint): Promise<void> {
     const loaded = this.#loading.then(() => this.#load(weights));
     this.#loading = loaded.catch(() => undefined);
     return loaded;
@@ -142,7 +145,7 @@ export class RemoteEngine implements PolicyEngine {
 
   /** Pending requests reject; the servers stay as they are. */
   close(): Promise<void> {
-    return this.#pool.close();
+    return this.#servers.pool.close();
   }
 
   #check(request: GenerateRequest): void {
@@ -160,7 +163,7 @@ export class RemoteEngine implements PolicyEngine {
         'servers give neither stop texts with their tokens nor exact entropies: use stop tokens, or the embedded engine',
       );
     }
-    const refused = this.#wire.refused(request);
+    const refused = this.#servers.wire.refused(request);
     if (refused !== null) throw new MillraceError('MODEL_UNSUPPORTED', refused);
     const shaped = shapedBy(request);
     if (this.#tempered && ((temperature !== 1 && temperature !== 0) || shaped.length > 0)) {
@@ -215,7 +218,7 @@ export class RemoteEngine implements PolicyEngine {
     try {
       const maxTokens = Math.min(request.maxTokens, this.contextMax - request.tokens.length);
       const asked = { ...request, maxTokens };
-      const made = await askTokens(this.#pool, this.#wire, asked, serving, signal);
+      const made = await askTokens(this.#servers, asked, serving, signal);
       this.#generatedTokens += made.tokens.length;
       this.#prefillTokens += made.prefillTokens;
       return generationOf(made, asked, serving.version);
@@ -224,42 +227,45 @@ export class RemoteEngine implements PolicyEngine {
     }
   }
 
-  async #load(weights: WeightsRef): Promise<void> {
-    const { version, sha256 } = weights;
+  async #load(weights: Checkpoint): Promise<void> {
+    const { version, digest } = weights;
     const current = this.#target;
-    if (current?.version === version && (current.weights?.sha256 ?? sha256) === sha256) return;
-    if (this.#publisher === null) {
+    if (current?.version === version && (current.weights?.digest ?? digest) === digest) return;
+    const publishing = this.#publishing;
+    if (publishing === null) {
       throw new MillraceError(
         'WEIGHTS_REFUSED',
         `version ${version} cannot be loaded: this engine was made without a publisher`,
       );
     }
-    if (sha256 !== '') await checkDigest(weights);
-    await (this.#publisher.replaces ? this.#replace(weights) : this.#standBeside(weights));
+    await checkDigest(weights);
+    if (publishing.replaces) await this.#replace(publishing, weights);
+    else await this.#standBeside(publishing, weights);
   }
 
   /** Of many requests that find the same weights gone, the first one loads them. */
-  #reload(gone: Target, weights: WeightsRef): Promise<void> {
+  #reload(gone: Target, weights: Checkpoint): Promise<void> {
     const loaded = this.#loading.then(async () => {
       if (this.#target !== gone) return;
-      if (this.#publisher!.replaces) await this.#replace(weights);
-      else this.#target = await this.#publish(weights);
+      const publishing = this.#publishing;
+      if (publishing === null) return;
+      if (publishing.replaces) await this.#replace(publishing, weights);
+      else this.#target = await this.#publish(publishing, weights);
     });
     this.#loading = loaded.catch(() => undefined);
     return loaded;
   }
 
-  async #standBeside(weights: WeightsRef): Promise<void> {
+  async #standBeside(publishing: Publishing, weights: Checkpoint): Promise<void> {
     const before = this.#target;
-    this.#target = await this.#publish(weights);
+    this.#target = await this.#publish(publishing, weights);
     if (before === null || before.weights === null) return;
-    const retire = () =>
-      void this.#publisher?.retire(before, this.#servers()).catch(() => undefined);
+    const retire = () => void publishing.retire(before, this.#asked()).catch(() => undefined);
     if (before.active === 0) retire();
     else before.idle = retire;
   }
 
-  async #replace(weights: WeightsRef): Promise<void> {
+  async #replace(publishing: Publishing, weights: Checkpoint): Promise<void> {
     let done = (): void => undefined;
     this.#replacing = new Promise((resolve) => {
       done = resolve;
@@ -268,7 +274,7 @@ export class RemoteEngine implements PolicyEngine {
       await this.#idle();
       // Until all of them have taken it, nobody knows what they serve.
       this.#target = null;
-      this.#target = await this.#publish(weights);
+      this.#target = await this.#publish(publishing, weights);
     } finally {
       this.#replacing = null;
       done();
@@ -283,17 +289,17 @@ export class RemoteEngine implements PolicyEngine {
     });
   }
 
-  async #publish(weights: WeightsRef): Promise<Target> {
-    const serving = await this.#publisher!.publish(weights, this.#servers());
-    const model = serving.model === '' ? baseOf(this.#options).model : serving.model;
-    return target({ ...serving, model }, weights.version, weights);
+  async #publish(publishing: Publishing, weights: Checkpoint): Promise<Target> {
+    const published: Published = await publishing.publish(weights, this.#asked());
+    return target({ ...baseOf(this.#options), ...published }, weights.version, weights);
   }
 
-  #servers() {
-    const pool = this.#pool;
+  /** All servers, for publishing. */
+  #asked(): Servers {
+    const { pool } = this.#servers;
     return {
       urls: pool.urls,
-      ask: (server: number, path: string, body: unknown) => pool.askServer(server, path, body),
+      ask: (server, { path, body }) => pool.askServer(server, path, body),
     };
   }
 }
@@ -302,11 +308,11 @@ function isForgotten(error: unknown): boolean {
   return hasCode(error, 'MODEL_ACCESS') || hasCode(error, 'WEIGHTS_LOST');
 }
 
-function target(serving: Serving, version: number, weights: WeightsRef | null): Target {
+function target(serving: Serving, version: number, weights: Checkpoint | null): Target {
   return { ...serving, version, weights, active: 0, idle: null };
 }
 
-/** What servers serve that nothing was loaded into. SGLang knows one base model and takes names of adapters alone. */
-function baseOf({ server, model = '' }: RemoteEngineOptions): Serving {
-  return { model: server === 'vllm' ? model : '', label: '' };
+/** What servers serve that nothing was loaded into. */
+function baseOf({ model = '' }: RemoteEngineOptions): Serving {
+  return { model, adapter: null, label: '' };
 }

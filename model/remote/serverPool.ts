@@ -9,16 +9,16 @@ import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { Semaphore } from '../../base/semaphore.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import { SessionAffinity } from './affinity.ts';
 import { HttpClient } from './httpClient.ts';
-import { Pace } from './pace.ts';
-import { Sessions } from './sessions.ts';
+import { RateLimit } from './rateLimit.ts';
 import { baseUrls } from './urls.ts';
-import type { WaitingClock } from './waitingClock.ts';
 
 export interface PoolOptions {
   /** Base URLs, with or without `/v1`. */
   readonly urls: readonly string[];
-  readonly clock: WaitingClock;
+  readonly clock: SleepClock;
   /** Name of the environment variable that holds the API key; none when left out. */
   readonly keyEnv?: string;
   /** For one try (default 120,000). */
@@ -65,8 +65,8 @@ export class ServerPool {
   readonly #options: PoolOptions;
   readonly #http: HttpClient;
   readonly #places: Semaphore;
-  readonly #pace: Pace;
-  readonly #sessions: Sessions;
+  readonly #rate: RateLimit;
+  readonly #affinity: SessionAffinity;
   readonly #tries: number;
   readonly #closing = new AbortController();
 
@@ -80,8 +80,8 @@ export class ServerPool {
       waitingMax: options.waitingMax ?? 4096,
       refused: busy,
     });
-    this.#pace = new Pace(options.requestsPerMinute ?? 0, clock);
-    this.#sessions = new Sessions(this.urls.length);
+    this.#rate = new RateLimit(options.requestsPerMinute ?? 0, clock);
+    this.#affinity = new SessionAffinity(this.urls.length);
   }
 
   /** Rejects with the signal's reason, or with `MODEL_ACCESS`, `MODEL_BUSY`, `MODEL_CLOSED`. */
@@ -109,10 +109,10 @@ export class ServerPool {
 
   async #tryAll<T>(request: PoolRequest<T>, signal: AbortSignal): Promise<PoolResult<T>> {
     const reasons: string[] = [];
-    for (const [rank, server] of this.#sessions.order(request.session).entries()) {
+    for (const [rank, server] of this.#affinity.order(request.session).entries()) {
       const tries = rank === 0 ? this.#tries : 1;
       const result = await this.#tryOne(request, server, tries, signal);
-      if (result.kind === 'answer') this.#sessions.bind(request.session, server);
+      if (result.kind === 'answer') this.#affinity.bind(request.session, server);
       if (result.kind !== 'down') return result;
       reasons.push(`${this.urls[server]}: ${result.reason}`);
     }
@@ -129,7 +129,7 @@ export class ServerPool {
     const { path, body, read } = request;
     const asked = { url: this.urls[server] + path, body, plain };
     for (let attempt = 1; ; attempt++) {
-      await this.#pace.turn(signal);
+      await this.#rate.turn(signal);
       const outcome = await this.#http.ask(asked, signal);
       if (outcome.kind === 'refused') return outcome;
       const result = outcome.kind === 'reply' ? readSafely(outcome.body, read) : outcome;

@@ -1,25 +1,25 @@
 /**
  * Weights that are what their manifest says.
  */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { WeightsRef } from '../engine.ts';
+import { digestAt, readingVersion } from '../checkpoints/digest.ts';
+import { isLocal } from '../checkpoints/local.ts';
+import type { Checkpoint } from '../engine.ts';
+import { digestError } from '../hf/digestError.ts';
 
-/** Fails with code `WEIGHTS_REFUSED` when the file cannot be read or has another digest. */
-export async function checkDigest({ path, sha256 }: WeightsRef): Promise<void> {
-  const hash = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  } catch (error) {
-    throw new MillraceError('WEIGHTS_REFUSED', `${path} cannot be read: ${messageOf(error)}`, {
-      cause: error,
+/**
+ * Fails with code `DIGEST` when a local checkpoint has another digest than the one it was given, with `WEIGHTS_REFUSED`
+ * when it cannot be read. One without a digest, or in a service, is not looked at.
+ */
+export async function checkDigest(checkpoint: Checkpoint): Promise<void> {
+  const { uri, digest } = checkpoint;
+  if (digest === null || !isLocal(checkpoint)) return;
+  await readingVersion(checkpoint, async () => {
+    const found = await digestAt(uri).catch((cause) => {
+      throw new MillraceError('WEIGHTS_REFUSED', `${uri} cannot be read: ${messageOf(cause)}`, {
+        cause,
+      });
     });
-  }
-  const found = hash.digest('hex');
-  if (found === sha256) return;
-  throw new MillraceError(
-    'WEIGHTS_REFUSED',
-    `${path} has digest ${found}, not ${sha256}: it was changed or cut short`,
-  );
+    if (found !== digest) throw digestError(uri, digest, found);
+  });
 }

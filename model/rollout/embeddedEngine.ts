@@ -4,13 +4,14 @@
  * This side only checks requests, hands them over and keeps the counts; the event loop stays free. At most
  * `rowsMax` requests are generated at once and `waitingMax` more wait in order.
  */
+import { resolve } from 'node:path';
 import type {
+  Checkpoint,
   EngineStats,
   GenerateRequest,
   Generation,
   PolicyEngine,
   Tokenizer,
-  WeightsRef,
 } from '../engine.ts';
 import { watchLoop } from '../runtime/loopGap.ts';
 import { placeOn } from '../runtime/place.ts';
@@ -20,8 +21,8 @@ import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
 
 export interface EmbeddedEngineOptions {
-  /** Absolute path of the first weights, or the weights with their version and digest. */
-  readonly weights: string | WeightsRef;
+  /** Path of the first weights (a policy file or a Hugging Face folder), or a checkpoint with version and digest. */
+  readonly weights: string | Checkpoint;
   /** What computes; the CPU unless said, and only its bits are promised. Tried out first. */
   readonly provider?: Provider;
   /** Threads inside an op of the model. */
@@ -85,7 +86,8 @@ export class EmbeddedEngine implements PolicyEngine {
     const { weights, threads, rowsMax = 128, waitingMax = 4096, contextMax = 512 } = options;
     const prefixSlots = options.prefixSlots ?? Math.max(256, 2 * rowsMax);
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
-    const first = typeof weights === 'string' ? { version: 0, path: weights, sha256: '' } : weights;
+    const first =
+      typeof weights === 'string' ? { version: 0, uri: resolve(weights), digest: null } : weights;
     const { swap = 'rollout', tokenTexts = [] } = options;
     const batching = { rowsMax, contextMax, prefixSlots, tokenTexts };
     const place = placeOn(options.provider ?? 'cpu');
@@ -147,8 +149,11 @@ export class EmbeddedEngine implements PolicyEngine {
     }
   }
 
-  /** Refuses (and keeps the policy it has) when the file is missing, has another digest or does not fit. */
-  async load(weights: WeightsRef): Promise<void> {
+  /**
+   * Refuses (and keeps the policy it has) when the file is missing or damaged (code `CHECKPOINT`), has another digest
+   * (`DIGEST`) or does not fit.
+   */
+  async load(weights: Checkpoint): Promise<void> {
     if (this.#closed) throw new Error('the engine is closed: create another one');
     await this.#worker.call('load', weights);
   }

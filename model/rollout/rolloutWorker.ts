@@ -3,7 +3,9 @@
  */
 
 import { PublishedWeights } from '../adapterFile.ts';
-import type { GenerateRequest, WeightsRef } from '../engine.ts';
+import { readingVersion } from '../checkpoints/digest.ts';
+import { localPath } from '../checkpoints/local.ts';
+import type { Checkpoint, GenerateRequest } from '../engine.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';
@@ -16,7 +18,7 @@ import { RolloutServer, type ServerOptions } from './server.ts';
 import { generationTrial } from './trial.ts';
 
 export interface OpenArgument extends ServerOptions {
-  readonly weights: WeightsRef;
+  readonly weights: Checkpoint;
   readonly threads: number;
   readonly place: Place;
 }
@@ -46,8 +48,8 @@ serve({
     let trusted = place.provider === 'cpu';
     const digests = startWorker(workerEntry('digestWorker', import.meta.url));
     const published = new PublishedWeights((path) => digests.call('digest', path));
-    const load = async ({ path, sha256 }: WeightsRef) => {
-      const weights = await published.open(path, sha256);
+    const read = async (checkpoint: Checkpoint) => {
+      const weights = await published.open(localPath(checkpoint), checkpoint.digest ?? '');
       try {
         checkPositions(weights.config, options.contextMax);
         if (!trusted) await tryOut(device, [generationTrial(weights.config)]);
@@ -58,6 +60,7 @@ serve({
         await weights.close();
       }
     };
+    const load = (checkpoint: Checkpoint) => readingVersion(checkpoint, () => read(checkpoint));
     server = await RolloutServer.start(load, options, weights);
   },
   async generate({ id, request }: { id: number; request: GenerateRequest }) {
@@ -67,7 +70,7 @@ serve({
   cancel({ id }: { id: number }) {
     running().cancel(id);
   },
-  load(weights: WeightsRef) {
+  load(weights: Checkpoint) {
     return running().load(weights);
   },
   async close() {

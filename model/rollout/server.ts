@@ -6,12 +6,12 @@
  * a token boundary: active rows go on with the new model, their contexts computed anew by it, and their spans say which
  * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
  */
-import type { GenerateRequest, Generation, WeightsRef } from '../engine.ts';
+import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';
 import { Batcher, type BatcherOptions, type Counts, type Outcome } from './batcher.ts';
 import type { Forward } from './forward.ts';
 
 /** Makes the model of a version; rejects (and nothing changes) when the weights cannot be used. */
-export type OpenForward = (weights: WeightsRef) => Promise<Forward>;
+export type OpenForward = (weights: Checkpoint) => Promise<Forward>;
 
 interface Settle<Value> {
   resolve(value: Value): void;
@@ -19,7 +19,7 @@ interface Settle<Value> {
 }
 
 interface Swap extends Settle<void> {
-  readonly weights: WeightsRef;
+  readonly weights: Checkpoint;
   /** Begun when the swap's turn comes; one policy is opened at a time. */
   opening?: Promise<Forward>;
   /** The opening has come to an end, good or bad. */
@@ -57,7 +57,7 @@ export class RolloutServer {
   static async start(
     open: OpenForward,
     options: ServerOptions,
-    weights: WeightsRef,
+    weights: Checkpoint,
   ): Promise<RolloutServer> {
     return new RolloutServer(open, options, await open(weights), weights.version);
   }
@@ -82,7 +82,7 @@ export class RolloutServer {
   }
 
   /** Swap the weights. Rejects, and the model stays, when the new ones cannot be opened. */
-  load(weights: WeightsRef): Promise<void> {
+  load(weights: Checkpoint): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#swaps.push({ weights, resolve, reject, opened: false });
       this.#wake();

@@ -4,7 +4,7 @@
  * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is given.
  */
 import { z } from 'zod';
-import type { WaitingClock } from '../remote/waitingClock.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
 import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
 import { openAi } from './openAi.ts';
@@ -43,7 +43,7 @@ export type TextModelSettings = z.infer<typeof textModelSettings>;
 export interface TextModelParts {
   /** The role's model when no URL is set. It is closed with the model that is made of it. */
   readonly own: () => TextModel;
-  readonly clock: WaitingClock;
+  readonly clock: SleepClock;
   /** The chat template as text, for `api: 'completions'`. */
   readonly template?: (system: string | undefined, prompt: string) => string;
   /** Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes. */

@@ -3,9 +3,12 @@
  * beside them, as `factor.<parameter>`, what is trained but does not lie in the weights (an adapter's factors where
  * the merged policy is published).
  */
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Tensor, Tensors } from '../config.ts';
-import { writeTensorFile } from '../hf/writeTensorFile.ts';
+import { checkpointError } from '../hf/checkpointError.ts';
+import { digestError } from '../hf/digestError.ts';
+import { type WrittenFile, writeTensorFile } from '../hf/writeTensorFile.ts';
 import { readSafetensors } from '../safetensors.ts';
 import type { OptimiserState } from './learner.ts';
 
@@ -14,7 +17,7 @@ export async function saveOptimiser(
   { step, moments }: OptimiserState,
   parameters: Tensors,
   factors: Tensors,
-): Promise<void> {
+): Promise<WrittenFile> {
   const tensors = new Map<string, Tensor>();
   for (const [name, { shape }] of parameters) {
     tensors.set(`mean.${name}`, { shape, data: moments.get(name)?.mean as Float32Array });
@@ -23,21 +26,34 @@ export async function saveOptimiser(
   for (const [name, tensor] of factors) tensors.set(`factor.${name}`, tensor);
   const entries = [...tensors].map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
   const read = (name: string) => tensors.get(name) as Tensor;
-  await writeTensorFile(path, entries, read, { step: String(step) });
+  return writeTensorFile(path, entries, read, { step: String(step) });
 }
 
-/** Read a state for these parameters, and the factors. Throws when one is missing or has another size. */
+/**
+ * Read a state for these parameters, and the factors. A `digest` that is not null must be the file's (code `DIGEST`). Fails
+ * with code `CHECKPOINT` when the file is missing, a number is missing or a parameter has another size.
+ */
 export async function loadOptimiser(
   path: string,
+  digest: string | null,
   parameters: Tensors,
   factors: Tensors,
 ): Promise<[OptimiserState, Tensors]> {
-  const { tensors, metadata } = readSafetensors(await readFile(path));
+  const file = await readFile(path).catch((cause) => {
+    const code = (cause as NodeJS.ErrnoException).code ?? cause;
+    throw checkpointError(`${path} cannot be read (${code})`, { file: path }, cause);
+  });
+  if (digest !== null) {
+    const found = createHash('sha256').update(file).digest('hex');
+    if (found !== digest) throw digestError(path, digest, found);
+  }
+  const { tensors, metadata } = readSafetensors(file);
   const read = (name: string, size: number) => {
     const data = tensors.get(name)?.data;
     if (data?.length !== size)
-      throw new Error(
+      throw checkpointError(
         `${path}: '${name}' should have ${size} numbers, not ${data?.length ?? 'none'}`,
+        { file: path, tensor: name },
       );
     return data;
   };
@@ -45,9 +61,9 @@ export async function loadOptimiser(
     const mean = read(`mean.${name}`, data.length);
     return [name, { mean, square: read(`square.${name}`, data.length) }] as const;
   });
-  const found = [...factors].map(
+  const kept = [...factors].map(
     ([name, { shape, data }]) =>
       [name, { shape, data: read(`factor.${name}`, data.length) }] as const,
   );
-  return [{ step: Number(metadata.step), moments: new Map(moments) }, new Map(found)];
+  return [{ step: Number(metadata.step), moments: new Map(moments) }, new Map(kept)];
 }

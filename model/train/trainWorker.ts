@@ -1,18 +1,13 @@
 /**
- * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `restore`, `close`.
+ * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `write`, `restore`, `close`.
  */
-import type { TrainBatch } from '../engine.ts';
+import type { SaveTarget, TrainBatch, TrainerCheckpoint } from '../engine.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';
 import { tryOut } from '../runtime/tryOut.ts';
 import { serve } from '../runtime/worker.ts';
 import { Learner, type LearnerSettings } from './learner.ts';
-import {
-  type AdapterOptions,
-  type PolicySource,
-  type StateFiles,
-  TraineeFiles,
-} from './trainee.ts';
+import { type AdapterOptions, type PolicySource, TraineeFiles } from './trainee.ts';
 import { trainingTrials } from './trials.ts';
 
 export interface Create {
@@ -47,13 +42,17 @@ serve({
   },
   step: (batch: TrainBatch) => created().learner.step(batch),
   score: (sequences: readonly Int32Array[]) => created().learner.score(sequences),
-  save(places: StateFiles) {
+  save(target: SaveTarget) {
     const { files, learner } = created();
-    return files.save(places, learner.trainee, learner.optimiser);
+    return files.save(target, learner.trainee, learner.optimiser);
   },
-  async restore(places: StateFiles) {
+  write(path: string) {
     const { files, learner } = created();
-    await learner.reset(...(await files.restore(places)));
+    return files.write(path, learner.trainee);
+  },
+  async restore(saved: TrainerCheckpoint) {
+    const { files, learner } = created();
+    await learner.reset(...(await files.restore(saved)));
   },
   async close() {
     await made?.learner.close();

@@ -1,15 +1,19 @@
 /**
  * What a trainer trains, and how it comes out of files and goes back: a policy, or an adapter over a fixed policy.
  *
- * With an adapter a save writes either the merged policy (anything can read it; the factors then lie in the
+ * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged policy (anything can read it; the factors then lie in the
  * optimiser's file, and a restore without that file begins a new adapter on the merged weights) or the adapter alone
  * (adapterFile.ts), from which everything is restored.
  */
+import { mkdir } from 'node:fs/promises';
 import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts';
+import { readingVersion } from '../checkpoints/digest.ts';
+import { localFiles, localPath } from '../checkpoints/local.ts';
 import type { DecoderConfig, Tensors } from '../config.ts';
-import type { SavedState } from '../engine.ts';
+import type { Checkpoint, SavedCheckpoint, SaveTarget, TrainerCheckpoint } from '../engine.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
 import { type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
+import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { type Policy, savePolicy } from '../policyFile.ts';
 import { adapterTensors, type OptimiserState, type Trainee } from './learner.ts';
 import { loadOptimiser, saveOptimiser } from './optimiserFile.ts';
@@ -19,11 +23,6 @@ export interface AdapterOptions {
   readonly adapter: (InitialAdapter & { readonly seed: number }) | LoraAdapter;
   /** What a save writes as weights. `adapter` needs a policy that lies in a file or folder. */
   readonly publish: 'merged' | 'adapter';
-}
-
-export interface StateFiles {
-  readonly weights: string;
-  readonly optimiser?: string;
 }
 
 /** A policy's place, or the policy itself. */
@@ -60,44 +59,71 @@ export class TraineeFiles {
     return this.#over(this.#base.tensors);
   }
 
-  /** Write the weights, and the optimiser's state where it is asked for. */
+  /** Write weights and optimiser state into the target's folder. */
   async save(
-    { weights, optimiser }: StateFiles,
+    target: SaveTarget,
     trainee: Trainee,
-    state: OptimiserState,
-  ): Promise<SavedState> {
-    const { config, tensors, adapter } = trainee;
+    optimiser: OptimiserState,
+  ): Promise<SavedCheckpoint> {
+    const { version, folder } = target;
+    const { weights, state } = localFiles(target);
+    const { tensors, adapter } = trainee;
     const trained = adapter === null ? tensors : adapterTensors(adapter);
-    if (optimiser !== undefined)
-      await saveOptimiser(optimiser, state, trained, adapter === null ? new Map() : trained);
-    if (adapter === null) return savePolicy(weights, { config, tensors });
-    if (this.#options?.publish === 'adapter')
-      return saveAdapterFile(weights, { ...adapter, base: this.#basePath });
-    return savePolicy(weights, withAdapter({ config, tensors }, adapter));
+    const factors = adapter === null ? new Map() : trained;
+    await mkdir(folder, { recursive: true });
+    const kept = await saveOptimiser(state, optimiser, trained, factors);
+    const written = await this.write(weights, trainee);
+    return {
+      weights: { version, uri: weights, digest: written.sha256 },
+      state: { version, uri: state, digest: kept.sha256 },
+      bytes: written.bytes,
+    };
   }
 
-  /** Read what `save` wrote, or any policy of the same network. */
-  async restore({ weights, optimiser }: StateFiles): Promise<[Trainee, OptimiserState | null]> {
-    const published = this.#options?.publish === 'adapter' ? await loadAdapterFile(weights) : null;
-    if (published !== null) {
-      const trainee = { ...this.#base, adapter: published };
-      return [trainee, optimiser === undefined ? null : (await this.#state(optimiser, trainee))[0]];
+  /** Write the weights alone. */
+  async write(path: string, { config, tensors, adapter }: Trainee): Promise<WrittenFile> {
+    if (adapter === null) return savePolicy(path, { config, tensors });
+    if (this.#options?.publish === 'adapter')
+      return saveAdapterFile(path, { ...adapter, base: this.#basePath });
+    return savePolicy(path, withAdapter({ config, tensors }, adapter));
+  }
+
+  /** Read what `save` wrote, or any policy of the same network; without `state` no optimiser state comes of it. */
+  async restore({
+    weights,
+    state,
+  }: TrainerCheckpoint): Promise<readonly [Trainee, OptimiserState | null]> {
+    const [fresh, published] = await readingVersion(weights, () => this.#weights(weights));
+    if (state === null) return [fresh, null];
+    return readingVersion(state, async () => {
+      const [moments, factors] = await this.#state(state, fresh);
+      if (published || fresh.adapter === null) return [fresh, moments];
+      return [{ ...this.#base, adapter: withFactors(fresh.adapter, factors) }, moments];
+    });
+  }
+
+  /** The policy to train on, and whether its adapter is the one that was published. */
+  async #weights(checkpoint: Checkpoint): Promise<[Trainee, published: boolean]> {
+    const path = localPath(checkpoint);
+    const digest = checkpoint.digest ?? '';
+    if (this.#options?.publish === 'adapter' && path.endsWith('.safetensors')) {
+      const adapter = await loadAdapterFile(path, digest);
+      if (adapter !== null) return [{ ...this.#base, adapter }, true];
     }
-    const { config, tensors } = await loadPolicy(weights);
+    const { config, tensors } = await loadPolicy(path, digest);
     if (JSON.stringify(config) !== JSON.stringify(this.config))
-      throw new Error(`${weights} holds another network than the trainer's: start a trainer on it`);
-    const fresh = this.#over(tensors);
-    if (optimiser === undefined) return [fresh, null];
-    const [state, factors] = await this.#state(optimiser, fresh);
-    if (fresh.adapter === null) return [fresh, state];
-    const adapter = withFactors(fresh.adapter, factors);
-    return [{ ...this.#base, adapter }, state];
+      throw new Error(`${path} holds another network than the trainer's: start a trainer on it`);
+    return [this.#over(tensors), false];
   }
 
   /** The state for this trainee, and the factors that lie beside it. */
-  async #state(path: string, { tensors, adapter }: Trainee): Promise<[OptimiserState, Tensors]> {
+  async #state(
+    checkpoint: Checkpoint,
+    { tensors, adapter }: Trainee,
+  ): Promise<[OptimiserState, Tensors]> {
     const trained = adapter === null ? tensors : adapterTensors(adapter);
-    return loadOptimiser(path, trained, adapter === null ? new Map() : trained);
+    const factors = adapter === null ? new Map() : trained;
+    return loadOptimiser(localPath(checkpoint), checkpoint.digest, trained, factors);
   }
 
   #over(tensors: Tensors): Trainee {

@@ -7,7 +7,8 @@
  *   threads: 2,
  * });
  * const { loss } = await trainer.step({ sequences, loss: { name: 'sft' }, lr: 1e-3 });
- * const { sha256 } = await trainer.save({ weights: 'w.safetensors', optimiser: 'o.safetensors' });
+ * const saved = await trainer.save({ version: 1, folder: '/tmp/checkpoints' });
+ * await trainer.restore(saved, 'train');
  * const [scores] = await trainer.score([tokens]); // log-prob and entropy of every token
  * await trainer.close();
  * ```
@@ -16,13 +17,21 @@
  * weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
  */
 import type { DecoderConfig } from '../config.ts';
-import type { SavedState, StepReport, TrainBatch, TrainerEngine } from '../engine.ts';
+import type {
+  SavedCheckpoint,
+  SaveTarget,
+  StepReport,
+  TrainBatch,
+  TrainerCheckpoint,
+  TrainerEngine,
+} from '../engine.ts';
+import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { type LoopGap, watchLoop } from '../runtime/loopGap.ts';
 import { placeOn } from '../runtime/place.ts';
 import type { Provider } from '../runtime/provider.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { LearnerSettings, TokenScores } from './learner.ts';
-import type { AdapterOptions, PolicySource, StateFiles } from './trainee.ts';
+import type { AdapterOptions, PolicySource } from './trainee.ts';
 
 export interface TrainerOptions {
   /** Path of a policy file or a Hugging Face folder, or a policy in memory (it is copied). */
@@ -107,12 +116,18 @@ export class EmbeddedTrainer implements TrainerEngine {
     return this.#call('score', sequences);
   }
 
-  save(files: StateFiles): Promise<SavedState> {
-    return this.#call('save', files);
+  /** Writes two files into the target's folder (model/checkpoints/local.ts): weights, and the optimiser's state. */
+  save(target: SaveTarget): Promise<SavedCheckpoint> {
+    return this.#call('save', target);
   }
 
-  restore(files: StateFiles): Promise<void> {
-    return this.#call('restore', files);
+  /** Write the weights alone to a file of this name. */
+  write(path: string): Promise<WrittenFile> {
+    return this.#call('write', path);
+  }
+
+  restore({ weights, state }: TrainerCheckpoint, use: 'train' | 'score'): Promise<void> {
+    return this.#call('restore', { weights, state: use === 'train' ? state : null });
   }
 
   async close(): Promise<void> {

@@ -22,9 +22,8 @@ export interface Holder {
 export function holder(engine: FrozenEngine, store: WeightsStore): Holder {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
   const restore = async (weights: Weights, trainable: boolean): Promise<void> => {
-    const files = store.files(weights);
     held = null;
-    await engine.restore(trainable ? files : { weights: files.weights });
+    await engine.restore(store.saved(weights), trainable ? 'train' : 'score');
     held = { version: weights.version, trainable };
   };
   return {

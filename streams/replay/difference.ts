@@ -2,7 +2,7 @@
  * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
  * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
  */
-import { isTimeField } from './meaning.ts';
+import { addedFields, isTimeField } from './meaning.ts';
 
 /** Where two values part. */
 export interface FieldDifference {
@@ -22,6 +22,22 @@ export function firstDifference(
   if (isList(recorded) && isList(made)) return inLists(recorded, made, field);
   if (isRecord(recorded) && isRecord(made)) return inRecords(recorded, made, field);
   return { field, recorded, made };
+}
+
+/** The same for two records of a topic: what one of them, being older, does not tell is no difference. */
+export function recordDifference(
+  topic: string,
+  recorded: unknown,
+  made: unknown,
+): FieldDifference | null {
+  const added = addedFields(topic);
+  if (added.length === 0 || !isRecord(recorded) || !isRecord(made)) {
+    return firstDifference(recorded, made);
+  }
+  const untold = added.filter((field) => recorded[field] === null || made[field] === null);
+  const told = (value: Fields): Fields =>
+    Object.fromEntries(Object.entries(value).filter(([field]) => !untold.includes(field)));
+  return firstDifference(told(recorded), told(made));
 }
 
 type List = ArrayLike<unknown>;

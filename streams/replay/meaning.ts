@@ -27,6 +27,8 @@ interface Meaning<T> {
   /** Policy version that was newest where it was made, as far as the record tells; orders the life of a run. */
   readonly moment: (value: T) => number;
   readonly references?: (value: T) => readonly Reference[];
+  /** Fields that records of an older contract lack: they read as null, which says nothing. */
+  readonly added?: readonly (keyof T & string)[];
 }
 
 /** A question as it was asked: the same one comes again in other phases and stages. */
@@ -84,6 +86,7 @@ const weights: Meaning<r.Weights> = {
   moment: ({ parent }) => parent,
   references: ({ consumed }) =>
     consumed === null ? [] : [to(topics.batches, 'consumed', consumed)],
+  added: ['stateDigest', 'parentDigest'],
 };
 
 const metrics: Meaning<r.Metric> = {
@@ -132,6 +135,11 @@ export function identityOf<T>(topic: Topic<T>, value: T): string {
 /** Newest policy version where it was made; -1 = before any. */
 export function momentOf<T>(topic: Topic<T>, value: T): number {
   return meanings[topic.name]?.moment(value as never) ?? 0;
+}
+
+/** Fields of the topic's records that an older record lacks, where null says nothing. */
+export function addedFields(topic: string): readonly string[] {
+  return meanings[topic]?.added ?? [];
 }
 
 /** What it refers to. */

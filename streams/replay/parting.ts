@@ -6,7 +6,7 @@
 import type { Log, Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
-import { firstDifference } from './difference.ts';
+import { recordDifference } from './difference.ts';
 import { allTopics, identityOf, isTimed, momentOf, withReferences } from './meaning.ts';
 import { upTo } from './places.ts';
 import type { Difference } from './retrace.ts';
@@ -90,7 +90,11 @@ async function* differences(
       continue;
     }
     const other = await valueAt(second, topic, there);
-    const field = firstDifference(meant(first, topic, value), meant(second, topic, other));
+    const field = recordDifference(
+      topic.name,
+      meant(first, topic, value),
+      meant(second, topic, other),
+    );
     if (field === null) counts.equal += 1;
     else yield { moment, difference: { ...at, ...field, kind: 'differs' } };
   }

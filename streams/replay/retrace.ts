@@ -12,7 +12,7 @@ import type { SideRecord } from '../delivery.ts';
 import type { Log, Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
-import { type FieldDifference, firstDifference } from './difference.ts';
+import { type FieldDifference, recordDifference } from './difference.ts';
 import { identityOf, isTimed } from './meaning.ts';
 import type { Places } from './places.ts';
 
@@ -122,7 +122,8 @@ export class Retrace implements CommitOrder {
       return false;
     }
     const [stored] = await this.#options.recorded.fetch(topic, [{ partition: 0, offset }]);
-    const found = firstDifference(stored!.value, made) ?? this.#misplaced(topic, offset, family);
+    const found =
+      recordDifference(topic.name, stored!.value, made) ?? this.#misplaced(topic, offset, family);
     if (found !== null) {
       this.#end({ ...at, ...found, kind: 'differs', offset });
       return false;

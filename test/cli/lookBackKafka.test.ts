@@ -43,7 +43,7 @@ describeKafka('looking back at a run on Kafka', () => {
     const log = await openKafkaLog({ url, run, mode: 'read' });
     const made: string[] = [];
     for await (const { value } of recordsOf(log, topics.weights, { from: { kind: 'earliest' } })) {
-      made.push(value.sha256);
+      made.push(String(value.digest));
     }
     await log.close();
     digests = made;
@@ -121,7 +121,7 @@ describeKafka('looking back at a run on Kafka', () => {
       expect((await examine(log)).findings).toEqual([]);
       await log.close();
       const { weights, metrics } = await readRun(folder);
-      expect(weights.map(({ sha256 }) => sha256)).toEqual(digests);
+      expect(weights.map(({ digest }) => digest)).toEqual(digests);
       const lines = readFileSync(join(folder, 'metrics.jsonl'), 'utf8').trimEnd().split('\n');
       expect(lines.map((line) => (JSON.parse(line) as { offset: number }).offset)).toEqual(
         metrics.map((_, offset) => offset),

@@ -160,7 +160,7 @@ describe('a run that is killed and started again', () => {
 
   test('ends with the very weights of an undisturbed run', async () => {
     const digests = async (name: string): Promise<string[]> =>
-      (await records(name, topics.weights)).map((weights) => weights.sha256);
+      (await records(name, topics.weights)).map((weights) => String(weights.digest));
     expect(await digests('killed')).toEqual(await digests('undisturbed'));
   });
 

@@ -218,7 +218,7 @@ describe.each([
 describe('calibrate', () => {
   test('trains on other advantages when attribution is hard, and on the same where nothing branches', async () => {
     const digests = async (settings: NonNullable<TinyOptions['settings']>): Promise<string[]> =>
-      (await whole({ settings })).weights.map(({ sha256 }) => sha256);
+      (await whole({ settings })).weights.map(({ digest }) => String(digest));
     const [soft, hard] = [await digests({}), await digests({ attribution: 'hard' })];
     expect(hard[0]).toBe(soft[0]);
     expect(hard[1]).not.toBe(soft[1]);

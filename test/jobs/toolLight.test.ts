@@ -116,6 +116,6 @@ describe('toolLight', () => {
     expect(batches.map(({ examples, last }) => [examples.length, last])).toEqual(
       Array(1 + loops).fill([0, true]),
     );
-    expect(new Set(weights.map(({ sha256 }) => sha256)).size).toBe(1);
+    expect(new Set(weights.map(({ digest }) => digest)).size).toBe(1);
   });
 });

@@ -32,7 +32,7 @@ function essence({ evolved, demonstrations, toolCalls, batches, weights }: RunRe
       ...{ step, stage, kind },
       of: [...examples, ...groups].map(({ questionId }) => questionId),
     })),
-    weights: weights.map(({ version, roundsDone, sha256 }) => ({ version, roundsDone, sha256 })),
+    weights: weights.map(({ version, roundsDone, digest }) => ({ version, roundsDone, digest })),
   };
 }
 

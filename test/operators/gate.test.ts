@@ -64,7 +64,7 @@ function bench(
   const gate = policyGate({
     engine,
     weights$,
-    resolve: ({ version, file, sha256 }) => ({ version, path: `/run/${file}`, sha256 }),
+    resolve: ({ version, uri, digest }) => ({ version, uri: `/run/${uri}`, digest }),
     batchGroups: BATCH_GROUPS,
     window: 3,
     lagMax: 0,
@@ -165,7 +165,7 @@ describe('the gate at lag 0', () => {
     weights$.next(weights(0, 0));
     await turns(2);
     expect(log).toEqual(['load 0', 'a under 0']);
-    expect(engine.loads).toEqual([{ version: 0, path: '/run/w0', sha256: 'digest 0' }]);
+    expect(engine.loads).toEqual([{ version: 0, uri: '/run/w0', digest: 'digest 0' }]);
     expect([gate.version, gate.inflight]).toEqual([0, 1]);
   });
 

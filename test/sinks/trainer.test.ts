@@ -126,7 +126,8 @@ async function reopen(): Promise<void> {
   log = await open();
 }
 
-const file = (weights: Weights): string => join(folder.path, weights.file);
+const file = (weights: Weights): string => join(folder.path, weights.uri);
+const saved = (manifest: Weights) => weightsStore(folder.path, log).saved(manifest);
 
 beforeEach(async () => {
   folder = temporaryFolder();
@@ -163,7 +164,12 @@ describe('trainer', () => {
       0.5, -0.5, 0.5, -0.5,
     ]);
     expect(engine.steps[0]).toMatchObject({ loss, lr: 0.01 });
-    expect(engine.restores).toEqual([{ weights: file(weights[0]!) }]);
+    expect(engine.restores).toEqual([{ ...saved(weights[0]!), state: null, use: 'train' }]);
+    const digests = weights.map(({ digest }) => digest);
+    expect(weights.map(({ parentDigest }) => parentDigest)).toEqual([
+      null,
+      ...digests.slice(0, -1),
+    ]);
   });
 
   test('gives what branches share the mean of their advantages, when attribution is hard', async () => {
@@ -219,7 +225,7 @@ describe('trainer', () => {
     const kept = weights.filter((one) => existsSync(file(one))).map(({ version }) => version);
     expect(kept).toEqual([0, 3, 5, 6]);
     const optimisers = weights.filter(
-      ({ optimiser }) => optimiser !== '' && existsSync(join(folder.path, optimiser)),
+      ({ state }) => state !== '' && existsSync(join(folder.path, state)),
     );
     expect(optimisers.map(({ version }) => version)).toEqual([3, 5, 6]);
   });
@@ -264,7 +270,7 @@ describe('trainer', () => {
     log = await open();
     await fill([3, 2, 1]);
     await train(undefined, undefined, { lagMax: 2 });
-    const digests = (weights: readonly Weights[]): string[] => weights.map(({ sha256 }) => sha256);
+    const digests = (weights: readonly Weights[]) => weights.map(({ digest }) => digest);
     expect(digests(await all(topics.weights))).toEqual(digests(inOrder));
   });
 
@@ -336,7 +342,7 @@ describe('trainer', () => {
     const { steps } = await train(undefined, undefined, { losses });
     const wanted = await all(topics.weights);
     const first = fakeTrainer();
-    await first.restore({ weights: file(wanted[0]!) });
+    await first.restore(saved(wanted[0]!), 'score');
     for (const { sequences } of steps) {
       const scores = await first.score(sequences.map(({ tokens }) => tokens));
       expect(sequences.map(({ refLogProbs }) => refLogProbs)).toEqual(
@@ -362,9 +368,8 @@ describe('trainer', () => {
     await reopen();
     const engine = await train();
     const [, first] = await all(topics.weights);
-    expect(engine.restores).toEqual([
-      { weights: file(first!), optimiser: join(folder.path, first!.optimiser) },
-    ]);
+    expect(first!.state).toBe('weights/000001.optimiser.safetensors');
+    expect(engine.restores).toEqual([{ ...saved(first!), use: 'train' }]);
   });
 
   test('ends with the error of a step that fails, and its batch stays', async () => {

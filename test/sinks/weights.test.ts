@@ -3,14 +3,19 @@ import { readdirSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { SaveTarget } from '../../model/engine.ts';
 import { type WeightsStore, weightsStore } from '../../sinks/weights.ts';
+import { avroCodec } from '../../streams/codec.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch } from '../../streams/records.ts';
+import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
+import { readFixture } from '../support/contracts.ts';
 import { fakeTrainer } from '../support/fakeTrainer.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { batch as batchRecord } from '../support/records.ts';
+import { weights } from '../support/weights.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let log: Log;
@@ -38,18 +43,18 @@ describe('the weights store', () => {
   test('adopts the first policy as version 0, whole and with its digest', async () => {
     const first = await store.adopt(base);
     expect(first).toEqual({
-      ...{ version: 0, parent: -1, step: 0, roundsDone: 0, optimiser: '', consumed: null },
-      file: join('weights', '000000.safetensors'),
-      sha256: digest('base weights'),
-      bytes: 12,
+      ...{ version: 0, parent: -1, step: 0, roundsDone: 0, consumed: null, parentDigest: null },
+      ...{ state: '', stateDigest: null, bytes: 12 },
+      uri: 'weights/000000.safetensors',
+      digest: digest('base weights'),
     });
     expect(names()).toEqual(['000000.safetensors']);
     expect(store.resolve(first)).toEqual({
       version: 0,
-      path: join(folder.path, first.file),
-      sha256: first.sha256,
+      uri: join(folder.path, first.uri),
+      digest: first.digest,
     });
-    expect(store.files(first)).toEqual({ weights: join(folder.path, first.file) });
+    expect(store.saved(first)).toEqual({ weights: store.resolve(first), state: null });
   });
 
   test('keeps the version 0 that it has, whatever has become of the file', async () => {
@@ -59,31 +64,93 @@ describe('the weights store', () => {
     expect(await store.adopt(base)).toEqual(first);
     await rm(base);
     expect(await store.adopt(base)).toEqual(first);
-    expect(await readFile(join(folder.path, first.file), 'utf8')).toBe('base weights');
+    expect(await readFile(join(folder.path, first.uri), 'utf8')).toBe('base weights');
   });
 
   test('publishes what the trainer holds, with the digest of the file that lies there', async () => {
     const trainer = fakeTrainer();
-    await trainer.restore(store.files(await store.adopt(base)));
+    const first = await store.adopt(base);
+    await trainer.restore(store.saved(first), 'train');
     const consumed = { partition: 0, offset: 8 };
-    const made = await store.publish(trainer, batch(4, { stage: 2 }), consumed);
+    const parent = weights(4, 0);
+    const made = await store.publish(trainer, { batch: batch(4, { stage: 2 }), parent, consumed });
     expect(made).toMatchObject({ version: 5, parent: 4, step: 5, roundsDone: 1, consumed });
-    expect(digest(await readFile(join(folder.path, made.file), 'utf8'))).toBe(made.sha256);
-    expect(store.files(made).optimiser).toBe(join(folder.path, made.optimiser));
+    expect(made.parentDigest).toBe('digest 4');
+    expect(digest(await readFile(join(folder.path, made.uri), 'utf8'))).toBe(made.digest);
+    const state = await readFile(join(folder.path, made.state), 'utf8');
+    expect(store.saved(made).state).toEqual({
+      version: 5,
+      uri: join(folder.path, made.state),
+      digest: digest(state),
+    });
     expect(names()).toContain('000005.optimiser.safetensors');
   });
 
   test('counts a round as done with its last step', async () => {
     const trainer = fakeTrainer();
     const consumed = { partition: 0, offset: 0 };
-    await store.adopt(base);
+    const parent = await store.adopt(base);
     const rounds = [];
     for (const last of [false, true]) {
       rounds.push(
-        (await store.publish(trainer, batch(1, { stage: 3, last }), consumed)).roundsDone,
+        (await store.publish(trainer, { batch: batch(1, { stage: 3, last }), parent, consumed }))
+          .roundsDone,
       );
     }
     expect(rounds).toEqual([2, 3]);
+  });
+
+  test('finds its checkpoints also where the run folder was moved to', async () => {
+    const made = await store.adopt(base);
+    const moved = weightsStore('/elsewhere/run', log);
+    expect(moved.resolve(made).uri).toBe('/elsewhere/run/weights/000000.safetensors');
+  });
+
+  test('records what a trainer keeps in a service as it is, and leaves it there', async () => {
+    const trainer = {
+      ...fakeTrainer(),
+      save: async ({ version }: SaveTarget) => ({
+        weights: { version, uri: `tinker://m/sampler_weights/v${version}`, digest: null },
+        state: { version, uri: `tinker://m/weights/v${version}`, digest: null },
+        bytes: 0,
+      }),
+    };
+    const consumed = { partition: 0, offset: 0 };
+    const parent = await store.adopt(base);
+    const made = await store.publish(trainer, { batch: batch(0), parent, consumed });
+    expect(made).toMatchObject({
+      ...{ uri: 'tinker://m/sampler_weights/v1', digest: null },
+      ...{ state: 'tinker://m/weights/v1', stateDigest: null, parentDigest: parent.digest },
+    });
+    await log.commit((tx) => {
+      tx.append(topics.weights, parent);
+      tx.append(topics.weights, made);
+    });
+    const found = await store.manifest(1);
+    expect(store.saved(found).state?.uri).toBe('tinker://m/weights/v1');
+    await store.forget(1);
+    expect(names()).toEqual(['000000.safetensors']);
+  });
+
+  test('reads the manifests of runs that are older than references', async () => {
+    const { schema } = readFixture('weights', 1);
+    const codec = avroCodec<object>('weights', { render: () => schema });
+    const older: Topic<object> = { ...topics.weights, version: 1, codec, key: () => '3' };
+    const place = { version: 3, parent: 2, step: 3, roundsDone: 1, bytes: 9, consumed: null };
+    const [file, optimiser] = [
+      'weights/000003.safetensors',
+      'weights/000003.optimiser.safetensors',
+    ];
+    await log.commit((tx) => tx.append(older, { ...place, file, sha256: 'ab', optimiser }));
+    const found = await store.manifest(3);
+    expect(found).toEqual({
+      ...{ ...place, uri: file, digest: 'ab', state: optimiser },
+      ...{ stateDigest: null, parentDigest: null },
+    });
+    expect(store.saved(found)).toEqual({
+      weights: { version: 3, uri: join(folder.path, file), digest: 'ab' },
+      state: { version: 3, uri: join(folder.path, optimiser), digest: null },
+    });
   });
 
   test('fails with a reason for a version that was never committed', async () => {
@@ -94,7 +161,8 @@ describe('the weights store', () => {
 
   test('never forgets the first version, and forgets as often as it is asked', async () => {
     const first = await store.adopt(base);
-    const second = await store.publish(fakeTrainer(), batch(0), { partition: 0, offset: 0 });
+    const consumed = { partition: 0, offset: 0 };
+    const second = await store.publish(fakeTrainer(), { batch: batch(0), parent: first, consumed });
     await log.commit((tx) => {
       tx.append(topics.weights, first);
       tx.append(topics.weights, second);

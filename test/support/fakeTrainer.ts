@@ -3,16 +3,26 @@
  * with the same digest have made the same steps from the same sequences with the same optimiser state.
  */
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import type { TrainBatch, TrainerEngine } from '../../model/engine.ts';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { localFiles } from '../../model/checkpoints/local.ts';
+import type {
+  Checkpoint,
+  TrainBatch,
+  TrainerCheckpoint,
+  TrainerEngine,
+} from '../../model/engine.ts';
 
 export interface FakeTrainer extends TrainerEngine {
   /** Batches of every step made, in order. */
   readonly steps: readonly TrainBatch[];
   /** Token lists of every `score`, in order. */
   readonly scores: readonly (readonly Int32Array[])[];
-  /** Files of every `restore`, in order. */
-  readonly restores: readonly { readonly weights: string; readonly optimiser?: string }[];
+  /** What every `restore` was given, in order. */
+  readonly restores: readonly Restored[];
+}
+
+export interface Restored extends TrainerCheckpoint {
+  readonly use: 'train' | 'score';
 }
 
 export interface FakeTrainerOptions {
@@ -46,10 +56,18 @@ function logProbsOf(weights: string, tokens: Int32Array): Float32Array {
   });
 }
 
+const plainDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+async function read({ uri, digest }: Checkpoint): Promise<string> {
+  const text = await readFile(uri, 'utf8');
+  if (digest !== null && digest !== plainDigest(text)) throw new Error(`${uri}: another digest`);
+  return text;
+}
+
 export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
   const scores: (readonly Int32Array[])[] = [];
-  const restores: { weights: string; optimiser?: string }[] = [];
+  const restores: Restored[] = [];
   let weights = '';
   let optimiser = '';
   return {
@@ -82,17 +100,25 @@ export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
         },
       };
     },
-    async save(files) {
+    async save(target) {
       await before?.('save');
+      const files = localFiles(target);
+      await mkdir(target.folder, { recursive: true });
       await writeFile(files.weights, weights);
-      if (files.optimiser !== undefined) await writeFile(files.optimiser, optimiser);
-      return { sha256: createHash('sha256').update(weights).digest('hex'), bytes: weights.length };
+      await writeFile(files.state, optimiser);
+      const { version } = target;
+      return {
+        weights: { version, uri: files.weights, digest: plainDigest(weights) },
+        state: { version, uri: files.state, digest: plainDigest(optimiser) },
+        bytes: weights.length,
+      };
     },
-    async restore(files) {
+    async restore(saved, use) {
       await before?.('restore');
-      restores.push(files);
-      weights = await readFile(files.weights, 'utf8');
-      optimiser = files.optimiser === undefined ? '' : await readFile(files.optimiser, 'utf8');
+      restores.push({ ...saved, use });
+      const { state } = saved;
+      weights = await read(saved.weights);
+      optimiser = use === 'score' || state === null ? '' : await read(state);
     },
     close: async () => undefined,
   };

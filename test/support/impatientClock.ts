@@ -2,9 +2,9 @@
  * A clock for waits between tries: every sleep is over at once and remembered, but for those that are held, which last
  * until the test rings.
  */
-import type { WaitingClock } from '../../model/remote/waitingClock.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
 
-export interface ImpatientClock extends WaitingClock {
+export interface ImpatientClock extends SleepClock {
   /** Sleeps that were not held, in milliseconds, in order. */
   readonly sleeps: readonly number[];
   /** Ends the held sleeps. */

@@ -3,7 +3,7 @@
  * computing them can be asked whether an engine is right.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Generation, PolicyEngine, WeightsRef } from '../../model/engine.ts';
+import type { Checkpoint, Generation, PolicyEngine } from '../../model/engine.ts';
 import { request } from '../model/rollout/fakeForward.ts';
 
 export interface EngineUnderTest {
@@ -14,7 +14,7 @@ export interface EngineUnderTest {
 
 export interface ContractFixture {
   /** Versions 0 and 1, of different weights. */
-  readonly versions: readonly [WeightsRef, WeightsRef];
+  readonly versions: readonly [Checkpoint, Checkpoint];
   /** Log-probs of the tokens of a sequence under a version at temperature 1; the first is not read. */
   score(version: number, tokens: Int32Array): Promise<Float32Array>;
 }
@@ -128,7 +128,7 @@ export function policyEngineContract(
 
     it('refuses weights of another digest, and keeps those it has', async () => {
       const { versions } = fixture();
-      const wrong = { ...versions[1], sha256: 'f'.repeat(64) };
+      const wrong = { ...versions[1], digest: 'f'.repeat(64) };
       await expect(engine.load(wrong)).rejects.toThrow(/digest/);
       expect((await generate()).version).toBe(versions[0].version);
     });

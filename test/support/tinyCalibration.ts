@@ -20,7 +20,7 @@ import { flywheelSettings } from '../../jobs/flywheelSettings.ts';
 import { planQuestions } from '../../jobs/plan.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
 import { role } from '../../jobs/roles.ts';
-import type { Tokenizer, WeightsRef } from '../../model/engine.ts';
+import type { Checkpoint, Tokenizer } from '../../model/engine.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { scripted } from '../../model/text/scripted.ts';
 import type { TextRequest } from '../../model/text/textModel.ts';
@@ -292,9 +292,9 @@ async function stillness(): Promise<void> {
 }
 
 /** As an engine does: refuses a file that is not the one of the manifest. */
-function checkDigest({ path, sha256 }: WeightsRef): void {
-  const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
-  if (digest !== sha256) throw new Error(`${path} has digest ${digest}, not ${sha256}`);
+function checkDigest({ uri, digest }: Checkpoint): void {
+  const found = createHash('sha256').update(readFileSync(uri)).digest('hex');
+  if (found !== digest) throw new Error(`${uri} has digest ${found}, not ${digest}`);
 }
 
 /** Everything that a run has written, topic by topic. */

@@ -135,6 +135,6 @@ export function essence({ evolved, demonstrations, pairs, toolCalls, ...run }: R
       ...{ step, stage, kind },
       of: [...examples, ...groups].map(({ questionId }) => questionId),
     })),
-    weights: run.weights.map(({ version, roundsDone, sha256 }) => [version, roundsDone, sha256]),
+    weights: run.weights.map(({ version, roundsDone, digest }) => [version, roundsDone, digest]),
   };
 }

@@ -7,10 +7,12 @@ export function weights(version: number, roundsDone: number): Weights {
     parent: version - 1,
     step: version,
     roundsDone,
-    file: `w${version}`,
-    sha256: `digest ${version}`,
+    uri: `w${version}`,
+    digest: `digest ${version}`,
     bytes: 1,
-    optimiser: '',
+    state: '',
     consumed: null,
+    stateDigest: null,
+    parentDigest: null,
   };
 }

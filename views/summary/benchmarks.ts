@@ -42,7 +42,7 @@ export async function readBenchmarks(
   const { seed, status } = facts;
   let sha256 = '';
   await each(log, topics.weights, ({ value }) => {
-    if (sha256 === '') sha256 = value.sha256;
+    if (sha256 === '') sha256 = value.digest ?? '';
   });
   let failedRollouts = 0;
   await each(log, topics.rollouts, ({ value }) => {

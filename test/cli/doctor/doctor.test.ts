@@ -59,15 +59,15 @@ describe('millrace doctor', () => {
 
   test('tells one of a thing as one', async () => {
     name = `run-${count++}`;
-    const file = 'weights/000000.safetensors';
+    const uri = 'weights/000000.safetensors';
     const weights = Buffer.from('weights');
     await mkdir(join(runs, name, 'weights'), { recursive: true });
-    await writeFile(join(runs, name, file), weights);
+    await writeFile(join(runs, name, uri), weights);
     await writeRunRecord(join(runs, name), { ...synthetic, status: 'stopped' });
     const log = await openLog({ folder: logFolder(join(runs, name)), mode: 'write' });
-    const sha256 = createHash('sha256').update(weights).digest('hex');
+    const digest = createHash('sha256').update(weights).digest('hex');
     await log.commit((tx) => {
-      tx.append(topics.weights, { ...manifest(0, 0), file, sha256 });
+      tx.append(topics.weights, { ...manifest(0, 0), uri, digest });
     });
     await log.close();
     const seen = '1 record and 1 weights file looked at';
@@ -103,6 +103,32 @@ describe('millrace doctor', () => {
     expect(code).toBe(1);
     expect(out).toContain('the file was changed after it was written\n  → restore the file');
     expect(out).toContain('2 findings');
+  });
+
+  test('finds a changed byte in an optimiser state, and a version of other parents', async () => {
+    const files = await readdir(join(folder, 'weights'));
+    const state = files.filter((file) => file.includes('optimiser')).at(-1)!;
+    const bytes = await readFile(join(folder, 'weights', state));
+    bytes[0]! ^= 1;
+    await writeFile(join(folder, 'weights', state), bytes);
+    expect((await findings()).map(({ rule, where }) => [rule, where])).toEqual([
+      ['digest', `weights/${state}`],
+    ]);
+
+    name = `run-${count++}`;
+    await mkdir(join(runs, name));
+    await writeRunRecord(join(runs, name), { ...synthetic, status: 'stopped' });
+    const log = await openLog({ folder: logFolder(join(runs, name)), mode: 'write' });
+    await log.commit((tx) => {
+      tx.append(topics.weights, { ...manifest(0, 0), uri: 'service://0' });
+      tx.append(topics.weights, { ...manifest(1, 0), uri: 'service://1', parentDigest: 'other' });
+    });
+    await log.close();
+    const strayed = (await findings()).find(({ rule }) => rule === 'lineage');
+    expect(strayed).toMatchObject({
+      where: 'service://1',
+      what: expect.stringMatching(/trained from weights of digest other.*version 0 says digest 0/),
+    });
   });
 
   test('misses the optimiser state that the run goes on with', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -28,7 +28,7 @@ async function rewind(...args: string[]): Promise<{ code: number; out: string; e
   return { code, out: io.stdout(), err: io.stderr().join('\n') };
 }
 
-const digests = ({ weights }: RunRecords): string[] => weights.map(({ sha256 }) => sha256);
+const digests = ({ weights }: RunRecords): (string | null)[] => weights.map(({ digest }) => digest);
 const ids = <T>(records: readonly T[], id: (record: T) => string): string[] =>
   records.map(id).sort();
 
@@ -131,6 +131,29 @@ describe('millrace rewind', () => {
     expect(step).toBeGreaterThan(0);
     await rewind('dead', '--to', `step=${step}`, '--into', 'dead-on');
     expect(digests(await ended('dead-on'))).toEqual(digests(original));
+  });
+
+  test('does not fork a version of which a byte was changed, and names the steps that are left', async () => {
+    await tinyRun(runs, 'flipped', { settings: all });
+    for (const [step, file] of [
+      [1, '000001.safetensors'],
+      [2, '000002.optimiser.safetensors'],
+    ] as const) {
+      const path = join(runs, 'flipped', 'weights', file);
+      const bytes = readFileSync(path);
+      bytes[3]! ^= 1;
+      writeFileSync(path, bytes);
+      const refused = await rewind('flipped', '--to', `step=${step}`, '--into', 'flipped-on');
+      expect(refused.code).toBe(1);
+      expect(refused.err).toMatch(
+        new RegExp(
+          `DIGEST.*weights/${file} of version ${step}, made by step ${step} of run flipped`,
+        ),
+      );
+      expect(refused.err).toContain(`another of the steps 0`);
+      expect(existsSync(join(runs, 'flipped-on'))).toBe(false);
+    }
+    expect((await rewind('flipped', '--to', 'step=3', '--into', 'flipped-on')).code).toBe(0);
   });
 
   test('says what is wrong with the command', async () => {

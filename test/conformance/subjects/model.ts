@@ -117,7 +117,7 @@ async function train(args: TrainArgs, policy: Policy, asked: Sampled): Promise<u
       gradNorms.push(report.gradNorm);
     }
     const weights = join(folder, 'weights.safetensors');
-    await trainer.save({ weights });
+    await trainer.write(weights);
     return { losses, gradNorms, tensors: summary((await loadPolicy(weights)).tensors, asked) };
   } finally {
     await trainer.close();

@@ -42,7 +42,7 @@ function held(
   const manifests = new Subject<{ readonly value: Weights }>();
   const engine = new HeldEngine(live, {
     ...{ versions, weights$: manifests },
-    resolve: ({ version }) => ({ version, path: `w${version}`, sha256: '' }),
+    resolve: ({ version }) => ({ version, uri: `/w${version}`, digest: null }),
   });
   const publish = (version: number): void => manifests.next({ value: weights(version, 0) });
   return { engine, live, publish };
@@ -59,7 +59,7 @@ describe('a held engine', () => {
       { segments: [part(0, 9, 0)] },
     ]);
     for (const version of [0, 1, 2]) publish(version);
-    await engine.load({ version: 1, path: '', sha256: '' });
+    await engine.load({ version: 1, uri: '', digest: null });
     const made = await Promise.all([engine.generate(request(0)), engine.generate(request(1))]);
     expect(made.map(({ version }) => version)).toEqual([2, 0]);
     expect(live.loads.map(({ version }) => version)).toEqual([2, 0]);
@@ -108,7 +108,7 @@ describe('a held engine', () => {
     const { engine, publish } = held([]);
     publish(0);
     publish(1);
-    await engine.load({ version: 1, path: '', sha256: '' });
+    await engine.load({ version: 1, uri: '', digest: null });
     expect((await engine.generate(request(0))).version).toBe(1);
   });
 

@@ -66,7 +66,7 @@ async function made(
   }
 }
 
-const digests = ({ weights }: RunRecords): string[] => weights.map(({ sha256 }) => sha256);
+const digests = ({ weights }: RunRecords): (string | null)[] => weights.map(({ digest }) => digest);
 const scores = ({ scored }: RunRecords): Map<string, readonly number[]> =>
   new Map(
     scored.map(({ question: { id, phase, stage }, rewards }) => [

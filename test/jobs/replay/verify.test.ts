@@ -187,7 +187,7 @@ describe('verify', () => {
     const folder = await made();
     const { difference } = await verified(folder, { settings: { lr: 1 } });
     expect(difference).toMatchObject({ kind: 'differs', topic: 'weights', id: '1' });
-    expect(difference!.field).toBe('sha256');
+    expect(difference!.field).toBe('digest');
   });
 
   test('shows a record that is not made again', async () => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { initialise } from '../../../model/config.ts';
-import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
+import type { Checkpoint, GenerateRequest } from '../../../model/engine.ts';
 import { inMemory } from '../../../model/hf/tensorSource.ts';
 import { writeFolder } from '../../../model/hf/writeFolder.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
@@ -27,7 +27,7 @@ const request: GenerateRequest = {
 test('the same weights in either form generate the same tokens, and a folder’s digest is held', async () => {
   const file = await savePolicy(at('p.safetensors'), { config, tensors });
   const saved = await writeFolder(at('p'), config, inMemory(tensors), { dtype: 'F32' });
-  const first: WeightsRef = { version: 0, path: at('p.safetensors'), sha256: file.sha256 };
+  const first: Checkpoint = { version: 0, uri: at('p.safetensors'), digest: file.sha256 };
   const clock = { now: () => 0 };
   const engine = await EmbeddedEngine.create({
     weights: first,
@@ -37,21 +37,21 @@ test('the same weights in either form generate the same tokens, and a folder’s
     clock,
   });
   const one = await engine.generate(request);
-  await engine.load({ version: 1, path: at('p'), sha256: saved.sha256 });
+  await engine.load({ version: 1, uri: at('p'), digest: saved.sha256 });
   const other = await engine.generate(request);
   expect(other.version).toBe(1);
   expect([...other.tokens]).toEqual([...one.tokens]);
   expect([...other.logProbs]).toEqual([...one.logProbs]);
-  await expect(engine.load({ version: 2, path: at('p'), sha256: 'other' })).rejects.toMatchObject({
+  await expect(engine.load({ version: 2, uri: at('p'), digest: 'other' })).rejects.toMatchObject({
     message: expect.stringContaining(`digest ${saved.sha256}, not other`),
-    code: 'CHECKPOINT',
+    code: 'DIGEST',
   });
   await engine.close();
 });
 
 test('a trainer starts from a folder and publishes one file', async () => {
   const trainer = await EmbeddedTrainer.create({ policy: at('p'), threads: 1 });
-  const { sha256 } = await trainer.save({ weights: at('v1.safetensors') });
+  const { sha256 } = await trainer.write(at('v1.safetensors'));
   await trainer.close();
   const again = await savePolicy(at('v1-again.safetensors'), { config, tensors });
   expect(sha256).toBe(again.sha256);

@@ -5,10 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import type { PolicyEngine, WeightsRef } from '../../../model/engine.ts';
+import type { Checkpoint, PolicyEngine } from '../../../model/engine.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import { type Publisher, publishAdapter, publishFromDisk } from '../../../model/remote/publish.ts';
 import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
+import { sglang } from '../../../model/remote/sglang.ts';
+import { vllm } from '../../../model/remote/vllm.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type EngineServerOptions, engineServer } from '../../support/engineServer.ts';
@@ -26,12 +28,12 @@ const trainers: EmbeddedTrainer[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-engines-'));
-  const save = async (version: number): Promise<WeightsRef> => {
+  const save = async (version: number): Promise<Checkpoint> => {
     const path = join(folder, `${version}.safetensors`);
     const tensors = strongWeights(TINY, version + 1);
     const { sha256 } = await savePolicy(path, { config: TINY, tensors });
     trainers.push(await EmbeddedTrainer.create({ policy: path }));
-    return { version, path, sha256 };
+    return { version, uri: path, digest: sha256 };
   };
   const versions = [await save(0), await save(1)] as const;
   const score = async (version: number, tokens: Int32Array) =>
@@ -45,13 +47,13 @@ afterAll(async () => {
 });
 
 const clock = { now: () => 0 };
-const embedded = (weights: WeightsRef) =>
+const embedded = (weights: Checkpoint) =>
   EmbeddedEngine.create({ weights, threads: 1, rowsMax: 8, contextMax: 60, clock });
 
 /** A server with an engine of its own, and the remote engine before it. */
 async function behindServer(
   versions: ContractFixture['versions'],
-  options: Pick<RemoteEngineOptions, 'server'> & { readonly publisher: Publisher },
+  options: Pick<RemoteEngineOptions, 'wire'> & { readonly publisher: Publisher },
 ): Promise<EngineUnderTest> {
   const open: { close(): Promise<void> }[] = [];
   const own = <T extends { close(): Promise<void> }>(resource: T): T => {
@@ -62,8 +64,8 @@ async function behindServer(
     const engine: PolicyEngine = own(await embedded(versions[0]));
     const parts: EngineServerOptions = {
       engine,
-      load: (path) => engine.load({ version: 0, path, sha256: '' }),
-      adapter: async (path) => own(await embedded({ version: 0, path, sha256: '' })),
+      load: (path) => engine.load({ version: 0, uri: path, digest: null }),
+      adapter: async (path) => own(await embedded({ version: 0, uri: path, digest: null })),
     };
     return own(await engineServer(parts)).url;
   };
@@ -98,8 +100,8 @@ policyEngineContract(
   () => fixture,
   (versions) =>
     behindServer(versions, {
-      server: 'vllm',
-      publisher: publishAdapter('vllm', ({ path }) => path),
+      wire: vllm,
+      publisher: publishAdapter(({ uri }) => uri),
     }),
 );
 
@@ -108,7 +110,7 @@ policyEngineContract(
   () => fixture,
   (versions) =>
     behindServer(versions, {
-      server: 'sglang',
-      publisher: publishFromDisk(({ path }) => path),
+      wire: sglang,
+      publisher: publishFromDisk(({ uri }) => uri),
     }),
 );

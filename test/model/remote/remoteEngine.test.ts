@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { GenerateRequest, WeightsRef } from '../../../model/engine.ts';
+import type { Checkpoint, GenerateRequest } from '../../../model/engine.ts';
 import { publishAdapter, publishByRoute, publishFromDisk } from '../../../model/remote/publish.ts';
 import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
+import type { ServerWire } from '../../../model/remote/serverWire.ts';
+import { sglang } from '../../../model/remote/sglang.ts';
+import { vllm } from '../../../model/remote/vllm.ts';
 import { scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import {
   type EngineServer,
@@ -33,14 +36,20 @@ afterEach(async () => {
   folder.remove();
 });
 
-function weights(version: number): WeightsRef {
-  const path = join(folder.path, `${version}.safetensors`);
-  writeFileSync(path, `weights ${version}`);
-  return { version, path, sha256: createHash('sha256').update(`weights ${version}`).digest('hex') };
+function weights(version: number): Checkpoint {
+  const uri = join(folder.path, `${version}.safetensors`);
+  writeFileSync(uri, `weights ${version}`);
+  const digest = createHash('sha256').update(`weights ${version}`).digest('hex');
+  return { version, uri, digest };
 }
 
-const labelled = (version: number) => `policy-v${version}-${weights(version).sha256.slice(0, 12)}`;
-const asItIs = ({ path }: WeightsRef) => path;
+const labelled = (version: number) => `policy-v${version}-${weights(version).digest?.slice(0, 12)}`;
+const asItIs = ({ uri }: Checkpoint) => uri;
+
+/** The wire without its routes for weights. */
+function bare({ adapters: _, replacement: __, ...wire }: ServerWire): ServerWire {
+  return wire;
+}
 
 function policy() {
   return scriptedPolicy({
@@ -84,7 +93,7 @@ async function remote(
 ): Promise<RemoteEngine> {
   const engine = await RemoteEngine.create({
     urls: servers.map(({ url }) => url),
-    server: 'vllm',
+    wire: vllm,
     model: 'base',
     clock: impatientClock(),
     version: 0,
@@ -94,6 +103,12 @@ async function remote(
   return engine;
 }
 
+/** A completion as text, so that it can hold numbers that JSON.stringify does not write. */
+function reply(ids: readonly number[], logProbs: readonly number[], tops: unknown = null): string {
+  const list = logProbs.map((each) => (Number.isFinite(each) ? each : '-1e999')).join();
+  return `{"choices":[{"token_ids":${JSON.stringify(ids)},"logprobs":{"token_logprobs":[${list}],"top_logprobs":${JSON.stringify(tops)}}}]}`;
+}
+
 const ask: GenerateRequest = request([1, 2, 3], { maxTokens: 4, draws: [1, 'q', 'x', 0] });
 const bodies = ({ seen }: ScriptedServer, path: string) =>
   seen.filter((each) => each.path === path).map(({ body }) => body);
@@ -101,7 +116,7 @@ const bodies = ({ seen }: ScriptedServer, path: string) =>
 describe('a remote engine', () => {
   it('sends vLLM everything that its defaults would decide otherwise', async () => {
     const server = await wrapped();
-    const engine = await remote([server], { publisher: publishAdapter('vllm', asItIs) });
+    const engine = await remote([server], { publisher: publishAdapter(asItIs) });
     await engine.load(weights(1));
     await engine.generate({ ...ask, stopTokens: [7, 8], temperature: 0.5 });
     expect(server.seen.at(-1)!.body).toEqual({
@@ -128,19 +143,19 @@ describe('a remote engine', () => {
   it('sends how to sample, and refuses what the servers would not do so that training can use it', async () => {
     const shaped = { topP: 0.9, topK: 20, minP: 0.05 };
     const asked = { top_p: 0.9, top_k: 20, min_p: 0.05 };
-    const vllm = await wrapped();
-    const engine = await remote([vllm]);
+    const one = await wrapped();
+    const engine = await remote([one]);
     await engine.generate({ ...ask, ...shaped, repetitionPenalty: 1.1 });
-    expect(vllm.seen.at(-1)!.body).toMatchObject({ ...asked, repetition_penalty: 1.1 });
+    expect(one.seen.at(-1)!.body).toMatchObject({ ...asked, repetition_penalty: 1.1 });
     for (const more of [{ stopTexts: ['x'] }, { entropies: true }])
       await expect(engine.generate({ ...ask, ...more })).rejects.toMatchObject({
         code: 'MODEL_UNSUPPORTED',
       });
 
-    const sglang = await wrapped();
-    const other = await remote([sglang], { server: 'sglang', model: '' });
+    const two = await wrapped();
+    const other = await remote([two], { wire: sglang, model: '' });
     await other.generate({ ...ask, ...shaped });
-    expect(sglang.seen.at(-1)!.body).toMatchObject({ sampling_params: asked });
+    expect(two.seen.at(-1)!.body).toMatchObject({ sampling_params: asked });
     await expect(other.generate({ ...ask, repetitionPenalty: 1.1 })).rejects.toMatchObject({
       code: 'MODEL_UNSUPPORTED',
       message: expect.stringContaining('repetitionPenalty'),
@@ -212,16 +227,58 @@ describe('a remote engine', () => {
     ['log-probs are missing', { token_ids: [5], logprobs: null }, 'token_logprobs'],
     ['lists differ', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, '1 tokens'],
     ['it was aborted', { token_ids: [], finish_reason: 'abort' }, 'aborted'],
+    ['a token is no id', reply([5.5], [-1]), 'token 0 of the reply is 5.5: no token id'],
+    ['a token is below 0', reply([5, -1], [-1, -1]), 'token 1 of the reply is -1'],
+    [
+      'a token is outside the vocabulary',
+      reply([99_999], [-1]),
+      'is 99999: no token id, the vocabulary',
+    ],
+    [
+      'more tokens come than were asked for',
+      reply([1, 2, 3, 4, 5], [-1, -1, -1, -1, -1]),
+      '4 were',
+    ],
+    [
+      'a log-prob is too large a number',
+      reply([5], [Number.NEGATIVE_INFINITY]),
+      'of token 0 of the reply is -Inf',
+    ],
+    ['a log-prob is positive', reply([5], [0.5]), 'the log-prob of token 0 of the reply is 0.5'],
+    ['a top log-prob is positive', reply([5], [-1], [{ a: 2 }]), 'a top log-prob of token 0'],
   ])('fails after its tries when %s', async (_, choice, said) => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3
-        ? answer({ choices: [choice] })
+        ? answer(typeof choice === 'string' ? choice : { choices: [choice] })
         : undefined,
     );
-    const engine = await remote([server]);
+    const engine = await remote([server], { vocabSize: tinyWords.vocabSize });
     await expect(engine.generate(ask)).rejects.toMatchObject({
       code: 'MODEL_DOWN',
       message: expect.stringContaining(said),
+    });
+  });
+
+  it('takes a log-prob of 0 that half precision made a little more', async () => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3
+        ? answer(reply([5, 6, 7, 8], [-1, 1e-5, 0, -2]))
+        : undefined,
+    );
+    const { logProbs } = await (await remote([server])).generate(ask);
+    expect([...logProbs]).toEqual([-1, 0, 0, -2]);
+  });
+
+  it('refuses what goes on after a stop token', async () => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3
+        ? answer(reply([5, 6, 7, 8], [-1, -1, -1, -1]))
+        : undefined,
+    );
+    const asked = (await remote([server])).generate({ ...ask, stopTokens: [6] });
+    await expect(asked).rejects.toMatchObject({
+      code: 'MODEL_REPLY',
+      message: expect.stringContaining('went on after stop token 6'),
     });
   });
 
@@ -238,13 +295,13 @@ describe('a remote engine', () => {
   });
 
   it('generates nothing before it is known which weights the servers have', async () => {
-    const options = { publisher: publishAdapter('vllm', asItIs) };
+    const options = { publisher: publishAdapter(asItIs) };
     const { version: _, ...unknown } = { ...options, version: 0 };
     const server = await wrapped();
     const engine = await RemoteEngine.create({
       ...unknown,
       urls: [server.url],
-      server: 'vllm',
+      wire: vllm,
       model: 'base',
       clock: impatientClock(),
     });
@@ -257,14 +314,14 @@ describe('a remote engine', () => {
   it('does not start without its servers', async () => {
     const urls = ['http://127.0.0.1:9'];
     const clock = impatientClock();
-    await expect(RemoteEngine.create({ urls, server: 'vllm', clock })).rejects.toMatchObject({
+    await expect(RemoteEngine.create({ urls, wire: vllm, clock })).rejects.toMatchObject({
       code: 'MODEL_DOWN',
     });
   });
 });
 
 describe('adapters', () => {
-  const publisher = publishAdapter('vllm', asItIs);
+  const publisher = publishAdapter(asItIs);
   const load = '/v1/load_lora_adapter';
   const unload = '/v1/unload_lora_adapter';
 
@@ -278,8 +335,8 @@ describe('adapters', () => {
     for (const server of servers) {
       while (bodies(server, unload).length === 0) await new Promise(setImmediate);
       expect(bodies(server, load)).toEqual([
-        { lora_name: labelled(1), lora_path: weights(1).path },
-        { lora_name: labelled(2), lora_path: weights(2).path },
+        { lora_name: labelled(1), lora_path: weights(1).uri },
+        { lora_name: labelled(2), lora_path: weights(2).uri },
       ]);
       expect(bodies(server, unload)).toEqual([{ lora_name: labelled(1) }]);
     }
@@ -336,8 +393,8 @@ describe('adapters', () => {
       path.endsWith('load_lora_adapter') ? answer({ success: true }) : undefined,
     );
     const engine = await remote([server], {
-      server: 'sglang',
-      publisher: publishAdapter('sglang', asItIs),
+      wire: sglang,
+      publisher: publishAdapter(asItIs),
     });
     await engine.load(weights(1));
     await engine.generate(ask);
@@ -365,13 +422,13 @@ describe('weights that are replaced', () => {
     });
     const server = await wrapped({ engine: slow, load: async () => void order.push('loaded') });
     const engine = await remote([server], {
-      server: 'sglang',
+      wire: sglang,
       publisher: publishFromDisk(asItIs),
     });
     const underWay = engine.generate(ask).then(({ version }) => order.push(`made by ${version}`));
     while (slow.active === 0) await new Promise(setImmediate);
     // Without a digest nothing is read before it waits.
-    const loaded = engine.load({ ...weights(1), sha256: '' });
+    const loaded = engine.load({ ...weights(1), digest: null });
     for (let i = 0; i < 50; i++) await new Promise(setImmediate);
     const later = engine
       .generate({ ...ask, tokens: Int32Array.of(1) })
@@ -383,7 +440,7 @@ describe('weights that are replaced', () => {
     expect(order).toEqual(['made by 0', 'loaded', 'made by 1']);
     expect(bodies(server, update)).toEqual([
       {
-        model_path: weights(1).path,
+        model_path: weights(1).uri,
         weight_version: 'policy-v1',
         abort_all_requests: false,
         flush_cache: true,
@@ -402,8 +459,8 @@ describe('weights that are replaced', () => {
     const load = async () => void order.push('loaded');
     const server = await wrapped({ engine: slow, load });
     const publisher = publishFromDisk(asItIs);
-    const engine = await remote([server], { server: 'sglang', publisher });
-    const loaded = engine.load({ ...weights(1), sha256: '' });
+    const engine = await remote([server], { wire: sglang, publisher });
+    const loaded = engine.load({ ...weights(1), digest: null });
     const made = engine.generate(ask).then(({ version }) => order.push(`made by ${version}`));
     await Promise.all([loaded, made]);
     expect(order).toEqual(['made by 0', 'loaded']);
@@ -418,7 +475,7 @@ describe('weights that are replaced', () => {
     );
     const good = await wrapped({ load: async () => undefined });
     const engine = await remote([good, bad], {
-      server: 'sglang',
+      wire: sglang,
       publisher: publishFromDisk(asItIs),
     });
     await expect(engine.load(weights(1))).rejects.toThrow(/shape mismatch/);
@@ -431,7 +488,7 @@ describe('weights that are replaced', () => {
   it('are noticed when something else replaced them', async () => {
     const server = await wrapped({ load: async () => undefined });
     const engine = await remote([server], {
-      server: 'sglang',
+      wire: sglang,
       publisher: publishFromDisk(asItIs),
     });
     await engine.load(weights(1));
@@ -447,13 +504,13 @@ describe('weights that are replaced', () => {
     const server = await inFront(await wrapped(), ({ path }) =>
       path === '/update_weights' ? answer('done') : undefined,
     );
-    const publisher = publishByRoute('/update_weights', 'base', ({ path }) => ({
-      weight_dir: path,
+    const publisher = publishByRoute('/update_weights', ({ uri }) => ({
+      weight_dir: uri,
     }));
     const engine = await remote([server], { publisher });
     await engine.load(weights(1));
     await engine.load(weights(1));
-    expect(bodies(server, '/update_weights')).toEqual([{ weight_dir: weights(1).path }]);
+    expect(bodies(server, '/update_weights')).toEqual([{ weight_dir: weights(1).uri }]);
     expect((await engine.generate(ask)).version).toBe(1);
   });
 
@@ -465,10 +522,24 @@ describe('weights that are replaced', () => {
   });
 });
 
+describe('a publisher that the servers’ wire has no routes for', () => {
+  it.each([
+    ['all weights from a folder', vllm, publishFromDisk(asItIs), 'vLLM has no route of its own'],
+    ['adapters', bare(sglang), publishAdapter(asItIs), 'SGLang loads no adapters'],
+  ])('is refused before anything is asked: %s', async (_, wire, publisher, said) => {
+    const server = await wrapped();
+    await expect(remote([server], { wire, publisher })).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining(said),
+    });
+    expect(server.seen).toEqual([]);
+  });
+});
+
 describe('a server that was started anew', () => {
   it('gets its adapter again, once for all requests that miss it', async () => {
     const servers = [await wrapped(), await wrapped()] as const;
-    const engine = await remote(servers, { publisher: publishAdapter('vllm', asItIs) });
+    const engine = await remote(servers, { publisher: publishAdapter(asItIs) });
     await engine.load(weights(1));
     servers[0].restart();
     const questions = Array.from({ length: 6 }, (_, i) => ({
@@ -486,7 +557,7 @@ describe('a server that was started anew', () => {
   it('gets its weights again', async () => {
     const server = await wrapped({ load: async () => undefined });
     const publisher = publishFromDisk(asItIs);
-    const engine = await remote([server], { server: 'sglang', publisher });
+    const engine = await remote([server], { wire: sglang, publisher });
     await engine.load(weights(1));
     server.restart();
     const made = await Promise.all([engine.generate(ask), engine.generate(ask)]);
@@ -500,7 +571,7 @@ describe('a server that was started anew', () => {
       if (body?.model === labelled(1)) server.restart();
       return undefined;
     });
-    const engine = await remote([front], { publisher: publishAdapter('vllm', asItIs) });
+    const engine = await remote([front], { publisher: publishAdapter(asItIs) });
     await engine.load(weights(1));
     await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'MODEL_ACCESS' });
     expect(bodies(server, '/v1/load_lora_adapter')).toHaveLength(2);

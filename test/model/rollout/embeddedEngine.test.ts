@@ -21,7 +21,7 @@ const clock = { now: () => 0 };
 async function save(name: string, config: DecoderConfig, seed: number) {
   const file = join(folder, `${name}.safetensors`);
   const saved = await savePolicy(file, { config, tensors: strongWeights(config, seed) });
-  return { path: file, sha256: saved.sha256 };
+  return { uri: file, digest: saved.sha256 };
 }
 
 /** Run with an engine, and close it whatever happens. */
@@ -36,7 +36,7 @@ async function withEngine<Result>(
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-engine-'));
-  path = (await save('tiny', TINY, 1)).path;
+  path = (await save('tiny', TINY, 1)).uri;
 });
 
 afterAll(() => rm(folder, { recursive: true }));
@@ -125,7 +125,7 @@ describe('EmbeddedEngine', () => {
   ] satisfies [string, DecoderConfig][])(
     'generates the same bits whatever the batch, the order, the threads and the reuse of prefixes (%s)',
     async (name, config) => {
-      const weights = (await save(name, config, 2)).path;
+      const weights = (await save(name, config, 2)).uri;
       const run = (options: Partial<EmbeddedEngineOptions>, together: number) =>
         withEngine({ weights, ...options }, (engine) => converse(engine, 16, together));
       const alone = bits(await run({ rowsMax: 1, prefixSlots: 0 }, 1));
@@ -137,7 +137,7 @@ describe('EmbeddedEngine', () => {
 
   it('generates the same bits when there are more threads than key heads and the context is long', async () => {
     const config = { ...TINY, kvHeads: 1, headDim: 64, layers: 1 };
-    const weights = (await save('oneKeyHead', config, 3)).path;
+    const weights = (await save('oneKeyHead', config, 3)).uri;
     const asked = [300, 280, 310].map((length, id) => request(tokens(id, length), { draws: [id] }));
     const run = (threads: number, rowsMax: number) =>
       withEngine({ weights, threads, rowsMax, contextMax: 400 }, async (engine) => {
@@ -156,7 +156,7 @@ describe('EmbeddedEngine', () => {
   ])(
     'gives the log-probs that the trainer computes for the same tokens (%s)',
     async (name, config) => {
-      const { path: weights } = await save(`scored-${name}`, config, 4);
+      const { uri: weights } = await save(`scored-${name}`, config, 4);
       const turns = await withEngine({ weights }, (engine) => converse(engine, 8, 8));
       const trainer = await EmbeddedTrainer.create({ policy: weights });
       const scores = await trainer.score(
@@ -192,7 +192,7 @@ describe('EmbeddedEngine', () => {
     const asked = request([1, 2, 3], { draws: ['load'] });
     await withEngine({}, async (engine) => {
       const before = await engine.generate(asked);
-      await expect(engine.load({ version: 4, path: next.path, sha256: '00' })).rejects.toThrow(
+      await expect(engine.load({ version: 4, uri: next.uri, digest: '00' })).rejects.toThrow(
         'digest',
       );
       expect((await engine.generate(asked)).version).toBe(0);
@@ -209,9 +209,9 @@ describe('EmbeddedEngine', () => {
 
   it('refuses a file in which one bit is another, and goes on with the policy it has', async () => {
     const next = await save('flipped', TINY, 9);
-    const bytes = await readFile(next.path);
+    const bytes = await readFile(next.uri);
     bytes[bytes.length - 3]! ^= 1;
-    await writeFile(next.path, bytes);
+    await writeFile(next.uri, bytes);
     const asked = request([1, 2, 3], { draws: ['flipped'] });
     await withEngine({}, async (engine) => {
       const before = await engine.generate(asked);
@@ -222,7 +222,7 @@ describe('EmbeddedEngine', () => {
 
   it('goes on when the file of its weights is removed, and when another takes its place', async () => {
     const asked = request([4, 5, 6], { draws: ['removed'] });
-    const { path: weights } = await save('removed', TINY, 3);
+    const { uri: weights } = await save('removed', TINY, 3);
     const before = await withEngine({ weights }, (engine) => engine.generate(asked));
     await withEngine({ weights }, async (engine) => {
       await save('removed', TINY, 4);
@@ -275,7 +275,7 @@ describe('EmbeddedEngine', () => {
     await expect(withEngine({ weights: join(folder, 'none') }, async () => 0)).rejects.toThrow(
       'ENOENT',
     );
-    const weights = { version: 1, path, sha256: '00' };
+    const weights = { version: 1, uri: path, digest: '00' };
     await expect(withEngine({ weights }, async () => 0)).rejects.toThrow('digest');
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WeightsRef } from '../../../model/engine.ts';
+import type { Checkpoint } from '../../../model/engine.ts';
 import { RolloutServer, type ServerOptions } from '../../../model/rollout/server.ts';
 import { expected, FakeForward, request } from './fakeForward.ts';
 
 const OPTIONS = { rowsMax: 2, contextMax: 64, prefixSlots: 4, swap: 'rollout' } as const;
-const weights = (version: number): WeightsRef => ({ version, path: `/${version}`, sha256: '' });
+const weights = (version: number): Checkpoint => ({ version, uri: `/${version}`, digest: null });
 
 /** A server whose model of version v hashes with salt v; version 13 cannot be opened. */
 async function start(more: Partial<ServerOptions> = {}) {
   const models: FakeForward[] = [];
-  const open = async ({ version }: WeightsRef) => {
+  const open = async ({ version }: Checkpoint) => {
     if (version === 13) throw new Error('digest differs');
     models.push(new FakeForward(version));
     return models.at(-1)!;

@@ -23,7 +23,8 @@ async function begun(name: string): Promise<string> {
 
 /** What the last checkpoint holds. */
 function last(path: string): readonly Buffer[] {
-  return ['4', '4.optimiser'].map((name) => readFileSync(join(path, `${name}.safetensors`)));
+  const names = ['000004.safetensors', '000004.optimiser.safetensors'];
+  return names.map((name) => readFileSync(join(path, name)));
 }
 
 let undisturbed: { readonly digest: string; readonly files: readonly Buffer[] } | null = null;
@@ -48,10 +49,10 @@ test.each([
     const child = startChild(script, path, fate);
     const [code, signal] = await once(child.process, 'exit');
     expect([code, signal]).toEqual([null, 'SIGKILL']);
-    expect(JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')).done).toBe(2);
+    expect(JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')).weights.version).toBe(2);
     // a file is there whole or not at all
-    expect(existsSync(join(path, '3.safetensors'))).toBe(false);
-    expect(existsSync(join(path, '3.optimiser.safetensors'))).toBe(whole.optimiser);
+    expect(existsSync(join(path, '000003.safetensors'))).toBe(false);
+    expect(existsSync(join(path, '000003.optimiser.safetensors'))).toBe(whole.optimiser);
     expect(await startChild(script, path).line()).toBe(want.digest);
     for (const [i, file] of last(path).entries()) expect(file.equals(want.files[i]!)).toBe(true);
   },

@@ -81,7 +81,7 @@ async function trained(name: string, kind: string, threads: number, lora: boolea
   }
   const scores = await trainer.score(LENGTHS.map(([length]) => batch([length!], 60)[0]!.tokens));
   const weights = join(folder, `${threads}.safetensors`);
-  await trainer.save({ weights });
+  await trainer.write(weights);
   await trainer.close();
   const scored = scores.map(({ logProbs }) => Buffer.from(logProbs.buffer).toString('base64'));
   return { reports, scored, weights: readFileSync(weights).toString('base64') };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -99,7 +99,7 @@ describe('training steps give the reference losses, norms and weights', () => {
       expect(worstError([report.loss], [want.losses[step]!])).toBeLessThan(tolerance);
       expect(worstError([report.gradNorm], [want.gradNorms[step]!])).toBeLessThan(tolerance);
     }
-    await trainer.save({ weights: at(`${id}.safetensors`) });
+    await trainer.write(at(`${id}.safetensors`));
     const { tensors } = await loadPolicy(at(`${id}.safetensors`));
     for (const [name, { sum, sumSquares, samples }] of Object.entries(want.tensors)) {
       const { data } = tensors.get(name)!;
@@ -161,7 +161,7 @@ async function digestOf(options: Partial<TrainerOptions>, name: string): Promise
   const sequences = withReferences(batch(4), -4);
   await trainer.step({ sequences, loss: penalised, lr: 0.01 });
   await trainer.step({ sequences, loss: preferred, lr: 0.01 });
-  return (await trainer.save({ weights: at(name) })).sha256;
+  return (await trainer.write(at(name))).sha256;
 }
 
 test('the same batches give the same weights on one thread and on two', async () => {
@@ -302,36 +302,64 @@ test('restore goes back to the saved weights and optimiser, bit for bit', async 
   const trainer = await start({ policy: policy(), threads: 2 });
   const step = (salt: number) => trainer.step({ sequences: batch(salt), loss: clipped, lr: 0.01 });
   await step(1);
-  const files = { weights: at('saved.safetensors'), optimiser: at('saved-optimiser.safetensors') };
-  const { sha256, bytes } = await trainer.save(files);
-  expect(readFileSync(files.weights).length).toBe(bytes);
+  const saved = await trainer.save({ version: 3, folder: at('saved') });
+  const { weights, bytes } = saved;
+  expect(readFileSync(weights.uri).length).toBe(bytes);
   await step(2);
-  const { sha256: onward } = await trainer.save({ weights: at('onward') });
-  const other = await start({ policy: files.weights });
+  const { sha256: onward } = await trainer.write(at('onward'));
+  const other = await start({ policy: weights.uri });
   for (const resumed of [trainer, other]) {
-    await resumed.restore(files);
-    expect((await resumed.save({ weights: at('again') })).sha256).toBe(sha256);
+    await resumed.restore(saved, 'train');
+    expect((await resumed.write(at('again'))).sha256).toBe(weights.digest);
     await resumed.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
-    expect((await resumed.save({ weights: at('again') })).sha256).toBe(onward);
+    expect((await resumed.write(at('again'))).sha256).toBe(onward);
   }
-  await trainer.restore({ weights: files.weights });
+  await trainer.restore(saved, 'score');
   await step(2);
-  expect((await trainer.save({ weights: at('again') })).sha256).not.toBe(onward);
+  expect((await trainer.write(at('again'))).sha256).not.toBe(onward);
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});
+
+test.each(['weights', 'state'] as const)(
+  'restore refuses %s of another digest, says which version, and keeps what the trainer has',
+  async (part) => {
+    const trainer = await start({ policy: policy() });
+    await trainer.step({ sequences: batch(1), loss: clipped, lr: 0.01 });
+    const saved = await trainer.save({ version: 7, folder: at(`flipped-${part}`) });
+    const { uri } = saved[part] ?? saved.weights;
+    await trainer.step({ sequences: batch(2), loss: clipped, lr: 0.01 });
+    const before = await trainer.write(at('before'));
+    const bytes = readFileSync(uri);
+    bytes[bytes.length - 5]! ^= 1;
+    writeFileSync(uri, bytes);
+    const refused = expect(trainer.restore(saved, 'train')).rejects;
+    await refused.toMatchObject({ code: 'DIGEST', context: { file: uri, version: 7 } });
+    await expect(trainer.restore(saved, 'train')).rejects.toThrow(
+      /version 7: .*has digest .*millrace rewind RUN --to step=N --into NAME/,
+    );
+    expect(await trainer.write(at('after'))).toEqual(before);
+  },
+);
+
+test('a checkpoint of another kind is refused by name', async () => {
+  const trainer = await start({ policy: policy() });
+  const weights = { version: 2, uri: 'tinker://model/weights/v2', digest: null };
+  await expect(trainer.restore({ weights, state: null }, 'train')).rejects.toMatchObject({
+    code: 'CHECKPOINT_KIND',
+    message: expect.stringContaining('tinker://model/weights/v2'),
+  });
 });
 
 test('a step whose gradient is not finite changes nothing', async () => {
   const trainer = await start({ policy: policy() });
   await trainer.step({ sequences: batch(1), loss: clipped, lr: 0.01 });
-  const files = { weights: at('finite'), optimiser: at('finite-optimiser') };
-  const { sha256 } = await trainer.save(files);
-  const optimiser = readFileSync(files.optimiser);
+  const target = { version: 1, folder: at('finite') };
+  const saved = await trainer.save(target);
   const sequences = batch(2);
   sequences[2]!.advantages.fill(Number.POSITIVE_INFINITY);
   const report = await trainer.step({ sequences, loss: clipped, lr: 0.01 });
   expect(report.applied).toBe(false);
-  expect((await trainer.save(files)).sha256).toBe(sha256);
-  expect(readFileSync(files.optimiser).equals(optimiser)).toBe(true);
+  expect(await trainer.save(target)).toEqual(saved);
 });
 
 test('scores are the log-probs that a policy step starts from', async () => {
@@ -395,7 +423,7 @@ test('norms and biases are left alone by a decay of matrices', async () => {
     const none = batch(1).map((sequence) => ({ ...sequence, oldLogProbs: sequence.advantages }));
     for (const sequence of none) sequence.advantages.fill(0);
     await trainer.step({ sequences: none, loss: clipped, lr: 0.1 });
-    await trainer.save({ weights: at(decay) });
+    await trainer.write(at(decay));
     return (await loadPolicy(at(decay))).tensors;
   };
   const [all, matrices] = [await decayed('all'), await decayed('matrices')];

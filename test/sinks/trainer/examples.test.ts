@@ -114,8 +114,8 @@ async function run(over: Partial<TrainerOptions> = {}, fate?: Fate): Promise<Ran
   return { engine, commits: mortal.commits };
 }
 
-const digests = async (): Promise<string[]> =>
-  (await all(topics.weights)).map(({ sha256 }) => sha256);
+const digests = async (): Promise<(string | null)[]> =>
+  (await all(topics.weights)).map(({ digest }) => digest);
 
 describe('a round of fine-tuning and one of preferences', () => {
   test('make a version a step, and end their rounds', async () => {
@@ -154,7 +154,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     // The same prompt and beginning in another step has the same reference: the weights are frozen.
     const begun = (await all(topics.weights))[SFT_STEPS]!;
     const frozen = fakeTrainer();
-    await frozen.restore({ weights: join(folder.path, begun.file) });
+    await frozen.restore(weightsStore(folder.path, log).saved(begun), 'score');
     const wanted = await frozen.score(dpo.map(({ tokens }) => tokens));
     expect(dpo.map(({ refLogProbs }) => refLogProbs)).toEqual(
       wanted.map(({ logProbs }) => logProbs),
@@ -199,7 +199,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     });
     await run({ lagMax: LAST });
     const weights = await all(topics.weights);
-    const kept = weights.filter(({ file }) => existsSync(join(folder.path, file)));
+    const kept = weights.filter(({ uri }) => existsSync(join(folder.path, uri)));
     expect(kept.map(({ version }) => version)).toContain(1);
     expect(weights).toHaveLength(2 + DPO_STEPS);
   });
@@ -211,7 +211,8 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect(engine.restores).toHaveLength(1);
     expect(reference.scores).toHaveLength(DPO_STEPS);
     const begun = (await all(topics.weights))[SFT_STEPS]!;
-    expect(reference.restores).toEqual([{ weights: join(folder.path, begun.file) }]);
+    const saved = weightsStore(folder.path, log).saved(begun);
+    expect(reference.restores).toEqual([{ ...saved, use: 'score' }]);
   });
 
   test('leave out and count what is too long, a pair as a whole', async () => {

@@ -47,8 +47,8 @@ async function work(on: Provider) {
     trainer.step({ sequences, loss: { name: 'sft' }, lr: 0.01 }),
   ]);
   const saved = join(folder, `${on}.safetensors`);
-  await trainer.save({ weights: saved });
-  await engine.load({ version: 1, path: saved, sha256: '' });
+  await trainer.write(saved);
+  await engine.load({ version: 1, uri: saved, digest: null });
   const later = await generate();
   const scores = await trainer.score(later.map(({ tokens }) => Int32Array.from(tokens)));
   await Promise.all([engine.close(), trainer.close()]);

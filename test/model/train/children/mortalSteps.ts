@@ -5,6 +5,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SavedCheckpoint } from '../../../../model/engine.ts';
 import { Learner } from '../../../../model/train/learner.ts';
 import { TraineeFiles } from '../../../../model/train/trainee.ts';
 import { trainerDefaults } from '../../../../model/train/trainer.ts';
@@ -12,11 +13,6 @@ import { trainerDefaults } from '../../../../model/train/trainer.ts';
 const [folder, fate] = process.argv.slice(2) as [string, string | undefined];
 const STEPS = 4;
 const FATAL = 3;
-const place = (name: string | number) => join(folder, `${name}.safetensors`);
-const checkpoint = (step: number) => ({
-  weights: place(step),
-  optimiser: place(`${step}.optimiser`),
-});
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
@@ -39,14 +35,15 @@ function batch(step: number) {
   return { sequences, loss: { name: 'sft' }, lr: 0.01 } as const;
 }
 
-const files = await TraineeFiles.open(place('base'), null);
+const files = await TraineeFiles.open(join(folder, 'base.safetensors'), null);
 const learner = new Learner(files.first(), { ...trainerDefaults, microBatchTokensMax: 32 });
 const manifest = join(folder, 'manifest.json');
 let done = 0;
-let digest = '';
+let digest: string | null = '';
 try {
-  ({ done, digest } = JSON.parse(await readFile(manifest, 'utf8')));
-  await learner.reset(...(await files.restore(checkpoint(done))));
+  const saved: SavedCheckpoint = JSON.parse(await readFile(manifest, 'utf8'));
+  ({ version: done, digest } = saved.weights);
+  await learner.reset(...(await files.restore(saved)));
 } catch (error) {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
@@ -61,10 +58,10 @@ for (let step = done + 1; step <= STEPS; step++) {
   await learner.step(batch(step));
   if (step === FATAL && fate === 'optimiser') mortal(moments.get(middle)?.mean);
   if (step === FATAL && fate === 'weights') mortal(learner.trained.get(middle)?.data);
-  const { sha256 } = await files.save(checkpoint(step), learner.trainee, learner.optimiser);
-  await writeFile(`${manifest}.tmp`, JSON.stringify({ done: step, digest: sha256 }));
+  const saved = await files.save({ version: step, folder }, learner.trainee, learner.optimiser);
+  await writeFile(`${manifest}.tmp`, JSON.stringify(saved));
   await rename(`${manifest}.tmp`, manifest);
-  digest = sha256;
+  digest = saved.weights.digest;
 }
 await learner.close();
 console.log(digest);

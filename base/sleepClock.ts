@@ -1,16 +1,16 @@
 /**
- * Time to wait by, as an argument: what talks to a server sleeps between tries and gives up after a while.
+ * A clock that can also be slept by, as an argument: what talks to a server waits between tries and gives up after a while.
  */
 import { setTimeout as after } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from './clock.ts';
 
-export interface WaitingClock extends Clock {
+export interface SleepClock extends Clock {
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that sleeps by the process's timers. */
-export function waiting(clock: Clock): WaitingClock {
+/** `clock`, which sleeps by the process's timers. */
+export function sleepClock(clock: Clock): SleepClock {
   return {
     now: () => clock.now(),
     async sleep(ms, signal) {

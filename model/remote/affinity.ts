@@ -4,7 +4,7 @@
  */
 const SESSIONS_MAX = 10_000;
 
-export class Sessions {
+export class SessionAffinity {
   readonly #servers: number;
   readonly #homes = new Map<string, number>();
   #next = 0;

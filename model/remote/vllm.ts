@@ -1,5 +1,6 @@
 /**
- * Token ids through vLLM's `/v1/completions`.
+ * vLLM: token ids through `/v1/completions`, LoRA adapters while it runs. It has no route that reads all weights from a
+ * folder; `publishByRoute` takes one that it has been given.
  *
  * - `ignore_eos` with all stop tokens as `stop_token_ids`: generation ends where the request says and nowhere else. The
  *   token that ended it is in `token_ids` although it is not in the text.
@@ -8,13 +9,15 @@
  * - Top log-probs are keyed by the token's text, under which different tokens fall together, unless
  *   `return_tokens_as_token_ids` is set.
  */
+import { adaptersBelow } from './adapterRoutes.ts';
 import {
   type Generated,
+  listedContextMax,
   numbers,
+  type ServerWire,
   samplingParameters,
   TOP_LOG_PROBS,
-  type TokenWire,
-} from './tokenWire.ts';
+} from './serverWire.ts';
 
 interface Choice {
   readonly token_ids?: unknown;
@@ -30,23 +33,26 @@ interface Completion {
   };
 }
 
-export const vllmWire: TokenWire = {
-  path: '/v1/completions',
+export const vllm: ServerWire = {
+  name: 'vLLM',
   refused: () => null,
-  body: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { model, label }, seed) => ({
-    model,
-    prompt: [...tokens],
-    max_tokens: maxTokens,
-    ...samplingParameters(how),
-    seed,
-    n: 1,
-    stream: false,
-    ignore_eos: true,
-    stop_token_ids: stopTokens,
-    logprobs: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
-    return_token_ids: true,
-    return_tokens_as_token_ids: true,
-    ...(label === '' ? {} : { cache_salt: label }),
+  generate: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, serving, seed) => ({
+    path: '/v1/completions',
+    body: {
+      model: serving.adapter ?? serving.model,
+      prompt: [...tokens],
+      max_tokens: maxTokens,
+      ...samplingParameters(how),
+      seed,
+      n: 1,
+      stream: false,
+      ignore_eos: true,
+      stop_token_ids: stopTokens,
+      logprobs: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
+      return_token_ids: true,
+      return_tokens_as_token_ids: true,
+      ...(serving.label === '' ? {} : { cache_salt: serving.label }),
+    },
   }),
   read(body): Generated {
     const { choices, usage } = (body ?? {}) as Completion;
@@ -65,6 +71,8 @@ export const vllmWire: TokenWire = {
       label: null,
     };
   },
+  contextMax: listedContextMax,
+  adapters: adaptersBelow('/v1'),
 };
 
 function tops(value: unknown): number[][] {

@@ -1,15 +1,15 @@
 /**
  * How fast requests may follow each other: evenly spaced turns, no bursts.
  */
-import type { WaitingClock } from './waitingClock.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
 
-export class Pace {
-  readonly #clock: WaitingClock;
+export class RateLimit {
+  readonly #clock: SleepClock;
   readonly #intervalMs: number;
   #nextMs = Number.NEGATIVE_INFINITY;
 
   /** `perMinute` requests a minute; 0 = as fast as they come. */
-  constructor(perMinute: number, clock: WaitingClock) {
+  constructor(perMinute: number, clock: SleepClock) {
     if (!(perMinute >= 0)) throw new RangeError(`${perMinute} requests a minute: give 0 or more`);
     this.#intervalMs = perMinute === 0 ? 0 : 60_000 / perMinute;
     this.#clock = clock;

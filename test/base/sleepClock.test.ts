@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { waiting } from '../../../model/remote/waitingClock.ts';
+import { sleepClock } from '../../base/sleepClock.ts';
 
-const clock = waiting({ now: () => 7 });
+const clock = sleepClock({ now: () => 7 });
 
-it('a waiting clock tells the time of the clock it is made of, and sleeps', async () => {
+it('a clock to sleep by tells the time of the clock it is made of, and sleeps', async () => {
   expect(clock.now()).toBe(7);
   await expect(clock.sleep(1)).resolves.toBeUndefined();
 });

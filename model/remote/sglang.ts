@@ -1,17 +1,19 @@
 /**
- * Token ids through SGLang's `/generate`.
+ * SGLang: token ids through `/generate`, LoRA adapters and all weights from a folder while it runs.
  *
  * Tokens are read from `meta_info.output_token_logprobs`, which holds every sampled one, the one that ended the text too.
  * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token:
  * which every request that is meant to end somewhere names as one. `meta_info.weight_version` says which weights the server had when it answered.
  */
+import { adaptersBelow } from './adapterRoutes.ts';
 import {
   type Generated,
+  listedContextMax,
   numbers,
+  type ServerWire,
   samplingParameters,
   TOP_LOG_PROBS,
-  type TokenWire,
-} from './tokenWire.ts';
+} from './serverWire.ts';
 
 /** [log-prob, token id, text or null] */
 type Entry = readonly [number, number, unknown];
@@ -25,26 +27,29 @@ interface MetaInfo {
   readonly cached_tokens?: number;
 }
 
-export const sglangWire: TokenWire = {
-  path: '/generate',
+export const sglang: ServerWire = {
+  name: 'SGLang',
   refused: ({ repetitionPenalty = 1 }) =>
     repetitionPenalty === 1
       ? null
       : 'SGLang reports log-probs of the penalised logits, and training needs the policy’s own: leave repetitionPenalty at 1',
-  body: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { model }, seed) => ({
-    input_ids: [...tokens],
-    sampling_params: {
-      max_new_tokens: maxTokens,
-      ...samplingParameters(how),
-      sampling_seed: seed,
-      ignore_eos: stopTokens.length === 0,
-      stop_token_ids: stopTokens,
+  generate: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { adapter }, seed) => ({
+    path: '/generate',
+    body: {
+      input_ids: [...tokens],
+      sampling_params: {
+        max_new_tokens: maxTokens,
+        ...samplingParameters(how),
+        sampling_seed: seed,
+        ignore_eos: stopTokens.length === 0,
+        stop_token_ids: stopTokens,
+      },
+      return_logprob: true,
+      logprob_start_len: -1,
+      top_logprobs_num: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
+      stream: false,
+      ...(adapter === null ? {} : { lora_path: adapter }),
     },
-    return_logprob: true,
-    logprob_start_len: -1,
-    top_logprobs_num: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
-    stream: false,
-    ...(model === '' ? {} : { lora_path: model }),
   }),
   read(body): Generated {
     const info = (body as { meta_info?: MetaInfo } | null)?.meta_info;
@@ -67,6 +72,20 @@ export const sglangWire: TokenWire = {
       prefillTokens: (info.prompt_tokens ?? 0) - (info.cached_tokens ?? 0),
       label: info.weight_version ?? null,
     };
+  },
+  contextMax: listedContextMax,
+  adapters: adaptersBelow(''),
+  replacement: {
+    load: (label, folder) => ({
+      path: '/update_weights_from_disk',
+      body: {
+        model_path: folder,
+        weight_version: label,
+        abort_all_requests: false,
+        flush_cache: true,
+      },
+    }),
+    reported: true,
   },
 };
 

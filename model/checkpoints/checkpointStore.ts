@@ -1,0 +1,38 @@
+/**
+ * What can be done with the checkpoints of a run without an engine: where new ones go, whether one is there and whole,
+ * and what becomes of it when it is forgotten or forked. Each kind of checkpoint has its own (local.ts: files and folders).
+ *
+ * A manifest carries a checkpoint as it is *recorded*: what lies in the run's folder is named relative to it, so that the
+ * folder can be moved. Engines and trainers are given it *resolved*.
+ */
+import type { Checkpoint, SavedCheckpoint, SaveTarget } from '../engine.ts';
+
+/** What became of a checkpoint since it was recorded. */
+export type Condition =
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'missing' }
+  /** It cannot be read, or its digest is another now. */
+  | { readonly kind: 'changed'; readonly why: string }
+  /** Nobody here can tell: a service keeps it. */
+  | { readonly kind: 'unseen' };
+
+/** Every checkpoint is recorded unless it says otherwise. */
+export interface CheckpointStore {
+  /** Where a trainer is to save a version. */
+  target(version: number): SaveTarget;
+  /**
+   * Version 0 of the run, resolved: a copy of the policy file `base`, or the Hugging Face folder `base`, which stays where
+   * it is. A copy is there whole or not at all.
+   */
+  adopt(base: string): Promise<SavedCheckpoint>;
+  resolve(recorded: Checkpoint): Checkpoint;
+  record(resolved: Checkpoint): Checkpoint;
+  /** False = it is known to be gone. */
+  exists(checkpoint: Checkpoint): Promise<boolean>;
+  /** Reads it through where it has a digest. */
+  condition(checkpoint: Checkpoint): Promise<Condition>;
+  /** Deletes it if the run owns it; nothing happens where it is gone already. */
+  remove(checkpoint: Checkpoint): Promise<void>;
+  /** Gives the run in another folder, whose record says the same, its own; what lies elsewhere serves both. */
+  share(checkpoint: Checkpoint, run: string): Promise<void>;
+}

@@ -1,0 +1,109 @@
+/**
+ * A server's wire: what a kind of inference server is asked and what it answers, as a value. `vllm` (vllm.ts) and `sglang`
+ * (sglang.ts) are two of them; `RemoteEngine` takes any other.
+ *
+ * A wire is pure: it makes bodies and reads replies. Who is asked how often, and what is believed, is not its business.
+ */
+import type { GenerateRequest } from '../engine.ts';
+import { type Sampling, samplingIn } from '../sampling.ts';
+
+/** The weights that a request asks for. */
+export interface Serving {
+  /** Name of the base model on the servers; empty where they need none. */
+  readonly model: string;
+  /** Name of the adapter over it; null = the base model itself, whatever its weights are now. */
+  readonly adapter: string | null;
+  /** Unlike any other weights': keeps caches of different weights apart. Empty for those that the servers began with. */
+  readonly label: string;
+  /** The servers were told this label, and their wire reads it from each answer. */
+  readonly reported?: boolean;
+}
+
+/** What a server generated: parallel lists. */
+export interface Generated {
+  /** Ids, the one that ended the generation included. */
+  readonly tokens: readonly number[];
+  /** In nats. */
+  readonly logProbs: readonly number[];
+  /** Per token the highest log-probs in falling order and the sampled one's where it is not among them; or empty. */
+  readonly topLogProbs: readonly (readonly number[])[];
+  /** Prompt tokens that were computed, not found in a cache. */
+  readonly prefillTokens: number;
+  /** The weights that answered, where the server says so. */
+  readonly label: string | null;
+}
+
+/** One POST to a server. */
+export interface WireRequest {
+  /** Below the base URL. */
+  readonly path: string;
+  readonly body: unknown;
+}
+
+export interface ServerWire {
+  /** As people call the server, for messages. */
+  readonly name: string;
+  /** Why servers of this kind would not do what the request asks for, as a sentence; null = they do. */
+  refused(request: GenerateRequest): string | null;
+  /** `seed` is below 2^31. */
+  generate(request: GenerateRequest, serving: Serving, seed: number): WireRequest;
+  /** Reads the reply to `generate`; throws on one of another shape. */
+  read(body: unknown): Generated;
+  /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
+  readonly contextMax?: ContextMaxWire;
+  /** How LoRA adapters are loaded while it runs; left out = they are not. */
+  readonly adapters?: AdapterWire;
+  /** How all weights are replaced while it runs; left out = they are not. */
+  readonly replacement?: ReplacementWire;
+}
+
+export interface ContextMaxWire {
+  /** Of a GET. */
+  readonly path: string;
+  /** Tokens; null where the reply does not say. */
+  read(body: unknown): number | null;
+}
+
+export interface AdapterWire {
+  load(name: string, folder: string): WireRequest;
+  unload(name: string): WireRequest;
+  /** Whether a refusal of `load` means that an adapter of this name is loaded already. */
+  isLoaded(reason: string): boolean;
+}
+
+export interface ReplacementWire {
+  load(label: string, folder: string): WireRequest;
+  /** The server remembers the label and says it with each answer. */
+  readonly reported: boolean;
+}
+
+/** Log-probs that are reported for a token where a step entropy needs them. */
+export const TOP_LOG_PROBS = 10;
+
+/** Every parameter, as vLLM and SGLang call them: servers fill gaps from the model's own file. */
+export function samplingParameters(sampling: Sampling) {
+  const { temperature, topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
+  return {
+    temperature,
+    top_p: topP,
+    top_k: topK === 0 ? -1 : topK,
+    min_p: minP,
+    repetition_penalty: repetitionPenalty,
+  };
+}
+
+/** A list of numbers, or an error that names the field. */
+export function numbers(value: unknown, field: string): readonly number[] {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'number')) return value;
+  throw new Error(`the reply has no numbers in ${field}`);
+}
+
+/** `contextMax` of servers that list their models as OpenAI does, with vLLM's `max_model_len`. */
+export const listedContextMax: ContextMaxWire = {
+  path: '/v1/models',
+  read(body) {
+    const models = (body as { data?: { max_model_len?: unknown }[] } | null)?.data ?? [];
+    const found = models.map((each) => each.max_model_len).find((each) => Number(each) > 0);
+    return found === undefined ? null : Number(found);
+  },
+};
