@@ -67,6 +67,8 @@ function freshRecord({ job, file, given, seed, nowMs, log }: StartRequest): RunR
 function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {
   const { job, given, seed, nowMs, log } = request;
   const settings = checkSettings(job.settings, given, record.settings);
+  // A setting that is newer than the run has its default: such a default is what runs did without it.
+  const began = checkSettings(job.settings, [], record.settings);
   const differences = [
     ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
     ...(seed === undefined || seed === record.seed
@@ -77,7 +79,7 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
       : [
           `log: its records lie ${record.log === undefined ? 'in its folder' : `at ${record.log}`}`,
         ]),
-    ...changed(record.settings, settings),
+    ...changed({ ...record.settings, ...began }, settings),
   ];
   if (differences.length > 0) {
     throw usageError(
@@ -86,7 +88,7 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
     );
   }
   const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];
-  return { ...record, status: 'running', starts, reason: '' };
+  return { ...record, settings, status: 'running', starts, reason: '' };
 }
 
 function changed(before: Readonly<Record<string, unknown>>, now: typeof before): string[] {

@@ -1,7 +1,7 @@
 /** `millrace run`: in this process where it can be, as one of its own where signals and kills are tested. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -119,6 +119,27 @@ describe('millrace run', () => {
     const other = await millrace('run', job, '--run', 'bound', '--seed', '9', '--set', 'count=3');
     expect(other.code).toBe(2);
     expect(other.err).toMatch(/seed: it began with 1, not 9\n {2}count: it began with 2, not 3/);
+  });
+
+  it('goes on with the default of a setting that is newer than the run', async () => {
+    await millrace('run', job, '--run', 'older', '--set', 'fail=stage');
+    const {
+      settings,
+      digest: _digest,
+      ...record
+    } = (await recordOf('older')) as RunRecord & {
+      readonly digest?: string;
+    };
+    const { bad: _, ...older } = settings;
+    await writeFile(
+      join(runs, 'older', 'run.json'),
+      JSON.stringify({ ...record, settings: older }),
+    );
+    const resumed = await millrace('run', job, '--run', 'older');
+    expect(resumed.err).toContain('the stage fails on purpose');
+    expect((await recordOf('older')).settings).toEqual(settings);
+    const other = await millrace('run', job, '--run', 'older', '--set', 'bad=3');
+    expect(other.err).toMatch(/bad: it began with 0, not 3/);
   });
 
   it('may be started with other settings when it failed before its first record', async () => {
