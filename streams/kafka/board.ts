@@ -6,8 +6,7 @@
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { beginning, pageOf, stableEnd } from './pages.ts';
-import { NO_BYTES } from './recordBatch.ts';
-import { produce } from './recordRequests.ts';
+import { post } from './records.ts';
 
 const TOPIC = '_board';
 const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
@@ -27,18 +26,8 @@ export class Board {
 
   async post(about: unknown, nowMs: number): Promise<void> {
     await this.#topics.ensure(TOPIC, 'board');
-    const topic = this.#topics.nameOf(TOPIC);
-    const message = {
-      key: this.#worker,
-      lead: NO_BYTES,
-      value: Buffer.from(JSON.stringify(about)),
-      headers: {},
-      timestamp: nowMs,
-    };
-    const place = { topic, partition: 0 };
-    await this.#link.ask({ kind: 'leader', ...place }, (broker) =>
-      produce(broker, { ...place, messages: [message], packing: null, owner: null }),
-    );
+    const message = { key: this.#worker, value: about, atMs: nowMs };
+    await post(this.#link, this.#topics.nameOf(TOPIC), message);
   }
 
   async posted(): Promise<readonly unknown[]> {

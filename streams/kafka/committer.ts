@@ -9,11 +9,12 @@ import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Topic } from '../topic.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
-import type { Message } from './recordBatch.ts';
-import { leadOf, type Schemas } from './registry.ts';
+import { reasonOf } from './problems.ts';
+import type { Message, Writes } from './records.ts';
+import { type Schemas, seal } from './registry.ts';
 import { offsetsOf, type Settle, settledBy } from './settles.ts';
 import { type CommitNote, type Count, groupKey, markKey, type StateTopic } from './stateTopic.ts';
-import { GroupMoved, type Transaction, type Transactor, type Writes } from './transactor.ts';
+import { GroupMoved, type Transaction, type Transactor } from './transactor.ts';
 
 /** An encoded record, not yet sealed with its schema's id. */
 export interface Append {
@@ -46,6 +47,7 @@ interface Waiting extends Commit {
   reject(error: unknown): void;
 }
 
+const CONTRACT = Buffer.from('contract');
 const COMMITS_MAX = 512;
 /** One transaction takes commits until it holds this much. */
 const BYTES_MAX = 8 * 2 ** 20;
@@ -189,8 +191,9 @@ export class Committer {
       topics.ensure(topic.name),
       schemas.idOf(topic),
     ]);
-    const headers = { contract: `${topic.name}/${topic.version}` };
-    return { name: topics.nameOf(topic.name), partitions, lead: leadOf(schemaId), headers };
+    const contract = Buffer.from(`${topic.name}/${topic.version}`);
+    const headers = new Map([[CONTRACT, contract]]);
+    return { name: topics.nameOf(topic.name), partitions, schemaId, headers };
   }
 
   async #write(commits: readonly Waiting[], settles: readonly Settle[]): Promise<void> {
@@ -231,12 +234,12 @@ export class Committer {
     for (const { topic, key, body } of appends) {
       const contract = contracts.get(topic) ?? (await this.#contractOf(topic));
       contracts.set(topic, contract);
-      const { name, partitions, lead, headers } = contract;
-      const partition = partitions === 1 ? 0 : partitionOf(Buffer.from(key), partitions);
+      const { name, partitions, schemaId, headers } = contract;
+      const partition = partitionOf(key, partitions);
       const at = `${name}/${partition}`;
       const { messages } = writes.get(at) ?? { messages: [] as Message[] };
       if (messages.length === 0) writes.set(at, { topic: name, partition, messages });
-      messages.push({ key, lead, value: body, headers, timestamp: this.#atMs });
+      messages.push({ key, value: seal(schemaId, body), headers, timestamp: this.#atMs });
       const count = counts.get(topic.name) ?? { records: 0, bytes: 0 };
       counts.set(topic.name, count);
       count.records += 1;
@@ -261,9 +264,8 @@ interface Contract {
   /** The broker's name of the topic. */
   readonly name: string;
   readonly partitions: number;
-  /** What every value begins with. */
-  readonly lead: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly schemaId: number;
+  readonly headers: Map<Buffer, Buffer>;
 }
 
 function noteOf(
@@ -289,9 +291,10 @@ function reject(commits: readonly Waiting[], error: unknown): void {
 
 /** Resolves when the member that was refused is of its group's newest generation, or out of it. */
 async function caughtUp(settles: readonly Settle[], { member }: GroupMoved): Promise<void> {
+  const [groupId, generation] = member;
   const memberships = new Set(settles.map(({ hold }) => hold.membership));
   for (const membership of memberships) {
-    if (membership.groupId === member.groupId) await membership.moved(member.generationId);
+    if (membership.groupId === groupId) await membership.moved(generation);
   }
 }
 
@@ -299,7 +302,7 @@ function writeError(cause: unknown): MillraceError {
   if (cause instanceof MillraceError) return cause;
   return new MillraceError(
     'LOG_WRITE',
-    `the broker refused a commit, of which nothing is kept: ${cause instanceof Error ? cause.message : cause}`,
+    `the broker refused a commit, of which nothing is kept: ${reasonOf(cause)}`,
     { cause },
   );
 }

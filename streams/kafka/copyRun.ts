@@ -72,7 +72,7 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
       : new HttpRegistry(settings.registry, run);
   let store: Store | null = null;
   try {
-    await link.ask({ kind: 'any' }, async () => undefined, OPEN_MS);
+    await link.reach(OPEN_MS);
     const notes = await notesOf(link, topics, run);
     store = new Store(folder, 'write');
     return await new Copy({ link, topics, registry, store }).of(notes);
@@ -183,7 +183,7 @@ class Copy {
   }
 
   /** One commit, as it is in the copy. */
-  async #repeat({ appended, settled, marks }: CommitNote, producerId: string): Promise<void> {
+  async #repeat({ appended, settled, marks }: CommitNote, producerId: bigint): Promise<void> {
     const appends: Record<string, [number, number]> = {};
     for (const [topic, turns] of Object.entries(appended)) {
       const from = this.#target(topic).end;
@@ -253,7 +253,7 @@ class Copy {
     const letter = value as DeadLetter;
     const count = await this.#parts.topics.partitions(letter.origin);
     if (count === 0) return letter; // it is about a row of a file
-    const partition = partitionOf(Buffer.from(letter.key), count);
+    const partition = partitionOf(letter.key, count);
     const place = this.#offsetOf(letter.origin, { partition, offset: letter.place });
     return { ...letter, place: place ?? letter.place };
   }

@@ -10,10 +10,9 @@ import type { Hold } from './hold.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import { Membership } from './membership.ts';
-import { fetchOffsets } from './offsetRequests.ts';
-import { decodeProgress, PartitionProgress } from './partitionProgress.ts';
+import { PartitionProgress } from './partitionProgress.ts';
 import type { Schemas } from './registry.ts';
-import { metadataOf } from './settles.ts';
+import { committedProgress } from './settles.ts';
 import type { StateTopic } from './stateTopic.ts';
 
 export interface FeedParts {
@@ -108,18 +107,14 @@ export class GroupFeed {
 
   async #gain(partitions: readonly number[]): Promise<void> {
     const membership = this.#membership!;
-    const { state } = this.#parts;
-    const committed = await this.#link.ask(
-      { kind: 'coordinator', of: 'group', id: membership.groupId },
-      (broker) => fetchOffsets(broker, membership.groupId, membership.topic, partitions),
-    );
-    for (const { partition, offset, metadata } of committed) {
-      const place = { topic: this.topic, group: this.group, partition };
-      const begin = Math.max(0, offset);
-      const text = await metadataOf(state, place, metadata);
-      const progress = new PartitionProgress(decodeProgress(begin, text));
+    const place = { topic: this.topic, group: this.group };
+    const committed = await committedProgress(this.#link, this.#parts.state, {
+      ...{ ...place, groupId: membership.groupId, name: membership.topic, partitions },
+    });
+    for (const [partition, state] of committed) {
+      const progress = new PartitionProgress(state);
       this.holds.set(partition, {
-        ...{ membership, ...place, progress, lost: false, waiting: [] },
+        ...{ membership, ...place, partition, progress, lost: false, waiting: [] },
         ...{ next: progress.low, inflight: 0, waitingInGroups: 0 },
       });
     }

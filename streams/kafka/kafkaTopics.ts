@@ -6,13 +6,21 @@
  * order across keys matters has one partition; the others have as many as was asked for when they were
  * made, and a key always goes to the same one (murmur2, as other Kafka clients do it).
  */
-import { type Broker, packingOf } from './kafkajs.ts';
+import {
+  type Connection,
+  compressionsAlgorithms,
+  createTopicsV7,
+  metadataV9,
+  murmur2,
+} from '@platformatic/kafka';
+import { MillraceError } from '../../base/errors.ts';
 import type { Link } from './link.ts';
-import { kindOf } from './problems.ts';
+import { kindOf, reasonOf } from './problems.ts';
 
 /** Steps, versions and whatever is read as one sequence. */
 const ORDERED: ReadonlySet<string> = new Set(['batches', 'weights', 'metrics', 'dead-letters']);
 
+const MAKING_MS = 20_000;
 const MESSAGE_BYTES_MAX = 64 * 2 ** 20;
 const LONG_MAX = '9223372036854775807';
 
@@ -25,7 +33,12 @@ export class KafkaTopics {
   readonly #known = new Map<string, Promise<number>>();
 
   constructor(link: Link, run: string) {
-    packingOf(link.settings.compression); // fails here where it cannot be done
+    if (!compressionsAlgorithms[link.settings.compression].available) {
+      throw new MillraceError(
+        'USAGE',
+        `Node ${process.version} has no zstd (22.15 and newer have); use compression=gzip or none`,
+      );
+    }
     this.#link = link;
     this.#run = run;
   }
@@ -54,7 +67,7 @@ export class KafkaTopics {
   async #findOrMake(topic: string, kind: Kind): Promise<number> {
     const count = await this.#count(topic);
     if (count > 0) return count;
-    await this.#link.ask({ kind: 'controller' }, (broker) => this.#make(broker, topic, kind));
+    await this.#make(topic, kind);
     for (;;) {
       // Every broker learns of it a moment later.
       const made = await this.#count(topic);
@@ -63,35 +76,45 @@ export class KafkaTopics {
     }
   }
 
-  async #count(topic: string): Promise<number> {
-    const name = this.nameOf(topic);
-    return this.#link.ask({ kind: 'any' }, async (broker) => {
-      try {
-        const { topicMetadata } = await broker.metadata([name]);
-        return topicMetadata.find((found) => found.topic === name)?.partitionMetadata.length ?? 0;
-      } catch (error) {
-        if (kindOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return 0;
-        throw error;
-      }
-    });
+  #count(topic: string): Promise<number> {
+    return this.#link.ask({ kind: 'any' }, partitionCount, [this.nameOf(topic)]);
   }
 
-  async #make(broker: Broker, topic: string, kind: Kind): Promise<void> {
+  async #make(topic: string, kind: Kind): Promise<void> {
     const { partitions, replication } = this.#link.settings;
+    const name = this.nameOf(topic);
     const one = kind !== 'records' || ORDERED.has(topic);
     const made = {
-      topic: this.nameOf(topic),
+      name,
       numPartitions: one ? 1 : partitions,
       replicationFactor: replication,
-      configEntries: Object.entries(configs(kind)).map(([name, value]) => ({ name, value })),
+      assignments: [],
+      configs: Object.entries(configs(kind)).map(([of, value]) => ({ name: of, value })),
     };
     try {
-      await broker.createTopics({ topics: [made] });
+      await this.#link.ask({ kind: 'controller' }, createTopicsV7.api, [[made], MAKING_MS, false]);
     } catch (error) {
-      if (kindOf(error) !== 'TOPIC_ALREADY_EXISTS') throw error;
+      if (error instanceof MillraceError) throw error;
+      if (kindOf(error) === 'TOPIC_ALREADY_EXISTS') return;
+      throw new MillraceError('KAFKA', `the broker makes no topic ${name}: ${reasonOf(error)}`, {
+        cause: error,
+      });
     }
   }
 }
+
+/** 0 where there is no such topic. */
+const partitionCount = {
+  async async(connection: Connection, name: string): Promise<number> {
+    try {
+      const { topics } = await metadataV9.api.async(connection, [name]);
+      return topics[0]?.partitions.length ?? 0;
+    } catch (error) {
+      if (kindOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return 0;
+      throw error;
+    }
+  },
+};
 
 const KEPT = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 /** Gone after an hour or two. */
@@ -109,27 +132,7 @@ function configs(kind: Kind): Readonly<Record<string, string>> {
   };
 }
 
-const SEED = 0x9747b28c;
-const FACTOR = 0x5bd1e995;
-
-/** MurmurHash2 of 32 bits as Kafka's own clients compute it, so that they put a key where we do. */
-export function murmur2(bytes: Uint8Array): number {
-  const { length } = bytes;
-  let hash = SEED ^ length;
-  const whole = length - (length % 4);
-  for (let i = 0; i < whole; i += 4) {
-    let word = bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24);
-    word = Math.imul(word, FACTOR);
-    word ^= word >>> 24;
-    hash = Math.imul(hash, FACTOR) ^ Math.imul(word, FACTOR);
-  }
-  if (length % 4 === 3) hash ^= bytes[whole + 2]! << 16;
-  if (length % 4 >= 2) hash ^= bytes[whole + 1]! << 8;
-  if (length % 4 >= 1) hash = Math.imul(hash ^ bytes[whole]!, FACTOR);
-  hash = Math.imul(hash ^ (hash >>> 13), FACTOR);
-  return (hash ^ (hash >>> 15)) | 0;
-}
-
-export function partitionOf(key: Uint8Array, partitions: number): number {
-  return partitions === 1 ? 0 : (murmur2(key) & 0x7fffffff) % partitions;
+/** As Kafka's own clients spread keys. */
+export function partitionOf(key: string, partitions: number): number {
+  return partitions === 1 ? 0 : (murmur2(key, true) & 0x7fffffff) % partitions;
 }

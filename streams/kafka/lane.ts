@@ -2,17 +2,17 @@
 import { MillraceError } from '../../base/errors.ts';
 import { type Link, pause } from './link.ts';
 import { pageOf, type Raw, writtenEnd } from './pages.ts';
+import { NOBODY } from './records.ts';
 
 const LOOK_AGAIN_MS = 5;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
-const NOBODY = '-1';
 
 export class Lane {
   readonly #link: Link;
   readonly #topic: string;
   readonly #partition: number;
   /** Read and not taken: about as much as is written at once. */
-  readonly #waiting = new Map<string, Raw[]>();
+  readonly #waiting = new Map<bigint, Raw[]>();
   #next = 0;
 
   constructor(link: Link, topic: string, partition: number) {
@@ -22,7 +22,7 @@ export class Lane {
   }
 
   /** The next record of this producer, which is known to have committed it. */
-  async take(producerId: string): Promise<Raw> {
+  async take(producerId: bigint): Promise<Raw> {
     for (;;) {
       const found = this.#waiting.get(producerId)?.shift();
       if (found !== undefined) return found;

@@ -1,15 +1,25 @@
 /**
  * A link to the cluster: connections of its own, and requests that are asked until they are answered.
  *
- * A request goes to whoever can answer it (a partition's leader, a coordinator); when it cannot be
+ * Connections, SASL and the encoding of every request are @platformatic/kafka's; the versions asked in are those of
+ * Kafka 3.0. A request goes to the broker that can answer it (a partition's leader, a coordinator); when it cannot be
  * answered now (the broker is gone, its leader moved, a transaction is being finished) it is asked again
  * with growing pauses, for `patienceMs` at most. Requests must be safe to repeat. Long polls hold up what
  * comes after them on the same connection, so each follower has a link of its own.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { type Broker, type Cluster, giveUpRequests, newCluster } from './kafkajs.ts';
+import {
+  type Broker,
+  type Connection,
+  ConnectionPool,
+  findCoordinatorV4,
+  metadataV9,
+  ProtocolError,
+  parseBroker,
+  TimeoutError,
+} from '@platformatic/kafka';
+import { MillraceError } from '../../base/errors.ts';
 import type { KafkaSettings } from './kafkaUrl.ts';
-import { isRefused, kindOf, type Remedy, remedyFor } from './problems.ts';
+import { isRefused, kindOf, type Remedy, reasonOf, remedyFor } from './problems.ts';
 
 export type Target =
   | { readonly kind: 'any' }
@@ -17,11 +27,23 @@ export type Target =
   | { readonly kind: 'leader'; readonly topic: string; readonly partition: number }
   | { readonly kind: 'coordinator'; readonly of: 'group' | 'transaction'; readonly id: string };
 
+/** A request of the protocol, as the library has them: what it takes, and what it answers. */
+export interface Request<Args extends unknown[], Answer> {
+  async(connection: Connection, ...args: Args): Promise<Answer>;
+}
+
+export interface Limits {
+  /** How long it is asked again before it fails. */
+  readonly patienceMs?: number;
+  /** How long one answer is waited for before the connection is given up. */
+  readonly answerMs?: number;
+}
+
 /** What all links of a log share. */
 export interface LinkOptions {
   readonly settings: KafkaSettings;
   readonly clientId: string;
-  /** How long a request is asked again before it fails. */
+  /** As in `Limits`, unless told otherwise. */
   readonly patienceMs: number;
   /** Aborted when the log closes: what waits, ends. */
   readonly closing: AbortSignal;
@@ -33,14 +55,21 @@ const PAUSE_MIN_MS = 2;
 const PAUSE_MAX_MS = 500;
 const RECONNECT_PAUSE_MS = 100;
 const NOTICE_AFTER_MS = 3_000;
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 30_000;
+/** The library's own limit, beyond each of ours. */
+const REQUEST_MS_MAX = 600_000;
+const PORT = 9092;
+/** The protocol's numbers of what a coordinator is for. */
+const COORDINATORS = { group: 0, transaction: 1 } as const;
 
 export class Link {
   readonly #options: LinkOptions;
-  readonly #coordinators = new Map<string, number>();
-  readonly #topics = new Set<string>();
-  #cluster: Promise<Cluster> | null = null;
-  /** Under way. */
-  readonly #asked = new Set<Promise<unknown>>();
+  readonly #coordinators = new Map<string, Broker>();
+  /** By topic, then partition. */
+  readonly #leaders = new Map<string, ReadonlyMap<number, Broker>>();
+  #controller: Broker | null = null;
+  #pool: ConnectionPool | null = null;
   #ended = false;
 
   readonly #end = (): void => void this.close();
@@ -59,41 +88,57 @@ export class Link {
     return new Link(this.#options);
   }
 
-  /** Rejects with `KAFKA`, `KAFKA_AUTH` or `CLOSED`; any other answer of the broker goes through as it is. */
-  async ask<T>(
+  /**
+   * Rejects with `KAFKA`, `KAFKA_AUTH` or `CLOSED`; where the broker refuses the request itself, with an error that
+   * says why and whose kind `kindOf` tells.
+   */
+  async ask<Args extends unknown[], Answer>(
     target: Target,
-    request: (broker: Broker) => Promise<T>,
-    patienceMs = this.#options.patienceMs,
-  ): Promise<T> {
+    request: Request<Args, Answer>,
+    args: Args,
+    { patienceMs = this.#options.patienceMs, answerMs = ANSWER_MS }: Limits = {},
+  ): Promise<Answer> {
     const sinceMs = performance.now();
     let told = false;
     for (let attempt = 0; ; attempt++) {
-      this.#mustBeOpen();
+      const pool = this.#open();
       try {
-        const answer = await this.#askOnce(target, request);
+        const connection = await this.#connectionFor(pool, target);
+        const answer = await inTime(request.async(connection, ...args), answerMs);
         if (told) this.#options.notice(`the broker at ${this.#address} answers again`);
         return answer;
       } catch (error) {
-        const remedy = remedyFor(error);
-        if (remedy === null) throw this.#final(error);
+        this.#mustBeOpen();
+        const cut = pool !== this.#pool && kindOf(error) === ''; // for another request's sake
+        const remedy = remedyFor(error) ?? (cut ? 'later' : null);
+        if (remedy === null) throw this.#refused(error);
         const waitedMs = performance.now() - sinceMs;
         if (waitedMs > patienceMs) throw this.#gaveUp(error, waitedMs);
         if (waitedMs > NOTICE_AFTER_MS && !told && remedy === 'reconnect') {
           this.#options.notice(`the broker at ${this.#address} does not answer; waiting for it`);
           told = true;
         }
+        this.#mend(remedy, target, pool);
         await this.#pause(attempt, remedy);
-        await this.#mend(remedy, target);
       }
     }
   }
 
+  /** Waits for any of the brokers. Fails as `ask` does. */
+  async reach(patienceMs: number): Promise<void> {
+    await this.ask({ kind: 'any' }, metadataV9.api, [[]], { patienceMs });
+  }
+
   /** The partitions, put together by the broker that leads them. */
   async byLeader(topic: string, partitions: readonly number[]): Promise<readonly number[][]> {
-    const groups = new Map<number, number[]>();
+    if (partitions.length === 1) return [[...partitions]];
+    // Where it is not known now, any will do: the request itself finds out.
+    const leaders = await this.#leadersOf(this.#open(), topic).catch(() => null);
+    const groups = new Map<string, number[]>();
     for (const partition of partitions) {
-      const leader = await this.#leaderIn(topic, partition);
-      groups.set(leader, [...(groups.get(leader) ?? []), partition]);
+      const leader = leaders?.get(partition);
+      const key = leader === undefined ? '' : `${leader.host}:${leader.port}`;
+      groups.set(key, [...(groups.get(key) ?? []), partition]);
     }
     return [...groups.values()];
   }
@@ -102,13 +147,7 @@ export class Link {
   async close(): Promise<void> {
     this.#ended = true;
     this.#options.closing.removeEventListener('abort', this.#end);
-    const cluster = await this.#cluster?.catch(() => null);
-    this.#cluster = null;
-    if (!cluster) return;
-    giveUpRequests(cluster);
-    // kafkajs may be connecting for one of them: it would lose sight of a connection made after the end.
-    await Promise.allSettled(this.#asked);
-    await cluster.disconnect().catch(() => undefined);
+    await this.#drop();
   }
 
   get #address(): string {
@@ -121,102 +160,100 @@ export class Link {
     }
   }
 
-  async #askOnce<T>(target: Target, request: (broker: Broker) => Promise<T>): Promise<T> {
-    return this.#with(async (cluster) => {
-      const broker = await this.#brokerFor(cluster, target);
-      this.#mustBeOpen(); // connecting took its time
-      return request(broker);
-    });
-  }
-
-  async #with<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
-    const asked = this.#connected().then(work);
-    this.#asked.add(asked);
-    return asked.finally(() => this.#asked.delete(asked));
-  }
-
-  async #connected(): Promise<Cluster> {
+  #open(): ConnectionPool {
     this.#mustBeOpen();
-    this.#cluster ??= this.#connect();
-    return this.#cluster;
+    this.#pool ??= this.#newPool();
+    return this.#pool;
   }
 
-  async #connect(): Promise<Cluster> {
-    const cluster = newCluster(this.settings, this.#options.clientId);
-    try {
-      await cluster.connect();
-      await cluster.refreshMetadata();
-      return cluster;
-    } catch (error) {
-      this.#cluster = null;
-      void cluster.disconnect().catch(() => undefined);
-      throw error;
-    }
+  #newPool(): ConnectionPool {
+    const { tls, sasl } = this.settings;
+    const pool = new ConnectionPool(this.#options.clientId, {
+      connectTimeout: CONNECT_MS,
+      requestTimeout: REQUEST_MS_MAX,
+      ...(tls === null ? {} : { tls }),
+      ...(sasl === null ? {} : { sasl: { ...sasl, mechanism: mechanismOf(sasl.mechanism) } }),
+    });
+    // Every request is told of it; told to nobody, it would end the process.
+    pool.on('connecting', ({ connection }) => void connection.on('error', () => undefined));
+    return pool;
   }
 
-  async #brokerFor(cluster: Cluster, target: Target): Promise<Broker> {
+  async #connectionFor(pool: ConnectionPool, target: Target): Promise<Connection> {
     switch (target.kind) {
       case 'any':
-        return cluster.brokerPool.findConnectedBroker();
+        return this.#any(pool);
       case 'controller':
-        return cluster.findControllerBroker();
-      case 'leader':
-        return cluster.findBroker({ nodeId: await this.#leaderOf(cluster, target) });
+        if (this.#controller === null) await this.#refresh(pool, []);
+        return this.#controller === null ? this.#any(pool) : pool.get(this.#controller);
+      case 'leader': {
+        const leader = (await this.#leadersOf(pool, target.topic)).get(target.partition);
+        if (leader === undefined) throw new ProtocolError('LEADER_NOT_AVAILABLE');
+        return pool.get(leader);
+      }
       case 'coordinator':
-        return cluster.findBroker({ nodeId: await this.#coordinatorOf(cluster, target) });
+        return pool.get(await this.#coordinatorOf(pool, target));
     }
   }
 
-  /** Where it is not known now, any will do: the request itself finds out. */
-  #leaderIn(topic: string, partition: number): Promise<number> {
-    return this.#with((cluster) => this.#leaderOf(cluster, { topic, partition })).catch(() => -1);
+  #any(pool: ConnectionPool): Promise<Connection> {
+    return pool.getFirstAvailable(this.settings.brokers.map((broker) => parseBroker(broker, PORT)));
   }
 
-  async #leaderOf(
-    cluster: Cluster,
-    { topic, partition }: { readonly topic: string; readonly partition: number },
-  ): Promise<number> {
-    if (!this.#topics.has(topic)) {
-      await cluster.addMultipleTargetTopics([topic]);
-      this.#topics.add(topic);
+  async #leadersOf(pool: ConnectionPool, topic: string): Promise<ReadonlyMap<number, Broker>> {
+    const known = this.#leaders.get(topic);
+    if (known !== undefined) return known;
+    await this.#refresh(pool, [topic]);
+    return this.#leaders.get(topic) ?? new Map();
+  }
+
+  async #refresh(pool: ConnectionPool, topics: string[]): Promise<void> {
+    const connection = await this.#any(pool);
+    const answer = await inTime(metadataV9.api.async(connection, topics), ANSWER_MS);
+    const brokers = new Map(answer.brokers.map((broker) => [broker.nodeId, broker]));
+    this.#controller = brokers.get(answer.controllerId) ?? null;
+    for (const { name, partitions } of answer.topics) {
+      const leaders = partitions.flatMap(({ partitionIndex, leaderId }) => {
+        const leader = brokers.get(leaderId);
+        return leader === undefined ? [] : [[partitionIndex, leader] as const];
+      });
+      this.#leaders.set(name ?? '', new Map(leaders));
     }
-    const leaders = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-    const leader = Number(leaders[0] ?? -1);
-    if (leader >= 0) return leader;
-    throw Object.assign(new Error(`${topic}/${partition} has no leader`), {
-      type: 'LEADER_NOT_AVAILABLE',
-    });
   }
 
   async #coordinatorOf(
-    cluster: Cluster,
+    pool: ConnectionPool,
     { of, id }: { readonly of: 'group' | 'transaction'; readonly id: string },
-  ): Promise<number> {
+  ): Promise<Broker> {
     const known = this.#coordinators.get(`${of}/${id}`);
     if (known !== undefined) return known;
-    const broker = await cluster.brokerPool.findConnectedBroker();
-    const coordinatorType = of === 'group' ? 0 : 1;
-    const { coordinator } = await broker.findGroupCoordinator({ groupId: id, coordinatorType });
-    this.#coordinators.set(`${of}/${id}`, coordinator.nodeId);
-    return coordinator.nodeId;
+    const connection = await this.#any(pool);
+    const asked = findCoordinatorV4.api.async(connection, COORDINATORS[of], [id]);
+    const [coordinator] = (await inTime(asked, ANSWER_MS)).coordinators;
+    if (coordinator === undefined) throw new ProtocolError('COORDINATOR_NOT_AVAILABLE');
+    this.#coordinators.set(`${of}/${id}`, coordinator);
+    return coordinator;
   }
 
-  async #mend(remedy: Remedy, target: Target): Promise<void> {
+  #mend(remedy: Remedy, target: Target, pool: ConnectionPool): void {
     if (target.kind === 'coordinator') this.#coordinators.delete(`${target.of}/${target.id}`);
-    if (remedy === 'reconnect') await this.#drop();
-    if (remedy !== 'metadata') return;
-    // A topic that was not there when it was asked for is asked for anew.
-    if (target.kind === 'leader') this.#topics.delete(target.topic);
-    await this.#with((cluster) => cluster.refreshMetadata()).catch(() => undefined); // the next attempt tells
+    if (target.kind === 'leader' && remedy === 'metadata') this.#leaders.delete(target.topic);
+    if (target.kind === 'controller') this.#controller = null;
+    if (remedy === 'reconnect' && pool === this.#pool) void this.#drop();
   }
 
+  /** What is asked over these connections fails at once; the next request makes new ones. */
   async #drop(): Promise<void> {
-    const dropped = this.#cluster;
-    this.#cluster = null;
+    const dropped = this.#pool;
+    this.#pool = null;
+    this.#controller = null;
     this.#coordinators.clear();
-    this.#topics.clear();
-    // kafkajs waits for answers on their way; nobody here does.
-    void dropped?.then((cluster) => cluster.disconnect()).catch(() => undefined);
+    this.#leaders.clear();
+    if (dropped === null) return;
+    const sockets = [...dropped].map(([, { socket }]) => socket);
+    const closed = dropped.close();
+    for (const socket of sockets) socket.destroy();
+    await closed.catch(() => undefined);
   }
 
   async #pause(attempt: number, remedy: Remedy): Promise<void> {
@@ -224,23 +261,43 @@ export class Link {
     await pause(Math.min(PAUSE_MAX_MS, least * 2 ** Math.min(attempt, 10)), this.#options.closing);
   }
 
-  #final(error: unknown): unknown {
-    if (!isRefused(error)) return error;
-    return new MillraceError(
-      'KAFKA_AUTH',
-      `the broker at ${this.#address} refuses: ${messageOf(error)}; check user, password and rights`,
-      { context: { brokers: this.settings.brokers, kind: kindOf(error) } },
-    );
+  #refused(cause: unknown): Error {
+    const kind = kindOf(cause);
+    if (isRefused(cause)) {
+      return new MillraceError(
+        'KAFKA_AUTH',
+        `the broker at ${this.#address} refuses: ${reasonOf(cause)}; check user, password and rights`,
+        { context: { brokers: this.settings.brokers, kind } },
+      );
+    }
+    return kind === '' && cause instanceof Error ? cause : new Error(reasonOf(cause), { cause });
   }
 
   #gaveUp(cause: unknown, waitedMs: number): MillraceError {
     const seconds = Math.round(waitedMs / 1000);
     return new MillraceError(
       'KAFKA',
-      `no broker at ${this.#address} could answer for ${seconds} s (${messageOf(cause)}); ` +
+      `no broker at ${this.#address} could answer for ${seconds} s (${reasonOf(cause)}); ` +
         'check the address and that it runs; nothing is lost, start again when it does',
       { context: { brokers: this.settings.brokers, kind: kindOf(cause) }, cause },
     );
+  }
+}
+
+type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+
+const mechanismOf = (name: Lowercase<Mechanism>): Mechanism => name.toUpperCase() as Mechanism;
+
+/** Fails as a broken connection does when it takes longer. */
+async function inTime<T>(answer: Promise<T>, answerMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError(`no answer in ${answerMs} ms`)), answerMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -8,8 +8,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd } from './pages.ts';
-import { NO_BYTES } from './recordBatch.ts';
-import { produce } from './recordRequests.ts';
+import { post } from './records.ts';
 import type { SchemaRegistry } from './registry.ts';
 
 const TOPIC = '_schemas';
@@ -47,7 +46,9 @@ export class LogRegistry implements SchemaRegistry {
       if (this.#placeOf(entry) < 0) {
         const older = this.#entries.filter((known) => known.subject === subject);
         check(older.map((known) => JSON.parse(known.schema) as unknown));
-        await this.#append(entry);
+        // A schema has a place, and no time.
+        const message = { key: subject, value: entry, atMs: 1 };
+        await post(this.#link, this.#topics.nameOf(TOPIC), message);
         await this.#readOn();
       }
       return this.#placeOf(entry) + 1;
@@ -89,20 +90,5 @@ export class LogRegistry implements SchemaRegistry {
       }
       this.#next = next;
     }
-  }
-
-  async #append(entry: Entry): Promise<void> {
-    const topic = this.#topics.nameOf(TOPIC);
-    const message = {
-      key: entry.subject,
-      lead: NO_BYTES,
-      value: Buffer.from(JSON.stringify(entry)),
-      headers: {},
-      timestamp: 1, // a schema has a place, and no time
-    };
-    const place = { topic, partition: 0 };
-    await this.#link.ask({ kind: 'leader', ...place }, (broker) =>
-      produce(broker, { ...place, messages: [message], packing: null, owner: null }),
-    );
   }
 }

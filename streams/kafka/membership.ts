@@ -5,19 +5,26 @@
  * gets its partitions at once, and the one it replaces is refused from then on. Partitions that stay are
  * never interrupted by a rebalance; one that moves is let go (`released` resolves) before it is given on.
  */
+import {
+  heartbeatV4,
+  joinGroupV7,
+  leaveGroupV4,
+  Reader,
+  syncGroupV5,
+  Writer,
+} from '@platformatic/kafka';
 import { MillraceError } from '../../base/errors.ts';
 import { assign, type Claim } from './assign.ts';
-import {
-  heartbeat,
-  joinGroup,
-  leaveGroup,
-  type MemberIdentity,
-  memberAssignment,
-  memberMetadata,
-  syncGroup,
-} from './kafkajs.ts';
 import { type Link, pause, type Target } from './link.ts';
 import { isGroupMoved, kindOf } from './problems.ts';
+
+/** A member of a group, as requests name it; its instance is the worker. */
+export type Member = readonly [
+  groupId: string,
+  generation: number,
+  memberId: string,
+  instanceId: string,
+];
 
 export interface MembershipHooks {
   /** Ours from now on. */
@@ -40,10 +47,13 @@ export interface MembershipOptions {
   readonly heartbeatMs: number;
 }
 
+const PROTOCOL_TYPE = 'consumer';
 const PROTOCOL = 'millrace-sticky';
-const METADATA_VERSION = 1;
 /** Partitions that move are let go before the member joins again, so joining itself is quick. */
 const REBALANCE_MS = 60_000;
+/** The broker answers when all members have come. */
+const ROUND = { answerMs: REBALANCE_MS + 5_000 };
+const LEAVE_MS = 1_000;
 
 export class Membership {
   readonly #link: Link;
@@ -78,13 +88,8 @@ export class Membership {
     return this.#held.length === this.#options.partitions;
   }
 
-  get identity(): MemberIdentity {
-    return {
-      groupId: this.groupId,
-      generationId: this.#generation,
-      memberId: this.#memberId,
-      groupInstanceId: this.#options.worker,
-    };
+  get member(): Member {
+    return [this.groupId, this.#generation, this.#memberId, this.#options.worker];
   }
 
   start(): void {
@@ -110,8 +115,11 @@ export class Membership {
     await this.#running;
     if (this.#memberId === '') return;
     // Best effort: a member that says nothing is left out after its session.
-    const leaving = this.#link.ask(this.#coordinator, (b) => leaveGroup(b, this.identity), 1000);
-    await leaving.catch(() => undefined);
+    const leaving = [{ memberId: this.#memberId, groupInstanceId: this.#options.worker }];
+    const limits = { patienceMs: LEAVE_MS, answerMs: LEAVE_MS };
+    await this.#link
+      .ask(this.#coordinator, leaveGroupV4.api, [this.groupId, leaving], limits)
+      .catch(() => undefined);
   }
 
   get #coordinator(): Target {
@@ -159,44 +167,35 @@ export class Membership {
       generation: this.#generation,
       partitions: this.#held,
     };
-    const userData = Buffer.from(JSON.stringify(claim));
-    const metadata = memberMetadata.encode({
-      version: METADATA_VERSION,
-      topics: [topic],
-      userData,
-    });
-    const joined = await this.#link.ask(this.#coordinator, (broker) =>
-      joinGroup(broker, {
-        ...{ groupId: this.groupId, memberId: this.#memberId, groupInstanceId: worker },
-        ...{ sessionTimeout: sessionMs, rebalanceTimeout: REBALANCE_MS },
-        ...{ protocolType: 'consumer', groupProtocols: [{ name: PROTOCOL, metadata }] },
-      }),
+    const protocols = [{ name: PROTOCOL, metadata: subscription(topic, claim) }];
+    const times = [sessionMs, REBALANCE_MS] as const;
+    const joined = await this.#link.ask(
+      this.#coordinator,
+      joinGroupV7.api,
+      [this.groupId, ...times, this.#memberId, worker, PROTOCOL_TYPE, protocols],
+      ROUND,
     );
-    this.#memberId = joined.memberId;
+    this.#memberId = joined.memberId ?? '';
     this.#generation = joined.generationId;
-    const lead = joined.leaderId === joined.memberId && joined.members.length > 0;
-    const groupAssignment = lead ? this.#assignments(joined.members) : [];
-    const synced = await this.#link.ask(this.#coordinator, (broker) =>
-      syncGroup(broker, { ...this.identity, groupAssignment }),
+    const lead = joined.leader === joined.memberId && joined.members.length > 0;
+    const assignments = lead ? this.#assignments(joined.members) : [];
+    const synced = await this.#link.ask(
+      this.#coordinator,
+      syncGroupV5.api,
+      [...this.member, PROTOCOL_TYPE, PROTOCOL, assignments],
+      ROUND,
     );
-    return memberAssignment.decode(synced.memberAssignment)?.assignment[topic] ?? [];
+    return partitionsIn(synced.assignment, topic);
   }
 
   #assignments(
-    members: readonly { readonly memberId: string; readonly memberMetadata: Buffer }[],
-  ): { memberId: string; memberAssignment: Buffer }[] {
+    members: readonly { readonly memberId: string; readonly metadata: Buffer | null }[],
+  ): { memberId: string; assignment: Buffer }[] {
     const { topic, partitions } = this.#options;
-    const claims = members.map(({ memberId, memberMetadata: bytes }): Claim => {
-      const claim = JSON.parse(memberMetadata.decode(bytes).userData.toString('utf8')) as Claim;
-      return { ...claim, memberId };
+    const claims = members.map(({ memberId, metadata }) => ({ ...claimIn(metadata), memberId }));
+    return [...assign(claims, partitions)].map(([memberId, own]) => {
+      return { memberId, assignment: assignment(topic, own) };
     });
-    return [...assign(claims, partitions)].map(([memberId, own]) => ({
-      memberId,
-      memberAssignment: memberAssignment.encode({
-        version: METADATA_VERSION,
-        assignment: { [topic]: own },
-      }),
-    }));
   }
 
   /** Signs of life until it is time to join again. */
@@ -235,7 +234,7 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    await this.#link.ask(this.#coordinator, (broker) => heartbeat(broker, this.identity));
+    await this.#link.ask(this.#coordinator, heartbeatV4.api, [...this.member]);
   }
 
   /** The group does not know us any more: whatever was ours may be another's. */
@@ -266,4 +265,44 @@ export class Membership {
       { context: { worker, group: this.groupId } },
     );
   }
+}
+
+/** What a member tells the one that leads the group, in the form that Kafka's tools can read (ConsumerProtocol, version 0). */
+function subscription(topic: string, claim: Claim): Buffer {
+  return Writer.create()
+    .appendInt16(0)
+    .appendArray([topic], (writer, name) => void writer.appendString(name, false), false, false)
+    .appendBytes(Buffer.from(JSON.stringify(claim)), false).buffer;
+}
+
+function claimIn(metadata: Buffer | null): Claim {
+  const reader = Reader.from(metadata ?? Buffer.alloc(0));
+  reader.readInt16();
+  reader.readArray((each) => each.readString(false), false, false);
+  return JSON.parse(reader.readBytes(false).toString('utf8')) as Claim;
+}
+
+function assignment(topic: string, partitions: readonly number[]): Buffer {
+  const write = (writer: Writer, own: readonly number[]): void => {
+    const one = (inner: Writer, partition: number): void => void inner.appendInt32(partition);
+    writer.appendString(topic, false).appendArray([...own], one, false, false);
+  };
+  return Writer.create()
+    .appendInt16(0)
+    .appendArray([partitions], write, false, false)
+    .appendBytes(Buffer.alloc(0), false).buffer;
+}
+
+/** None where the one that leads has said nothing. */
+function partitionsIn(bytes: Buffer, topic: string): readonly number[] {
+  if (bytes.length === 0) return [];
+  const reader = Reader.from(bytes);
+  reader.readInt16();
+  const topics = reader.readArray(
+    (each) =>
+      [each.readString(false), each.readArray((of) => of.readInt32(), false, false)] as const,
+    false,
+    false,
+  );
+  return topics.find(([name]) => name === topic)?.[1] ?? [];
 }

@@ -26,10 +26,8 @@ import { KafkaTopics } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
-import { fetchOffsets } from './offsetRequests.ts';
-import { decodeProgress } from './partitionProgress.ts';
 import { Schemas } from './registry.ts';
-import { metadataOf, type Settle } from './settles.ts';
+import { committedProgress, type Settle } from './settles.ts';
 import { markKey, STATE_TOPIC, StateTopic } from './stateTopic.ts';
 import { tapTopic } from './tapTopic.ts';
 import { Transactor } from './transactor.ts';
@@ -149,7 +147,7 @@ class KafkaLog implements Log {
 
   async open(): Promise<void> {
     const { run, mode, openMs = OPEN_MS } = this.#options;
-    await this.#lookup.ask({ kind: 'any' }, async () => undefined, openMs);
+    await this.#lookup.reach(openMs);
     if (mode === 'write') {
       await this.#topics.ensure(STATE_TOPIC, 'state');
       await this.#transactor.open();
@@ -268,19 +266,11 @@ class KafkaLog implements Log {
     if (own !== null) return own;
     const count = await this.#topics.partitions(topic);
     if (count === 0) return 0;
-    const id = groupIdOf(this.#options.run, group, topic);
-    const partitions = Array.from({ length: count }, (_, partition) => partition);
-    const committed = await this.#lookup.ask({ kind: 'coordinator', of: 'group', id }, (broker) =>
-      fetchOffsets(broker, id, this.#topics.nameOf(topic), partitions),
-    );
-    const settled = await Promise.all(
-      committed.map(async ({ partition, offset, metadata }) => {
-        const place = { topic, group, partition };
-        const text = await metadataOf(this.#state, place, metadata);
-        return offset < 0 ? 0 : decodeProgress(offset, text).settled;
-      }),
-    );
-    return settled.reduce((sum, records) => sum + records, 0);
+    const progress = await committedProgress(this.#lookup, this.#state, {
+      ...{ topic, group, groupId: groupIdOf(this.#options.run, group, topic) },
+      ...{ name: this.#topics.nameOf(topic), partitions: [...Array(count).keys()] },
+    });
+    return progress.reduce((sum, [, { settled }]) => sum + settled, 0);
   }
 
   #mustWrite(): void {

@@ -2,13 +2,13 @@
  * Reading a partition by offset: committed records alone, a page at a time, in no group.
  *
  * Offsets of a partition have gaps: every transaction leaves a mark of its end there, and what it wrote
- * stays behind when it was aborted. A page says where the next one begins, so readers never count.
+ * stays behind when it was undone. A page says where the next one begins, so readers never count.
  */
+import { createAPI, fetchV12, listOffsetsV5, Reader } from '@platformatic/kafka';
 import { hasCode, MillraceError } from '../../base/errors.ts';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
-import type { Raw, RawBatch } from './recordBatch.ts';
-import { type FetchedPartition, fetchBatches } from './recordRequests.ts';
+import { committedRecords, lastOffsetOf, type Raw } from './records.ts';
 
 export type { Raw };
 
@@ -33,10 +33,26 @@ export interface PageOptions {
 }
 
 const SHARED_WAIT_MS = 50;
+/** What the broker may take beyond the time that it was told to wait. */
+const NETWORK_MS = 5_000;
+const CONSUMER = -1;
+const UNKNOWN_EPOCH = -1;
+const NO_SESSION = { id: 0, epoch: -1 };
+const ONE_BYTE = 1;
 const READ_COMMITTED = 1;
 const READ_UNCOMMITTED = 0;
 const LATEST = -1;
 const EARLIEST = -2;
+
+/** The library looks for every number in all the pieces that an answer came in; in one piece it is found at once. */
+const fetch = createAPI<Parameters<typeof fetchV12.createRequest>, fetchV12.FetchResponse>(
+  fetchV12.api.key,
+  fetchV12.api.version,
+  fetchV12.createRequest,
+  (id, key, version, reader) => {
+    return fetchV12.parseResponse(id, key, version, Reader.from(reader.buffer.buffer));
+  },
+);
 
 /** A page of each partition, from the offset given for it. Waits until one of them has something. */
 export async function pages(
@@ -48,41 +64,34 @@ export async function pages(
   const groups = await link.byLeader(topic, [...from.keys()]);
   // One answer waits for the other, so none of them may wait long.
   const waitMs = groups.length === 1 ? options.waitMs : Math.min(options.waitMs, SHARED_WAIT_MS);
-  const read = groups.map((group) =>
-    groupOfPages(link, topic, group, from, { ...options, waitMs }),
-  );
-  return new Map((await Promise.all(read)).flat());
+  const read = groups.map((group) => {
+    const places = new Map(group.map((partition) => [partition, from.get(partition)!]));
+    return pagesOfOne(link, topic, places, { ...options, waitMs });
+  });
+  return new Map((await Promise.all(read)).flatMap((group) => [...group]));
 }
 
-/** In one request; one by one where that is refused (a leader has moved, one offset is out of range). */
-async function groupOfPages(
+/** Of one leader, in one request; one by one where that is refused (it has moved, one offset is out of range). */
+async function pagesOfOne(
   link: Link,
   topic: string,
-  group: readonly number[],
   from: ReadonlyMap<number, number>,
   options: PageOptions,
-): Promise<readonly (readonly [number, Page])[]> {
-  const { waitMs, bytesMax } = options;
-  const single = (partition: number, wait: number): Promise<readonly [number, Page]> =>
-    pageOf(link, topic, partition, from.get(partition)!, { ...options, waitMs: wait }).then(
-      (page) => [partition, page] as const,
-    );
-  if (group.length === 1) return [await single(group[0]!, waitMs)];
+): Promise<ReadonlyMap<number, Page>> {
+  const [[partition = 0] = []] = from;
+  if (from.size === 1) {
+    return new Map([
+      [partition, await pageOf(link, topic, partition, from.get(partition)!, options)],
+    ]);
+  }
   try {
-    const target = { kind: 'leader', topic, partition: group[0]! } as const;
-    const partitions = group.map((partition) => ({ partition, offset: from.get(partition)! }));
-    const fetched = await link.ask(
-      target,
-      (broker) => fetchBatches(broker, { topic, partitions, waitMs, bytesMax }),
-      0,
-    );
-    return fetched.map((answer) => {
-      const { partition } = answer;
-      return [partition, pageFrom(answer, from.get(partition)!)] as const;
-    });
+    return await fetched(link, topic, from, options, { patienceMs: 0 });
   } catch (error) {
     if (hasCode(error, 'CLOSED')) throw error;
-    return Promise.all(group.map((partition) => single(partition, 0)));
+    const single = [...from].map(async ([each, offset]) => {
+      return [each, await pageOf(link, topic, each, offset, { ...options, waitMs: 0 })] as const;
+    });
+    return new Map(await Promise.all(single));
   }
 }
 
@@ -91,20 +100,58 @@ export async function pageOf(
   topic: string,
   partition: number,
   offset: number,
-  { waitMs, bytesMax }: PageOptions,
+  options: PageOptions,
 ): Promise<Page> {
-  const answer = await link.ask({ kind: 'leader', topic, partition }, async (broker) => {
-    try {
-      const partitions = [{ partition, offset }];
-      return (await fetchBatches(broker, { topic, partitions, waitMs, bytesMax }))[0];
-    } catch (error) {
-      if (kindOf(error) === 'OFFSET_OUT_OF_RANGE') return undefined;
-      throw error;
-    }
-  });
-  return answer === undefined
-    ? outOfRange(link, topic, partition, offset)
-    : pageFrom(answer, offset);
+  try {
+    const read = await fetched(link, topic, new Map([[partition, offset]]), options, {});
+    return read.get(partition)!;
+  } catch (error) {
+    if (kindOf(error) !== 'OFFSET_OUT_OF_RANGE') throw error;
+    return outOfRange(link, topic, partition, offset);
+  }
+}
+
+async function fetched(
+  link: Link,
+  topic: string,
+  from: ReadonlyMap<number, number>,
+  { waitMs, bytesMax }: PageOptions,
+  limits: { readonly patienceMs?: number },
+): Promise<ReadonlyMap<number, Page>> {
+  const partitions = [...from].map(([partition, offset]) => ({
+    partition,
+    fetchOffset: BigInt(offset),
+    currentLeaderEpoch: UNKNOWN_EPOCH,
+    lastFetchedEpoch: UNKNOWN_EPOCH,
+    partitionMaxBytes: bytesMax,
+  }));
+  const { responses } = await link.ask(
+    { kind: 'leader', topic, partition: partitions[0]!.partition },
+    fetch,
+    [
+      waitMs,
+      ONE_BYTE,
+      bytesMax * from.size,
+      READ_COMMITTED,
+      NO_SESSION.id,
+      NO_SESSION.epoch,
+      [{ topicId: topic, partitions }],
+      [],
+      '',
+    ],
+    { ...limits, answerMs: waitMs + NETWORK_MS },
+  );
+  const answers = responses.flatMap((answer) => answer.partitions);
+  return new Map(
+    answers.map(({ partitionIndex, records, abortedTransactions, lastStableOffset }) => {
+      const begin = from.get(partitionIndex)!;
+      const batches = records ?? [];
+      const last = batches.at(-1);
+      const next = last === undefined ? begin : Math.max(begin, lastOffsetOf(last) + 1);
+      const page = committedRecords(batches, abortedTransactions ?? [], partitionIndex, begin);
+      return [partitionIndex, { records: page, next, stable: Number(lastStableOffset) }];
+    }),
+  );
 }
 
 /** Past the end there is nothing yet; before the beginning there is nothing any more. */
@@ -114,7 +161,7 @@ async function outOfRange(
   partition: number,
   offset: number,
 ): Promise<Page> {
-  const begin = await offsetAt(link, topic, partition, EARLIEST);
+  const begin = await beginning(link, topic, partition);
   if (offset < begin) {
     throw new MillraceError(
       'NOT_FOUND',
@@ -123,33 +170,6 @@ async function outOfRange(
     );
   }
   return { records: [], next: offset, stable: await stableEnd(link, topic, partition) };
-}
-
-function pageFrom(fetched: FetchedPartition, from: number): Page {
-  const records: Raw[] = [];
-  for (const batch of committed(fetched)) {
-    for (const record of batch.records) {
-      if (record.offset >= from) records.push(record);
-    }
-  }
-  const next = (fetched.batches.at(-1)?.lastOffset ?? -1) + 1;
-  return { records, next: Math.max(from, next), stable: fetched.lastStableOffset };
-}
-
-/** Without the marks of transactions, and without what was written by those that were aborted. */
-function committed({ batches, aborted }: FetchedPartition): readonly RawBatch[] {
-  const coming = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
-  const open = new Set<string>();
-  return batches.filter(({ lastOffset, producerId, inTransaction, isControl }) => {
-    while (coming.length > 0 && coming[0]!.firstOffset <= lastOffset) {
-      open.add(coming.shift()!.producerId);
-    }
-    if (isControl) {
-      open.delete(producerId); // its mark: what follows is of its next transaction
-      return false;
-    }
-    return !(inTransaction && open.has(producerId));
-  });
 }
 
 /** First offset that a transaction may still be writing: committed readers get no further. */
@@ -184,12 +204,15 @@ async function offsetAt(
   timestamp: number,
   isolationLevel = READ_COMMITTED,
 ): Promise<number> {
-  return link.ask({ kind: 'leader', topic, partition }, async (broker) => {
-    const partitions = [{ partition, timestamp }];
-    const { responses } = await broker.listOffsets({
-      isolationLevel,
-      topics: [{ topic, partitions }],
-    });
-    return Number(responses[0]!.partitions[0]!.offset);
-  });
+  const wanted = {
+    partitionIndex: partition,
+    currentLeaderEpoch: UNKNOWN_EPOCH,
+    timestamp: BigInt(timestamp),
+  };
+  const { topics } = await link.ask({ kind: 'leader', topic, partition }, listOffsetsV5.api, [
+    CONSUMER,
+    isolationLevel,
+    [{ name: topic, partitions: [wanted] }],
+  ]);
+  return Number(topics[0]!.partitions[0]!.offset);
 }

@@ -5,42 +5,51 @@
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */
 export type Remedy = 'reconnect' | 'metadata' | 'coordinator' | 'later';
 
-/** What we read of an error of kafkajs. */
+/** What we read of an error of the client library, of Node, and of what they hold. */
 interface Raised {
-  readonly name?: string;
-  readonly type?: string;
+  /** The protocol's name of it. */
+  readonly apiId?: string;
   readonly code?: unknown;
   readonly message?: string;
+  readonly serverErrorMessage?: string | null;
   readonly cause?: unknown;
   readonly errors?: readonly unknown[];
 }
 
-/** Codes younger than kafkajs, which gives them as `Unknown error code N`. */
-const YOUNG: Readonly<Record<string, string>> = {
-  90: 'PRODUCER_FENCED',
-  120: 'TRANSACTION_ABORTABLE',
-};
+/** The error and all that it holds, from the outside to the cause. */
+function* within(error: unknown): Generator<Raised> {
+  if (typeof error !== 'object' || error === null) return;
+  const raised = error as Raised;
+  yield raised;
+  for (const each of raised.errors ?? []) yield* within(each);
+  yield* within(raised.cause);
+}
+
+/** Said of the other partitions of a request when one of them is refused. */
+const NOT_TRIED = 'OPERATION_NOT_ATTEMPTED';
 
 /** The protocol's name of the error, or ''. */
 export function kindOf(error: unknown): string {
-  const { type, message = '', cause, errors } = error as Raised;
-  if (errors?.[0] !== undefined) return kindOf(errors[0]);
-  if (type !== undefined && type !== 'KAFKAJS_UNKNOWN_ERROR_CODE') return type;
-  const young = YOUNG[/^Unknown error code (\d+)$/.exec(message)?.[1] ?? ''];
-  if (young !== undefined) return young;
-  return cause === undefined || cause === null ? (type ?? '') : kindOf(cause);
+  const kinds = [...within(error)].flatMap(({ apiId }) => apiId ?? []);
+  return kinds.find((kind) => kind !== NOT_TRIED) ?? kinds[0] ?? '';
+}
+
+/** Why, in the words of who knows it best. */
+export function reasonOf(error: unknown): string {
+  const reasons = [...within(error)].map((each) => each.serverErrorMessage || each.message || '');
+  return reasons.findLast((reason) => reason !== '') ?? String(error);
 }
 
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'metadata',
   LEADER_NOT_AVAILABLE: 'metadata',
-  NOT_LEADER_FOR_PARTITION: 'metadata',
+  NOT_LEADER_OR_FOLLOWER: 'metadata',
   REPLICA_NOT_AVAILABLE: 'metadata',
   FENCED_LEADER_EPOCH: 'metadata',
   UNKNOWN_LEADER_EPOCH: 'metadata',
   KAFKA_STORAGE_ERROR: 'metadata',
   NOT_CONTROLLER: 'metadata',
-  OPERATION_NOT_ATTEMPTED: 'metadata',
+  [NOT_TRIED]: 'metadata',
   BROKER_NOT_AVAILABLE: 'reconnect',
   NETWORK_EXCEPTION: 'reconnect',
   REQUEST_TIMED_OUT: 'later',
@@ -49,23 +58,25 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   CONCURRENT_TRANSACTIONS: 'later',
   UNSTABLE_OFFSET_COMMIT: 'later',
   OFFSET_NOT_AVAILABLE: 'later',
-  GROUP_LOAD_IN_PROGRESS: 'later',
-  GROUP_COORDINATOR_NOT_AVAILABLE: 'coordinator',
-  NOT_COORDINATOR_FOR_GROUP: 'coordinator',
+  COORDINATOR_LOAD_IN_PROGRESS: 'later',
+  COORDINATOR_NOT_AVAILABLE: 'coordinator',
+  NOT_COORDINATOR: 'coordinator',
 };
 
+/** Of the library and of Node: nobody answers, or what came cannot be what was asked for. */
 const CONNECTION =
-  /Connection|RequestTimeout|BrokerNotFound|LockTimeout|MetadataNotLoaded|NoBrokerAvailable|GroupCoordinatorNotFound/;
-const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+  /^(PLT_KFK_(NETWORK|TIMEOUT|UNEXPECTED_CORRELATION_ID)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+/** A leader that has moved says where to in fields that version 1 of the library does not know. */
+const UNREADABLE = /OUT_OF_BOUNDS|ERR_OUT_OF_RANGE/;
 
 /** Null: trying again would not help. */
 export function remedyFor(error: unknown): Remedy | null {
   const kind = kindOf(error);
   if (kind !== '') return REMEDIES[kind] ?? null;
-  const { name = '', code, cause } = error as Raised;
-  if (/SASLAuthentication/.test(name)) return null;
-  if (CONNECTION.test(name) || SOCKET.test(String(code))) return 'reconnect';
-  return cause === undefined || cause === null ? null : remedyFor(cause);
+  if (isRefused(error)) return null;
+  const codes = [...within(error)].map(({ code }) => String(code));
+  if (codes.some((code) => CONNECTION.test(code))) return 'reconnect';
+  return codes.some((code) => UNREADABLE.test(code)) ? 'metadata' : null;
 }
 
 /** The group goes on without this member, or in another generation. */
@@ -85,6 +96,6 @@ export function isProducerLost(error: unknown): boolean {
 }
 
 export function isRefused(error: unknown): boolean {
-  const { name = '' } = error as Raised;
-  return /SASLAuthentication/.test(name) || /AUTHORIZATION_FAILED|SASL/.test(kindOf(error));
+  if (/AUTHORIZATION_FAILED|SASL/.test(kindOf(error))) return true;
+  return [...within(error)].some(({ code }) => code === 'PLT_KFK_AUTHENTICATION');
 }

@@ -8,7 +8,7 @@
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import type { Codec, Topic } from '../topic.ts';
 import type { Raw } from './pages.ts';
-import { headersOf } from './recordBatch.ts';
+import { headerOf } from './records.ts';
 
 export interface SchemaRegistry {
   /**
@@ -28,15 +28,12 @@ const MAGIC = 0;
 const HEADER_BYTES = 5;
 const UNKNOWN_MAX = 1024;
 
-/** What comes before the Avro. */
-export function leadOf(id: number): Buffer {
-  const bytes = Buffer.alloc(HEADER_BYTES, MAGIC);
-  bytes.writeUInt32BE(id, 1);
-  return bytes;
-}
-
 export function seal(id: number, body: Buffer): Buffer {
-  return Buffer.concat([leadOf(id), body]);
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length);
+  bytes[0] = MAGIC;
+  bytes.writeUInt32BE(id, 1);
+  body.copy(bytes, HEADER_BYTES);
+  return bytes;
 }
 
 /** Null when the bytes are not in the wire format. */
@@ -119,7 +116,7 @@ export class Schemas {
 
 /** `rollouts/2`; '' where its writer did not say. */
 function contractOf(record: Raw): string {
-  return headersOf(record).get('contract') ?? '';
+  return headerOf(record, 'contract');
 }
 
 function foreign(

@@ -2,8 +2,10 @@
  * What a commit settles, as the offsets of its groups: the first unsettled record of each partition, and in the
  * metadata which ones behind it are settled (in the state topic when that is too long for it).
  */
+import { offsetFetchV8 } from '@platformatic/kafka';
 import type { Hold } from './hold.ts';
-import { encodeProgress, lowOf } from './partitionProgress.ts';
+import type { Link } from './link.ts';
+import { decodeProgress, encodeProgress, lowOf, type ProgressState } from './partitionProgress.ts';
 import { type CommitNote, type StateTopic, unsettledKey } from './stateTopic.ts';
 import type { OffsetsOfGroup } from './transactor.ts';
 
@@ -15,6 +17,9 @@ export interface Settle {
 /** Brokers take 4,096 bytes of metadata with an offset unless told otherwise. */
 const METADATA_BYTES_MAX = 4_000;
 const IN_STATE = 'm1@';
+/** Of the newer protocol of groups, which we do not use. */
+const NO_EPOCH = -1;
+const ONLY_DECIDED = true;
 
 /** As a commit's note tells it. */
 export function settledBy(settles: readonly Settle[]): CommitNote['settled'] {
@@ -49,7 +54,7 @@ export function offsetsOf(
     }
     const known = groups.get(membership.groupId);
     groups.set(membership.groupId, {
-      member: membership.identity,
+      member: membership.member,
       topic: membership.topic,
       offsets: [...(known?.offsets ?? []), { partition, offset: lowOf(next), metadata }],
     });
@@ -57,12 +62,37 @@ export function offsetsOf(
   return [...groups.values()];
 }
 
-/** The metadata of a committed offset, looked up in the state topic when it was too long to stand there. */
-export function metadataOf(
+export interface GroupPlace {
+  readonly topic: string;
+  readonly group: string;
+  /** The broker's names of both. */
+  readonly name: string;
+  readonly groupId: string;
+  readonly partitions: readonly number[];
+}
+
+/**
+ * By partition, what the group has settled. Waits while a transaction that would change it is not decided (KIP-447), so
+ * a new reader never begins from offsets about to be replaced.
+ */
+export async function committedProgress(
+  link: Link,
   state: StateTopic,
-  place: { readonly topic: string; readonly group: string; readonly partition: number },
-  metadata: string,
-): string {
-  if (metadata !== IN_STATE) return metadata;
-  return state.get<string>(unsettledKey(place.topic, place.group, place.partition)) ?? '';
+  { topic, group, name, groupId, partitions }: GroupPlace,
+): Promise<readonly (readonly [partition: number, progress: ProgressState])[]> {
+  const topics = [{ name, partitionIndexes: [...partitions] }];
+  const answer = await link.ask(
+    { kind: 'coordinator', of: 'group', id: groupId },
+    offsetFetchV8.api,
+    [[{ groupId, memberEpoch: NO_EPOCH, topics }], ONLY_DECIDED],
+  );
+  const committed = answer.groups.flatMap((of) => of.topics.flatMap((each) => each.partitions));
+  return committed.map(({ partitionIndex, committedOffset, metadata }) => {
+    // Too long to stand beside the offset: then it is in the state topic.
+    const text =
+      metadata === IN_STATE
+        ? state.get<string>(unsettledKey(topic, group, partitionIndex))
+        : metadata;
+    return [partitionIndex, decodeProgress(Math.max(0, Number(committedOffset)), text ?? '')];
+  });
 }

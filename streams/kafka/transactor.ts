@@ -7,14 +7,21 @@
  * connection died, the transaction timed out) the producer is begun anew, which decides what was open, and
  * that number tells whether it was made.
  */
+import {
+  addOffsetsToTxnV3,
+  addPartitionsToTxnV3,
+  endTxnV3,
+  initProducerIdV3,
+  NumericMap,
+  txnOffsetCommitV3,
+} from '@platformatic/kafka';
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { type Broker, type MemberIdentity, type ProducerState, packingOf } from './kafkajs.ts';
+import type { Compression } from './kafkaUrl.ts';
 import type { Link, Target } from './link.ts';
-import { commitOffsets, type OffsetToCommit } from './offsetRequests.ts';
-import { isGroupMoved, isProducerLost, kindOf } from './problems.ts';
-import { type Message, NO_BYTES, type Packing } from './recordBatch.ts';
-import { produce } from './recordRequests.ts';
+import type { Member } from './membership.ts';
+import { isGroupMoved, isProducerLost } from './problems.ts';
+import { jsonOf, type Message, produce, type Writes } from './records.ts';
 import {
   type CommitNote,
   type Count,
@@ -25,15 +32,15 @@ import {
   writerKey,
 } from './stateTopic.ts';
 
-/** Records for one partition. `topic` is the broker's name. */
-export interface Writes {
-  readonly topic: string;
+export interface OffsetToCommit {
   readonly partition: number;
-  readonly messages: readonly Message[];
+  readonly offset: number;
+  readonly metadata: string;
 }
 
 export interface OffsetsOfGroup {
-  readonly member: MemberIdentity;
+  readonly member: Member;
+  /** The broker's name. */
   readonly topic: string;
   readonly offsets: readonly OffsetToCommit[];
 }
@@ -54,10 +61,10 @@ export type Written = ReadonlyMap<string, number>;
 
 /** A group refused offsets: its member is of an older generation. Nothing was committed. */
 export class GroupMoved extends Error {
-  readonly member: MemberIdentity;
+  readonly member: Member;
 
-  constructor(member: MemberIdentity, cause: unknown) {
-    super(`group ${member.groupId} has a newer generation`, { cause });
+  constructor(member: Member, cause: unknown) {
+    super(`group ${member[0]} has a newer generation`, { cause });
     this.member = member;
   }
 }
@@ -73,23 +80,39 @@ export interface TransactorOptions {
 /** Of one partition in one request. */
 const REQUEST_BYTES_MAX = 2 ** 20;
 
-const place = (topic: string, partition: number): string => `${topic}/${partition}`;
+/** For an id that has none yet, or whose holder is to be replaced. */
+const NEW_PRODUCER = [-1n, -1] as const;
+const NO_HEADERS: Map<Buffer, Buffer> = new Map();
+const UNKNOWN_EPOCH = -1;
+const COMMIT = true;
+
+/** As the library names it, by which it finds the next number of a record. */
+const placeOf = ({ topic, partition }: Writes): string => `${topic}:${partition}`;
+
+/** An epoch of the producer, as its records bear it; `sequences` has the next number of each partition. */
+interface Epoch {
+  readonly transactionalId: string;
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+  readonly sequences: NumericMap;
+  readonly compression: Compression;
+}
+
+/** As the requests of a transaction begin. */
+const ownerOf = ({ transactionalId, producerId, producerEpoch }: Epoch) =>
+  [transactionalId, producerId, producerEpoch] as const;
 
 export class Transactor {
   readonly #link: Link;
   readonly #state: StateTopic;
   readonly #options: TransactorOptions;
-  readonly #packing: Packing | null;
-  #producer: ProducerState | null = null;
-  /** Next number of each partition in this epoch. */
-  readonly #sequences = new Map<string, number>();
+  #epoch: Epoch | null = null;
   #writer: WriterState = NEW_WRITER;
 
   constructor(link: Link, state: StateTopic, options: TransactorOptions) {
     this.#link = link;
     this.#state = state;
     this.#options = options;
-    this.#packing = packingOf(link.settings.compression);
   }
 
   /** Takes the worker's name over from whoever had it, and reads what it has done so far. */
@@ -115,7 +138,7 @@ export class Transactor {
 
   /** Rejects with `GroupMoved`, or `FENCED` when another process has taken over; then nothing was written. */
   async run(transaction: Transaction): Promise<Written> {
-    if (this.#producer === null) {
+    if (this.#epoch === null) {
       await this.#begin();
       // What failed last may have been made after all.
       this.#writer = await this.#mustBeOurs(this.#writer);
@@ -127,7 +150,7 @@ export class Transactor {
         written = await this.#attempt(transaction, writer);
         break;
       } catch (error) {
-        this.#producer = null; // what is open will be aborted
+        this.#epoch = null; // what is open will be aborted
         if (!isProducerLost(error)) throw error;
         if (await this.#wasCommitted(writer)) break;
       }
@@ -156,14 +179,18 @@ export class Transactor {
 
   /** Gets an epoch of its own; on return nothing of an older one is undecided. */
   async #begin(): Promise<void> {
-    this.#sequences.clear();
-    const { producerId, producerEpoch } = await this.#link.ask(this.#coordinator, (broker) =>
-      broker.initProducerId({
-        transactionalId: this.#id,
-        transactionTimeout: this.#options.timeoutMs,
-      }),
+    const { producerId, producerEpoch } = await this.#link.ask(
+      this.#coordinator,
+      initProducerIdV3.api,
+      [this.#id, this.#options.timeoutMs, ...NEW_PRODUCER],
     );
-    this.#producer = { transactionalId: this.#id, producerId, producerEpoch };
+    this.#epoch = {
+      transactionalId: this.#id,
+      producerId,
+      producerEpoch,
+      sequences: new NumericMap(),
+      compression: this.#link.settings.compression,
+    };
   }
 
   #next(counts: ReadonlyMap<string, Count>): WriterState {
@@ -200,100 +227,78 @@ export class Transactor {
   }
 
   async #attempt(transaction: Transaction, writer: WriterState): Promise<Written> {
+    if (this.#epoch === null) throw new Error('the producer has not begun');
+    const epoch = this.#epoch;
     const writes = [...transaction.writes, this.#stateWrites(transaction, writer)];
-    const sending = this.#toCoordinator((broker, producer) =>
-      broker.addPartitionsToTxn({ ...producer, topics: byTopic(writes) }),
-    ).then(() => this.#sendAll(writes));
-    const committing = this.#sendOffsets(transaction.offsets);
+    const added = [{ ...epoch, verifyOnly: false, topics: byTopic(writes) }];
+    const sending = this.#link
+      .ask(this.#coordinator, addPartitionsToTxnV3.api, [added])
+      .then(() => Promise.all(writes.map((write) => this.#send(write, epoch))));
+    const committing = this.#sendOffsets(transaction.offsets, epoch);
     const [sent, offsets] = await Promise.allSettled([sending, committing]);
     if (sent.status === 'rejected') throw sent.reason;
     if (offsets.status === 'rejected') throw offsets.reason;
-    await this.#toCoordinator((broker, producer) =>
-      broker.endTxn({ ...producer, transactionResult: true }),
-    );
-    return sent.value;
+    await this.#link.ask(this.#coordinator, endTxnV3.api, [...ownerOf(epoch), COMMIT]);
+    return new Map(sent.value);
   }
 
   #stateWrites({ state, note, atMs }: Transaction, writer: WriterState): Writes {
     const noted = note === null ? [] : [[this.#noteKey(writer), note] as const];
     const entries = [[this.#key, writer] as const, ...noted, ...state];
-    const messages = entries.map(([key, value]) => ({
-      key,
-      lead: NO_BYTES,
-      value: Buffer.from(JSON.stringify(value)),
-      headers: {},
-      timestamp: atMs,
-    }));
+    const messages = entries.map(([key, value]) => {
+      return { key, value: jsonOf(value), headers: NO_HEADERS, timestamp: atMs };
+    });
     return { topic: this.#state.name, partition: 0, messages };
   }
 
-  async #sendAll(writes: readonly Writes[]): Promise<Written> {
-    const sent = await Promise.all(
-      writes.map(async (write) => {
-        let last = -1;
-        for (const part of parts(write)) last = await this.#send(part);
-        return [place(write.topic, write.partition), last] as const;
-      }),
-    );
-    return new Map(sent);
-  }
-
   /** Offset of its last record; -1 where the broker had it already and does not say. */
-  async #send({ topic, partition, messages }: Writes): Promise<number> {
-    const at = place(topic, partition);
-    const firstSequence = this.#sequences.get(at) ?? 0;
-    const owner = { ...this.#mine(), firstSequence };
-    const production = { topic, partition, messages, packing: this.#packing, owner };
-    const base = await this.#link.ask({ kind: 'leader', topic, partition }, async (broker) => {
-      try {
-        return await produce(broker, production);
-      } catch (error) {
-        if (kindOf(error) === 'DUPLICATE_SEQUENCE_NUMBER') return -1;
-        throw error;
-      }
-    });
-    this.#sequences.set(at, firstSequence + messages.length);
-    return base < 0 ? -1 : base + messages.length - 1;
+  async #send(write: Writes, epoch: Epoch): Promise<readonly [place: string, last: number]> {
+    let last = -1;
+    for (const part of parts(write)) {
+      const base = await produce(this.#link, part, epoch);
+      epoch.sequences.postIncrement(placeOf(part), part.messages.length, 0);
+      last = base < 0 ? -1 : base + part.messages.length - 1;
+    }
+    return [`${write.topic}/${write.partition}`, last];
   }
 
-  async #sendOffsets(groups: readonly OffsetsOfGroup[]): Promise<void> {
+  async #sendOffsets(groups: readonly OffsetsOfGroup[], epoch: Epoch): Promise<void> {
+    const [id, ...producer] = ownerOf(epoch);
     for (const { member, topic, offsets } of groups) {
-      const { groupId } = member;
-      await this.#toCoordinator((broker, producer) =>
-        broker.addOffsetsToTxn({ ...producer, groupId }),
-      );
+      const [groupId] = member;
+      await this.#link.ask(this.#coordinator, addOffsetsToTxnV3.api, [id, ...producer, groupId]);
+      const partitions = offsets.map(({ partition, offset, metadata }) => ({
+        partitionIndex: partition,
+        committedOffset: BigInt(offset),
+        committedLeaderEpoch: UNKNOWN_EPOCH,
+        committedMetadata: metadata,
+      }));
       try {
-        const producer = this.#mine();
-        await this.#link.ask({ kind: 'coordinator', of: 'group', id: groupId }, (broker) =>
-          commitOffsets(broker, producer, member, topic, offsets),
+        // Refused when the member is no longer of the group's generation: a replaced reader commits nothing (KIP-447).
+        await this.#link.ask(
+          { kind: 'coordinator', of: 'group', id: groupId },
+          txnOffsetCommitV3.api,
+          [id, groupId, ...producer, ...ofGeneration(member), [{ name: topic, partitions }]],
         );
       } catch (error) {
         throw isGroupMoved(error) ? new GroupMoved(member, error) : error;
       }
     }
   }
-
-  #mine(): ProducerState {
-    if (this.#producer === null) throw new Error('the producer has not begun');
-    return this.#producer;
-  }
-
-  #toCoordinator<T>(request: (broker: Broker, producer: ProducerState) => Promise<T>): Promise<T> {
-    const producer = this.#mine();
-    return this.#link.ask(this.#coordinator, (broker) => request(broker, producer));
-  }
 }
+
+const ofGeneration = ([, ...rest]: Member) => rest;
 
 function nothing(atMs: number): Transaction {
   return { writes: [], offsets: [], state: new Map(), counts: new Map(), note: null, atMs };
 }
 
-function byTopic(writes: readonly Writes[]): { topic: string; partitions: number[] }[] {
+function byTopic(writes: readonly Writes[]): { name: string; partitions: number[] }[] {
   const topics = new Map<string, number[]>();
   for (const { topic, partition } of writes) {
     topics.set(topic, [...(topics.get(topic) ?? []), partition]);
   }
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
+  return [...topics].map(([name, partitions]) => ({ name, partitions }));
 }
 
 /** In requests that the broker takes: a batch above its limit is refused whole. */

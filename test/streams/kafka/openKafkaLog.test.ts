@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, type KafkaMessage, logLevel } from 'kafkajs';
 import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
 import { defineTopic } from '../../../streams/defineTopic.ts';
 import { kafkaSettings } from '../../../streams/kafka/kafkaUrl.ts';
@@ -248,6 +248,25 @@ describeKafka('a log on Kafka', () => {
     await expect(broken).rejects.toMatchObject({ code: 'SCHEMA' });
     expect(await all(log, topics.metrics)).toEqual([]);
     expect(await all(log, older)).toEqual([{ id: 'a' }]);
+  });
+
+  test('is read by kafkajs, which sees what was committed alone', async () => {
+    const log = await open();
+    await log.commit((tx) => tx.append(topics.questions, question({ id: 'for kafkajs' })));
+    const { brokers } = kafkaSettings(kafkaUrl);
+    const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
+    const consumer = client.consumer({ groupId: `${run}.theirs` });
+    await consumer.connect();
+    await consumer.subscribe({ topics: [`${run}.questions`], fromBeginning: true });
+    const message = await new Promise<KafkaMessage>((resolve) => {
+      void consumer.run({ eachMessage: async (seen) => resolve(seen.message) });
+    });
+    await consumer.disconnect();
+    expect(message.key?.toString()).toBe('for kafkajs');
+    expect(message.offset).toBe('0');
+    expect(message.headers?.contract?.toString()).toBe(`questions/${topics.questions.version}`);
+    expect(message.value!.subarray(0, 5)).toEqual(Buffer.of(0, 0, 0, 0, 1));
+    expect(topics.questions.codec.decode(message.value!.subarray(5)).id).toBe('for kafkajs');
   });
 
   const kcat = spawnSync('kcat', ['-V']).error === undefined;
