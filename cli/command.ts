@@ -15,7 +15,7 @@ export function command(
   return program
     .command(name)
     .description(about)
-    .option('--runs <FOLDER>', 'where runs lie', defaultRunsFolder)
+    .option('--runs <FOLDER>', 'folder of the runs', defaultRunsFolder)
     .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
 }
 

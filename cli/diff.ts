@@ -11,8 +11,8 @@ import { table } from '../views/text/table.ts';
 import { exitCodes } from './failure.ts';
 import { stoppable } from './interruption.ts';
 import type { Io } from './io.ts';
-import { withPast } from './past.ts';
-import { placeOf, shown, tellDifference } from './replay/tell.ts';
+import { withLocalLog } from './localLog.ts';
+import { differenceText, placeOf, shown } from './replay/differenceText.ts';
 import { findRun, type Run } from './runs.ts';
 
 export interface DiffOptions {
@@ -33,8 +33,8 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const a = await findRun(io, options.runs, options.a);
   const b = await findRun(io, options.runs, options.b);
   const { parted, metrics } = await stoppable(io, (scratch) =>
-    withPast(a, { io, scratch }, ({ log: first }) =>
-      withPast(b, { io, scratch }, async ({ log: second }) => ({
+    withLocalLog(a, { io, scratch }, ({ log: first }) =>
+      withLocalLog(b, { io, scratch }, async ({ log: second }) => ({
         parted: await parting(first, second),
         metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
       })),
@@ -96,14 +96,14 @@ function partingText(a: string, b: string, found: Parting | null): string {
   const { difference, moment } = found;
   const when = moment < 0 ? 'before any training' : whenOf(moment);
   if (difference.kind === 'differs') {
-    return `they part ${when}, at ${tellDifference(difference, [a, b])}`;
+    return `they first differ ${when}, at ${differenceText(difference, [a, b])}`;
   }
   const only = difference.kind === 'notMadeAgain' ? a : b;
-  return `they part ${when}: only ${only} has ${placeOf(difference)}`;
+  return `they first differ ${when}: only ${only} has ${placeOf(difference)}`;
 }
 
 function whenOf(moment: number): string {
-  return Number.isFinite(moment) ? `under policy version ${moment}` : 'at some time';
+  return Number.isFinite(moment) ? `under policy version ${moment}` : 'at an unknown time';
 }
 
 const short = significant(4);

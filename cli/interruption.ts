@@ -15,7 +15,7 @@ export interface Interruption {
 /** `line` null = nothing is said. */
 export function interruption(
   io: Io,
-  line: string | null = 'stopping when the work in hand is done; Ctrl-C again stops at once',
+  line: string | null = 'stopping when the work in flight is done; Ctrl-C again stops at once',
 ): Interruption {
   const controller = new AbortController();
   const scratch: Scratch = new Set();

@@ -6,8 +6,8 @@ import { Command } from 'commander';
 import { collect, command, type Done, whole } from './command.ts';
 import { addEval } from './eval/command.ts';
 import { exitCodes, failure } from './failure.ts';
+import { addHistoryCommands } from './historyCommands.ts';
 import type { Io } from './io.ts';
-import { addLookBack } from './lookBack.ts';
 import { addModel } from './model/commands.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
@@ -42,7 +42,7 @@ function build(io: Io, done: Done): Command {
       writeErr: (text) => io.err(text.trimEnd()),
     })
     .showSuggestionAfterError()
-    .showHelpAfterError('add --help to see what it takes')
+    .showHelpAfterError('add --help to see its options')
     .addHelpText('after', `\n${exitCodesText}\n\nFor one command: millrace help <command>`);
   addRun(program, io, done);
   addTap(program, io, done);
@@ -51,7 +51,7 @@ function build(io: Io, done: Done): Command {
   addReport(program, io, done);
   addEval(program, io, done);
   addModel(program, io, done);
-  addLookBack(program, io, done);
+  addHistoryCommands(program, io, done);
   return program;
 }
 
@@ -59,7 +59,7 @@ const exitCodesText =
   'Exit codes: 0 done (or stopped by one Ctrl-C), 1 failed, 2 wrong command line, 130 second Ctrl-C.';
 
 function addRun(program: Command, io: Io, done: Done): void {
-  command(program, 'run', 'Run a job. The same --run again goes on where it stopped.', [
+  command(program, 'run', 'Run a job. The same --run again resumes it.', [
     'millrace run examples/quickstart/job.ts --run first --seed 11',
     'millrace run examples/quickstart/job.ts --set rounds=2 --set questions=my.csv',
     'millrace run examples/quickstart/job.ts --settings',
@@ -72,9 +72,15 @@ function addRun(program: Command, io: Io, done: Done): void {
       '--log <URL>',
       'keep the records on Kafka: kafka://host:port (docs/kafka.md); default: in the run folder',
     )
-    .option('--only <a,b>', 'run just these stages and sources, beside other processes (Kafka)')
+    .option(
+      '--only <a,b>',
+      'run only these stages and sources; other processes run the rest (Kafka)',
+    )
     .option('--except <a,b>', 'run all but these stages and sources (Kafka)')
-    .option('--worker <NAME>', 'name of this process: one that starts under it takes over at once')
+    .option(
+      '--worker <NAME>',
+      'name of this process; one that starts with the same name takes over from it',
+    )
     .option('--settings', 'list the settings of the job and their defaults, run nothing')
     .action(async (file: string, options) => done(await runCommand({ ...options, file }, io)));
 }

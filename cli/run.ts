@@ -10,7 +10,7 @@ import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { isKafkaUrl, withoutSecrets } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
-import { conduct } from './conduct.ts';
+import { executeRun } from './executeRun.ts';
 import { exitCodes, usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { loadJob } from './loadJob.ts';
@@ -58,7 +58,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     ...(part === null ? {} : { part }),
   };
   if (part !== null && options.log === undefined && known?.log === undefined) {
-    throw usageError('processes share a run through Kafka: begin it with --log kafka://host:port');
+    throw usageError('processes share a run through Kafka: start it with --log kafka://host:port');
   }
   if (known === null && options.log !== undefined) await mustBeFree(name, options.log);
   const { record, resumed } = await startRun(
@@ -66,17 +66,17 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     known === null ? null : { name, folder, record: known, ...own },
   );
   if (resumed && known?.status === 'done') {
-    io.err(`run ${name} is done already; see it with: millrace report ${name}${at(options)}`);
+    io.err(`run ${name} is already done; see it with: millrace report ${name}${at(options)}`);
     return exitCodes.done;
   }
   io.err(
-    `${resumed ? 'going on with' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
+    `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
   );
-  if (part !== null) io.err(`a part of it, as worker ${part.worker}`);
-  const end = await conduct({ name, folder, record, ...own }, job, io);
+  if (part !== null) io.err(`running a part of it, as worker ${part.worker}`);
+  const end = await executeRun({ name, folder, record, ...own }, job, io);
   io.err(
     end === 'stopped'
-      ? `stopped; go on with: millrace run ${options.file} --run ${name}${at(options)}`
+      ? `stopped; resume with: millrace run ${options.file} --run ${name}${at(options)}`
       : `done; see it with: millrace report ${name}${at(options)}`,
   );
   return exitCodes.done;
@@ -108,7 +108,7 @@ async function mustBeFree(run: string, at: string): Promise<void> {
   const stats = await log.stats().finally(() => log.close());
   if (stats.every(({ records }) => records === 0)) return;
   throw usageError(
-    `this Kafka has records of a run ${run}, whose folder is not here; begin another with --run NAME`,
+    `this Kafka already has records of a run ${run} whose folder is not here; start another run with --run NAME`,
   );
 }
 
@@ -116,7 +116,7 @@ async function mustBeFree(run: string, at: string): Promise<void> {
 function shownLog(log: string): string {
   if (isKafkaUrl(log)) return withoutSecrets(log);
   throw usageError(
-    'the log is a Kafka address (kafka://host:port); without --log it lies in the run folder',
+    '--log takes a Kafka address (kafka://host:port); without it the log is in the run folder',
   );
 }
 

@@ -73,7 +73,7 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
     ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
     ...(seed === undefined || seed === record.seed
       ? []
-      : [`seed: it began with ${record.seed}, not ${seed}`]),
+      : [`seed: it was started with ${record.seed}, not ${seed}`]),
     ...(log === undefined || log === record.log
       ? []
       : [
@@ -83,8 +83,8 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
   ];
   if (differences.length > 0) {
     throw usageError(
-      `run ${name} has begun with something else\n${differences.map((line) => `  ${line}`).join('\n')}\n` +
-        `leave these out to go on with it (what is left out is as it began), or begin another with --run NAME`,
+      `run ${name} was started with something else\n${differences.map((line) => `  ${line}`).join('\n')}\n` +
+        `leave these out to resume it as it was started, or start another run with --run NAME`,
     );
   }
   const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];
@@ -95,7 +95,7 @@ function changed(before: Readonly<Record<string, unknown>>, now: typeof before):
   const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   return keys
     .filter((key) => !isDeepStrictEqual(before[key], now[key]))
-    .map((key) => `${key}: it began with ${show(before[key])}, not ${show(now[key])}`);
+    .map((key) => `${key}: it was started with ${show(before[key])}, not ${show(now[key])}`);
 }
 
 function show(value: unknown): string {

@@ -7,9 +7,9 @@ import { table } from '../../views/text/table.ts';
 import { visible } from '../../views/text/visible.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { mustBeIdle } from '../onlyOne.ts';
 import { writeRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run, withLog } from '../runs.ts';
+import { mustBeIdle } from '../startGuard.ts';
 import { type Letter, lettersIn } from './letters.ts';
 import { type Retried, retry } from './retry.ts';
 
@@ -83,7 +83,9 @@ async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void
     await writeRunRecord(run.folder, { ...run.record, status: 'stopped' });
   }
   const at = runs === 'runs' ? '' : ` --runs ${runs}`;
-  io.err(`${put} put back; go on with: millrace run ${run.record.job.file} --run ${run.name}${at}`);
+  io.err(
+    `${put} put back; resume with: millrace run ${run.record.job.file} --run ${run.name}${at}`,
+  );
 }
 
 function chosen(letters: readonly Letter[], numbers: readonly number[]): readonly Letter[] {

@@ -52,10 +52,10 @@ async function mended(
   { letter, retried }: Letter,
   files: Map<string, Promise<Rows>>,
 ): Promise<QuestionRow | { readonly why: string }> {
-  if (retried) return { why: 'was put back before' };
+  if (retried) return { why: 'was put back earlier' };
   if (isOfTopic(letter)) return { why: ofTopic(letter) };
   if (letter.key === '') {
-    return { why: 'the row had no id to find it by; mend the file and start a run on it' };
+    return { why: 'the row had no id to find it by; fix the file and start a new run' };
   }
   const rows = files.get(letter.origin) ?? rowsOf(letter.origin);
   files.set(letter.origin, rows);
@@ -121,6 +121,6 @@ function ofTopic({ origin, place }: DeadLetter): string {
   const how =
     from === undefined
       ? 'start a new run'
-      : `make the run over with millrace replay --from ${from} --into NAME`;
-  return `${origin}@${place} still lies there and must not be there twice; mend what failed on it and ${how}`;
+      : `make a new run with millrace replay --from ${from} --into NAME`;
+  return `${origin}@${place} is still in its topic and must not be there twice; fix what failed on it and ${how}`;
 }

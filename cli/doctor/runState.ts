@@ -18,7 +18,7 @@ export function checkRunState({ name, record, standing, writer }: RunState): rea
   const tell = (what: string, advice: string): void => {
     findings.push({ rule: 'run-state', where: 'run.json', what, advice });
   };
-  const goOn = `go on with: millrace run ${record.job.file} --run ${name}`;
+  const goOn = `resume with: millrace run ${record.job.file} --run ${name}`;
   if (record.status === 'running' && writer === undefined) {
     tell('says that the run is running, and no process writes its log: it was killed', goOn);
   }

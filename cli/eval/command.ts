@@ -15,7 +15,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
       'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
       'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
       '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
-      'millrace eval --run table        goes on, or prints the table again',
+      'millrace eval --run table        resumes it, or prints its table again',
     ],
   )
     .option(
@@ -27,13 +27,21 @@ export function addEval(program: Command, io: Io, done: Done): void {
       'questions: files, folders, NAME=FILE, or names found in --data',
     )
     .option('--data <FOLDER>', 'where datasets are found by their names', 'data')
-    .option('--limit <N>', 'first so many questions of each file (default: 500)', positive)
+    .option('--limit <N>', 'only the first N questions of each file (default: 500)', positive)
     .option('--rollouts <n>', 'rollouts of each question (default: 1); more give pass@k', positive)
     .option('--greedy', 'temperature 0 (the default for one rollout)')
     .option('--temperature <t>', 'default: 0 for one rollout, 1 for more', temperature)
-    .option('--top-p <p>', 'draw from the most probable tokens with this share', share)
-    .option('--top-k <k>', 'draw from so many of the most probable tokens', whole)
-    .option('--min-p <p>', 'draw from tokens with this part of the highest probability', share)
+    .option(
+      '--top-p <p>',
+      'sample from the most probable tokens that together have this probability',
+      share,
+    )
+    .option('--top-k <k>', 'sample from the k most probable tokens', whole)
+    .option(
+      '--min-p <p>',
+      'sample from tokens with at least this part of the highest probability',
+      share,
+    )
     .option('--repetition-penalty <r>', 'makes tokens of the context less likely', penalty)
     .option('--tools <names>', 'none, or python,search (default: python, and search with a corpus)')
     .option('--corpus <FILE>', 'documents to search, {id, title, text} a line; default: the run’s')
@@ -43,7 +51,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--judge <URL|none>', 'OpenAI-compatible server that judges answers (default: none)')
     .option('--judge-model <NAME>', 'the model on that server')
     .addOption(
-      new Option('--judge-server <kind>', 'whose extensions it has').choices([
+      new Option('--judge-server <kind>', 'which extensions it has').choices([
         'vllm',
         'sglang',
         'openai',

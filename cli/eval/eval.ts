@@ -10,7 +10,7 @@ import { samplingIn } from '../../model/sampling.ts';
 import { benchmarkPage } from '../../views/html/benchmarkPage.ts';
 import { type Evaluated, readBenchmarks } from '../../views/summary/benchmarks.ts';
 import { benchmarkText } from '../../views/text/benchmarkText.ts';
-import { conduct } from '../conduct.ts';
+import { executeRun } from '../executeRun.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
@@ -38,7 +38,7 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
   const folder = join(root, name);
   const known = await readRunRecord(folder);
   if (known === null && (options.policy === undefined || options.questions === undefined)) {
-    throw usageError('--policy and --questions are needed, but to go on with a run (--run NAME)');
+    throw usageError('--policy and --questions are needed, unless a run is resumed (--run NAME)');
   }
   const request = {
     job: evalJob,
@@ -54,13 +54,11 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
   if (resumed && known?.status === 'done') {
     return printed({ name, folder, record: known }, options, io);
   }
-  io.err(
-    `${resumed ? 'going on with' : 'starting'} run ${name}, seed ${record.seed}, in ${folder}`,
-  );
-  const end = await conduct({ name, folder, record }, evalJob, io);
+  io.err(`${resumed ? 'resuming' : 'starting'} run ${name}, seed ${record.seed}, in ${folder}`);
+  const end = await executeRun({ name, folder, record }, evalJob, io);
   if (end === 'stopped') {
     const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
-    io.err(`stopped; go on with: millrace eval --run ${name}${at}`);
+    io.err(`stopped; resume with: millrace eval --run ${name}${at}`);
     return exitCodes.done;
   }
   const ended = (await readRunRecord(folder)) ?? record;

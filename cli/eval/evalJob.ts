@@ -20,8 +20,8 @@ import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import type { Question } from '../../streams/records.ts';
+import { loadChatPrompt } from './chatPrompt.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
-import { loadSpeech } from './prompt.ts';
 
 export const evalJob = defineJob({
   name: 'evaluate',
@@ -32,7 +32,7 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own } = context;
     const { policy: base, provider, threads, responseMax } = settings;
     const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
-    const speech = await loadSpeech(settings.tokenizer, system.trim());
+    const speech = await loadChatPrompt(settings.tokenizer, system.trim());
     checkTags(speech.tokenizer, settings);
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const contextMax = longestPrompt(plan.items, speech.prompt) + responseMax;

@@ -148,7 +148,7 @@ function judgeOf(flags: EvalFlags): Settings {
   const { judge = 'none', judgeModel, judgeServer, judgeKeyEnv, conciseness } = flags;
   if (judge === 'none') {
     if (conciseness === true || judgeModel !== undefined) {
-      throw usageError('nobody judges: give the judge’s server with --judge URL');
+      throw usageError('there is no judge: name its server with --judge URL');
     }
     return flags.judge === undefined ? {} : { 'judge.url': '' };
   }

@@ -13,7 +13,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { withPast } from '../past.ts';
+import { withLocalLog } from '../localLog.ts';
 import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
@@ -43,7 +43,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   try {
     await writeRunRecord(folder, record);
     io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
-    const made = await withPast(run, { io, scratch }, ({ log: recorded }) =>
+    const made = await withLocalLog(run, { io, scratch }, ({ log: recorded }) =>
       remake({
         ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
         ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },

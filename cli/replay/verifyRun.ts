@@ -14,11 +14,11 @@ import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { withPast } from '../past.ts';
+import { withLocalLog } from '../localLog.ts';
 import { logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
-import { tellDifference } from './tell.ts';
+import { differenceText } from './differenceText.ts';
 
 export interface VerifyCommand {
   readonly run: Run;
@@ -54,7 +54,7 @@ async function verifyIn(
   const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { seed, settings } = run.record;
   try {
-    return await withPast(run, { io, scratch: folders }, ({ log: recorded, ahead }) =>
+    return await withLocalLog(run, { io, scratch: folders }, ({ log: recorded, ahead }) =>
       verify({
         ...(ahead === undefined ? {} : { ahead }),
         ...{ job, recorded, scratch, folder, run: run.name, seed, clock: io.clock, signal },
@@ -70,7 +70,7 @@ async function verifyIn(
 async function told(name: string, found: Verified, io: Io): Promise<number> {
   const { difference, equal, stopped, weights } = found;
   if (difference !== null) {
-    const text = tellDifference(difference, ['recorded', 'now']);
+    const text = differenceText(difference, ['recorded', 'now']);
     await io.out(`run ${name} does not come out as it is recorded. First difference:\n${text}\n`);
     return exitCodes.failed;
   }

@@ -16,7 +16,7 @@ import { exitCodes, usageError } from '../failure.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
-import { type Past, withPast } from '../past.ts';
+import { type LocalLog, withLocalLog } from '../localLog.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
@@ -46,7 +46,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     starts: [{ startedMs: nowMs, endedMs: nowMs }],
   };
   await stoppable(io, (scratch) =>
-    withPast(run, { io, scratch }, async (past) => {
+    withLocalLog(run, { io, scratch }, async (past) => {
       const versions = await versionsIn(run.folder, await manifestsIn(past));
       const version = versionOfStep(versions, step, run.name);
       await checkWhole(run.folder, version, versions, run.name);
@@ -60,11 +60,11 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
   );
   const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
   await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
-  io.err(`go on with: millrace run ${record.job.file} --run ${options.into}${at}`);
+  io.err(`resume with: millrace run ${record.job.file} --run ${options.into}${at}`);
   return exitCodes.done;
 }
 
-async function manifestsIn({ log }: Past): Promise<readonly Weights[]> {
+async function manifestsIn({ log }: LocalLog): Promise<readonly Weights[]> {
   const manifests: Weights[] = [];
   const from = { kind: 'earliest' } as const;
   for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
@@ -73,7 +73,7 @@ async function manifestsIn({ log }: Past): Promise<readonly Weights[]> {
 
 interface Fork {
   readonly run: Run;
-  readonly past: Past;
+  readonly past: LocalLog;
   readonly to: string;
   readonly version: Version;
   readonly versions: readonly Version[];

@@ -7,11 +7,11 @@
 import type { Stored } from '../../streams/log.ts';
 import type { Lane } from './lane.ts';
 
-/** Tells whoever waits that something has changed. */
-export class Bell {
+/** Wakes those that wait for a change. */
+export class Changes {
   #wake: (() => void)[] = [];
 
-  ring(): void {
+  notify(): void {
     const wake = this.#wake;
     this.#wake = [];
     for (const each of wake) each();
@@ -23,8 +23,8 @@ export class Bell {
 }
 
 export interface ByTimeOptions {
-  /** Rung by the lanes. */
-  readonly bell: Bell;
+  /** Notified by the lanes. */
+  readonly changes: Changes;
   readonly holdMs: number;
   readonly signal: AbortSignal;
 }
@@ -32,13 +32,13 @@ export interface ByTimeOptions {
 /** Ends when every lane has, or when the signal aborts; fails as a lane does. */
 export async function* byTime(
   lanes: readonly Lane[],
-  { bell, holdMs, signal }: ByTimeOptions,
+  { changes, holdMs, signal }: ByTimeOptions,
 ): AsyncGenerator<Stored<unknown>> {
-  const ring = (): void => bell.ring();
-  signal.addEventListener('abort', ring);
+  const notify = (): void => changes.notify();
+  signal.addEventListener('abort', notify);
   try {
     while (!signal.aborted) {
-      const changed = bell.next();
+      const changed = changes.next();
       const open = lanes.filter((lane) => !lane.over);
       if (open.length === 0) return;
       const first = earliest(open);
@@ -52,7 +52,7 @@ export async function* byTime(
       else yield first.take();
     }
   } finally {
-    signal.removeEventListener('abort', ring);
+    signal.removeEventListener('abort', notify);
   }
 }
 

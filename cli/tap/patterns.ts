@@ -28,7 +28,7 @@ export function named(names: readonly string[], run: string | undefined): Named 
     [run, ...parts.map((each) => each.run)].filter((name) => name !== undefined),
   );
   if (runs.size > 1) {
-    throw usageError(`a tap is of one run, and these are ${runs.size}: ${[...runs].join(', ')}`);
+    throw usageError(`a tap reads one run, and these are ${runs.size}: ${[...runs].join(', ')}`);
   }
   return { run: [...runs][0], patterns: parts.map(({ topic }) => topic) };
 }

@@ -1,7 +1,7 @@
 /** What a tap is asked for, understood and checked before anything is opened. */
 import type { From, Stored } from '../../streams/log.ts';
-import { everyMs } from '../every.ts';
 import { usageError } from '../failure.ts';
+import { parseInterval } from '../interval.ts';
 import type { Io } from '../io.ts';
 import { diff } from './diff.ts';
 import { pickFields } from './fields.ts';
@@ -72,7 +72,7 @@ export function planOf(options: TapOptions, io: Io): Plan {
     statsMs:
       options.stats === undefined
         ? null
-        : everyMs('--stats', options.stats === true ? '1s' : options.stats),
+        : parseInterval('--stats', options.stats === true ? '1s' : options.stats),
   };
 }
 
@@ -80,7 +80,7 @@ function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
   const { to, partition } = options;
   const follow = options.follow === true;
   if (follow && to !== undefined) {
-    throw usageError('--to ends a tap, and -f goes on until Ctrl-C; leave one of them out');
+    throw usageError('--to ends a tap and -f keeps it running; leave one of them out');
   }
   return {
     follow,

@@ -14,7 +14,7 @@ import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { findRun, listRuns, openRunLog, type Run } from '../runs.ts';
-import { Bell, byTime } from './byTime.ts';
+import { byTime, Changes } from './byTime.ts';
 import type { Format } from './formats.ts';
 import { Lane, type Unreadable } from './lane.ts';
 import { isPattern, named, topicsLike } from './patterns.ts';
@@ -33,7 +33,7 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, name);
   const { status } = run.record;
   if (plan.range.follow && status !== 'running') {
-    io.err(`run ${run.name} is ${status}: this waits until it is started again, or for Ctrl-C`);
+    io.err(`run ${run.name} is ${status}; waiting until it is started again (Ctrl-C ends)`);
   }
   io.giveWay?.();
   const interrupted = interruption(io, null);
@@ -66,7 +66,7 @@ async function meant(
     const run = (await runs()).find(({ name }) => patterns.includes(name));
     if (run === undefined) throw error;
     throw usageError(
-      `${run.name} is a run; of its topics, ${run.name}.rollouts is one and '${run.name}.*' are all`,
+      `${run.name} is a run; name one of its topics, ${run.name}.rollouts for example, or all of them: '${run.name}.*'`,
     );
   }
 }
@@ -88,7 +88,7 @@ class Tapping {
   readonly #signal: AbortSignal;
   readonly #io: Io;
   readonly #lanes: readonly Lane[];
-  readonly #bell = new Bell();
+  readonly #changes = new Changes();
   readonly #tally: Tally;
 
   constructor(plan: Plan, { topics, names, there }: Tapped, signal: AbortSignal, io: Io) {
@@ -129,7 +129,11 @@ class Tapping {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     let shown = 0;
-    for await (const stored of byTime(this.#lanes, { bell: this.#bell, holdMs: HOLD_MS, signal })) {
+    for await (const stored of byTime(this.#lanes, {
+      changes: this.#changes,
+      holdMs: HOLD_MS,
+      signal,
+    })) {
       this.#tally.read(stored);
       if (!this.#matches(stored)) continue;
       const value = view(stored);
@@ -144,7 +148,7 @@ class Tapping {
 
   #changed(): void {
     this.#passOver();
-    this.#bell.ring();
+    this.#changes.notify();
   }
 
   /** Topics of a pattern without the partitions that are asked for are left out, where another one has them. */
@@ -157,7 +161,7 @@ class Tapping {
     const told = lacking.map(
       ({ topic, lacks }) => `${topic} (no partition ${lacks!.context.partition})`,
     );
-    if (goesOn) this.#io.err(`passed over ${told.join(', ')}`);
+    if (goesOn) this.#io.err(`skipped ${told.join(', ')}`);
     for (const lane of lacking) lane.passOver(goesOn);
   }
 
@@ -173,7 +177,7 @@ class Tapping {
     const bytes = encoded === null ? '' : `; ${firstBytes(encoded)}`;
     const more = told === UNREADABLE_SHOWN_MAX ? ' (further ones are counted only)' : '';
     const place = `${topic}@${partition}/${offset}`;
-    this.#io.err(`passed over ${place}: ${visible(error.message)}${bytes}${more}`);
+    this.#io.err(`skipped ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
   #printStats(): void {
@@ -184,7 +188,7 @@ class Tapping {
   #printNone(read: number): void {
     const { follow, to } = this.#plan.range;
     if (follow || this.#signal.aborted) return;
-    const nothing = to === undefined ? 'nothing there; -f waits for more' : 'nothing there';
+    const nothing = to === undefined ? 'no records; -f waits for new ones' : 'no records';
     this.#io.err(read === 0 ? nothing : `of ${records(read)}, none matches`);
   }
 

@@ -8,9 +8,9 @@
 
 import { isLive, type Live } from '../../views/summary/live.ts';
 import { Watch } from '../../views/summary/watch.ts';
-import { everyMs } from '../every.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
+import { parseInterval } from '../interval.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog } from '../runs.ts';
@@ -25,7 +25,7 @@ export interface TopOptions {
 }
 
 export async function topCommand(options: TopOptions, io: Io): Promise<number> {
-  const intervalMs = everyMs('--interval', options.interval);
+  const intervalMs = parseInterval('--interval', options.interval);
   const run = await findRun(io, options.runs, options.run);
   io.giveWay?.();
   const interrupted = interruption(io, null);

@@ -53,7 +53,7 @@ describe('millrace diff', () => {
     const { code, out } = await diff('first', 'other');
     expect(code).toBe(1);
     expect(out).toMatch(
-      /they part under policy version 2, at rollouts, \S+ \(offset \d+\), field tokens\.\d+\n {2}first +\d+\n {2}other +\d+/,
+      /they first differ under policy version 2, at rollouts, \S+ \(offset \d+\), field tokens\.\d+\n {2}first +\d+\n {2}other +\d+/,
     );
     const accuracy = metrics.filter(({ name }: { name: string }) => name === 'eval/accuracy');
     expect(accuracy.map(({ stage }: { stage: number }) => stage)).toEqual([0, 1, 2]);
@@ -70,7 +70,7 @@ describe('millrace diff', () => {
     const fate = { commitsLeft: 60, lastIsWritten: true };
     await tinyRun(runs, 'short', { fate });
     const { out } = await diff('first', 'short');
-    expect(out).toMatch(/they part .*: only first has \S+/);
-    expect((await diff('short', 'first')).out).toMatch(/they part .*: only first has \S+/);
+    expect(out).toMatch(/they first differ .*: only first has \S+/);
+    expect((await diff('short', 'first')).out).toMatch(/they first differ .*: only first has \S+/);
   });
 });

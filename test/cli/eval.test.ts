@@ -77,7 +77,7 @@ describe('millrace eval', () => {
     const before = (await stat(join(cwd, 'runs/first/run.json'))).mtimeMs;
     const { code, out, err } = await evaluate('--run', 'first', '--json');
     expect(code).toBe(0);
-    expect(err).not.toMatch(/starting|going on/);
+    expect(err).not.toMatch(/starting|resuming/);
     expect(out.trimEnd().split('\n')).toHaveLength(1);
     const report = JSON.parse(out);
     expect(report).toMatchObject({
@@ -94,7 +94,9 @@ describe('millrace eval', () => {
     expect((await stat(join(cwd, 'runs/first/run.json'))).mtimeMs).toBe(before);
     expect(await evaluate('--run', 'first', '--limit', '1')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/begun with something else\n {2}limit: it began with 500, not 1/),
+      err: expect.stringMatching(
+        /started with something else\n {2}limit: it was started with 500, not 1/,
+      ),
     });
   });
 
@@ -138,7 +140,7 @@ describe('millrace eval', () => {
     [[...sums, '--greedy', '--temperature', '1'], /give it or --temperature, not both/],
     [[...sums, '--greedy', '--rollouts', '2'], /2 greedy rollouts of a question are all the same/],
     [[...sums, '--judge', 'http://x'], /--judge needs --judge-model/],
-    [[...sums, '--conciseness'], /nobody judges/],
+    [[...sums, '--conciseness'], /there is no judge/],
     [[...sums, '--tools', 'search'], /the search tool needs documents: give --corpus/],
     [[...sums, '--tools', 'calculator'], /there is no tool calculator/],
     [[...sums, '--rollouts', '0'], /1 or more/],

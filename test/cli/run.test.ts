@@ -97,7 +97,7 @@ describe('millrace run', () => {
     });
     expect(await idsOf('plain')).toEqual(numbers(3));
     const again = await millrace('run', job, '--run', 'plain');
-    expect(again.err).toContain('run plain is done already');
+    expect(again.err).toContain('run plain is already done');
     expect(again.code).toBe(0);
   });
 
@@ -118,7 +118,9 @@ describe('millrace run', () => {
     await millrace('run', job, '--run', 'bound', '--set', 'count=2', '--set', 'fail=stage');
     const other = await millrace('run', job, '--run', 'bound', '--seed', '9', '--set', 'count=3');
     expect(other.code).toBe(2);
-    expect(other.err).toMatch(/seed: it began with 1, not 9\n {2}count: it began with 2, not 3/);
+    expect(other.err).toMatch(
+      /seed: it was started with 1, not 9\n {2}count: it was started with 2, not 3/,
+    );
   });
 
   it('goes on with the default of a setting that is newer than the run', async () => {
@@ -139,7 +141,7 @@ describe('millrace run', () => {
     expect(resumed.err).toContain('the stage fails on purpose');
     expect((await recordOf('older')).settings).toEqual(settings);
     const other = await millrace('run', job, '--run', 'older', '--set', 'bad=3');
-    expect(other.err).toMatch(/bad: it began with 0, not 3/);
+    expect(other.err).toMatch(/bad: it was started with 0, not 3/);
   });
 
   it('may be started with other settings when it failed before its first record', async () => {
@@ -190,13 +192,13 @@ describe('the process of a run', () => {
     child.kill('SIGINT');
     const first = await end;
     expect(first.err).toMatch(
-      /closed hello .*\nstopped; go on with: millrace run .*numbers\.job\.ts --run stopped/,
+      /closed hello .*\nstopped; resume with: millrace run .*numbers\.job\.ts --run stopped/,
     );
     expect(first.code).toBe(0);
     expect(await recordOf('stopped')).toMatchObject({ status: 'stopped', starts: [{}] });
     expect((await idsOf('stopped')).length).toBeLessThan(40);
     const second = await millrace('run', job, '--run', 'stopped', '--set', 'count=40');
-    expect(second.err).toMatch(/going on with run stopped/);
+    expect(second.err).toMatch(/resuming run stopped/);
     expect(await idsOf('stopped')).toEqual(numbers(40));
     expect((await recordOf('stopped')).starts).toHaveLength(2);
   });

@@ -127,19 +127,19 @@ function keepsTaps(url: string | null): void {
     }
   });
 
-  test('of a pattern, topics without the partition are passed over', async () => {
+  test('of a pattern, topics without the partition are skipped', async () => {
     const all = await tap('questions');
     const { code, lines, err } = await tap('*', '--partition', '0,2');
     if (url === null) {
       expect(code).toBe(1); // a log in a folder has one partition
       return;
     }
-    expect({ code, err }).toEqual({ code: 0, err: 'passed over metrics (no partition 2)' });
+    expect({ code, err }).toEqual({ code: 0, err: 'skipped metrics (no partition 2)' });
     expect(lines).toEqual(all.lines.filter(({ partition }) => partition !== 1));
     const follow = fakeIo(folder.path, clock.now());
     const args = ['-f', '--from', 'earliest', '--partition', '2', '-n', '3', '-o', 'ndjson'];
     expect(await main(['tap', `${run}.*`, ...args], follow)).toBe(0);
-    expect(follow.stderr()).toEqual(['passed over metrics (no partition 2)']);
+    expect(follow.stderr()).toEqual(['skipped metrics (no partition 2)']);
     expect(linesOf(follow.stdout())).toHaveLength(3);
     const named = await tap('metrics', `${run}.q*`, '--partition', '2');
     expect(named.err).toMatch(/NOT_FOUND.*metrics has no partition 2/);
@@ -153,7 +153,7 @@ function keepsTaps(url: string | null): void {
     expect(await keys('--grep', '/^Q3[01]$/i')).toEqual(['q30', 'q31']);
     expect(await keys('--grep', 'nowhere')).toEqual([]);
     expect((await tap('questions', '--grep', 'nowhere')).err).toBe('of 40 records, none matches');
-    expect((await tap('evolved')).err).toBe('nothing there; -f waits for more');
+    expect((await tap('evolved')).err).toBe('no records; -f waits for new ones');
   });
 
   test('--stats say what was read and shown', async () => {
@@ -162,7 +162,7 @@ function keepsTaps(url: string | null): void {
     expect(err).toMatch(/\nquestions +\d+ +\d.* +40 +1 +0\n/);
   });
 
-  test('a record that cannot be read is told and passed over', async () => {
+  test('a record that cannot be read is reported and skipped', async () => {
     const clashing = defineTopic({
       name: topics.weights.name,
       about: '',
@@ -173,7 +173,7 @@ function keepsTaps(url: string | null): void {
     const { code, lines, err } = await tap('weight*');
     expect({ code, lines }).toEqual({ code: 0, lines: [] });
     expect(err).toMatch(
-      /^passed over weights@\d\/\d: weights: this version cannot read.*; schema \d+, 6 bytes: 0a 1b 5b/,
+      /^skipped weights@\d\/\d: weights: this version cannot read.*; schema \d+, 6 bytes: 0a 1b 5b/,
     );
     expect(err).toMatch(/\n1 record could not be read$/);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NEVER, Observable, Subject, throwError } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import { Bell, byTime } from '../../cli/tap/byTime.ts';
+import { byTime, Changes } from '../../cli/tap/byTime.ts';
 import { Lane } from '../../cli/tap/lane.ts';
 import type { Stored, TapOptions } from '../../streams/log.ts';
 
@@ -29,14 +29,14 @@ const of =
 
 function tapping(taps: Readonly<Record<string, Tap>>, holdMs = 1) {
   const stop = new AbortController();
-  const bell = new Bell();
-  const hooks = { changed: () => bell.ring(), unreadable: () => undefined };
+  const changes = new Changes();
+  const hooks = { changed: () => changes.notify(), unreadable: () => undefined };
   const lanes = Object.entries(taps).map(([topic, tap]) => {
     const lane = new Lane(topic, hooks);
     lane.start(tap);
     return lane;
   });
-  return { stop, lanes, records: byTime(lanes, { bell, holdMs, signal: stop.signal }) };
+  return { stop, lanes, records: byTime(lanes, { changes, holdMs, signal: stop.signal }) };
 }
 
 async function shown(records: AsyncIterable<Stored<unknown>>): Promise<string[]> {

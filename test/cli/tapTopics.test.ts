@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { everyMs } from '../../cli/every.ts';
+import { parseInterval } from '../../cli/interval.ts';
 import { Lane } from '../../cli/tap/lane.ts';
 import { named, topicsLike } from '../../cli/tap/patterns.ts';
 import { Tally } from '../../cli/tap/tally.ts';
@@ -34,8 +34,8 @@ describe('patterns', () => {
     expect(named(['first.metrics', 'rollouts'], undefined)).toEqual({
       ...{ run: 'first', patterns: ['metrics', 'rollouts'] },
     });
-    expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/of one run.*a, b/);
-    expect(() => named(['a.metrics'], 'c')).toThrow(/of one run/);
+    expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/reads one run.*a, b/);
+    expect(() => named(['a.metrics'], 'c')).toThrow(/reads one run/);
     expect(() => names('x*')).toThrow(/no topic is like "x\*".*questions, /);
     expect(() => names('(+)')).toThrow(/no topic "\(\+\)"/);
   });
@@ -59,9 +59,9 @@ describe('--stats', () => {
   });
 
   it('are told as often as is said, but not all the time', () => {
-    const every = (text: string): number => everyMs('--stats', text);
+    const every = (text: string): number => parseInterval('--stats', text);
     expect(['5s', '500ms', '2', '1m'].map(every)).toEqual([5000, 500, 2000, 60_000]);
-    expect(() => every('1ms')).toThrow(/--stats takes how often/);
+    expect(() => every('1ms')).toThrow(/--stats takes an interval/);
     expect(() => every('first.metrics')).toThrow(/given: first\.metrics/);
   });
 });

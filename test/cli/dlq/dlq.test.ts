@@ -72,11 +72,11 @@ describe('millrace dlq', () => {
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
     expect(lines.filter((line) => line.includes('put back'))).toEqual(['0  put back']);
-    expect(out).toMatch(/left: questions@\d still lies there and must not be there twice/);
+    expect(out).toMatch(/left: questions@\d is still in its topic and must not be there twice/);
     expect(out).toContain('--from rollouts');
     expect(out).toContain('the row had no id to find it by');
     expect(out).toContain('has id worse');
-    expect(err).toContain('1 put back; go on with: millrace run');
+    expect(err).toContain('1 put back; resume with: millrace run');
     expect((await readRunRecord(join(runs, 'letters')))?.status).toBe('stopped');
 
     expect(await ids()).toEqual(['good']);
@@ -84,7 +84,7 @@ describe('millrace dlq', () => {
     expect((await millrace(...again)).code).toBe(0);
     expect(await ids()).toEqual(['good', 'bad']);
 
-    expect((await millrace('dlq', 'retry', 'letters', '0')).out).toContain('was put back before');
+    expect((await millrace('dlq', 'retry', 'letters', '0')).out).toContain('was put back earlier');
     expect((await millrace('dlq', 'ls', 'letters')).out).toMatch(
       /answers holds no answer +put back/,
     );

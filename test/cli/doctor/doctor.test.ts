@@ -80,7 +80,7 @@ describe('millrace doctor', () => {
     expect(others).toEqual([]);
     expect(finding!.what).toContain('no process writes its log: it was killed');
     expect(finding!.advice).toBe(
-      `go on with: millrace run test/cli/fixtures/tiny.job.ts --run ${name}`,
+      `resume with: millrace run test/cli/fixtures/tiny.job.ts --run ${name}`,
     );
     const log = await openLog({ folder: logFolder(folder), mode: 'write' });
     expect(await findings()).toEqual([]);

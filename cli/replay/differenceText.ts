@@ -25,7 +25,7 @@ export function placeOf({
 }
 
 /** Lines that say what is different; `sides` names the two. */
-export function tellDifference(
+export function differenceText(
   difference: Difference,
   sides: readonly [recorded: string, made: string],
 ): string {

@@ -10,7 +10,7 @@ import type { Io } from './io.ts';
 import { replayCommand } from './replay/replay.ts';
 import { rewindCommand } from './rewind/rewind.ts';
 
-export function addLookBack(program: Command, io: Io, done: Done): void {
+export function addHistoryCommands(program: Command, io: Io, done: Done): void {
   addReplay(program, io, done);
   addRewind(program, io, done);
   addDiff(program, io, done);
@@ -19,24 +19,29 @@ export function addLookBack(program: Command, io: Io, done: Done): void {
 }
 
 function addReplay(program: Command, io: Io, done: Done): void {
-  command(program, 'replay', 'Go over the records of a run again.', [
-    'millrace replay first --verify',
-    'millrace replay first --from scored --set reward=accuracy --into second',
-    'millrace replay first --from selected --set keep=64 --into third --tools recorded-else-live',
-  ])
+  command(
+    program,
+    'replay',
+    'Recompute a run from its records: to verify it, or to make another of it.',
+    [
+      'millrace replay first --verify',
+      'millrace replay first --from scored --set reward=accuracy --into second',
+      'millrace replay first --from selected --set keep=64 --into third --tools recorded-else-live',
+    ],
+  )
     .argument('[run]', 'the run (default: the newest)')
     .option(
       '--verify',
-      'make every record again, without tools, and compare; exit code 1 when one differs',
+      'recompute every record, without calling tools, and compare; exit code 1 if one differs',
     )
     .addOption(
       new Option(
         '--from <topic>',
-        'make a new run: this topic and what follows anew, what lies above it as recorded',
+        'make a new run: recompute this topic and those after it, take the others as recorded',
       ).choices(beginnings),
     )
     .option('--into <NAME>', 'name of the new run')
-    .option('--set <key=value>', 'another setting for it; may be repeated', collect, [])
+    .option('--set <key=value>', 'override a setting; may be repeated', collect, [])
     .addOption(
       new Option('--tools <how>', 'how its tools answer').choices(toolModes).default('recorded'),
     )
@@ -47,21 +52,21 @@ function addReplay(program: Command, io: Io, done: Done): void {
 }
 
 function addRewind(program: Command, io: Io, done: Done): void {
-  command(program, 'rewind', 'Make a run that goes on from a step of another.', [
+  command(program, 'rewind', 'Start a new run from a step of another.', [
     'millrace rewind first --to step=12 --into second',
     'millrace rewind first --to step=12 --into second --set lr=0.00003',
   ])
     .argument('[run]', 'the run (default: the newest)')
     .requiredOption('--to <step=N>', 'the optimiser step to go back to; 0 = before any')
     .requiredOption('--into <NAME>', 'name of the new run')
-    .option('--set <key=value>', 'another setting from there on; may be repeated', collect, [])
+    .option('--set <key=value>', 'override a setting from there on; may be repeated', collect, [])
     .action(async (run: string | undefined, options) =>
       done(await rewindCommand({ ...options, ...named(run) }, io)),
     );
 }
 
 function addDiff(program: Command, io: Io, done: Done): void {
-  command(program, 'diff', 'Where two runs part, and their metrics side by side.', [
+  command(program, 'diff', 'Show where two runs first differ, and their metrics side by side.', [
     'millrace diff first second',
     'millrace diff first second --json',
   ])
@@ -98,17 +103,17 @@ function addDlq(program: Command, io: Io, done: Done): void {
   ): void => {
     command(dlq, name, about, examples)
       .argument('[run]', 'the run (default: the newest)')
-      .argument('[numbers...]', 'only these letters, by their numbers in the list')
+      .argument('[numbers...]', 'only those with these numbers in the list')
       .option('--json', 'a JSON object a letter')
       .action(async (run: string | undefined, numbers: readonly string[], options) =>
         done(await act({ ...options, ...named(run), numbers: numbers.map(whole) }, io)),
       );
   };
   add('ls', 'List them.', ['millrace dlq ls first'], dlqList);
-  add('show', 'Show them whole.', ['millrace dlq show first 3'], dlqShow);
+  add('show', 'Show them in full.', ['millrace dlq show first 3'], dlqShow);
   add(
     'retry',
-    'Put back rows of questions files that are good now; the run then goes on with them.',
+    'Put rows of questions files that have been fixed back into the run.',
     ['millrace dlq retry first', 'millrace dlq retry first 3 4'],
     dlqRetry,
   );

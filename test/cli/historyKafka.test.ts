@@ -105,7 +105,7 @@ describeKafka('looking back at a run on Kafka', () => {
     expect(over.weights).toHaveLength(digests.length);
 
     const differs = await millrace('diff', run, 'over');
-    expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they part')]);
+    expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they first differ')]);
     expect((await millrace('diff', run, run)).out).toContain('hold the same records');
   }, 120_000);
 
@@ -113,7 +113,7 @@ describeKafka('looking back at a run on Kafka', () => {
     for (const step of [0, 2]) {
       const into = `from-${step}`;
       const { code, err } = await millrace('rewind', run, '--to', `step=${step}`, '--into', into);
-      expect([code, err]).toEqual([0, expect.stringContaining('go on with')]);
+      expect([code, err]).toEqual([0, expect.stringContaining('resume with')]);
       const folder = join(runs, into);
       expect((await readRun(folder)).weights).toHaveLength(step + 1);
       expect((await tinyCalibration({ folder, settings, timing: 9 })).end).toBe('quiescent');
@@ -148,8 +148,8 @@ describeKafka('looking back at a run on Kafka', () => {
 
     const { code, out, err } = await millrace('dlq', 'retry', letters);
     expect([code, out]).toEqual([0, expect.stringContaining('put back')]);
-    expect(err).toContain('1 put back; go on with: millrace run');
-    expect((await millrace('dlq', 'retry', letters)).out).toContain('was put back before');
+    expect(err).toContain('1 put back; resume with: millrace run');
+    expect((await millrace('dlq', 'retry', letters)).out).toContain('was put back earlier');
     expect((await millrace(...job)).code).toBe(0);
     const taken = await millrace('tap', `${letters}.rollouts`, '-o', 'ndjson');
     const ids = taken.out.trim().split('\n');

@@ -1,6 +1,6 @@
 /**
- * A run as one looks back at it: its log, open to read. Where its records lie on Kafka, a copy of them that is made beside
- * the run and removed when it is no longer needed: a broker does not say how a run stood at a moment, the copy does.
+ * The log of a run on this machine, open to read. Where its records are on Kafka it is a copy, made beside the run and removed
+ * when it is no longer needed: a broker cannot say what a run looked like at one moment, the copy can.
  */
 import { mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Io } from './io.ts';
 import { logFolder, type Run } from './runs.ts';
 import { inScratch, type Scratch } from './scratch.ts';
 
-export interface Past {
+export interface LocalLog {
   readonly log: Log;
   /** Where the log lies. */
   readonly folder: string;
@@ -18,16 +18,16 @@ export interface Past {
   readonly ahead?: (topic: string, group: string) => number;
 }
 
-export async function withPast<T>(
+export async function withLocalLog<T>(
   run: Run,
   { io, scratch }: { readonly io: Io; readonly scratch: Scratch },
-  use: (past: Past) => Promise<T>,
+  use: (at: LocalLog) => Promise<T>,
 ): Promise<T> {
   const url = run.record.log;
   if (url === undefined) return opened({ folder: logFolder(run.folder) }, use);
   const folder = mkdtempSync(join(dirname(run.folder), `.past-${run.name}-`));
   return inScratch(scratch, folder, async () => {
-    io.err(`copying the records of run ${run.name} from Kafka, to look back at them`);
+    io.err(`copying the records of run ${run.name} from Kafka to read them`);
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
     const notice = (line: string): void => io.err(line);
@@ -36,7 +36,7 @@ export async function withPast<T>(
   });
 }
 
-async function opened<T>(at: Omit<Past, 'log'>, use: (past: Past) => Promise<T>): Promise<T> {
+async function opened<T>(at: Omit<LocalLog, 'log'>, use: (at: LocalLog) => Promise<T>): Promise<T> {
   const log = await openLog({ folder: at.folder, mode: 'read' });
   try {
     return await use({ ...at, log });

@@ -10,13 +10,13 @@ import { type ChatMessage, chatTemplate } from '../../model/hf/chatTemplate.ts';
 import { guardedParts } from '../../model/hf/guardedParts.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 
-export interface Speech {
+export interface ChatPrompt {
   readonly tokenizer: Tokenizer;
   readonly prompt: (question: string) => Int32Array;
 }
 
 /** From a folder with `tokenizer.json` and a template. Fails with code `CHAT_TEMPLATE` when there is none. */
-export async function loadSpeech(folder: string, system: string): Promise<Speech> {
+export async function loadChatPrompt(folder: string, system: string): Promise<ChatPrompt> {
   const tokenizer = await loadTokenizer(folder);
   const before: ChatMessage[] = system === '' ? [] : [{ role: 'system', content: system }];
   const messages = (question: string): ChatMessage[] => [

@@ -1,5 +1,5 @@
 /**
- * Conducts a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json` true of how it
+ * Executes a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json` true of how it
  * ends. The first Ctrl-C stops in order, the second at once.
  *
  * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is left to do, and
@@ -23,15 +23,15 @@ import { reportStatus, STATUS_MS } from '../streams/workerStatus.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
-import { mustBeFree, mustHaveSources, workerOf } from './onlyOne.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
+import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
 
 /** Work in flight may take this long to end after Ctrl-C. */
 const graceMs = 60_000;
 
 /** Runs the job to its end, or until it is interrupted. Rejects when it fails; `run.json` says so then. */
-export async function conduct(run: Run, job: Job, io: Io): Promise<FlowEnd> {
+export async function executeRun(run: Run, job: Job, io: Io): Promise<FlowEnd> {
   const interrupted = interruption(io);
   try {
     return await runIn(run, job, interrupted.signal, io);
@@ -58,12 +58,12 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
     const end = await runJob(run, job, { log, signal, leading }, io);
     await finish(end === 'stopped' ? 'stopped' : 'done');
-    await tellDeadLetters(run.name, log, io);
+    await mentionDeadLetters(run.name, log, io);
     return end;
   } catch (error) {
     // What keeps us from saying so (a full disk) must not hide why it failed.
     await finish('failed', messageOf(error)).catch((then: unknown) => {
-      io.err(`run.json still says that it runs: ${messageOf(then)}`);
+      io.err(`run.json still says that the run is running: ${messageOf(then)}`);
     });
     throw error;
   } finally {
@@ -72,7 +72,7 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
 }
 
 /** Bad rows do not stop a run; nobody should have to look for them either. */
-async function tellDeadLetters(name: string, log: Log, io: Io): Promise<void> {
+async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
   if (count > 0) io.err(`${counted(count, 'dead letter')}, see millrace dlq ls ${name}`);
