@@ -17,30 +17,6 @@ export function centredOrOwn(scores: readonly number[]): number[] {
   return scores.length === 1 ? [...scores] : centred(scores);
 }
 
-/** Applies a group advantage to a batch in which `groups[i]` names the group of sequence i. */
-export function perGroup(
-  advantage: GroupAdvantage,
-  scores: readonly number[],
-  groups: readonly (string | number)[],
-  lengths: readonly number[] = scores.map(() => 1),
-): number[] {
-  const members = new Map<string | number, number[]>();
-  groups.forEach((group, i) => {
-    members.set(group, [...(members.get(group) ?? []), i]);
-  });
-  const result = new Array<number>(scores.length).fill(0);
-  for (const indices of members.values()) {
-    const own = advantage(
-      indices.map((i) => scores[i]!),
-      indices.map((i) => lengths[i]!),
-    );
-    indices.forEach((i, place) => {
-      result[i] = own[place]!;
-    });
-  }
-  return result;
-}
-
 /** Scores minus their mean; exactly 0 where all are equal. */
 export function centred(scores: readonly number[]): number[] {
   if (allEqual(scores)) return scores.map(() => 0);

@@ -48,11 +48,6 @@ export function whiten(matrix: Matrix, mask: Mask): number[][] {
   return mapMatrix(matrix, (item) => (item - mean) * scale);
 }
 
-/** One number a sequence, put on each of its selected tokens. */
-export function spread(perSequence: readonly number[], mask: Mask): number[][] {
-  return mapMatrix(mask, (selected, i) => perSequence[i]! * selected);
-}
-
 export function countSelected(mask: Mask): number {
   return mask.reduce((sum, row) => sum + row.reduce((inRow, selected) => inRow + selected, 0), 0);
 }

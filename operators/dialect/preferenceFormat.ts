@@ -4,7 +4,7 @@
  */
 import { stripEnd, stripStart } from '../text/characters.ts';
 import { isWellFormed } from './format.ts';
-import { countToolCalls, hasTag } from './tags.ts';
+import { hasTag } from './tags.ts';
 
 export function isPreferenceFormat(text: string, tools: readonly string[]): boolean {
   return (
@@ -13,12 +13,6 @@ export function isPreferenceFormat(text: string, tools: readonly string[]): bool
     resultsGoOn(text) &&
     !hasTag(answerOf(text), ['think', ...tools])
   );
-}
-
-/** Number of tool calls, those in fenced Python included. */
-export function countCallsWithFences(text: string, tools: readonly string[]): number {
-  const fenced = text.match(/```python.*?```/gs) ?? [];
-  return countToolCalls(text, tools) + fenced.length;
 }
 
 function callsFollowThinking(text: string, tools: readonly string[]): boolean {

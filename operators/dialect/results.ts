@@ -34,13 +34,3 @@ export function withoutResults(text: string): string {
   }
   return kept + text.slice(from);
 }
-
-/**
- * What the policy wrote itself, for counting its length: no result blocks, nothing after an unclosed one,
- * and no stray result tags.
- */
-export function thinkingText(text: string): string {
-  return withoutResults(text)
-    .replace(/<result>.*$/s, '')
-    .replace(/<\/?(?:result|information)>/g, '');
-}

@@ -1,6 +1,6 @@
 /**
  * A trajectory cut into its steps (ET-Agent §1.4). A step ends with a `</result>`; what follows the last
- * one is the last step. A log piece is finer: a call and its result are two pieces.
+ * one is the last step.
  */
 import { isBlank, strip } from '../text/characters.ts';
 
@@ -38,23 +38,4 @@ export function numberedSteps(text: string): string {
       .map((step, index) => `#### Step ${index + 1}: ${strip(step)}`)
       .join('\n'),
   );
-}
-
-/** The log pieces: cut after every result, then after the last tool call inside each piece. */
-export function splitLogs(text: string, tools: readonly string[]): string[] {
-  return text
-    .split(RESULT_CLOSE)
-    .map((piece, index, all) => strip(index < all.length - 1 ? piece + RESULT_CLOSE : piece))
-    .flatMap((piece) => cutAfterLastCall(piece, tools))
-    .filter((piece) => piece !== '');
-}
-
-function cutAfterLastCall(piece: string, tools: readonly string[]): string[] {
-  const end = Math.max(...tools.map((tool) => endOfLast(piece, `</${tool}>`)));
-  return end < 0 ? [piece] : [strip(piece.slice(0, end)), strip(piece.slice(end))];
-}
-
-function endOfLast(text: string, part: string): number {
-  const at = text.lastIndexOf(part);
-  return at < 0 ? -1 : at + part.length;
 }

@@ -53,16 +53,6 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** The first `count` code points. */
-export function firstCodePoints(text: string, count: number): string {
-  if (text.length <= count) return text;
-  let end = 0;
-  for (let taken = 0; taken < count && end < text.length; taken++) {
-    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
-}
-
 /** Puts a space in place of every whole word `a`, `an`, `the` (lower case). */
 export function withoutArticles(text: string): string {
   return text.replace(ARTICLE, ' ');

@@ -1,8 +1,8 @@
 /**
  * F1 of an answer against its references: how many words they share (ET-Agent §1.9).
  *
- * Three functions, because three stages compute three different numbers: `rolloutF1` splits at white space
- * only, `evaluationF1` drops articles for questions of knowledge, and `rewardF1` deletes every space in its
+ * Three numbers, because three stages compute different ones: `rolloutF1` splits at white space only, evaluation
+ * (`evaluationForm`, metrics/sample.ts) drops articles for questions of knowledge, and `rewardF1` deletes every space in its
  * last normalisation, which makes it an exact match (0 or 1). `wordF1` with `plainWords` is the real F1 that
  * the papers speak of.
  */
@@ -51,18 +51,6 @@ export function rolloutF1(prediction: string | null, references: readonly string
 export function evaluationForm(text: string, articles: 'kept' | 'removed'): string {
   const lower = strip(text.toLowerCase());
   return words(articles === 'removed' ? withoutArticles(lower) : lower).join(' ');
-}
-
-/** Best F1 over the references after `evaluationForm`. */
-export function evaluationF1(
-  prediction: string,
-  references: readonly string[],
-  articles: 'kept' | 'removed',
-): number {
-  const predicted = words(evaluationForm(prediction, articles));
-  return best(references, (reference) =>
-    wordF1(predicted, words(evaluationForm(reference, articles))),
-  );
 }
 
 /** The reward's "F1": 1 when a reference has the same normal form and that is not empty, otherwise 0. */

@@ -5,6 +5,7 @@ import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
 import { evaluationSubjects } from './subjects/evaluation.ts';
 import { flywheelSubjects } from './subjects/flywheel.ts';
+import { lossSubjects } from './subjects/losses.ts';
 import { modelSubjects } from './subjects/model.ts';
 import { rewardSubjects } from './subjects/rewards.ts';
 import { rolloutSubjects } from './subjects/rollouts.ts';
@@ -19,6 +20,7 @@ export const subjects: Subjects = {
   ...rewardSubjects,
   ...samplingSubjects,
   ...advantageSubjects,
+  ...lossSubjects,
   ...trainingSubjects,
   ...evaluationSubjects,
   ...toolUseSubjects,

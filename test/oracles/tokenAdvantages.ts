@@ -2,8 +2,10 @@
  * Advantages per token: the estimators that look at rewards, values or baselines of single tokens
  * (ARPO reference §7.1). Matrices are [sequence][token]; a mask has 1 where a token counts.
  */
-import { centredOrOwn, perGroup } from '../../model/credit/group.ts';
-import { type Mask, type Matrix, mapMatrix, spread, whiten } from '../../model/credit/matrix.ts';
+
+import { centredOrOwn } from '../../model/credit/group.ts';
+import { type Mask, type Matrix, mapMatrix, whiten } from '../../model/credit/matrix.ts';
+import { perGroup, spread } from './batch.ts';
 
 export interface TokenAdvantages {
   readonly advantages: number[][];

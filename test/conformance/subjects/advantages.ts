@@ -1,17 +1,15 @@
 /**
- * Advantages and losses.
+ * Advantages.
  */
-
-import { type GroupAdvantage, perGroup } from '../../../model/credit/group.ts';
+import { advantageEstimators } from '../../../model/credit/estimators.ts';
+import type { GroupAdvantage } from '../../../model/credit/group.ts';
 import { grpo } from '../../../model/credit/grpo.ts';
 import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
-import { type Matrix, spread } from '../../../model/credit/matrix.ts';
+import type { Matrix } from '../../../model/credit/matrix.ts';
 import { opo } from '../../../model/credit/opo.ts';
 import { rloo } from '../../../model/credit/rloo.ts';
-import { dpoLoss, labelledLogProb, type PreferencePairs } from '../../oracles/dpo.ts';
-import { entropyAwareAdvantages } from '../../oracles/entropyAware.ts';
-import { type KlKind, klEstimate } from '../../oracles/kl.ts';
-import { type PolicyLossInput, policyLoss } from '../../oracles/policyLoss.ts';
+import { whitened } from '../../../model/credit/whitened.ts';
+import { perGroup, spread } from '../../oracles/batch.ts';
 import {
   gae,
   reinforcePlusPlus,
@@ -39,21 +37,6 @@ interface TokenArgs {
   readonly gamma: number;
   readonly lam: number;
 }
-interface KlArgs {
-  readonly kind: KlKind;
-  readonly logProbs: readonly number[];
-  readonly refLogProbs: readonly number[];
-}
-interface EntropyArgs {
-  readonly advantages: Matrix;
-  readonly entropies: Matrix;
-  readonly mask: Matrix;
-}
-interface LogpsArgs {
-  readonly logits: readonly Matrix[];
-  readonly labels: Matrix;
-}
-
 export const advantageSubjects: Subjects = {
   'grpo-advantage': subject<GrpoArgs>(({ scores, groups, normByStd }) =>
     perGroup(grpo({ normByStd }), scores, groups),
@@ -62,42 +45,31 @@ export const advantageSubjects: Subjects = {
   opo: spreadOverTokens(() => opo()),
   'grpo-passk': spreadOverTokens(({ normaliseByStd }) => grpoPassk({ normByStd: normaliseByStd! })),
   'reinforce-plus-plus-baseline': subject<OutcomeArgs>(({ scores, groups, mask }) =>
-    reinforcePlusPlusBaseline(scores, groups, mask),
+    baselineByBatch(scores, groups, mask),
   ),
   gae: subject<TokenArgs>((args) => gae({ ...args, lambda: args.lam })),
   'reinforce-plus-plus': subject<TokenArgs>(({ rewards, mask, gamma }) =>
     reinforcePlusPlus(rewards, mask, gamma),
   ),
   remax: subject<TokenArgs>(({ rewards, baselines, mask }) => remax(rewards, baselines, mask)),
-  kl: subject<KlArgs>(({ kind, logProbs, refLogProbs }) =>
-    logProbs.map((logProb, i) => klEstimate(kind, logProb, refLogProbs[i]!)),
-  ),
-  'policy-loss': subject<PolicyLossInput>((input) => {
-    const { gradient: _, ...numbers } = policyLoss(input);
-    return numbers;
-  }),
-  'arpo-loss-gradient': subject<PolicyLossInput>((input) => lossAndGradient(input)),
-  'aepo-loss': subject<PolicyLossInput>((input) =>
-    lossAndGradient({ ...input, entropyBalanced: true }),
-  ),
-  'aepo-advantage': subject<EntropyArgs>(({ advantages, entropies, mask }) =>
-    entropyAwareAdvantages(advantages, entropies, mask, { mode: 'reference' }),
-  ),
-  'dpo-loss': subject<PreferencePairs>((pairs) => dpoLoss(pairs)),
-  'dpo-logps': subject<LogpsArgs>(({ logits, labels }) => {
-    const found = labels.map((row, i) => labelledLogProb(logits[i]!, row));
-    return { logps: found.map((item) => item.logProb), counts: found.map((item) => item.count) };
-  }),
 };
+
+/** As `score` and the trainer do it, one after the other; fewer than two tokens are not whitened there. */
+function baselineByBatch(
+  scores: readonly number[],
+  groups: readonly string[],
+  mask: Matrix,
+): readonly ArrayLike<number>[] {
+  const plain = reinforcePlusPlusBaseline(scores, groups, mask);
+  if (mask.flat().filter((on) => on === 1).length < 2) return plain;
+  const { group } = advantageEstimators['reinforce++-baseline'];
+  const found = whitened(spread(perGroup(group, scores, groups), mask), mask);
+  return found.map((row, i) => Array.from(row, (value, t) => value * mask[i]![t]!));
+}
 
 function spreadOverTokens(advantage: (args: OutcomeArgs) => GroupAdvantage): Subject {
   return subject<OutcomeArgs>((args) => {
     const lengths = args.mask.map((row) => row.reduce((sum, selected) => sum + selected, 0));
     return spread(perGroup(advantage(args), args.scores, args.groups, lengths), args.mask);
   });
-}
-
-function lossAndGradient(input: PolicyLossInput): unknown {
-  const { loss, gradient } = policyLoss(input);
-  return { loss, gradient };
 }

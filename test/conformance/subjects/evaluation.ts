@@ -3,11 +3,11 @@
  */
 
 import { aggregate, type ScoredSample } from '../../../operators/metrics/aggregate.ts';
-import { averageMetrics, bootstrap } from '../../../operators/metrics/bootstrap.ts';
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { evaluateSample, predictionOf } from '../../../operators/metrics/sample.ts';
 import { isEquivalent } from '../../../operators/text/latex.ts';
 import type { Ability } from '../../../streams/records.ts';
+import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
 import { type Subjects, subject } from '../subject.ts';

@@ -6,20 +6,18 @@
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
-import { repairHintPosition, tagSolution } from '../../../operators/dialect/repair.ts';
-import {
-  countFailedResults,
-  resultBlocks,
-  thinkingText,
-} from '../../../operators/dialect/results.ts';
-import { numberedSteps, splitLogs } from '../../../operators/dialect/steps.ts';
+import { repairHintPosition } from '../../../operators/dialect/repair.ts';
+import { countFailedResults, resultBlocks } from '../../../operators/dialect/results.ts';
+import { numberedSteps } from '../../../operators/dialect/steps.ts';
 import { countPairs } from '../../../operators/dialect/tags.ts';
+import { agreement } from '../../../operators/metrics/sample.ts';
 import { lastBoxed } from '../../../operators/text/boxed.ts';
 import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts';
-import { evaluationF1, rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
-import { priorReasoning } from '../../../operators/text/priorReasoning.ts';
-import { searchKey } from '../../../operators/text/searchKey.ts';
+import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import type { Variant } from '../../../operators/text/variant.ts';
+import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
+import { priorReasoning } from '../../oracles/priorReasoning.ts';
+import { splitLogs, tagSolution, thinkingText } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
 import { type Subjects, subject } from '../subject.ts';
@@ -82,7 +80,7 @@ export const textSubjects: Subjects = {
     repairHintPosition(text, hint),
   ),
   'prior-reasoning': subject<{ logs: readonly string[] }>(({ logs }) => priorReasoning(logs)),
-  'cache-key': subject<{ query: string }>(({ query }) => searchKey(query)),
+  'cache-key': subject<{ query: string }>(({ query }) => searchCacheKey(query)),
   radar: subject<{ output: string }>(({ output }) => ({
     resultBlocks: resultBlocks(output),
     failedBlocks: countFailedResults(output),
@@ -103,9 +101,9 @@ function f1({ variant, prediction, references }: F1Args): number {
     case 'rollout':
       return rolloutF1(prediction, references);
     case 'evaluation-qa':
-      return evaluationF1(prediction!, references, 'removed');
+      return agreement(prediction!, references, 'qa').f1;
     case 'evaluation-math':
-      return evaluationF1(prediction!, references, 'kept');
+      return agreement(prediction!, references, 'math').f1;
     default:
       return rewardF1(prediction!, references);
   }

@@ -3,21 +3,15 @@
  */
 
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
-import {
-  countCallsWithFences,
-  isPreferenceFormat,
-} from '../../../operators/dialect/preferenceFormat.ts';
+import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
 import { withoutResults } from '../../../operators/dialect/results.ts';
-import {
-  type JudgedSample,
-  toolEfficiency,
-  toolNecessity,
-} from '../../../operators/metrics/toolUse.ts';
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
-import { assistantTurn, mathVerdict } from '../../../operators/rewards/toolStar.ts';
 import { branchPoints, windowEntropies } from '../../../operators/sampling/entropyGuided.ts';
-import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { rolloutF1 } from '../../../operators/text/overlap.ts';
+import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
+import { assistantTurn, mathVerdict } from '../../oracles/toolStarReward.ts';
+import { type JudgedSample, toolEfficiency, toolNecessity } from '../../oracles/toolUse.ts';
+import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import {
   type EntropyScript,

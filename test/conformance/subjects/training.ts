@@ -3,12 +3,12 @@
  */
 import { adamW, clipFactor, jointNorm } from '../../../model/train/adamw.ts';
 import { balance } from '../../../model/train/balance.ts';
-import { tokenLimited } from '../../../model/train/tokenLimit.ts';
 import {
   type ConstantSchedule,
   type CosineSchedule,
   learningRateFactor,
 } from '../../../operators/batching/learningRate.ts';
+import { tokenLimited } from '../../oracles/tokenLimit.ts';
 import { type Subjects, subject } from '../subject.ts';
 
 interface AdamWArgs {

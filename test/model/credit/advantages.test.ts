@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { perGroup } from '../../../model/credit/group.ts';
 import { grpo } from '../../../model/credit/grpo.ts';
 import { grpoPassk } from '../../../model/credit/grpoPassk.ts';
 import { opo } from '../../../model/credit/opo.ts';
 import { rloo } from '../../../model/credit/rloo.ts';
+import { perGroup } from '../../oracles/batch.ts';
 import { gae, remax } from '../../oracles/tokenAdvantages.ts';
 
 const SCORES = [1.1, 0, -1, 0.5];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import { type AdvantageName, advantageEstimators } from '../../../model/credit/estimators.ts';
-import { perGroup } from '../../../model/credit/group.ts';
 import { whitened } from '../../../model/credit/whitened.ts';
+import { perGroup } from '../../oracles/batch.ts';
 import { reinforcePlusPlus, reinforcePlusPlusBaseline } from '../../oracles/tokenAdvantages.ts';
 
 const names = Object.keys(advantageEstimators) as AdvantageName[];

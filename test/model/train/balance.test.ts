@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { balance } from '../../../model/train/balance.ts';
-import { tokenLimited } from '../../../model/train/tokenLimit.ts';
+import { tokenLimited } from '../../oracles/tokenLimit.ts';
 
 describe('balance', () => {
   const lengths = [90, 80, 30, 30, 20, 10, 5, 5];

@@ -1,10 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  countCallsWithFences,
-  isPreferenceFormat,
-} from '../../../operators/dialect/preferenceFormat.ts';
-import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
-import { searchKey } from '../../../operators/text/searchKey.ts';
+import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
+import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
+import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
+import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 describe('isPreferenceFormat', () => {
@@ -36,6 +34,6 @@ test('a final answer loses units, spaces and thousands separators', () => {
 });
 
 test('a search key ignores case and punctuation, and keeps letters of every script', () => {
-  expect(searchKey('  Who\'s "A-B"? ')).toBe('whos ab');
-  expect(searchKey('Où est Łódź?')).toBe('où est łódź');
+  expect(searchCacheKey('  Who\'s "A-B"? ')).toBe('whos ab');
+  expect(searchCacheKey('Où est Łódź?')).toBe('où est łódź');
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { aggregate } from '../../../operators/metrics/aggregate.ts';
-import { averageMetrics, bootstrap } from '../../../operators/metrics/bootstrap.ts';
 import { isConcise, redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { mersenneTwister } from '../../../operators/metrics/mersenneTwister.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
+import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 function sample(f1: number, calls: number) {

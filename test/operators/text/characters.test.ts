@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   codePoints,
-  firstCodePoints,
   strip,
   stripEnd,
   stripStart,
@@ -31,10 +30,8 @@ describe('characters as Python sees them', () => {
     expect(words(' \t')).toEqual([]);
   });
 
-  test('lengths and cuts count code points', () => {
+  test('lengths count code points', () => {
     expect(codePoints('a😀b')).toBe(3);
-    expect(firstCodePoints('a😀b', 2)).toBe('a😀');
-    expect(firstCodePoints('ab', 5)).toBe('ab');
   });
 
   test('articles go as whole words of any script only', () => {

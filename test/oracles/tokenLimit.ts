@@ -2,7 +2,7 @@
  * The reference's micro-batches: balanced, of at most so many tokens without padding, with the way back to the order of
  * the batch (ARPO reference §7.6). The trainer's own (microBatches.ts) count padding as well.
  */
-import { balance } from './balance.ts';
+import { balance } from '../../model/train/balance.ts';
 
 export interface MicroBatches {
   /** Places of each micro-batch's sequences in the batch. */

@@ -2,13 +2,13 @@
  * The outcome rewards of Tool-Star (§3.5). Knowledge is scored as deep search is; a mathematical answer earns 1, a
  * wrong one in good form 0.1, and a fault of form nothing.
  */
-import { firstAnswerBlock } from '../dialect/answer.ts';
-import { isWellFormed } from '../dialect/format.ts';
-import { lastBoxed } from '../text/boxed.ts';
-import { strip } from '../text/characters.ts';
-import { finalAnswerForm } from '../text/finalAnswer.ts';
-import { isEquivalent } from '../text/latex.ts';
-import { strictBoxContent } from './deepResearch.ts';
+import { firstAnswerBlock } from '../../operators/dialect/answer.ts';
+import { isWellFormed } from '../../operators/dialect/format.ts';
+import { strictBoxContent } from '../../operators/rewards/deepResearch.ts';
+import { lastBoxed } from '../../operators/text/boxed.ts';
+import { strip } from '../../operators/text/characters.ts';
+import { isEquivalent } from '../../operators/text/latex.ts';
+import { finalAnswerForm } from './finalAnswer.ts';
 
 const GOOD_FORM = 0.1;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { assistantTurn, compareAnswers, mathVerdict } from '../../../operators/rewards/toolStar.ts';
-import { paperTools } from '../../support/paperTools.ts';
+import { paperTools } from '../support/paperTools.ts';
+import { assistantTurn, compareAnswers, mathVerdict } from './toolStarReward.ts';
 
 const END = '<|end|>';
 const respond = (box: string) => `<think>a</think><answer>\\boxed{${box}}</answer>${END}`;

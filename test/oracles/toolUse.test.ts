@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { toolEfficiency, toolNecessity } from '../../../operators/metrics/toolUse.ts';
+import { toolEfficiency, toolNecessity } from './toolUse.ts';
 
 describe('toolEfficiency', () => {
   const samples = [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
-import { dpoLoss, labelledLogProb } from '../../oracles/dpo.ts';
-import { entropyAwareAdvantages } from '../../oracles/entropyAware.ts';
-import { klEstimate } from '../../oracles/kl.ts';
-import { type PolicyLossInput, policyLoss } from '../../oracles/policyLoss.ts';
+import type { Aggregation } from '../../model/losses/parts/tokenWeights.ts';
+import { dpoLoss, labelledLogProb } from './dpo.ts';
+import { entropyAwareAdvantages } from './entropyAware.ts';
+import { klEstimate } from './kl.ts';
+import { type PolicyLossInput, policyLoss } from './policyLoss.ts';
 
 const RATIOS = [0.5, 0.9, 1, 1.5, 0.5, 1.5, 4, 1.1];
 const ANCHOR: PolicyLossInput = {
