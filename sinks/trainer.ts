@@ -128,7 +128,7 @@ function stepping(
         parent: begun,
         consumed: scope.position,
       });
-      learner.holds(weights.version);
+      learner.holds(weights);
       const old = oldest(weights.version, options.keepVersions);
       await store.forget(old, isReference(old, batch));
       const { step, stage } = batch;

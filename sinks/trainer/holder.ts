@@ -1,7 +1,7 @@
 /**
  * An engine and the version that it holds, so that weights are read only when another version is wanted.
  */
-import type { Scorer, TrainerEngine } from '../../model/engine.ts';
+import type { Checkpoint, Scorer, TrainerEngine } from '../../model/engine.ts';
 import type { Weights } from '../../streams/records.ts';
 import type { WeightsStore } from '../weights.ts';
 
@@ -15,16 +15,24 @@ export interface Holder {
   toTrain(weights: Weights): Promise<void>;
   /** The engine is about to change; what it holds is unknown until `holds`. */
   changes(): void;
-  /** It now holds this version and its optimiser's state. */
-  holds(version: number): void;
+  /** It now holds this version, which it has just saved, and its optimiser's state. */
+  holds(manifest: Weights): void;
 }
 
 export function holder(engine: FrozenEngine, store: WeightsStore): Holder {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
-  const restore = async (weights: Weights, trainable: boolean): Promise<void> => {
+  /** Uris of what this process has written or read through: to change back and forth does not take their digests anew. */
+  const checked = new Set<string>();
+  const once = (checkpoint: Checkpoint): Checkpoint =>
+    checked.has(checkpoint.uri) ? { ...checkpoint, digest: null } : checkpoint;
+  const restore = async (manifest: Weights, trainable: boolean): Promise<void> => {
+    const { weights, state } = store.saved(manifest);
     held = null;
-    await engine.restore(store.saved(weights), trainable ? 'train' : 'score');
-    held = { version: weights.version, trainable };
+    const saved = { weights: once(weights), state: state === null ? null : once(state) };
+    await engine.restore(saved, trainable ? 'train' : 'score');
+    checked.add(weights.uri);
+    if (trainable && state !== null) checked.add(state.uri);
+    held = { version: manifest.version, trainable };
   };
   return {
     async toScore(weights) {
@@ -37,8 +45,11 @@ export function holder(engine: FrozenEngine, store: WeightsStore): Holder {
     changes: () => {
       held = null;
     },
-    holds: (version) => {
-      held = { version, trainable: true };
+    holds: (manifest) => {
+      const { weights, state } = store.saved(manifest);
+      checked.add(weights.uri);
+      if (state !== null) checked.add(state.uri);
+      held = { version: manifest.version, trainable: true };
     },
   };
 }

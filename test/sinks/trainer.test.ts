@@ -362,6 +362,32 @@ describe('trainer', () => {
     }
   });
 
+  test('takes the digest of a version once, and none of what it has written itself', async () => {
+    const losses = {
+      policy: { ...loss, settings: { kl: { kind: 'k3', coefficient: 0.1 } } } satisfies NamedLoss,
+    };
+    await fill();
+    const { restores } = await train(undefined, undefined, { losses });
+    const seen = restores.map(({ weights, state, use }) => [
+      ...[use, weights.version, weights.digest !== null],
+      state?.digest ?? null,
+    ]);
+    const [first] = await all(topics.weights);
+    expect(seen[0]).toEqual(['score', 0, true, null]);
+    expect(restores[0]!.weights.digest).toBe(first!.digest);
+    expect(seen.slice(1)).toEqual([
+      ...[
+        ['train', 0, false, null],
+        ['score', 0, false, null],
+        ['train', 1, false, null],
+      ],
+      ...[
+        ['score', 0, false, null],
+        ['train', 2, false, null],
+      ],
+    ]);
+  });
+
   test('goes on with the optimiser state of the version that it goes back to', async () => {
     await fill();
     await train({ commitsLeft: 1, lastIsWritten: false });
