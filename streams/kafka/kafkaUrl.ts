@@ -53,6 +53,7 @@ export interface KafkaSettings {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PORT = 9092;
+const PORT_MAX = 65_535;
 const known = [
   ...['tls', 'sasl', 'ca', 'cert', 'key', 'compression', 'partitions', 'replication'],
   ...['registry', 'worker'],
@@ -82,7 +83,9 @@ function partsOf(url: string): Parts {
   const [, scheme, login = '', hosts = '', query = ''] = match;
   const [username = '', ...password] = login.split(':');
   const brokers = hosts.split(',').map((host) => (host.includes(':') ? host : `${host}:${PORT}`));
-  const odd = brokers.find((broker) => !/^[\w.-]+:\d+$/.test(broker));
+  const odd = brokers.find((broker) => {
+    return !/^[\w.-]+:\d+$/.test(broker) || Number(broker.split(':')[1]) > PORT_MAX;
+  });
   if (odd !== undefined) throw wrong(`"${odd}" is not host:port`);
   return {
     secure: scheme === 'kafkas',

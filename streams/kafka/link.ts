@@ -252,7 +252,7 @@ export class Link {
     if (dropped === null) return;
     const sockets = [...dropped].map(([, { socket }]) => socket);
     const closed = dropped.close();
-    for (const socket of sockets) socket.destroy();
+    for (const socket of sockets) socket?.destroy(); // none where an address is no address
     await closed.catch(() => undefined);
   }
 

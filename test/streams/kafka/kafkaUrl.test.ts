@@ -47,6 +47,7 @@ describe('the address of a Kafka log', () => {
   test.each([
     ['kafka://', /not a Kafka URL/],
     ['kafka://h:port', /not host:port/],
+    ['kafka://h,i:99999', /"i:99999" is not host:port/],
     ['kafka://h?partition=2', /setting "partition".*partitions/],
     ['kafka://h?partitions=0', /partitions is a whole number/],
     ['kafka://h?compression=lzma', /none, gzip, zstd/],

@@ -227,6 +227,12 @@ describeKafka('a log on Kafka', () => {
     await expect(fill(reader, 1)).rejects.toMatchObject({ code: 'READ_ONLY' });
   });
 
+  test('says why the broker makes no topic', async () => {
+    const opening = open({ url: `${kafkaUrl}?replication=99` });
+    await expect(opening).rejects.toMatchObject({ code: 'KAFKA' });
+    await expect(opening).rejects.toThrow(/makes no topic .*_state: .*replicat/i);
+  });
+
   test('opened to read, says when there is no such run', async () => {
     await expect(open({ mode: 'read' })).rejects.toMatchObject({ code: 'NO_LOG' });
   });
