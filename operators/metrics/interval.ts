@@ -1,5 +1,5 @@
 /**
- * How far a mean over questions may be off: the percentile bootstrap.
+ * How far a mean over questions may be off: the percentile bootstrap, or Wilson's interval for shares of right and wrong.
  *
  * Questions are drawn again with replacement, all rollouts of one together, because they are not independent. The
  * same values and seed give the same interval.
@@ -29,4 +29,37 @@ export function meanInterval(
   }).sort();
   const tail = ((1 - level) / 2) * (RESAMPLES - 1);
   return { low: means[Math.floor(tail)]!, high: means[Math.ceil(RESAMPLES - 1 - tail)]! };
+}
+
+/** The standard normal's quantile for 95 %. */
+const Z95 = 1.959963984540054;
+
+/**
+ * The 95 % interval of a share that held `share × count` times of `count` (Wilson 1927): never of no width, unlike the
+ * bootstrap where all values are equal. From 0 to 1 where nothing was counted.
+ */
+export function wilsonInterval(share: number, count: number): Interval {
+  if (count === 0) return { low: 0, high: 1 };
+  const z2 = Z95 ** 2;
+  const centre = share + z2 / (2 * count);
+  const half = Z95 * Math.sqrt((share * (1 - share)) / count + z2 / (4 * count ** 2));
+  const scale = 1 + z2 / count;
+  return {
+    low: Math.max(0, (centre - half) / scale),
+    high: Math.min(1, (centre + half) / scale),
+  };
+}
+
+/**
+ * The 95 % interval of the mean of numbers from 0 to 1, one for each question: Wilson's where each is right or wrong, or where
+ * all are equal; else the bootstrap.
+ */
+export function shareInterval(
+  values: readonly number[],
+  options: { readonly seed: number },
+): Interval {
+  const plain = values.every((value) => value === 0 || value === 1);
+  if (!plain && values.some((value) => value !== values[0])) return meanInterval(values, options);
+  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  return wilsonInterval(mean, values.length);
 }

@@ -7,7 +7,7 @@ import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate
 import { callsIn } from './callParts.ts';
 import { perFailure, perToken } from './execution.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
-import { type Interval, meanInterval } from './interval.ts';
+import { type Interval, shareInterval } from './interval.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';
 
 /** The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to 1. */
@@ -32,7 +32,7 @@ export interface Row extends TableNumbers {
   readonly questions: number;
   /** Responses, all questions together. */
   readonly responses: number;
-  /** 95 % of the correctness, questions drawn again. */
+  /** 95 % of the correctness (`shareInterval`). */
   readonly interval: Interval;
   /** Name `pass@k` to its value; empty where each question has one response. */
   readonly passAtK: Readonly<Record<string, number>>;
@@ -104,7 +104,7 @@ function rowOf(source: string, groups: readonly Scored[], seed: number): Row {
     questions: new Set(groups.map(({ question }) => question.id)).size,
     responses: responses.length,
     correctness: mean(({ correct }) => correct),
-    interval: meanInterval(
+    interval: shareInterval(
       perQuestion.map((tries) => meanOf(tries.map(({ correct }) => correct))),
       { seed },
     ),

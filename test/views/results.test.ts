@@ -119,6 +119,13 @@ describe('a summary', () => {
   });
 });
 
+it('tool calls of right answers are not measured where there are none', () => {
+  const wrong = (stage: number) => [group('a', stage, [0, 0], [2, 4])];
+  const results = resultsOf({ ...reading, evaluations: evaluated({ 0: wrong(0), 1: after }, 1) });
+  expect(reportText(results)).toMatch(/\ntool calls when right +– +0\.67\n/);
+  expect(reportText(results)).toMatch(/\naccuracy +0\.0 % +75\.0 % +\+75\.0 points\n/);
+});
+
 describe('phases', () => {
   const kinds = new Map<number, BatchKind>([
     [1, 'sft'],

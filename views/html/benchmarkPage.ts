@@ -28,8 +28,8 @@ ${cautionsOf(benchmarks).map((line) => html`<p class="bad">${line}</p>`)}</heade
 }
 
 function sample(one: BenchmarkSample): Html {
-  const { question, text, correct, toolCalls, finish, verdict } = one;
+  const { question, text, correct, toolCalls, finish, verdict, tools } = one;
   return sampleBox(question, '', [
-    { label: '', right: correct, verdict, toolCalls, finish, facts: [], text },
+    { label: '', right: correct, verdict, toolCalls, finish, facts: [], text, tools },
   ]);
 }

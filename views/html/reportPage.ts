@@ -2,10 +2,10 @@
 import { counted } from '../../streams/doctor/counted.ts';
 import { duration, orDash, percent, significant } from '../numbers.ts';
 import type { Curve, Curves } from '../summary/curves.ts';
-import type { Results } from '../summary/results.ts';
+import type { Evaluation, Results } from '../summary/results.ts';
 import type { Sample, Trajectory } from '../summary/samples.ts';
 import type { Summary } from '../summary/summary.ts';
-import { type Figure, trainedFigures } from '../tables/figures.ts';
+import { differenceOf, type Figure, figureOf, trainedFigures } from '../tables/figures.ts';
 import { phasesNote, phasesTable, roundsTable } from '../tables/results.ts';
 import { stageColumns, stagesTable } from '../tables/stages.ts';
 import { behaviourRadar } from './behaviourRadar.ts';
@@ -52,21 +52,22 @@ function header({ facts: { starts, reason, millrace }, results }: Summary): Html
 function tiles({ before, after }: Results): Html {
   if (before === null) return muted('The first evaluation is not complete yet.');
   const boxes = trainedFigures.map((figure) => {
-    const first = before[figure.key];
-    const last = after?.[figure.key];
+    const shown = figureOf(after ?? before, figure);
     return html`<div class="tile"><span>${figure.label}</span>
-<strong>${orDash(last ?? first, figure.show)}</strong>${last === undefined ? html`<span>before training</span>` : change(figure, first, last)}</div>`;
+<strong>${orDash(shown, figure.show)}</strong>${change(figure, before, after)}</div>`;
   });
   return html`<div class="tiles">${boxes}</div>`;
 }
 
-function change({ show, change, better }: Figure, before: number, after: number): Html {
-  const difference = after - before;
-  if (difference === 0) return html`<span>= ${show(before)} before</span>`;
-  const improved = difference > 0 === (better === 'more');
+function change(figure: Figure, before: Evaluation, after: Evaluation | null): Html {
+  if (after === null) return html`<span>before training</span>`;
+  const from = `from ${orDash(figureOf(before, figure), figure.show)}`;
+  const difference = differenceOf(before, after, figure);
+  if (difference === null || difference === 0) return html`<span>${from}</span>`;
+  const improved = difference > 0 === (figure.better === 'more');
   const arrow = difference > 0 ? '▲' : '▼';
-  return html`<span class="${improved ? 'good' : 'bad'}">${arrow} ${change(difference)}, ${improved ? 'better' : 'worse'}</span>
-<span>from ${show(before)}</span>`;
+  return html`<span class="${improved ? 'good' : 'bad'}">${arrow} ${figure.change(difference)}, ${improved ? 'better' : 'worse'}</span>
+<span>${from}</span>`;
 }
 
 function phases(results: Results): Html | null {
@@ -106,7 +107,7 @@ function sample({ why, question, before, after }: Sample): Html {
 }
 
 function shown(label: string, trajectory: Trajectory): ShownTrajectory {
-  const { correct, toolCalls, score, finish, text, version } = trajectory;
+  const { correct, toolCalls, score, finish, text, version, tools } = trajectory;
   return {
     label,
     right: correct,
@@ -115,6 +116,7 @@ function shown(label: string, trajectory: Trajectory): ShownTrajectory {
     finish,
     facts: [`reward ${score.toFixed(2)}`, `policy version ${version}`],
     text,
+    tools,
   };
 }
 

@@ -13,6 +13,8 @@ export interface ShownTrajectory {
   /** More of it in a few words. */
   readonly facts: readonly string[];
   readonly text: string;
+  /** Tags of the tools that were called. */
+  readonly tools: readonly string[];
 }
 
 /** `about` = why it is shown; empty for nothing. */
@@ -33,32 +35,48 @@ export function sampleBox(
 }
 
 function trajectoryBox(shown: ShownTrajectory): Html {
-  const { label, right, verdict, toolCalls, finish, facts, text } = shown;
+  const { label, right, verdict, toolCalls, finish, facts } = shown;
   const more = [counted(toolCalls, 'tool call'), ...facts, `ended by ${finish}`].join(', ');
   return html`<div><p class="chip">${label === '' ? '' : `${label}: `}<b class="${right ? 'good' : 'bad'}">${verdict}</b>, ${more}</p>
-<pre>${highlighted(text)}</pre></div>`;
+<pre>${highlighted(shown.text, shown.tools)}</pre></div>`;
 }
 
-const tags = /<\/?(think|search|python|result|answer)>/g;
-
 /** The text in pieces, flat: a tag opens a colour, any closing tag ends it. The style puts open tags on new lines. */
-function highlighted(text: string): Html {
+function highlighted(text: string, tools: readonly string[]): Html {
+  const tags = tagsOf(tools);
   const pieces: Html[] = [];
   let open: string | null = null;
   let from = 0;
   const put = (end: number): void => {
     const piece = text.slice(from, end);
     if (piece === '') return;
-    pieces.push(open === null ? html`${piece}` : html`<span class="t-${open}">${piece}</span>`);
+    pieces.push(
+      open === null ? html`${piece}` : html`<span class="${classOf(open)}">${piece}</span>`,
+    );
   };
   for (const match of text.matchAll(tags)) {
     put(match.index);
     from = match.index + match[0].length;
     const closing = match[0].startsWith('</');
-    const classes = closing || match.index === 0 ? `t-${match[1]!}` : `t-${match[1]!} open`;
+    const classes =
+      closing || match.index === 0 ? classOf(match[1]!) : `${classOf(match[1]!)} open`;
     pieces.push(html`<b class="${classes}">${match[0]}</b>`);
     open = closing ? null : match[1]!;
   }
   put(text.length);
   return html`${pieces}`;
+}
+
+/** The tags that have a colour of their own; those of other tools share one. */
+const coloured: readonly string[] = ['think', 'search', 'python', 'result', 'answer'];
+
+function classOf(tag: string): string {
+  return coloured.includes(tag) ? `t-${tag}` : 't-tool';
+}
+
+function tagsOf(tools: readonly string[]): RegExp {
+  const names = [...new Set([...coloured, ...tools])].map((name) =>
+    name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+  );
+  return new RegExp(`</?(${names.join('|')})>`, 'g');
 }

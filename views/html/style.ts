@@ -43,6 +43,6 @@ th.left, td.left { text-align: left; } .mean td { color: var(--muted); }
 .pair > div { min-width: 0; } .chip { font-size: .85rem; margin: .75rem 0 .25rem; }
 pre { margin: 0; padding: .75rem; max-height: 26rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px;
   font: 12.5px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
-.t-think { color: var(--think); } .t-search { color: var(--search); } .t-python { color: var(--python); }
+.t-think { color: var(--think); } .t-search { color: var(--search); } .t-python, .t-tool { color: var(--python); }
 .t-result { color: var(--result); } .t-answer { color: var(--answer); } b { font-weight: 600; } .open::before { content: '\\A'; white-space: pre; }
 `);

@@ -2,6 +2,7 @@
 import type { Log } from '../../streams/log.ts';
 import type { Question, Rollout, Scored } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
+import { toolsIn } from './samples.ts';
 
 export interface BenchmarkSample {
   readonly question: Question;
@@ -11,6 +12,8 @@ export interface BenchmarkSample {
   readonly verdict: string;
   readonly toolCalls: number;
   readonly finish: Rollout['finish'];
+  /** Tags of the tools that were called. */
+  readonly tools: readonly string[];
 }
 
 const samplesMax = 8;
@@ -24,11 +27,20 @@ export async function benchmarkSamples(
   const positions = chosen.map(({ rollouts }) => rollouts[0]!);
   const found = await log.fetch(topics.rollouts, positions);
   return chosen.map((group, i) => {
-    const { text, finish, question } = found[i]!.value;
+    const rollout = found[i]!.value;
+    const { text, finish, question } = rollout;
     const { score } = group.rewards[0]!;
     const verdict =
       score >= 1 ? 'right' : score > 0 ? `partly right (${score.toFixed(2)})` : 'wrong';
-    return { question, text, finish, verdict, correct: score >= 1, toolCalls: group.toolCalls[0]! };
+    return {
+      question,
+      text,
+      finish,
+      verdict,
+      correct: score >= 1,
+      toolCalls: group.toolCalls[0]!,
+      tools: toolsIn(rollout),
+    };
   });
 }
 

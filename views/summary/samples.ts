@@ -83,6 +83,8 @@ export interface Trajectory extends SamplePoint {
   readonly text: string;
   readonly finish: Rollout['finish'];
   readonly version: number;
+  /** Tags of the tools that were called. */
+  readonly tools: readonly string[];
 }
 
 /** A question with a trajectory of it before and after training. */
@@ -108,6 +110,12 @@ export async function fetchSamples(log: Log, choices: readonly SampleChoice[]): 
   });
 }
 
-function trajectory(point: SamplePoint, { text, finish, version }: Rollout): Trajectory {
-  return { ...point, text, finish, version };
+function trajectory(point: SamplePoint, rollout: Rollout): Trajectory {
+  const { text, finish, version } = rollout;
+  return { ...point, text, finish, version, tools: toolsIn(rollout) };
+}
+
+/** Tags of the tools that a rollout called. */
+export function toolsIn({ segments }: Pick<Rollout, 'segments'>): string[] {
+  return [...new Set(segments.flatMap(({ tool }) => (tool === null ? [] : [tool])))];
 }

@@ -41,7 +41,7 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     of('correct', 'correctness, of 100', ({ correctness }) => hundred(correctness)),
     {
       label: '95 %',
-      about: 'interval of the correctness, by bootstrap over questions',
+      about: 'interval of the correctness (Wilson’s, or by bootstrap over questions)',
       show: ({ interval: { low, high } }) => `${hundred(low)}–${hundred(high)}`,
       mean: none,
     },

@@ -41,3 +41,22 @@ export const figures: readonly Figure[] = [
 export const trainedFigures: readonly Figure[] = figures.filter(
   ({ better }) => better !== 'neither',
 );
+
+/** The figure; null where it was not measured: right answers have no tool calls where there are none. */
+export function figureOf(
+  evaluation: { readonly [K in keyof Evaluation]: number | null } | null,
+  { key }: Pick<Figure, 'key'>,
+): number | null {
+  if (evaluation === null) return null;
+  return key === 'meanToolCallsCorrect' && evaluation.accuracy === 0 ? null : evaluation[key];
+}
+
+/** The difference of two evaluations in a figure; null where one of them lacks it. */
+export function differenceOf(
+  before: Evaluation | null,
+  after: Evaluation | null,
+  figure: Pick<Figure, 'key'>,
+): number | null {
+  const [from, to] = [figureOf(before, figure), figureOf(after, figure)];
+  return from === null || to === null ? null : to - from;
+}

@@ -2,7 +2,7 @@
 import { duration, fixed, orDash } from '../numbers.ts';
 import type { Phase } from '../summary/phases.ts';
 import type { Results } from '../summary/results.ts';
-import { type Figure, figures, trainedFigures } from './figures.ts';
+import { differenceOf, type Figure, figureOf, figures, trainedFigures } from './figures.ts';
 import { columns, type Table } from './table.ts';
 
 /** A row for each figure; null before the first evaluation. */
@@ -10,12 +10,16 @@ export function beforeAfterTable({ before, after }: Results): Table | null {
   if (before === null) return null;
   return {
     columns: columns(['held-out questions', 'before', 'after', 'change']),
-    rows: figures.map(({ key, label, show, change, better }) => [
-      label,
-      show(before[key]),
-      orDash(after?.[key], show),
-      after === null || better === 'neither' ? '' : change(after[key] - before[key]),
-    ]),
+    rows: figures.map((figure) => {
+      const { label, show, change, better } = figure;
+      const difference = better === 'neither' ? null : differenceOf(before, after, figure);
+      return [
+        label,
+        orDash(figureOf(before, figure), show),
+        orDash(figureOf(after, figure), show),
+        difference === null ? '' : change(difference),
+      ];
+    }),
   };
 }
 
@@ -25,12 +29,18 @@ export function roundsTable({ before, rounds }: Results): Table {
   return {
     columns: columns(['round', 'steps', 'reward', ...labels, 'time']),
     rows: [
-      ['before', '', '', ...trainedFigures.map(({ key, show }) => orDash(before?.[key], show)), ''],
+      [
+        'before',
+        '',
+        '',
+        ...trainedFigures.map((figure) => orDash(figureOf(before, figure), figure.show)),
+        '',
+      ],
       ...rounds.map((round) => [
         round.name,
         String(round.steps),
         orDash(round.reward, fixed(3)),
-        ...trainedFigures.map(({ key, show }) => orDash(round[key], show)),
+        ...trainedFigures.map((figure) => orDash(figureOf(round, figure), figure.show)),
         orDash(round.seconds, duration),
       ]),
     ],
@@ -52,7 +62,8 @@ export function phasesTable({ phases }: Pick<Results, 'phases'>): Table | null {
 /** What the brackets of `phasesTable` hold. */
 export const phasesNote = 'in brackets: what the phase changed, shares in percentage points';
 
-function phaseCell({ measured, before }: Phase, { key, show, difference }: Figure): string {
-  if (before === null) return show(measured[key]);
-  return `${show(measured[key])} (${difference(measured[key] - before[key])})`;
+function phaseCell({ measured, before }: Phase, figure: Figure): string {
+  const value = orDash(figureOf(measured, figure), figure.show);
+  const difference = differenceOf(before, measured, figure);
+  return difference === null ? value : `${value} (${figure.difference(difference)})`;
 }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
-import { meanInterval } from '../../../operators/metrics/interval.ts';
+import {
+  meanInterval,
+  shareInterval,
+  wilsonInterval,
+} from '../../../operators/metrics/interval.ts';
 
 describe('the interval of a mean', () => {
   test('is about as wide as the normal one, and the same every time', () => {
@@ -35,5 +39,40 @@ describe('the interval of a mean', () => {
   test('is the mean where there is nothing to draw', () => {
     expect(meanInterval([], { seed: 1 })).toEqual({ low: 0, high: 0 });
     expect(meanInterval([0.5], { seed: 1 })).toEqual({ low: 0.5, high: 0.5 });
+  });
+});
+
+describe('the interval of a share', () => {
+  test("is Wilson's: the known value for 8 of 8, and open to one side only at the ends", () => {
+    const all = wilsonInterval(1, 8);
+    expect(all.high).toBe(1);
+    expect(all.low).toBeCloseTo(0.6756, 4);
+    const none = wilsonInterval(0, 8);
+    expect(none.low).toBe(0);
+    expect(none.high).toBeCloseTo(1 - all.low, 12);
+    const some = wilsonInterval(0.3, 10);
+    expect([some.low, some.high]).toEqual([expect.closeTo(0.1078, 4), expect.closeTo(0.6032, 4)]);
+    expect(wilsonInterval(0, 0)).toEqual({ low: 0, high: 1 });
+  });
+
+  test('has ends that solve |p − share| = z √(p (1 − p) / n)', () => {
+    for (const [share, count] of [
+      [0.9, 150],
+      [0.5, 3],
+      [0.04, 25],
+    ] as const) {
+      const { low, high } = wilsonInterval(share, count);
+      for (const p of [low, high]) {
+        const z = Math.abs(p - share) / Math.sqrt((p * (1 - p)) / count);
+        expect(z).toBeCloseTo(1.959964, 5);
+      }
+    }
+  });
+
+  test('is the bootstrap where questions are partly right', () => {
+    const parts = [0.25, 0.5, 1, 0.75, 0];
+    expect(shareInterval(parts, { seed: 4 })).toEqual(meanInterval(parts, { seed: 4 }));
+    expect(shareInterval([1, 0, 1, 1], { seed: 4 })).toEqual(wilsonInterval(0.75, 4));
+    expect(shareInterval([0.5, 0.5], { seed: 4 })).toEqual(wilsonInterval(0.5, 2));
   });
 });
