@@ -11,16 +11,26 @@ import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { Position } from './records.ts';
 import type { EachOptions, Scope } from './scope.ts';
-import { setWaiting, stoppingOf } from './settlement.ts';
+import { setWaiting, setWorking, stoppingOf } from './settlement.ts';
 import type { Topic } from './topic.ts';
 import { topics } from './topics.ts';
 
 export type Each<In, Out> = (value: In, scope: Scope) => Promise<Out> | Out;
+type Called<In, Out> = (value: In, scope: Scope) => Promise<Out> | Later<Out> | Out;
+/** A result that comes later and is taken at once when it is there; a promise is taken a turn later. */
+export class Later<Out> {
+  readonly settle: (done: (result: Out) => void, failed: (error: unknown) => void) => void;
+
+  constructor(settle: Later<Out>['settle']) {
+    this.settle = settle;
+  }
+}
+
 /** What a result makes of its delivery. */
 export type Finish<Out, To> = (delivery: Delivery<unknown>, result: Out) => readonly Delivery<To>[];
 
 export function calling<In, Out, To>(
-  fn: Each<In, Out>,
+  fn: Called<In, Out>,
   options: EachOptions,
   finish: Finish<Out, To>,
 ): OperatorFunction<Delivery<In>, Delivery<To>> {
@@ -39,20 +49,20 @@ export function calling<In, Out, To>(
 }
 
 class Calls<In, Out, To> {
-  readonly #fn: Each<In, Out>;
+  readonly #fn: Called<In, Out>;
   readonly #options: EachOptions;
   readonly #finish: Finish<Out, To>;
   readonly #subscriber: Subscriber<Delivery<To>>;
   /** Calls that run, and of these: those whose result was promised. */
   #running = 0;
-  readonly #promised = new Set<Call>();
+  readonly #promised = new Set<Call<In>>();
   /** Without a place yet: never more than the log lets be in flight. */
   readonly #waiting: Delivery<In>[] = [];
   #starting = false;
   #ended = false;
 
   constructor(
-    fn: Each<In, Out>,
+    fn: Called<In, Out>,
     options: EachOptions,
     finish: Finish<Out, To>,
     subscriber: Subscriber<Delivery<To>>,
@@ -64,8 +74,10 @@ class Calls<In, Out, To> {
   }
 
   add(delivery: Delivery<In>): void {
-    if (this.#running >= this.#options.concurrency) this.#waiting.push(delivery);
-    else this.#start(delivery);
+    if (this.#running >= this.#options.concurrency) {
+      setWorking(delivery, true);
+      this.#waiting.push(delivery);
+    } else this.#start(new Call(delivery));
   }
 
   /** No more will come. */
@@ -76,34 +88,40 @@ class Calls<In, Out, To> {
 
   /** Nobody wants results any more. */
   abandon(): void {
+    for (const delivery of this.#waiting) setWorking(delivery, false);
     this.#waiting.length = 0;
-    for (const call of this.#promised) call.abort();
+    for (const call of this.#promised) {
+      call.works(false);
+      call.abort();
+    }
     this.#promised.clear();
   }
 
-  #start(delivery: Delivery<In>): void {
-    const call = new Call(delivery);
+  #start(call: Call<In>): void {
     this.#running += 1;
-    let result: Promise<Out> | Out;
+    let result: Promise<Out> | Later<Out> | Out;
     try {
-      result = this.#fn(delivery.value, call);
+      result = this.#fn(call.delivery.value, call);
     } catch (error) {
       this.#failed(call, error);
       return;
     }
     if (this.#subscriber.closed) call.abort();
-    if (result instanceof Promise) {
-      this.#promised.add(call);
-      result.then(
-        (value) => this.#succeeded(call, value),
-        (error: unknown) => this.#failed(call, error),
-      );
-    } else this.#succeeded(call, result);
+    if (!(result instanceof Promise || result instanceof Later)) {
+      this.#succeeded(call, result);
+      return;
+    }
+    const done = (value: Out): void => this.#succeeded(call, value);
+    const failed = (error: unknown): void => this.#failed(call, error);
+    call.works(true);
+    this.#promised.add(call);
+    if (result instanceof Later) result.settle(done, failed);
+    else result.then(done, failed);
   }
 
-  #succeeded(call: Call, result: Out): void {
+  #succeeded(call: Call<In>, result: Out): void {
     if (this.#subscriber.closed) return;
-    call.over = true;
+    call.end();
     try {
       for (const part of this.#finish(call.withSideRecords(), result)) this.#subscriber.next(part);
     } catch (error) {
@@ -113,9 +131,9 @@ class Calls<In, Out, To> {
     this.#done(call);
   }
 
-  #failed(call: Call, error: unknown): void {
+  #failed(call: Call<In>, error: unknown): void {
     if (this.#subscriber.closed) return;
-    call.over = true;
+    call.end();
     const { delivery } = call;
     if (hasCode(error, 'NOT_NOW')) setWaiting(delivery);
     else if (this.#options.onError === 'fail') this.#subscriber.error(error);
@@ -123,7 +141,7 @@ class Calls<In, Out, To> {
     this.#done(call);
   }
 
-  #done(call: Call): void {
+  #done(call: Call<In>): void {
     this.#running -= 1;
     this.#promised.delete(call);
     this.#goOn();
@@ -133,7 +151,7 @@ class Calls<In, Out, To> {
     if (this.#starting) return;
     this.#starting = true;
     while (this.#waiting.length > 0 && this.#running < this.#options.concurrency) {
-      this.#start(this.#waiting.shift()!);
+      this.#start(new Call(this.#waiting.shift() as Delivery<In>, true));
     }
     this.#starting = false;
     if (this.#ended && this.#running === 0) this.#subscriber.complete();
@@ -141,17 +159,31 @@ class Calls<In, Out, To> {
 }
 
 /** One call, and the scope that its function sees. */
-class Call implements Scope {
-  readonly delivery: Delivery<unknown>;
+class Call<In> implements Scope {
+  readonly delivery: Delivery<In>;
   /** It has come to an end: too late to abort it. */
-  over = false;
+  #over = false;
+  /** Its delivery is marked as worked on: it was queued, or its result is promised. */
+  #works: boolean;
   /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
   #abort: AbortController | null = null;
   #aborted = false;
   #sideRecords: SideRecord[] | null = null;
 
-  constructor(delivery: Delivery<unknown>) {
+  constructor(delivery: Delivery<In>, queued = false) {
     this.delivery = delivery;
+    this.#works = queued;
+  }
+
+  works(now: boolean): void {
+    if (this.#works === now) return;
+    this.#works = now;
+    setWorking(this.delivery, now);
+  }
+
+  end(): void {
+    this.#over = true;
+    this.works(false);
   }
 
   get topic(): string {
@@ -184,11 +216,14 @@ class Call implements Scope {
   /** The delivery with all side records of the call. */
   withSideRecords(): Delivery<unknown> {
     const sideRecords = this.#sideRecords ?? [];
-    return sideRecords.reduce((on, { topic, value }) => on.also(topic, value), this.delivery);
+    return sideRecords.reduce<Delivery<unknown>>(
+      (on, { topic, value }) => on.also(topic, value),
+      this.delivery,
+    );
   }
 
   abort(): void {
-    if (this.over) return;
+    if (this.#over) return;
     this.#aborted = true;
     this.#abort?.abort();
   }

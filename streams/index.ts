@@ -11,6 +11,7 @@ export { type Feedback, feedback } from './feedback.ts';
 export { type Flow, flow, type Part } from './flow.ts';
 export type * from './log.ts';
 export {
+  type EachOperator,
   type EachOptions,
   expandEach,
   type GatherOptions,
@@ -18,6 +19,8 @@ export {
   gatherCount,
   keepIf,
   mapEach,
+  type PipeOptions,
+  pipeEach,
   type Scope,
 } from './primitives.ts';
 export type {

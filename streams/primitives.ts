@@ -1,7 +1,8 @@
 /**
  * The vocabulary of domain operators: pure functions in, operators on deliveries out.
  *
- * `mapEach` one to one, `expandEach` one to many, `keepIf` one or none, `gatherBy` many to one. They own
+ * `mapEach` one to one, `expandEach` one to many, `keepIf` one or none, `pipeEach` any RxJS operator on one record,
+ * `gatherBy` many to one. They own
  * the settlement, so a domain function never sees a delivery: it gets the value and a `Scope`, through
  * which it writes side records and learns that its result is no longer wanted (`signal`) or that the run is
  * stopping (`stopping`).
@@ -16,6 +17,7 @@ import type { Delivery } from './delivery.ts';
 import type { EachOptions } from './scope.ts';
 
 export { type GatherOptions, gatherBy, gatherCount } from './gatherBy.ts';
+export { type EachOperator, type PipeOptions, pipeEach } from './pipeEach.ts';
 export type { EachOptions, Scope } from './scope.ts';
 
 /**

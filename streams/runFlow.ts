@@ -2,7 +2,8 @@
  * Runs a flow until it is quiescent, stopped or broken.
  *
  * Quiescent = the sources are done, every stage has settled all of its topic, and nothing moves. Open
- * groups that can no longer be completed are flushed first, upstream before downstream. Stopped = the
+ * groups that can no longer be completed are flushed first, upstream before downstream; so is what an RxJS operator
+ * between the primitives still holds (a `delay` comes to its end, a lost record is found). Stopped = the
  * signal aborted: reading ends at once, what is in flight may end within `graceMs`, what was finished is
  * committed, and the rest will be read again. Broken = a part failed: its error, with its name.
  *
@@ -109,7 +110,10 @@ class FlowRun {
   async toEnd(): Promise<FlowEnd> {
     const { signal, onStats, statsMs = 250 } = this.#options;
     const wake = (): void => this.#wake();
-    const looking = setInterval(wake, LOOK_MS);
+    const looking = setInterval(() => {
+      for (const stage of this.#stages) stage.look();
+      wake();
+    }, LOOK_MS);
     const telling = onStats && setInterval(() => onStats(this.stats()), statsMs);
     signal?.addEventListener('abort', wake);
     const ingesting = this.#sources.map((source) => this.#ingest(source));
@@ -138,8 +142,12 @@ class FlowRun {
       if (this.#options.signal?.aborted) return 'stopped';
       const changed = this.#changed();
       if (this.#options.forever !== true && (await this.#exhausted())) {
-        const waiting = this.#stages.find((stage) => stage.waiting > 0 && stage.ordered === 0);
-        if (waiting !== undefined) void waiting.finish();
+        const unfinished = this.#stages.find(
+          (stage) => (stage.waiting > 0 || stage.strays > 0) && stage.ordered === 0,
+        );
+        // What lies in a loop's operator may yet come out and lead to more: only time can tell.
+        if (this.#stages.some((stage) => stage.strays > 0 && this.#isLoop(stage))) await changed;
+        else if (unfinished !== undefined) void unfinished.finish();
         else if (this.#stages.every((stage) => stage.ordered === 0)) return 'quiescent';
         else if (!(await this.#options.commitOrder?.moved())) return 'stopped';
       }
@@ -147,20 +155,32 @@ class FlowRun {
     }
   }
 
-  /** Sources done, and every stage has nothing left but open groups and what waits for its turn. */
+  /** Whether what a stage writes comes back to it as input, by way of other stages. */
+  #isLoop({ stage }: StageRunner): boolean {
+    const stages = [...this.#stages.map((runner) => runner.stage), ...this.#elsewhere];
+    const reached = new Set<string | undefined>([stage.to?.name]);
+    for (let before = -1; before < reached.size; ) {
+      before = reached.size;
+      for (const { from, to } of stages) if (reached.has(from.name)) reached.add(to?.name);
+    }
+    return reached.has(stage.from.name);
+  }
+
+  /** Sources done, and every stage has nothing left but open groups, what waits for its turn, and what RxJS operators hold. */
   async #exhausted(): Promise<boolean> {
     if (!this.#sources.every((source) => source.done)) return false;
-    if (!this.#still()) return false;
+    if (!this.#quiet()) return false;
     const commits = this.#commits();
     const written = await this.#written();
-    for (const { stage, waiting, ordered } of this.#stages) {
-      if ((await this.#log.lag(stage.from, stage.name)) !== waiting + ordered) return false;
+    for (const runner of this.#stages) {
+      const { stage } = runner;
+      if ((await this.#log.lag(stage.from, stage.name)) !== runner.inflight) return false;
     }
     for (const { from, name } of this.#elsewhere) {
       if ((await this.#log.lag(from, name)) !== 0) return false;
     }
     // Each has settled everything at some time since, and nothing was written in between.
-    return this.#still() && commits === this.#commits() && written === (await this.#written());
+    return this.#quiet() && commits === this.#commits() && written === (await this.#written());
   }
 
   /** Records of all topics together, where others write too. */
@@ -171,6 +191,10 @@ class FlowRun {
 
   get #elsewhere(): readonly Stage[] {
     return this.#options.elsewhere ?? [];
+  }
+
+  #quiet(): boolean {
+    return this.#stages.every((stage) => stage.quiet);
   }
 
   #still(): boolean {

@@ -21,6 +21,16 @@ export interface Root {
   readonly reader: object;
   /** Told when all that is left of it waits in open groups, and when that is no longer so. */
   readonly onWaiting?: (waits: boolean) => void;
+  /** Set by the stage that adopts it. */
+  fate?: RootFate;
+}
+
+/** What becomes of a root, for who has to notice that nobody works on it any more. Outlives the root and its family. */
+export interface RootFate {
+  /** The last part of its family has left or was dropped. */
+  ended: boolean;
+  /** A primitive has taken charge of it: it is worked on, or all that is left of it waits in open groups. */
+  inCharge: 'works' | 'waits' | null;
 }
 
 /** Roots that wait in open groups, and so cannot settle before more arrives: all, and those of a partition. */
@@ -65,6 +75,8 @@ class Family {
   settling: TrackedDelivery<unknown>[] | null = null;
   /** Of the open parts: those that wait in open groups. */
   waitingParts = 0;
+  /** Of the open parts: those that a function works on, or will. */
+  workingParts = 0;
   #owner: DeliveryOwner;
   /** Its owner counts its roots as waiting: every open part waits. */
   #waiting = false;
@@ -89,6 +101,8 @@ class Family {
   /** After a change of `open` or `waitingParts`. */
   recount(): void {
     this.#setWaiting(this.waitingParts > 0 && this.waitingParts === this.open);
+    const inCharge = this.workingParts > 0 ? 'works' : this.#waiting ? 'waits' : null;
+    for (const { fate } of this.roots) if (fate !== undefined) fate.inCharge = inCharge;
   }
 
   /** The family that this one became part of. */
@@ -102,6 +116,7 @@ class Family {
     this.#setWaiting(false);
     other.#setWaiting(false);
     this.waitingParts += other.waitingParts;
+    this.workingParts += other.workingParts;
     this.roots.push(...other.roots);
     this.writes.push(...other.writes);
     this.open += other.open;
@@ -152,7 +167,7 @@ class TrackedDelivery<T> implements Delivery<T> {
     if (this.#spent) {
       throw new MillraceError(
         'SPENT',
-        `delivery ${this.topic}@${this.position.offset} is used twice; go on with what derive, split, gather or also returned`,
+        `${placeOf(this)} is used twice; go on with what derive, split, gather or also returned`,
       );
     }
     this.#spent = true;
@@ -204,8 +219,20 @@ class TrackedDelivery<T> implements Delivery<T> {
   /** The family goes to its owner, if this was the last part. */
   handOver(): void {
     const { open, owner, roots } = this.family;
-    if (open === 0) owner.ready(this, roots.length);
+    if (open > 0) return;
+    for (const { fate } of roots) if (fate !== undefined) fate.ended = true;
+    owner.ready(this, roots.length);
   }
+}
+
+/** `topic@partition/offset (key)`: how messages name a record. */
+export function placeOf({ topic, position, key }: Place): string {
+  return `${topic}@${position.partition}/${position.offset}${key === '' ? '' : ` (key ${key})`}`;
+}
+
+/** Whether this is a delivery at all: what leaves a user's operator may be anything. */
+export function isDelivery(value: unknown): value is Delivery<unknown> {
+  return value instanceof TrackedDelivery;
 }
 
 function tracked<T>(delivery: Delivery<T>): TrackedDelivery<T> {
@@ -221,9 +248,16 @@ export function deliver<T>(value: T, root: Root, owner: DeliveryOwner): Delivery
   return new TrackedDelivery(value, root, [], new Family(root, owner));
 }
 
-/** For stages: from now on `owner` commits this delivery and what is derived from it. */
-export function adopt(delivery: Delivery<unknown>, owner: DeliveryOwner): void {
-  tracked(delivery).family.owner = owner;
+/** For stages: from now on `owner` commits this delivery and what is derived from it. Gives the record that was read. */
+export function adopt(delivery: Delivery<unknown>, owner: DeliveryOwner): Root {
+  const { family } = tracked(delivery);
+  family.owner = owner;
+  return family.roots[0] as Root;
+}
+
+/** For stages: who commits this delivery now. */
+export function ownerOf(delivery: Delivery<unknown>): DeliveryOwner {
+  return tracked(delivery).family.owner;
 }
 
 /** For stages: the delivery leaves as a record of `to` (null: no record), once its whole family has. */
@@ -317,4 +351,11 @@ export function setWaiting(delivery: Delivery<unknown>, waits = true): DeliveryO
   family.waitingParts += waits ? 1 : -1;
   family.recount();
   return family.owner;
+}
+
+/** For primitives: a function works on this part, or will as soon as it can (or, with `false`, no longer does). */
+export function setWorking(delivery: Delivery<unknown>, works: boolean): void {
+  const { family } = tracked(delivery);
+  family.workingParts += works ? 1 : -1;
+  family.recount();
 }

@@ -4,10 +4,12 @@
  * The count is a mark in the log, so on resume the items that are there already are passed over. At most
  * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
+import { isObservable } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { orAborted } from '../base/orAborted.ts';
+import { buffered } from './buffered.ts';
 import type { Log } from './log.ts';
-import type { Items, Source, SourceItem } from './stage.ts';
+import type { Source, SourceItem } from './stage.ts';
 import { topics } from './topics.ts';
 
 export interface SourceStats {
@@ -15,6 +17,8 @@ export interface SourceStats {
   readonly to: string;
   /** Items in the log, those of earlier runs included. */
   readonly items: number;
+  /** Items of an Observable for which there was no room. */
+  readonly dropped: number;
   readonly done: boolean;
   /** Time that it waited for the readers of its topic, or for the log. */
   readonly waitMs: number;
@@ -32,6 +36,7 @@ export class SourceRunner {
   /** Set while it waits. */
   #waitsSinceMs: number | null = null;
   #items = 0;
+  #dropped = 0;
   #done = false;
   #waiting: SourceItem<unknown>[] = [];
   /** Never rejects: what fails is told by `#broken`. */
@@ -54,7 +59,14 @@ export class SourceRunner {
     const { name, to } = this.source;
     const sinceMs = this.#waitsSinceMs;
     const waitMs = this.#waitMs + (sinceMs === null ? 0 : this.#clock.now() - sinceMs);
-    return { name, to: to.name, items: this.#items, done: this.#done, waitMs };
+    return {
+      name,
+      to: to.name,
+      items: this.#items,
+      dropped: this.#dropped,
+      done: this.#done,
+      waitMs,
+    };
   }
 
   /** Until the items end or `signal` aborts. What was taken is committed, also when the items fail. */
@@ -72,22 +84,23 @@ export class SourceRunner {
 
   /** False when `signal` aborted first. */
   async #takeAll(signal: AbortSignal): Promise<boolean> {
-    let toSkip = this.#items;
-    const iterator = iterate(this.source.items);
+    const skip = this.source.onResume === 'skip' ? this.#items : 0;
+    const iterator = itemsOf(this.source, skip, () => {
+      this.#dropped += 1;
+    });
     const aborted = orAborted(signal);
     try {
       while (!signal.aborted) {
         const step = await aborted.wait(iterator.next());
         if (step === null) break;
         if (step.done === true) return true;
-        if (toSkip > 0) toSkip -= 1;
-        else await this.#take(step.value);
+        await this.#take(step.value);
       }
     } finally {
       aborted.forget();
     }
     // A source that is stuck in its own waiting is not waited for.
-    void iterator.return(undefined).catch(() => undefined);
+    void iterator.return?.().catch(() => undefined);
     return false;
   }
 
@@ -131,6 +144,22 @@ export class SourceRunner {
   }
 }
 
-async function* iterate(items: Items<unknown>): AsyncGenerator<SourceItem<unknown>> {
-  yield* items;
+/** The items of a source but for the first `skip`; `dropped` is told of one that an Observable had no room for. */
+export function itemsOf(
+  { items, bufferMax, overflow }: Source,
+  skip = 0,
+  dropped = (): void => undefined,
+): AsyncIterableIterator<SourceItem<unknown>> {
+  if (!isObservable(items)) return iterate(items, skip);
+  return buffered(items, { max: bufferMax, overflow, skip, dropped });
+}
+
+type Iterables = Iterable<SourceItem<unknown>> | AsyncIterable<SourceItem<unknown>>;
+
+async function* iterate(items: Iterables, skip: number): AsyncGenerator<SourceItem<unknown>> {
+  let toSkip = skip;
+  for await (const item of items) {
+    if (toSkip > 0) toSkip -= 1;
+    else yield item;
+  }
 }

@@ -4,7 +4,8 @@
  * A stage reads one topic in the group of its own name, runs an operator, and what leaves the operator
  * is appended to its output topic in the commit that settles what caused it.
  */
-import type { OperatorFunction } from 'rxjs';
+import type { Observable, OperatorFunction } from 'rxjs';
+import type { Overflow } from './buffered.ts';
 import type { Delivery } from './delivery.ts';
 import type { Feedback } from './feedback.ts';
 import type { DeadLetter } from './records.ts';
@@ -34,12 +35,25 @@ export interface Stage {
 /** What a source yields: a record, or why one could not be read. */
 export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
-/** The items of a source: a list, a generator, an asynchronous one. */
-export type Items<T> = Iterable<SourceItem<T>> | AsyncIterable<SourceItem<T>>;
+/** The items of a source: a list, a generator, an asynchronous one, an Observable. */
+export type Items<T> =
+  | Iterable<SourceItem<T>>
+  | AsyncIterable<SourceItem<T>>
+  | Observable<SourceItem<T>>;
 
 export interface SourceOptions {
   /** The source waits while the slowest reader of its topic is this many records behind. */
   readonly leadMax?: number;
+  /** Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 unless told otherwise. */
+  readonly bufferMax?: number;
+  /** Of an Observable: an item too many fails the source with code `SOURCE_FULL` (default), or one is dropped. */
+  readonly overflow?: Overflow;
+  /**
+   * When the run is started anew: `skip` passes over as many items as are in the log (`items` begins where it always
+   * begins; the default), `continue` takes what comes (live items, which do not come twice; the default where items may
+   * be dropped).
+   */
+  readonly onResume?: 'skip' | 'continue';
 }
 
 export interface Source {
@@ -48,9 +62,13 @@ export interface Source {
   readonly to: Topic<unknown>;
   readonly items: Items<unknown>;
   readonly leadMax: number;
+  readonly bufferMax: number;
+  readonly overflow: Overflow;
+  readonly onResume: 'skip' | 'continue';
 }
 
 const INFLIGHT_MAX = 256;
+const BUFFER_MAX = 4096;
 const LEAD_MAX = 4096;
 
 /** From one topic to another through an operator. */
@@ -79,8 +97,8 @@ export function stage<In, Out>(
 export const sink: typeof stage = stage;
 
 /**
- * The beginning of a graph. `items` must yield the same sequence whenever it is iterated: on resume the
- * items that are in the log already are passed over, so each is appended exactly once.
+ * The beginning of a graph. `items` must yield the same sequence whenever it is iterated or subscribed to: on resume
+ * the items that are in the log already are passed over, so each is appended exactly once (but see `onResume`).
  */
 export function source<T>(
   name: string,
@@ -88,6 +106,8 @@ export function source<T>(
   items: Items<T>,
   options: SourceOptions = {},
 ): Source {
-  const leadMax = options.leadMax ?? LEAD_MAX;
-  return { kind: 'source', name, to: to as Topic<unknown>, items, leadMax };
+  const { leadMax = LEAD_MAX, bufferMax = BUFFER_MAX, overflow = 'fail' } = options;
+  const onResume = options.onResume ?? (overflow === 'fail' ? 'skip' : 'continue');
+  const topic = to as Topic<unknown>;
+  return { kind: 'source', name, to: topic, items, leadMax, bufferMax, overflow, onResume };
 }

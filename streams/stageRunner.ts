@@ -6,13 +6,25 @@
  * operator's input (no more will ever come, open groups are flushed), `stop` only stops feeding it (what is
  * in flight may end), `abandon` drops it where it is.
  */
-import { Observable, type Subscriber, Subscription } from 'rxjs';
+import { Observable, Subscriber, Subscription } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import type { CommitOrder } from './commitOrder.ts';
 import type { Delivery } from './delivery.ts';
+import { InFlight } from './inFlight.ts';
 import type { Log } from './log.ts';
-import { adopt, type DeliveryOwner, emit, WaitingRecords, writesOf } from './settlement.ts';
+import { endedEarly, foreignDelivery, lostRecords, notADelivery } from './operatorErrors.ts';
+import {
+  adopt,
+  type DeliveryOwner,
+  emit,
+  isDelivery,
+  ownerOf,
+  placeOf,
+  type Root,
+  WaitingRecords,
+  writesOf,
+} from './settlement.ts';
 import type { Stage } from './stage.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
 
@@ -48,7 +60,11 @@ export class StageRunner {
   readonly #log: Log;
   readonly #hooks: StageHooks;
   readonly #counter: StageCounter;
+  readonly #clock: Clock;
   #owner: DeliveryOwner;
+  #inFlight = new InFlight();
+  /** The record that is being handed to the operator. */
+  #entering: Root | null = null;
   readonly #commitOrder: CommitOrder | null;
   readonly #stopping: AbortSignal;
   readonly #due: Due[] = [];
@@ -74,7 +90,11 @@ export class StageRunner {
     this.#hooks = hooks;
     this.#commitOrder = commitOrder ?? null;
     this.#stopping = stopping;
-    this.#counter = new StageCounter(stage, clock, () => this.waiting);
+    this.#clock = clock;
+    this.#counter = new StageCounter(stage, clock, {
+      waiting: () => this.waiting,
+      oldestMs: (nowMs) => this.#inFlight.oldestMs(nowMs),
+    });
     this.#owner = this.#newOwner();
   }
 
@@ -89,6 +109,31 @@ export class StageRunner {
     return !this.#busy && !this.#finishing && inflight === this.waiting + this.ordered;
   }
 
+  /**
+   * Nothing moves but what the operator may hold for itself: no function works. What then is in flight and does not wait
+   * lies in an RxJS operator between the primitives, or is lost.
+   */
+  get quiet(): boolean {
+    return this.still || !(this.#busy || this.#finishing || this.#inFlight.works);
+  }
+
+  /** Records read and not settled. */
+  get inflight(): number {
+    return this.#counter.inflight;
+  }
+
+  /** Records that no primitive has in its charge, though no commit settles them. */
+  get strays(): number {
+    return this.still ? 0 : this.#inFlight.strays.length;
+  }
+
+  /** To be called now and then: fails the stage when it has lost records. */
+  look(): void {
+    if (this.#abandoned || this.#restarting) return;
+    const lost = this.#inFlight.lost(this.#clock.now());
+    if (lost.length > 0) this.#fail(lostRecords(lost));
+  }
+
   stats(): StageStats {
     return this.#counter.stats();
   }
@@ -98,14 +143,32 @@ export class StageRunner {
       this.#input = subscriber;
       return this.#read(subscriber);
     });
-    this.#pipeline = input$.pipe(this.stage.run).subscribe({
-      next: (delivery) => {
-        this.#counter.left();
-        emit(delivery, this.stage.to);
-      },
-      error: (error) => this.#fail(error),
+    const output = new Subscriber<unknown>({
+      next: (value) => this.#leave(value),
+      error: (error: unknown) => this.#fail(error),
       complete: () => this.#ended(),
     });
+    this.#pipeline = output; // before the first emission, which may come at once and be the last
+    try {
+      input$.pipe(this.stage.run).subscribe(output);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** What leaves the operator: a delivery, if the operator keeps the rules. */
+  #leave(value: unknown): void {
+    try {
+      if (!isDelivery(value)) {
+        const entering = this.#entering === null ? undefined : placeOf(this.#entering);
+        throw notADelivery(value, entering ?? this.#inFlight.strays[0]);
+      }
+      if (ownerOf(value) !== this.#owner) throw foreignDelivery(placeOf(value));
+      emit(value, this.stage.to);
+      this.#counter.left();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Feed no more. What is in flight goes on. */
@@ -128,8 +191,7 @@ export class StageRunner {
     const { inflight } = this.#counter;
     if (inflight === 0) this.start();
     else {
-      const lost = `${inflight} records neither left the operator nor were dropped; build it from the primitives`;
-      this.#fail(new MillraceError('LOST', lost, { context: { inflight } }));
+      this.#fail(lostRecords(this.#inFlight.strays));
     }
     this.#hooks.changed();
   }
@@ -158,9 +220,10 @@ export class StageRunner {
     this.#reading.add(
       this.#log.read(from, { group: name, inflightMax, revoked }).subscribe({
         next: (delivery) => {
-          adopt(delivery, this.#owner);
-          this.#counter.entered();
+          this.#entering = adopt(delivery, this.#owner);
+          this.#inFlight.add(this.#entering, this.#counter.entered());
           subscriber.next(delivery);
+          this.#entering = null;
           if (this.still) this.#hooks.changed();
         },
         error: (error) => subscriber.error(error),
@@ -182,6 +245,7 @@ export class StageRunner {
     this.#restarting = false;
     if (this.#abandoned) return;
     this.#owner = this.#newOwner();
+    this.#inFlight = new InFlight();
     this.#counter.settled(this.#counter.inflight);
     this.start();
     this.#hooks.changed();
@@ -252,9 +316,7 @@ export class StageRunner {
       this.#finished = null;
       return;
     }
-    this.#fail(
-      new MillraceError('ENDED', 'its operator completed while its input goes on; it must not'),
-    );
+    this.#fail(endedEarly());
   }
 
   #fail(cause: unknown): void {

@@ -18,6 +18,11 @@ export interface StageStats {
   readonly inflightMax: number;
   readonly waiting: number;
   /**
+   * How long the oldest record is in flight that does not wait in an open group: grows without end where a function or an
+   * operator never comes to its end. 0 when there is none.
+   */
+  readonly oldestMs: number;
+  /**
    * Time with nothing in flight but what waits in open groups (it waits for its input), and with inflightMax in flight
    * (its input waits for it).
    */
@@ -27,10 +32,17 @@ export interface StageStats {
   readonly commitMs: number;
 }
 
+/** What the counter cannot count itself. */
+export interface StageGauges {
+  /** Records that wait in open groups. */
+  waiting(): number;
+  oldestMs(nowMs: number): number;
+}
+
 export class StageCounter {
   readonly #stage: Stage;
   readonly #clock: Clock;
-  readonly #waiting: () => number;
+  readonly #gauges: StageGauges;
   #in = 0;
   #out = 0;
   #settled = 0;
@@ -41,11 +53,10 @@ export class StageCounter {
   #committing = 0;
   #sinceMs: number;
 
-  /** `waiting` tells how many deliveries wait in open groups. */
-  constructor(stage: Stage, clock: Clock, waiting: () => number) {
+  constructor(stage: Stage, clock: Clock, gauges: StageGauges) {
     this.#stage = stage;
     this.#clock = clock;
-    this.#waiting = waiting;
+    this.#gauges = gauges;
     this.#sinceMs = clock.now();
   }
 
@@ -53,9 +64,11 @@ export class StageCounter {
     return this.#in - this.#settled;
   }
 
-  entered(): void {
-    this.#account();
+  /** Gives the time. */
+  entered(): number {
+    const nowMs = this.#account();
     this.#in += 1;
+    return nowMs;
   }
 
   left(): void {
@@ -74,7 +87,7 @@ export class StageCounter {
   }
 
   stats(): StageStats {
-    this.#account();
+    const nowMs = this.#account();
     const { name, from, to, inflightMax } = this.#stage;
     return {
       name,
@@ -85,7 +98,8 @@ export class StageCounter {
       settled: this.#settled,
       inflight: this.inflight,
       inflightMax,
-      waiting: this.#waiting(),
+      waiting: this.#gauges.waiting(),
+      oldestMs: this.#gauges.oldestMs(nowMs),
       idleMs: this.#idleMs,
       fullMs: this.#fullMs,
       commitMs: this.#commitMs,
@@ -93,12 +107,13 @@ export class StageCounter {
   }
 
   /** Book the time since the last change under the state that it was spent in. */
-  #account(): void {
+  #account(): number {
     const now = this.#clock.now();
     const spent = now - this.#sinceMs;
     this.#sinceMs = now;
     if (this.#committing > 0) this.#commitMs += spent;
-    if (this.inflight === this.#waiting()) this.#idleMs += spent;
+    if (this.inflight === this.#gauges.waiting()) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
+    return now;
   }
 }

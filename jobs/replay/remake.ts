@@ -14,6 +14,7 @@ import type { Question, Scored, Selected, ToolCall, Weights } from '../../stream
 import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { itemsOf } from '../../streams/sourceRunner.ts';
 import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
@@ -130,9 +131,9 @@ type Schedules = ReadonlyMap<string, Question['schedule']>;
 /** Where the settings of the new run place each question. Looks at no more items than could be needed. */
 async function schedules(sources: readonly Source[], recorded: number): Promise<Schedules> {
   const planned = new Map<string, Question['schedule']>();
-  for (const { items } of sources) {
+  for (const source of sources) {
     let left = 2 * recorded;
-    for await (const item of items) {
+    for await (const item of itemsOf(source)) {
       if ('value' in item) {
         const question = item.value as Question;
         planned.set(asked(question), question.schedule);

@@ -355,7 +355,9 @@ test('statistics say where records are and where time goes', async () => {
     { log, clock, onStats: (stats) => seen.push(stats), statsMs: 1 },
   );
   const last = seen.at(-1)!;
-  expect(last.sources).toEqual([{ name: 'csv', to: 'questions', items: 3, done: true, waitMs: 0 }]);
+  expect(last.sources).toEqual([
+    { name: 'csv', to: 'questions', items: 3, dropped: 0, done: true, waitMs: 0 },
+  ]);
   expect(last.stages).toEqual([
     {
       name: 'work',
@@ -367,6 +369,7 @@ test('statistics say where records are and where time goes', async () => {
       inflight: 0,
       inflightMax: 1,
       waiting: 0,
+      oldestMs: 0,
       idleMs: 0,
       fullMs: 520,
       commitMs: expect.any(Number),

@@ -1,11 +1,24 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { lastValueFrom, toArray } from 'rxjs';
+import {
+  concat,
+  EMPTY,
+  from,
+  lastValueFrom,
+  map,
+  NEVER,
+  Observable,
+  Subject,
+  throwError,
+  timer,
+  toArray,
+} from 'rxjs';
+import { buffered } from '../../streams/buffered.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import { runFlow } from '../../streams/runFlow.ts';
-import { type SourceItem, source } from '../../streams/stage.ts';
+import { type FlowStats, runFlow } from '../../streams/runFlow.ts';
+import { type SourceItem, type SourceOptions, source } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { mortalLog } from '../support/mortalLog.ts';
@@ -59,5 +72,99 @@ describe('a source whose commit fails', () => {
     await expect(runFlow(flow(part), { log: mortal })).rejects.toThrow(
       /source still failed: killed/,
     );
+  });
+});
+
+describe('a source that is an Observable', () => {
+  const few$ = from(items.slice(0, 9));
+  const nine = items.slice(0, 9).map(({ value }) => value.value);
+  const feed = (items$: Observable<SourceItem<unknown>>, options: SourceOptions = {}) =>
+    source('live', topics.metrics, items$ as Observable<(typeof items)[number]>, options);
+
+  test('appends what it emits, at once or in its own time', async () => {
+    await expect(runFlow(flow(feed(few$)), { log })).resolves.toBe('quiescent');
+    expect(await values()).toEqual(nine);
+    const slow$ = timer(0, 1).pipe(map((n) => items[n]!));
+    const stopped = runFlow(flow(source('slow', topics.metrics, slow$)), {
+      log,
+      signal: AbortSignal.timeout(200),
+    });
+    await expect(stopped).resolves.toBe('stopped');
+    expect((await values()).slice(9, 13)).toEqual([0, 1, 2, 3]);
+  });
+
+  test('goes on after a failure: passes over what is in the log, or takes what comes if told so', async () => {
+    const broken$ = concat(
+      from(items.slice(0, 4)),
+      throwError(() => new Error('gone')),
+    );
+    const failing = runFlow(flow(feed(broken$)), { log });
+    await expect(failing).rejects.toMatchObject({
+      code: 'SOURCE',
+      message: 'source live failed: gone',
+    });
+    expect(await values()).toEqual([0, 1, 2, 3]);
+    await runFlow(flow(feed(few$)), { log });
+    expect(await values()).toEqual(nine);
+    await runFlow(flow(feed(few$, { onResume: 'continue' })), { log });
+    expect(await values()).toEqual([...nine, ...nine]);
+  });
+
+  test('fails when more waits than may, and says what to do', async () => {
+    await expect(
+      runFlow(flow(feed(from(items), { bufferMax: 64 })), { log }),
+    ).rejects.toMatchObject({
+      code: 'SOURCE',
+      message: expect.stringMatching(/64 items wait .* raise bufferMax/),
+      cause: expect.objectContaining({ code: 'SOURCE_FULL' }),
+    });
+  });
+
+  test('drops the oldest or the newest where it is told to, and counts them', async () => {
+    let stats: FlowStats | undefined;
+    const onStats = (now: FlowStats): void => {
+      stats = now;
+    };
+    await runFlow(flow(feed(few$, { bufferMax: 3, overflow: 'dropNewest' })), { log, onStats });
+    expect(await values()).toEqual([0, 1, 2]);
+    expect(stats?.sources[0]).toMatchObject({ items: 3, dropped: 6, done: true });
+    await runFlow(flow(feed(few$, { bufferMax: 3, overflow: 'dropOldest' })), { log });
+    expect(await values()).toEqual([0, 1, 2, 6, 7, 8]);
+  });
+
+  test('is unsubscribed when the run stops, and once', async () => {
+    let subscribed = 0;
+    const counted$ = new Observable<SourceItem<unknown>>((subscriber) => {
+      subscribed += 1;
+      const inner = concat(few$, NEVER).subscribe(subscriber);
+      return () => {
+        subscribed -= 1;
+        inner.unsubscribe();
+      };
+    });
+    const stopped = runFlow(flow(feed(counted$)), { log, signal: AbortSignal.timeout(50) });
+    await expect(stopped).resolves.toBe('stopped');
+    expect(subscribed).toBe(0);
+    expect(await values()).toEqual(nine);
+  });
+
+  test('that is empty is done', async () => {
+    await expect(runFlow(flow(feed(EMPTY)), { log })).resolves.toBe('quiescent');
+  });
+
+  test('is an iterator that can be left while it waits', async () => {
+    const subject = new Subject<number>();
+    const options = { max: 2, overflow: 'fail', skip: 1, dropped: () => undefined } as const;
+    const iterator = buffered(subject, options);
+    const first = iterator.next();
+    for (const n of [1, 2, 3]) subject.next(n);
+    expect([await first, await iterator.next()]).toEqual([
+      { done: false, value: 2 },
+      { done: false, value: 3 },
+    ]);
+    const waiting = iterator.next();
+    await iterator.return?.();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(subject.observed).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ test('time is booked under what it was spent in, also while it goes on', () => {
     inflightMax: 2,
   });
   let waiting = 0;
-  const counter = new StageCounter(work, clock, () => waiting);
+  const counter = new StageCounter(work, clock, { waiting: () => waiting, oldestMs: () => 7 });
   clock.advance(5); // nothing to do
   counter.entered();
   clock.advance(10); // room for one more
@@ -25,5 +25,11 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   counter.entered();
   waiting = 1; // it is held for others of its group: there is nothing to do but wait for them
   clock.advance(160);
-  expect(counter.stats()).toMatchObject({ idleMs: 245, fullMs: 60, commitMs: 40, waiting: 1 });
+  expect(counter.stats()).toMatchObject({
+    idleMs: 245,
+    fullMs: 60,
+    commitMs: 40,
+    waiting: 1,
+    oldestMs: 7,
+  });
 });

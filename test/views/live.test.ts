@@ -9,7 +9,15 @@ import { rollout } from '../support/records.ts';
 
 const stage = (over: object = {}) => ({
   ...{ name: 'rollout', from: 'questions', to: 'rollouts' },
-  ...{ in: 0, out: 0, settled: 0, inflight: 0, inflightMax: 64, waiting: 0 },
+  ...{
+    in: 0,
+    out: 0,
+    settled: 0,
+    inflight: 0,
+    inflightMax: 64,
+    waiting: 0,
+    oldestMs: 0,
+  },
   ...{ idleMs: 0, fullMs: 0, commitMs: 0 },
   ...over,
 });
@@ -94,7 +102,9 @@ describe('the lines', () => {
   it('say what the run is at, who works, and what every part does', () => {
     const workers = new Workers();
     const said = status({
-      sources: [{ name: 'csv', to: 'questions', items: 70, done: false, waitMs: 9_000 }],
+      sources: [
+        { name: 'csv', to: 'questions', items: 70, dropped: 0, done: false, waitMs: 9_000 },
+      ],
       stages: [stage({ in: 123, out: 50, inflight: 64, waiting: 3, fullMs: 9_900 })],
     });
     const lines = liveLines(

@@ -9,12 +9,12 @@ import type { WorkerStatus } from '../../streams/workerStatus.ts';
 const stage = z.object({
   ...{ name: z.string(), from: z.string(), to: z.string() },
   ...{ in: z.number(), out: z.number(), settled: z.number(), inflight: z.number() },
-  ...{ inflightMax: z.number(), waiting: z.number().default(0) },
+  ...{ inflightMax: z.number(), waiting: z.number().default(0), oldestMs: z.number().default(0) },
   ...{ idleMs: z.number(), fullMs: z.number(), commitMs: z.number() },
 });
 const source = z.object({
   ...{ name: z.string(), to: z.string() },
-  ...{ items: z.number(), done: z.boolean(), waitMs: z.number() },
+  ...{ items: z.number(), dropped: z.number().default(0), done: z.boolean(), waitMs: z.number() },
 });
 const status = z.object({
   ...{ worker: z.string(), host: z.string(), pid: z.number() },

@@ -1,0 +1,95 @@
+/**
+ * An Observable as an iterator: what it emits waits, within a bound, until it is asked for.
+ *
+ * An Observable cannot be paused. When `max` items wait and one more comes, it is an error (code `SOURCE_FULL`), or the
+ * oldest or the newest of them is dropped and counted, as `overflow` says.
+ */
+import { type Observable, Subscriber } from 'rxjs';
+import { MillraceError } from '../base/errors.ts';
+
+/** What happens to an item for which there is no room. */
+export type Overflow = 'fail' | 'dropOldest' | 'dropNewest';
+
+export interface BufferOptions {
+  /** Most items that wait. */
+  readonly max: number;
+  readonly overflow: Overflow;
+  /** This many are passed over as they come; they take no room. */
+  readonly skip: number;
+  /** One was dropped. */
+  readonly dropped: () => void;
+}
+
+/** Subscribes at the first `next`, unsubscribes at `return`, also while a `next` waits. */
+export function buffered<T>(
+  items$: Observable<T>,
+  options: BufferOptions,
+): AsyncIterableIterator<T> {
+  const { max, overflow, dropped } = options;
+  const waiting: T[] = [];
+  let toSkip = options.skip;
+  let end: { readonly error?: unknown } | null = null;
+  let wake = (): void => undefined;
+  const finish = (how: { readonly error?: unknown }): void => {
+    end = how;
+    subscriber.unsubscribe();
+    wake();
+  };
+  const add = (item: T): void => {
+    if (toSkip > 0) {
+      toSkip -= 1;
+      return;
+    }
+    if (waiting.length >= max) {
+      if (overflow === 'fail') {
+        finish({ error: full(max) });
+        return;
+      }
+      dropped();
+      if (overflow === 'dropNewest') return;
+      waiting.shift();
+    }
+    waiting.push(item);
+    wake();
+  };
+  const subscriber = new Subscriber<T>({
+    next: add,
+    error: (error: unknown) => finish({ error }),
+    complete: () => finish({}),
+  });
+  let subscribed = false;
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      if (!subscribed) {
+        subscribed = true;
+        items$.subscribe(subscriber);
+      }
+      for (;;) {
+        if (waiting.length > 0) return { done: false, value: waiting.shift() as T };
+        if (end !== null) {
+          if ('error' in end) throw end.error;
+          return { done: true, value: undefined };
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    async return() {
+      finish({});
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+function full(max: number): MillraceError {
+  return new MillraceError(
+    'SOURCE_FULL',
+    `${max} items wait and the Observable goes on: it cannot be paused; give the source an iterable instead, raise bufferMax, ` +
+      "or say which items may go (overflow: 'dropOldest' or 'dropNewest')",
+    { context: { bufferMax: max } },
+  );
+}

@@ -1,0 +1,236 @@
+/**
+ * Raw RxJS operators on deliveries: each works, or fails the stage with an error that names stage, record and remedy.
+ */
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  bufferCount,
+  debounceTime,
+  delay,
+  filter,
+  map,
+  mergeMap,
+  of,
+  range,
+  repeat,
+  take,
+  throwError,
+  timer,
+} from 'rxjs';
+import type { Delivery } from '../../streams/delivery.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { flow, type Part } from '../../streams/flow.ts';
+import { InFlight } from '../../streams/inFlight.ts';
+import type { Log } from '../../streams/log.ts';
+import { keepIf, mapEach } from '../../streams/primitives.ts';
+import type { Metric } from '../../streams/records.ts';
+import { type FlowStats, type RunOptions, runFlow } from '../../streams/runFlow.ts';
+import { deliver, setWorking, WaitingRecords } from '../../streams/settlement.ts';
+import { type Run, source, stage } from '../../streams/stage.ts';
+import { topics } from '../../streams/topics.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { metric } from '../support/records.ts';
+
+let folder = temporaryFolder();
+let log: Log;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  log = await openLog({ folder: folder.path, mode: 'write' });
+});
+afterEach(async () => {
+  await log.close();
+  folder.remove();
+});
+
+type Deliveries = Run<Metric, unknown>;
+const bare = (operator: unknown): Deliveries => operator as Deliveries;
+const items = Array.from({ length: 6 }, (_, i) => ({ value: metric({ name: `m${i}` }) }));
+const isEven = ({ position }: Delivery<Metric>): boolean => position.offset % 2 === 0;
+let stats: FlowStats | null = null;
+
+function running(run: Deliveries, options: Partial<RunOptions> = {}, rest: readonly Part[] = []) {
+  const work = stage('work', topics.metrics, null, run);
+  const onStats = (now: FlowStats): void => {
+    stats = now;
+  };
+  const given = { log, graceMs: 100, onStats, ...options };
+  return runFlow(flow(source('items', topics.metrics, items), work, ...rest), given);
+}
+
+const failsWith = (code: string, message: RegExp) => ({
+  code: 'STAGE',
+  message: expect.stringMatching(new RegExp(`^stage work failed: .*${message.source}`, 's')),
+  cause: expect.objectContaining({ code }),
+});
+
+describe('a stage fails, and says which record and what to use', () => {
+  const cases: readonly (readonly [string, Deliveries, string, RegExp])[] = [
+    ['filter on deliveries', filter(isEven), 'LOST', /let go of metrics@0\/1 \(key m1\).*keepIf/],
+    ['debounceTime', debounceTime(30), 'LOST', /metrics@0\/0 \(key m0\).*and 2 more.*pipeEach/],
+    [
+      'bufferCount',
+      bare(bufferCount(2)),
+      'NOT_A_DELIVERY',
+      /2 deliveries, the first metrics@0\/0.*gatherBy/,
+    ],
+    [
+      'what bufferCount still holds at the end',
+      bare(bufferCount(9)),
+      'NOT_A_DELIVERY',
+      /array of 6 deliveries/,
+    ],
+    [
+      'map to a bare value',
+      bare(map(({ value }: Delivery<Metric>) => value)),
+      'NOT_A_DELIVERY',
+      /"m0".* at metrics@0\/0 \(key m0\).*mapEach/,
+    ],
+    [
+      'map to a bare value, later',
+      bare(mergeMap(() => timer(5).pipe(map(() => 7)))),
+      'NOT_A_DELIVERY',
+      /bare number \(7\) at metrics@0\/0/,
+    ],
+    [
+      'map to undefined',
+      bare(map(() => undefined)),
+      'NOT_A_DELIVERY',
+      /emitted undefined at metrics@0\/0/,
+    ],
+    [
+      'one delivery twice',
+      mergeMap((delivery) => of(delivery, delivery)),
+      'SPENT',
+      /metrics@0\/0 \(key m0\) is used twice/,
+    ],
+    [
+      'an endless synchronous stream',
+      mergeMap((delivery) => of(delivery).pipe(repeat())),
+      'SPENT',
+      /metrics@0\/0/,
+    ],
+    [
+      'an endless stream of bare values',
+      bare(mergeMap(() => range(0, Number.POSITIVE_INFINITY))),
+      'NOT_A_DELIVERY',
+      /bare number \(0\)/,
+    ],
+    ['take', take(3), 'ENDED', /completed while its input goes on.*keepIf/],
+  ];
+  test.each(cases)('%s', async (_, run, code, message) => {
+    await expect(running(run)).rejects.toMatchObject(failsWith(code, message));
+  });
+
+  test('an error of the operator, also one at once', async () => {
+    const broken = mergeMap(() => throwError(() => new Error('broken operator')));
+    await expect(running(broken)).rejects.toMatchObject({
+      message: 'stage work failed: broken operator',
+    });
+    const unbuildable = (): never => {
+      throw new Error('cannot be built');
+    };
+    await expect(running(unbuildable)).rejects.toMatchObject({
+      message: 'stage work failed: cannot be built',
+    });
+  });
+
+  test('a delivery of another stage', async () => {
+    let stolen: Delivery<Metric> | null = null;
+    const thief = stage(
+      'thief',
+      topics.metrics,
+      null,
+      (input$: Parameters<Run<Metric, Metric>>[0]) =>
+        input$.pipe(
+          filter((delivery) => {
+            stolen ??= delivery;
+            return stolen !== delivery;
+          }),
+        ),
+    );
+    const foreign = map((delivery: Delivery<Metric>) => stolen ?? delivery);
+    await expect(running(foreign, {}, [thief])).rejects.toMatchObject({ code: 'STAGE' });
+    await expect(running(foreign)).rejects.toMatchObject(
+      failsWith('FOREIGN_DELIVERY', /another stage or reader/),
+    );
+  });
+
+  test('in a flow that runs for ever, and in a loop', async () => {
+    await expect(running(filter(isEven), { forever: true })).rejects.toMatchObject(
+      failsWith('LOST', /metrics@0\/1 \(key m1\), metrics@0\/3 \(key m3\), metrics@0\/5/),
+    );
+    const back = stage('back', topics.scored, topics.metrics, keepIf(() => false) as never);
+    const work = stage('work', topics.metrics, topics.scored, filter(isEven) as never);
+    await expect(runFlow(flow(work, back), { log })).rejects.toMatchObject(
+      failsWith('LOST', /metrics@0\/1/),
+    );
+  });
+});
+
+describe('a stage goes on', () => {
+  test.each([
+    ['while a raw delay holds its deliveries', delay<Delivery<Metric>>(2200)],
+    [
+      'while a function takes its time',
+      mapEach((m: Metric) => new Promise((resolve) => setTimeout(() => resolve(m), 2200)), {
+        concurrency: 9,
+      }),
+    ],
+  ] as readonly (readonly [string, Deliveries])[])('%s', async (_, run) => {
+    await expect(running(run)).resolves.toBe('quiescent');
+    const signal = AbortSignal.timeout(3000);
+    const later = stage('later', topics.metrics, null, run);
+    await expect(runFlow(flow(later), { log, forever: true, signal })).resolves.toBe('stopped');
+    expect(await log.lag(topics.metrics, 'later')).toBe(0);
+  });
+
+  test('and shows how long a record is in flight that comes to no end', async () => {
+    const never = mapEach(() => new Promise(() => undefined), { concurrency: 1 });
+    await expect(running(never, { signal: AbortSignal.timeout(300) })).resolves.toBe('stopped');
+    expect(stats?.stages[0]).toMatchObject({ inflight: 6, waiting: 0 });
+    expect(stats?.stages[0]?.oldestMs).toBeGreaterThan(250);
+  });
+});
+
+describe('what is in flight', () => {
+  const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
+  const rootAt = (offset: number) => ({
+    ...{ topic: 'metrics', position: { partition: 0, offset }, key: 'k', reader: {} },
+  });
+
+  test('asks for a collection when a record is in nobody’s charge, ever more rarely, and not while one is at work', () => {
+    let collections = 0;
+    const inFlight = new InFlight(() => {
+      collections += 1;
+    });
+    const root = rootAt(0);
+    const delivery = deliver(1, root, owner);
+    inFlight.add(root, 0);
+    setWorking(delivery, true);
+    for (let nowMs = 0; nowMs <= 100_000; nowMs += 200) inFlight.lost(nowMs);
+    expect(collections).toBe(0);
+    expect(inFlight.works).toBe(true);
+    setWorking(delivery, false);
+    const at: number[] = [];
+    for (let nowMs = 100_000; nowMs <= 400_000; nowMs += 200) {
+      const before = collections;
+      expect(inFlight.lost(nowMs)).toEqual([]); // somebody holds it
+      if (collections > before) at.push((nowMs - 100_000) / 1000);
+    }
+    expect(at).toEqual([1, 3, 7, 15, 31, 63, 123, 183, 243]);
+    expect(inFlight.strays).toEqual(['metrics@0/0 (key k)']);
+    expect(inFlight.oldestMs(400_000)).toBe(400_000);
+    delivery.drop();
+    expect([inFlight.strays, inFlight.oldestMs(400_000)]).toEqual([[], 0]);
+  });
+
+  test('keeps no more entries than there are records in flight, give or take', () => {
+    const inFlight = new InFlight();
+    for (let offset = 0; offset < 20_000; offset++) {
+      const root = rootAt(offset);
+      const delivery = deliver(offset, root, owner);
+      inFlight.add(root, 0);
+      if (offset > 0) delivery.drop();
+    }
+    expect(inFlight.strays).toEqual(['metrics@0/0 (key k)']);
+  });
+});
