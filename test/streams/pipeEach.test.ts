@@ -24,7 +24,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { type PipeOptions, pipeEach } from '../../streams/primitives.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
-import { fakeReader, runOperator } from '../support/deliveries.ts';
+import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { obeysCallbackLaws, obeysOperatorLaws } from '../support/laws.ts';
 import { metric } from '../support/records.ts';
 

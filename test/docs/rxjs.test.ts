@@ -1,0 +1,51 @@
+/**
+ * The code blocks of docs/rxjs.md are run: a line `outputs(operator, records); // → JSON` must come to what it says.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import * as rxjs from 'rxjs';
+import * as primitives from '../../streams/primitives.ts';
+import type { Run } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { runOperator } from '../../testing/runOperator.ts';
+
+const page = readFileSync(new URL('../../docs/rxjs.md', import.meta.url), 'utf8');
+const blocks = [...page.matchAll(/^(.*)\n\n```ts\n([\s\S]*?)```/gm)].map(([, before, code]) => ({
+  title: before!.replace(/[*`]/g, '').slice(0, 60),
+  code: code!,
+}));
+
+const topicOf = (name: string): Topic<unknown> =>
+  ({ name, key: (value: unknown) => String(Object(value).id ?? value) }) as Topic<unknown>;
+const run = (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
+  runOperator(operator, topicOf('records'), values);
+const { default: _, ...operators } = rxjs as typeof rxjs & { readonly default?: unknown };
+const names = {
+  ...operators,
+  ...primitives,
+  notes: topicOf('notes'),
+  outputs: async (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
+    (await run(operator, values)).outputs,
+  sideRecords: async (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
+    (await run(operator, values)).sideRecords,
+  check: (found: unknown, json: string) => expect(found).toEqual(JSON.parse(json)),
+};
+const AsyncFunction = (async () => undefined).constructor as new (
+  ...parts: string[]
+) => (...given: unknown[]) => Promise<void>;
+
+describe('a code block of docs/rxjs.md comes to what it says', () => {
+  test.each(blocks)('$title', async ({ code }) => {
+    const checked = code.replace(
+      /^((?:outputs|sideRecords)\(.*\)); \/\/ → (.*)$/gm,
+      (_, call: string, json: string) => `check(await ${call}, ${JSON.stringify(json)});`,
+    );
+    expect(checked).toContain('check(await ');
+    await new AsyncFunction(...Object.keys(names), checked)(...Object.values(names));
+  });
+
+  test('there are more than ten', () => {
+    expect(blocks.length).toBeGreaterThan(10);
+    expect(page.match(/^```ts$/gm)).toHaveLength(blocks.length);
+  });
+});
