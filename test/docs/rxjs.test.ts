@@ -37,7 +37,7 @@ const AsyncFunction = (async () => undefined).constructor as new (
 describe('a code block of docs/rxjs.md comes to what it says', () => {
   test.each(blocks)('$title', async ({ code }) => {
     const checked = code.replace(
-      /^((?:outputs|sideRecords)\(.*\)); \/\/ → (.*)$/gm,
+      /^((?:outputs|sideRecords)\([\s\S]*?\)); \/\/ → (.*)$/gm,
       (_, call: string, json: string) => `check(await ${call}, ${JSON.stringify(json)});`,
     );
     expect(checked).toContain('check(await ');
