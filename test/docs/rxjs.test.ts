@@ -19,9 +19,12 @@ const topicOf = (name: string): Topic<unknown> =>
   ({ name, key: (value: unknown) => String(Object(value).id ?? value) }) as Topic<unknown>;
 const run = (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
   runOperator(operator, topicOf('records'), values);
-const { default: _, ...operators } = rxjs as typeof rxjs & { readonly default?: unknown };
+// A namespace made of CommonJS has keys that are no names.
+const operators = Object.entries(rxjs).filter(
+  ([name]) => /^[A-Za-z]+$/.test(name) && name !== 'default',
+);
 const names = {
-  ...operators,
+  ...Object.fromEntries(operators),
   ...primitives,
   notes: topicOf('notes'),
   outputs: async (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
