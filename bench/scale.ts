@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { openKafkaLog } from '../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../streams/log.ts';
+import type { WorkerStatus } from '../streams/run/workerStatus.ts';
 import { topics } from '../streams/topics.ts';
-import type { WorkerStatus } from '../streams/workerStatus.ts';
 import { benchmark, counts, positive } from './options.ts';
 import { pause, print, type Row, type Unmeasured } from './table.ts';
 

@@ -19,7 +19,7 @@ import { flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Rollout } from '../streams/records.ts';
-import { runFlow } from '../streams/runFlow.ts';
+import { runFlow } from '../streams/run/runFlow.ts';
 import { source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { metric, question, rollout } from '../test/support/records.ts';

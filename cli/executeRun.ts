@@ -17,9 +17,9 @@ import {
   type FlowStats,
   type RunOptions as RunFlowOptions,
   runFlow,
-} from '../streams/runFlow.ts';
+} from '../streams/run/runFlow.ts';
+import { reportStatus, STATUS_MS } from '../streams/run/workerStatus.ts';
 import { topics } from '../streams/topics.ts';
-import { reportStatus, STATUS_MS } from '../streams/workerStatus.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';

@@ -11,7 +11,7 @@ import { hasCode, MillraceError } from '../base/errors.ts';
 import { exists } from '../streams/embedded/writerLock.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
-import type { WorkerStatus } from '../streams/workerStatus.ts';
+import type { WorkerStatus } from '../streams/run/workerStatus.ts';
 import { openRunLog, type Run } from './runs.ts';
 
 /** Processes report their status once a second. */

@@ -24,7 +24,7 @@ import { files } from '../sinks/files.ts';
 import { progress } from '../sinks/progress.ts';
 import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';

@@ -21,10 +21,10 @@ import {
   pipe,
   race,
 } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
+import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
-import { type StopSignals, unlessStopping } from '../streams/stopping.ts';
 import { type Located, located } from './located.ts';
 import { type Step, stepAt, stepRecord, versionOf } from './schedule.ts';
 

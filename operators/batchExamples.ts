@@ -9,7 +9,7 @@
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
 import type {
   Batch,

@@ -10,7 +10,7 @@
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import type { Demonstrations, Phase, Question } from '../streams/records.ts';
 import { AFTER_LAST_STAGE } from './schedule.ts';

@@ -9,7 +9,7 @@
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach } from '../streams/primitives.ts';
 import type { Demonstration, Demonstrations, Evolved } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';

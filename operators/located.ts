@@ -2,7 +2,7 @@
  * `located`: a record together with where it lies, for what is derived from it to refer to.
  */
 import type { OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Position } from '../streams/records.ts';
 

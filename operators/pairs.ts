@@ -6,7 +6,7 @@
  * looked up where the group says that its rollouts lie.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import type { Log } from '../streams/log.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
 import type { Pairs, Question, Scored } from '../streams/records.ts';

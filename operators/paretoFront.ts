@@ -8,7 +8,7 @@
  * never stopped.
  */
 import { defer, type OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
 import type { Scored, Selected } from '../streams/records.ts';
 import { type Located, located } from './located.ts';

@@ -5,7 +5,7 @@
  * here (ET-Agent's curriculum: direct rollouts choose the stage's questions, RL rolls them out again).
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
 import type { Question, Selected } from '../streams/records.ts';
 

@@ -14,7 +14,7 @@ import type { OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
 import type { Sampling } from '../model/sampling.ts';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';

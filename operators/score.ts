@@ -11,7 +11,7 @@
  */
 import { defer, type OperatorFunction } from 'rxjs';
 import type { GroupAdvantage } from '../model/credit/group.ts';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
 import type { Rollout, Scored } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';

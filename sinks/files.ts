@@ -8,7 +8,7 @@ import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import type { OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
 

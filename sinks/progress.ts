@@ -7,7 +7,7 @@
  */
 import ora from 'ora';
 import { defer, finalize, type OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/delivery.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
 

@@ -8,7 +8,7 @@
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
 import type { MillraceError } from '../base/errors.ts';
-import { isUnreadable } from './deadLetter.ts';
+import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 

@@ -3,9 +3,11 @@
  */
 export { type Clock, systemClock } from '../base/clock.ts';
 export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
-export { avroCodec } from './codec.ts';
-export { defineTopic } from './defineTopic.ts';
-export type { Delivery, SideRecord } from './delivery.ts';
+export { avroCodec } from './contracts/codec.ts';
+export { defineTopic } from './contracts/defineTopic.ts';
+export * as shapes from './contracts/shapes.ts';
+export type { Delivery, SideRecord } from './deliveries/delivery.ts';
+export { notNow, type StopSignals, unlessStopping } from './deliveries/stopping.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 export { type Feedback, feedback } from './feedback.ts';
 export { type Flow, flow, type Part } from './flow.ts';
@@ -51,9 +53,17 @@ export type {
 } from './records.ts';
 export * as recordShapes from './records.ts';
 export { type RecordsOptions, recordsOf } from './recordsOf.ts';
-export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './runFlow.ts';
-export * as shapes from './shapes.ts';
-export type { SourceStats } from './sourceRunner.ts';
+export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './run/runFlow.ts';
+export type { SourceStats } from './run/sourceRunner.ts';
+export type { StageStats } from './run/stageStats.ts';
+export {
+  reportStatus,
+  STATUS_MS,
+  type StatusOptions,
+  type StatusReporter,
+  type WorkerId,
+  type WorkerStatus,
+} from './run/workerStatus.ts';
 export {
   type Run,
   type Source,
@@ -63,15 +73,5 @@ export {
   source,
   stage,
 } from './stage.ts';
-export type { StageStats } from './stageStats.ts';
-export { notNow, type StopSignals, unlessStopping } from './stopping.ts';
 export type { Codec, Topic } from './topic.ts';
 export { topics } from './topics.ts';
-export {
-  reportStatus,
-  STATUS_MS,
-  type StatusOptions,
-  type StatusReporter,
-  type WorkerId,
-  type WorkerStatus,
-} from './workerStatus.ts';

@@ -10,7 +10,7 @@
  */
 import type { Observable } from 'rxjs';
 import type { MillraceError } from '../base/errors.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery } from './deliveries/delivery.ts';
 import type { ProgressState } from './progress.ts';
 import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';

@@ -12,13 +12,13 @@
  * has not begun when the run stops throws code `NOT_NOW` (`stopping.ts`); its record stays unsettled for the next start.
  */
 import type { OperatorFunction } from 'rxjs';
-import { calling, type Each } from './calls.ts';
-import type { Delivery } from './delivery.ts';
-import type { EachOptions } from './scope.ts';
+import { calling, type Each } from './deliveries/calls.ts';
+import type { Delivery } from './deliveries/delivery.ts';
+import type { EachOptions } from './deliveries/scope.ts';
 
-export { type GatherOptions, gatherBy, gatherCount } from './gatherBy.ts';
-export { type EachOperator, type PipeOptions, pipeEach } from './pipeEach.ts';
-export type { EachOptions, Scope } from './scope.ts';
+export { type GatherOptions, gatherBy, gatherCount } from './deliveries/gatherBy.ts';
+export { type EachOperator, type PipeOptions, pipeEach } from './deliveries/pipeEach.ts';
+export type { EachOptions, Scope } from './deliveries/scope.ts';
 
 /**
  * One in, one out.

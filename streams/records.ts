@@ -21,7 +21,7 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from './shapes.ts';
+} from './contracts/shapes.ts';
 
 export const position = record('Position', {
   partition: whole,

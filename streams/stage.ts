@@ -5,10 +5,10 @@
  * is appended to its output topic in the commit that settles what caused it.
  */
 import type { Observable, OperatorFunction } from 'rxjs';
-import type { Overflow } from './buffered.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery } from './deliveries/delivery.ts';
 import type { Feedback } from './feedback.ts';
 import type { DeadLetter } from './records.ts';
+import type { Overflow } from './run/buffered.ts';
 import type { Topic } from './topic.ts';
 
 /** An operator on deliveries: made of the primitives in `primitives.ts`. */

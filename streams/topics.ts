@@ -1,7 +1,7 @@
 /**
  * The twelve topics: their records, keys, versions, and who writes and reads each.
  */
-import { defineTopic } from './defineTopic.ts';
+import { defineTopic } from './contracts/defineTopic.ts';
 import * as r from './records.ts';
 
 export const topics = {

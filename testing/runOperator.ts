@@ -5,16 +5,16 @@
  * records ride along, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
-import type { Delivery, SideRecord } from '../streams/delivery.ts';
+import type { Delivery, SideRecord } from '../streams/deliveries/delivery.ts';
 import {
   type DeliveryOwner,
   deliver,
   emit,
   settlementOf,
   WaitingRecords,
-} from '../streams/settlement.ts';
+} from '../streams/deliveries/settlement.ts';
+import { neverStopping } from '../streams/deliveries/stopping.ts';
 import type { Run } from '../streams/stage.ts';
-import { neverStopping } from '../streams/stopping.ts';
 import type { Topic } from '../streams/topic.ts';
 
 /** One commit as the log would have made it. */

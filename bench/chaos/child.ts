@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
-import { runFlow } from '../../streams/runFlow.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
 import { withCommit } from '../withCommit.ts';
 import { type Attempt, OPENED } from './attempt.ts';
 import { killableJob, settings } from './job.ts';

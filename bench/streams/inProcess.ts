@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import { bufferCount, from, lastValueFrom, map, mergeMap, type Observable, tap } from 'rxjs';
-import type { Delivery } from '../../streams/delivery.ts';
-import { gatherCount, mapEach } from '../../streams/primitives.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import {
   type DeliveryOwner,
   deliver,
   emit,
   settlementOf,
   WaitingRecords,
-} from '../../streams/settlement.ts';
+} from '../../streams/deliveries/settlement.ts';
+import { gatherCount, mapEach } from '../../streams/primitives.ts';
 import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 
 /** Few enough that RxJS's own queue, which takes longer the longer it is, does not count. */

@@ -7,7 +7,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { flow } from '../../streams/flow.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { mapEach } from '../../streams/primitives.ts';
-import { runFlow } from '../../streams/runFlow.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
 import { median, type Row, type Unmeasured } from '../table.ts';
 import { throughKafkaStreams } from './kafkaStreams.ts';

@@ -1,7 +1,7 @@
 /** Records of a given size: what is measured carries bytes and has no meaning. */
 import { draws } from '../../base/draws.ts';
-import { defineTopic } from '../../streams/defineTopic.ts';
-import { int32s, record, text } from '../../streams/shapes.ts';
+import { defineTopic } from '../../streams/contracts/defineTopic.ts';
+import { int32s, record, text } from '../../streams/contracts/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
 
 export interface Payload {

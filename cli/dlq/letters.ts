@@ -1,6 +1,6 @@
 /** The dead letters of a run, with their places in the topic, and which of them have been put back. */
 import { lastValueFrom, toArray } from 'rxjs';
-import { retriedMark } from '../../streams/deadLetter.ts';
+import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
 import type { Log } from '../../streams/log.ts';
 import type { DeadLetter } from '../../streams/records.ts';
 import { allTopics } from '../../streams/replay/meaning.ts';

@@ -8,7 +8,7 @@
 import { messageOf } from '../../base/errors.ts';
 import type { QuestionRow } from '../../sources/questionRow.ts';
 import { readQuestions } from '../../sources/questions.ts';
-import { retriedMark } from '../../streams/deadLetter.ts';
+import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
 import type { Log } from '../../streams/log.ts';
 import type { DeadLetter, Question } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';

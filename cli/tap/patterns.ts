@@ -3,7 +3,7 @@
  */
 
 import { MillraceError } from '../../base/errors.ts';
-import { anyTopic } from '../../streams/anyTopic.ts';
+import { anyTopic } from '../../streams/contracts/anyTopic.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { usageError } from '../failure.ts';

@@ -2,12 +2,12 @@
  * Groups of recorded rollouts, by the question as it was asked, and the weights of then: what another reward, another
  * selection or another loss is computed from.
  */
-import { defineTopic } from '../../streams/defineTopic.ts';
+import { defineTopic } from '../../streams/contracts/defineTopic.ts';
+import { record, text } from '../../streams/contracts/shapes.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import type { Position, Question, Rollout, ToolCall, Weights } from '../../streams/records.ts';
 import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
-import { record, text } from '../../streams/shapes.ts';
 import { topics } from '../../streams/topics.ts';
 
 /** A group as it is recorded. */

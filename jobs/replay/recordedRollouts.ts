@@ -18,7 +18,7 @@ import {
 } from 'rxjs';
 import { practised } from '../../operators/practice.ts';
 import { movedBy, movedSchedule, stagesBefore } from '../../operators/schedule.ts';
-import type { Delivery } from '../../streams/delivery.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { expandEach } from '../../streams/primitives.ts';
 import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
 import type { Stage } from '../../streams/stage.ts';

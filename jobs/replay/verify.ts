@@ -16,7 +16,7 @@ import { identityOf } from '../../streams/replay/meaning.ts';
 import { onlySettled } from '../../streams/replay/onlySettled.ts';
 import { Places } from '../../streams/replay/places.ts';
 import { type Difference, Retrace } from '../../streams/replay/retrace.ts';
-import { runFlow } from '../../streams/runFlow.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
 import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';

@@ -8,11 +8,11 @@
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import type { Delivery } from '../delivery.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
+import { settlementOf } from '../deliveries/settlement.ts';
 import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
-import { settlementOf } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';

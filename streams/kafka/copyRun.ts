@@ -10,7 +10,7 @@
  */
 
 import { MillraceError } from '../../base/errors.ts';
-import { retriedLetter, retriedMark } from '../deadLetter.ts';
+import { retriedLetter, retriedMark } from '../deliveries/deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';

@@ -3,7 +3,7 @@
  *
  * It outlives its readers: what one has handed out and not settled the next one hands out again.
  */
-import type { Delivery } from '../delivery.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
 import type { Committer } from './committer.ts';
 import type { GroupReader } from './groupReader.ts';
 import type { Hold } from './hold.ts';

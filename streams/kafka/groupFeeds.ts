@@ -1,7 +1,7 @@
 /** The feeds of a log, by group and topic, and their readers: one at a time. */
 import { Observable } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import type { Delivery } from '../delivery.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
 import type { ReadOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { type FeedParts, GroupFeed, groupIdOf } from './groupFeed.ts';

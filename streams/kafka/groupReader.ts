@@ -8,10 +8,10 @@
  */
 import type { Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import { isUnreadable, settleUnreadable } from '../deadLetter.ts';
-import type { Delivery } from '../delivery.ts';
+import { isUnreadable, settleUnreadable } from '../deliveries/deadLetter.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
+import { type DeliveryOwner, deliver, WaitingRecords } from '../deliveries/settlement.ts';
 import type { ReadOptions } from '../log.ts';
-import { type DeliveryOwner, deliver, WaitingRecords } from '../settlement.ts';
 import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
 import type { Hold } from './hold.ts';

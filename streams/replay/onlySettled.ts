@@ -5,7 +5,7 @@
  * It tells records by their offsets, so the topics must hold the same records at the same places.
  */
 import { concatMap, type OperatorFunction } from 'rxjs';
-import type { Delivery } from '../delivery.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
 import type { Flow } from '../flow.ts';
 import type { Standing } from '../log.ts';
 import { Progress } from '../progress.ts';

@@ -7,9 +7,9 @@
  * stages write them and nothing refers to them. Ids and offsets of the records are held in memory, records are not.
  */
 
-import type { CommitOrder } from '../commitOrder.ts';
-import type { SideRecord } from '../delivery.ts';
+import type { SideRecord } from '../deliveries/delivery.ts';
 import type { Log, Standing } from '../log.ts';
+import type { CommitOrder } from '../run/commitOrder.ts';
 import type { Topic } from '../topic.ts';
 import { topics } from '../topics.ts';
 import { type FieldDifference, recordDifference } from './difference.ts';

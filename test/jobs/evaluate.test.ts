@@ -10,7 +10,7 @@ import { planEvaluation } from '../../jobs/evaluationPlan.ts';
 import { type AskModel, jury } from '../../operators/metrics/jury.ts';
 import { benchmarkTable } from '../../operators/metrics/table.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { runFlow } from '../../streams/runFlow.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';

@@ -6,7 +6,7 @@ import { feedback } from '../../streams/feedback.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch, Scored, Selected } from '../../streams/records.ts';
-import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';

@@ -8,8 +8,8 @@ import {
   policyGate,
 } from '../../operators/gate.ts';
 import { AFTER_LAST_STAGE, versionDue } from '../../operators/schedule.ts';
+import { neverStopping } from '../../streams/deliveries/stopping.ts';
 import type { Question, Weights } from '../../streams/records.ts';
-import { neverStopping } from '../../streams/stopping.ts';
 import {
   type ScriptedPolicy,
   scriptedPolicy,

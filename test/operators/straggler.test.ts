@@ -7,7 +7,7 @@ import { score } from '../../operators/score.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';

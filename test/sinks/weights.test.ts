@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SaveTarget } from '../../model/engine.ts';
 import { type WeightsStore, weightsStore } from '../../sinks/weights.ts';
-import { avroCodec } from '../../streams/codec.ts';
+import { avroCodec } from '../../streams/contracts/codec.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch } from '../../streams/records.ts';

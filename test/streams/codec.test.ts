@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { avroCodec } from '../../streams/codec.ts';
+import { avroCodec } from '../../streams/contracts/codec.ts';
 import {
   choice,
   int32s,
@@ -14,7 +14,7 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from '../../streams/shapes.ts';
+} from '../../streams/contracts/shapes.ts';
 import { topics } from '../../streams/topics.ts';
 import { question, rollout, samples } from '../support/records.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import avro from 'avsc';
 import { draws } from '../../base/draws.ts';
-import { avroCodec } from '../../streams/codec.ts';
-import { breaches } from '../../streams/contract.ts';
-import { packedLogicalTypes } from '../../streams/packed.ts';
-import type { Shape } from '../../streams/shapes.ts';
+import { avroCodec } from '../../streams/contracts/codec.ts';
+import { breaches } from '../../streams/contracts/contract.ts';
+import { packedLogicalTypes } from '../../streams/contracts/packed.ts';
+import type { Shape } from '../../streams/contracts/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import {

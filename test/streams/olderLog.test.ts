@@ -1,10 +1,10 @@
 /** A log that older versions of the program wrote is read, and gone on with, by this one. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
-import { avroCodec } from '../../streams/codec.ts';
+import { avroCodec } from '../../streams/contracts/codec.ts';
+import type { Shape } from '../../streams/contracts/shapes.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
-import type { Shape } from '../../streams/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { readFixture } from '../support/contracts.ts';

@@ -16,15 +16,15 @@ import {
   throwError,
   timer,
 } from 'rxjs';
-import type { Delivery } from '../../streams/delivery.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
+import { deliver, setWorking, WaitingRecords } from '../../streams/deliveries/settlement.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow, type Part } from '../../streams/flow.ts';
-import { InFlight } from '../../streams/inFlight.ts';
 import type { Log } from '../../streams/log.ts';
 import { keepIf, mapEach } from '../../streams/primitives.ts';
 import type { Metric } from '../../streams/records.ts';
-import { type FlowStats, type RunOptions, runFlow } from '../../streams/runFlow.ts';
-import { deliver, setWorking, WaitingRecords } from '../../streams/settlement.ts';
+import { InFlight } from '../../streams/run/inFlight.ts';
+import { type FlowStats, type RunOptions, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fromLittleEndian, toLittleEndian } from '../../streams/packed.ts';
+import { fromLittleEndian, toLittleEndian } from '../../streams/contracts/packed.ts';
 
 const bytes = Buffer.from('01000000feffffff', 'hex');
 /** What a big-endian host holds in memory for 1 and -2. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { concat, from, lastValueFrom, map, NEVER, of, Subject, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import type { Delivery } from '../../streams/delivery.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
+import { emit } from '../../streams/deliveries/settlement.ts';
 import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../../streams/primitives.ts';
 import type { Metric } from '../../streams/records.ts';
-import { emit } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { obeysCallbackLaws, obeysOperatorLaws } from '../support/laws.ts';

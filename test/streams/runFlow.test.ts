@@ -6,7 +6,7 @@ import { flow, partOf, restOf } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
 import type { Evolved, Metric, Question, Weights } from '../../streams/records.ts';
-import { type FlowStats, runFlow } from '../../streams/runFlow.ts';
+import { type FlowStats, runFlow } from '../../streams/run/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Delivery } from '../../streams/delivery.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
+import {
+  deliver,
+  emit,
+  gather,
+  setWaiting,
+  WaitingRecords,
+} from '../../streams/deliveries/settlement.ts';
 import type { Metric } from '../../streams/records.ts';
-import { deliver, emit, gather, setWaiting, WaitingRecords } from '../../streams/settlement.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader } from '../../testing/runOperator.ts';
 import { metric } from '../support/records.ts';

@@ -13,11 +13,11 @@ import {
   timer,
   toArray,
 } from 'rxjs';
-import { buffered } from '../../streams/buffered.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import { type FlowStats, runFlow } from '../../streams/runFlow.ts';
+import { buffered } from '../../streams/run/buffered.ts';
+import { type FlowStats, runFlow } from '../../streams/run/runFlow.ts';
 import { type SourceItem, type SourceOptions, source } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { StageCounter } from '../../streams/run/stageStats.ts';
 import { stage } from '../../streams/stage.ts';
-import { StageCounter } from '../../streams/stageStats.ts';
 import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 

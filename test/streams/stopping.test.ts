@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, pipe, toArray } from 'rxjs';
+import { neverStopping, unlessStopping } from '../../streams/deliveries/stopping.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { expandEach, gatherBy, keepIf, mapEach, type Scope } from '../../streams/primitives.ts';
 import type { Metric, Question } from '../../streams/records.ts';
-import { type FlowEnd, runFlow } from '../../streams/runFlow.ts';
+import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
-import { neverStopping, unlessStopping } from '../../streams/stopping.ts';
 import { topics } from '../../streams/topics.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metric, question } from '../support/records.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Log } from '../../streams/log.ts';
-import { reportStatus, type WorkerStatus } from '../../streams/workerStatus.ts';
+import { reportStatus, type WorkerStatus } from '../../streams/run/workerStatus.ts';
 
 const who = { worker: 'main', host: 'here', pid: 7, startedMs: 5, memoryBytes: () => 1024 };
 const stats = (atMs: number) => ({ atMs, sources: [], stages: [] });

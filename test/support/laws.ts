@@ -18,7 +18,7 @@ import {
   throwError,
   toArray,
 } from 'rxjs';
-import type { Delivery } from '../../streams/delivery.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import type { Run } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';

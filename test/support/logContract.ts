@@ -5,12 +5,12 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, type Observable, take, toArray } from 'rxjs';
-import { defineTopic } from '../../streams/defineTopic.ts';
-import type { Delivery } from '../../streams/delivery.ts';
+import { defineTopic } from '../../streams/contracts/defineTopic.ts';
+import { record, whole } from '../../streams/contracts/shapes.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
+import { emit } from '../../streams/deliveries/settlement.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { emit } from '../../streams/settlement.ts';
-import { record, whole } from '../../streams/shapes.ts';
 import { topics } from '../../streams/topics.ts';
 import type { ManualClock } from '../../testing/manualClock.ts';
 import { manualClock } from '../../testing/manualClock.ts';

@@ -28,7 +28,7 @@ import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { type Flow, flow as joined } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import { runFlow } from '../../streams/runFlow.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { type FakeTools, type FakeToolsOptions, fakeTools } from '../../testing/fakeTools.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WorkerStatus } from '../../streams/workerStatus.ts';
+import type { WorkerStatus } from '../../streams/run/workerStatus.ts';
 import { type Look, liveOf } from '../../views/summary/live.ts';
 import { TokenMeter } from '../../views/summary/tokenMeter.ts';
 import { Workers } from '../../views/summary/workers.ts';

@@ -13,7 +13,7 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import { flow } from '../../../streams/flow.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Metric, Weights } from '../../../streams/records.ts';
-import { runFlow } from '../../../streams/runFlow.ts';
+import { runFlow } from '../../../streams/run/runFlow.ts';
 import { sink, stage } from '../../../streams/stage.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { topics } from '../../../streams/topics.ts';

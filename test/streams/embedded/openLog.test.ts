@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
-import { defineTopic } from '../../../streams/defineTopic.ts';
+import { defineTopic } from '../../../streams/contracts/defineTopic.ts';
+import { record, text, whole, withDefault } from '../../../streams/contracts/shapes.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Question } from '../../../streams/records.ts';
-import { record, text, whole, withDefault } from '../../../streams/shapes.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';

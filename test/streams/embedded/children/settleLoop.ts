@@ -6,7 +6,7 @@
 import { openLog } from '../../../../streams/embedded/openLog.ts';
 import { flow } from '../../../../streams/flow.ts';
 import { expandEach } from '../../../../streams/primitives.ts';
-import { runFlow } from '../../../../streams/runFlow.ts';
+import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { source, stage } from '../../../../streams/stage.ts';
 import { topics } from '../../../../streams/topics.ts';
 import { metric, question } from '../../../support/records.ts';

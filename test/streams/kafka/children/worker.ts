@@ -6,7 +6,7 @@
 import { flow } from '../../../../streams/flow.ts';
 import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
 import { expandEach } from '../../../../streams/primitives.ts';
-import { runFlow } from '../../../../streams/runFlow.ts';
+import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { stage } from '../../../../streams/stage.ts';
 import { topics } from '../../../../streams/topics.ts';
 import { metric } from '../../../support/records.ts';

@@ -1,9 +1,9 @@
 /**
  * What the function inside a primitive sees beside its value, and how the primitive calls it.
  */
-import type { Position } from './records.ts';
+import type { Position } from '../records.ts';
+import type { Topic } from '../topic.ts';
 import type { StopSignals } from './stopping.ts';
-import type { Topic } from './topic.ts';
 
 /** What a domain function may do besides returning its value. */
 export interface Scope extends StopSignals {

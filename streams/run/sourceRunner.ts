@@ -5,12 +5,12 @@
  * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
 import { isObservable } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import { orAborted } from '../base/orAborted.ts';
+import type { Clock } from '../../base/clock.ts';
+import { orAborted } from '../../base/orAborted.ts';
+import type { Log } from '../log.ts';
+import type { Source, SourceItem } from '../stage.ts';
+import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
-import type { Log } from './log.ts';
-import type { Source, SourceItem } from './stage.ts';
-import { topics } from './topics.ts';
 
 export interface SourceStats {
   readonly name: string;

@@ -6,11 +6,11 @@
  * Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setWaiting`.
  */
 
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Position } from '../records.ts';
+import type { Topic } from '../topic.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
-import type { Position } from './records.ts';
 import { neverStopping } from './stopping.ts';
-import type { Topic } from './topic.ts';
 
 /** A record that was read: what a log settles. */
 export interface Root {

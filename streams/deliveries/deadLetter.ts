@@ -2,11 +2,11 @@
  * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look at it.
  */
 
-import { hasCode, type MillraceError, messageOf } from '../base/errors.ts';
+import { hasCode, type MillraceError, messageOf } from '../../base/errors.ts';
+import type { DeadLetter } from '../records.ts';
+import { topics } from '../topics.ts';
 import type { Delivery } from './delivery.ts';
-import type { DeadLetter } from './records.ts';
 import { type DeliveryOwner, deliver, type Root } from './settlement.ts';
-import { topics } from './topics.ts';
 
 const PAYLOAD_CHARACTERS_MAX = 4000;
 const ARRAY_ITEMS_MAX = 8;

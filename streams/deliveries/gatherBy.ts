@@ -8,12 +8,12 @@
  * can come; that is found out and fails with code `GATHER_STALLED` instead of standing still for ever.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Position } from '../records.ts';
+import { topics } from '../topics.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
-import type { Position } from './records.ts';
 import { gather, setWaiting } from './settlement.ts';
-import { topics } from './topics.ts';
 
 export interface GatherOptions<In> {
   readonly key: (value: In) => string;

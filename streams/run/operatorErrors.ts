@@ -1,8 +1,8 @@
 /**
  * What a stage says when its operator broke the rules of deliveries: which record, what happened, and what to use instead.
  */
-import { MillraceError } from '../base/errors.ts';
-import { isDelivery, placeOf } from './settlement.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { isDelivery, placeOf } from '../deliveries/settlement.ts';
 
 const SHOWN_MAX = 80;
 const NAMED_MAX = 3;

@@ -5,7 +5,7 @@
  * it when it is let go. Families wait here at no cost of a stage's concurrency; there are never more of them than
  * the stages have records in flight.
  */
-import type { SideRecord } from './delivery.ts';
+import type { SideRecord } from '../deliveries/delivery.ts';
 
 export interface CommitOrder {
   /** A family of `stage` is finished. Calls `commit` once, now or later. */

@@ -5,9 +5,9 @@
  * beside records has none to tell.
  */
 
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Codec, Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
-import type { Codec, Topic } from './topic.ts';
 
 export function anyTopic(name: string): Topic<unknown> {
   const readers = new WeakMap<object, Codec<unknown>['decode']>();

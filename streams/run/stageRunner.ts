@@ -7,13 +7,9 @@
  * in flight may end), `abandon` drops it where it is.
  */
 import { Observable, Subscriber, Subscription } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import { MillraceError, messageOf } from '../base/errors.ts';
-import type { CommitOrder } from './commitOrder.ts';
-import type { Delivery } from './delivery.ts';
-import { InFlight } from './inFlight.ts';
-import type { Log } from './log.ts';
-import { endedEarly, foreignDelivery, lostRecords, notADelivery } from './operatorErrors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
 import {
   adopt,
   type DeliveryOwner,
@@ -24,8 +20,12 @@ import {
   type Root,
   WaitingRecords,
   writesOf,
-} from './settlement.ts';
-import type { Stage } from './stage.ts';
+} from '../deliveries/settlement.ts';
+import type { Log } from '../log.ts';
+import type { Stage } from '../stage.ts';
+import type { CommitOrder } from './commitOrder.ts';
+import { InFlight } from './inFlight.ts';
+import { endedEarly, foreignDelivery, lostRecords, notADelivery } from './operatorErrors.ts';
 import { StageCounter, type StageStats } from './stageStats.ts';
 
 export interface StageHooks {

@@ -11,16 +11,16 @@
  * are theirs to flush, so while one of those waits the flow is not quiescent.
  */
 import { setMaxListeners } from 'node:events';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { MillraceError, messageOf } from '../base/errors.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { neverStopping } from '../deliveries/stopping.ts';
+import type { Flow } from '../flow.ts';
+import type { Log } from '../log.ts';
+import type { Stage } from '../stage.ts';
 import type { CommitOrder } from './commitOrder.ts';
-import type { Flow } from './flow.ts';
-import type { Log } from './log.ts';
 import { SourceRunner, type SourceStats } from './sourceRunner.ts';
-import type { Stage } from './stage.ts';
 import { StageRunner } from './stageRunner.ts';
 import type { StageStats } from './stageStats.ts';
-import { neverStopping } from './stopping.ts';
 
 export interface FlowStats {
   readonly atMs: number;

@@ -7,12 +7,12 @@
  * that no record, however damaged, takes more time or memory than its size allows.
  */
 import avro from 'avsc';
-import { MillraceError, messageOf } from '../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import type { Codec } from '../topic.ts';
 import { fieldOutside, walkerOf } from './avroBounds.ts';
 import { breaches } from './contract.ts';
 import { packedLogicalTypes } from './packed.ts';
 import { type Shape, schemaOf } from './shapes.ts';
-import type { Codec } from './topic.ts';
 
 function typeOf(schema: unknown): avro.Type {
   return avro.Type.forSchema(schema as avro.Schema, {

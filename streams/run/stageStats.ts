@@ -1,8 +1,8 @@
 /**
  * What a stage has done and where its time went.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Stage } from './stage.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Stage } from '../stage.ts';
 
 export interface StageStats {
   readonly name: string;

@@ -4,7 +4,7 @@
  * It is posted to the log about once a second. It is no record, so a replay does not see it, and nothing waits for it.
  * A post under way is not overtaken: while a broker is gone, at most one waits.
  */
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import type { FlowStats } from './runFlow.ts';
 
 /** Which process reports. */

@@ -1,9 +1,10 @@
 /**
  * A topic from a shape: the shape is its Avro contract and its type, so neither can say what the other does not.
  */
+
+import type { Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
 import type { Shape } from './shapes.ts';
-import type { Topic } from './topic.ts';
 
 /**
  * A topic of version 1 unless told otherwise.

@@ -9,8 +9,9 @@
  *
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */
+
+import { placeOf, type Root, type RootFate } from '../deliveries/settlement.ts';
 import { collectGarbage } from './collectGarbage.ts';
-import { placeOf, type Root, type RootFate } from './settlement.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
 const YOUNG_MS = 500;

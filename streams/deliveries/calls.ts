@@ -6,14 +6,14 @@
  * that happens to a small one.
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import { hasCode } from '../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
+import type { Position } from '../records.ts';
+import type { Topic } from '../topic.ts';
+import { topics } from '../topics.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
-import type { Position } from './records.ts';
 import type { EachOptions, Scope } from './scope.ts';
 import { setWaiting, setWorking, stoppingOf } from './settlement.ts';
-import type { Topic } from './topic.ts';
-import { topics } from './topics.ts';
 
 export type Each<In, Out> = (value: In, scope: Scope) => Promise<Out> | Out;
 type Called<In, Out> = (value: In, scope: Scope) => Promise<Out> | Later<Out> | Out;
