@@ -11,40 +11,145 @@
  * groups are trained on as they are, a window of candidates a step.
  */
 import { pipe } from 'rxjs';
+import { z } from 'zod';
 import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
-import { stepsOpen, windowsOpen } from '../operators/schedule.ts';
+import { accuracy } from '../operators/rewards/accuracy.ts';
+import { deepResearch } from '../operators/rewards/deepResearch.ts';
+import { efficiency } from '../operators/rewards/efficiency.ts';
+import { hierarchical } from '../operators/rewards/hierarchical.ts';
+import type { RewardFunction } from '../operators/rewards/reward.ts';
+import { sigmaFactor } from '../operators/rewards/sigmaSchedule.ts';
+import { aepo } from '../operators/sampling/aepo.ts';
+import { arpo } from '../operators/sampling/arpo.ts';
+import {
+  AFTER_LAST_STAGE,
+  placesEach,
+  stepAt,
+  stepsOf,
+  stepsOpen,
+  windowsOpen,
+} from '../operators/schedule.ts';
 import { feedback } from '../streams/feedback.ts';
-import { type Flow, flow } from '../streams/flow.ts';
+import { flow } from '../streams/flow.ts';
+import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { branchings } from './branchings.ts';
-import type { CalibrateSettings } from './calibrateSettings.ts';
-import { policyTraining } from './lossSettings.ts';
-import type { QuestionPlan } from './plan.ts';
-import { type Method, type PolicyLoop, room } from './policyLoop.ts';
-import { rewards } from './rewards.ts';
+import { lossSettings, policyTraining } from './lossSettings.ts';
+import type { LoopShare, Method, Place } from './method.ts';
+import type { StagePlan } from './plan.ts';
+import { type LoopOptions, type PolicyLoop, room } from './policyLoop.ts';
+import { count, policySettings } from './policySettings.ts';
 
-export function calibrate(loop: PolicyLoop, plan: QuestionPlan, settings: CalibrateSettings): Flow {
-  const { seed } = loop.context;
+/** With what the quickstart takes as defaults. */
+export const calibrateSettings = policySettings.extend({
+  ...lossSettings.shape,
+  rounds: count.default(3).describe('rounds of explore, select, practise'),
+  select: z
+    .enum(['questions', 'groups'])
+    .default('questions')
+    .describe('roll the chosen questions out afresh, or train on the chosen groups as they are'),
+  sampler: z
+    .enum(['pareto', 'random'])
+    .default('pareto')
+    .describe('which candidates are kept: the Pareto fronts, or any (to see what Pareto adds)'),
+  explore: count.default(256).describe('candidate questions a round'),
+  keep: count.default(192).describe('questions that Pareto sampling keeps a round'),
+  mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
+  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  rollouts: count.default(8).describe('rollouts a question (n)'),
+  branching: z
+    .enum(['arpo', 'aepo', 'none'])
+    .default('arpo')
+    .describe('who branches after a tool’s answer; none = independent rollouts'),
+  dynamicBudget: z
+    .boolean()
+    .default(true)
+    .describe('aepo: a monitored rollout of each question decides its N'),
+  initialRollouts: count
+    .default(4)
+    .describe('of these, roots before any branching (N); aepo: with a fixed budget only'),
+  beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
+  branchProbability: z.number().min(0).max(1).default(0.5),
+  entropyWeight: z.number().default(0.2),
+  entropyAt: z
+    .enum(['call', 'result'])
+    .default('call')
+    .describe(
+      'where ARPO and AEPO look: in the segment of the call (as released), or behind the result',
+    ),
+  penaltyScope: z
+    .enum(['group', 'path'])
+    .default('group')
+    .describe('aepo: whose branchings in a row make the next less likely'),
+  attribution: z
+    .enum(['soft', 'hard'])
+    .default('soft')
+    .describe(
+      'shared beginnings carry: each rollout’s own advantage, or the mean of those sharing',
+    ),
+  batchGroups: count.default(12).describe('groups an optimiser step (B)'),
+  miniBatches: count.default(2).describe('optimiser steps a batch'),
+  reward: z
+    .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical'])
+    .default('efficiency')
+    .describe('what a rollout is worth: ET-Agent’s, correctness alone, ARPO’s, Tool-Star’s'),
+  mode: z
+    .enum(['reference', 'paper'])
+    .default('reference')
+    .describe('Pareto sampling and efficiency reward as released, or as the paper has them'),
+  sigmas: z
+    .array(z.number().nonnegative())
+    .min(1)
+    .default([0.6, 0.4, 0.2])
+    .describe('strength of the efficiency reward, round by round'),
+  sigmaDecay: z
+    .boolean()
+    .default(false)
+    .describe('weaken it within a round too, step by step down to 0, as the released trainer does'),
+  lengthWeight: z
+    .number()
+    .nonnegative()
+    .default(0.2)
+    .describe('sigma of the length, as a share of sigma'),
+  lr: z.number().positive().default(6e-5),
+});
+
+export type CalibrateSettings = z.infer<typeof calibrateSettings>;
+
+/** `own` takes the place of what the settings say: a reward, a branching, an advantage of one's own. */
+export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions> = {}): Method {
+  return (place) => {
+    const sizes = sizesOf(settings, place.train);
+    return {
+      stages: rounds(settings, sizes, place),
+      loop: { ...loopOf(settings, sizes, place), ...own },
+      wire: (loop) => wire(loop, settings, sizes),
+    };
+  };
+}
+
+function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) {
   const { lagMax, batchGroups: groups } = settings;
-  const pareto = paretoSample({ ...settings, ...plan, seed, openMax: windowsOpen(lagMax) });
-  const rollOutAfresh = pipe(practice(), loop.rollout);
-  const openMax = stepsOpen(lagMax);
+  const { explore, window } = sizes;
   // Steps are written in their order: who makes them sees those that are there.
   const steps = feedback(topics.batches);
   const scheduled$ = steps.values$;
+  const openMax = stepsOpen(lagMax);
+  const { seed } = loop.context;
+  const pareto = paretoSample({ ...settings, ...sizes, seed, openMax: windowsOpen(lagMax) });
+  const rollOutAfresh = pipe(practice(), loop.rollout);
   const batchScored = batch({ groups, openMax, scheduled$ });
-  const batchChosen = batchSelected({ window: plan.window, openMax, scheduled$ });
+  const batchChosen = batchSelected({ window, openMax, scheduled$ });
 
   return flow(
     loop.begun,
     loop.rolled,
     loop.scored,
     steps,
-    stage('pareto', topics.scored, topics.selected, pareto, room(2 * plan.explore)),
+    stage('pareto', topics.scored, topics.selected, pareto, room(2 * explore)),
     ...(settings.select === 'questions'
       ? [
           stage('practice', topics.selected, topics.rollouts, rollOutAfresh),
@@ -56,17 +161,97 @@ export function calibrate(loop: PolicyLoop, plan: QuestionPlan, settings: Calibr
   );
 }
 
-/** What calibration makes of the loop: groups of rollouts that branch where they are trained on. */
-export function calibration(settings: CalibrateSettings, plan: QuestionPlan): Method {
+/** Candidates of a round; those that Pareto sampling sorts at once, and how many of them it keeps. */
+export interface RoundSizes {
+  readonly explore: number;
+  readonly window: number;
+  readonly keep: number;
+}
+
+/** `train` = questions to train on. Where groups are trained on as they are, a window is a step. */
+export function sizesOf(
+  {
+    select,
+    batchGroups,
+    ...most
+  }: Pick<CalibrateSettings, 'select' | 'explore' | 'keep' | 'batchGroups'>,
+  train: number,
+): RoundSizes {
+  const explore = Math.min(most.explore, train);
+  if (select === 'questions') return { explore, window: explore, keep: most.keep };
+  const window = placesEach(explore, stepsOf(most.keep, batchGroups));
+  return { explore, window, keep: batchGroups };
+}
+
+/** Each window is one step, so where nothing is trained before the rounds, the version that each begins with is known. */
+function rounds(
+  settings: CalibrateSettings,
+  { explore, window }: RoundSizes,
+  { before }: Place,
+): StagePlan[] {
+  return Array.from({ length: settings.rounds }, (_, round): StagePlan => {
+    const version = before.length > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
+    const plan = {
+      name: `round ${round + 1}`,
+      phase: 'explore',
+      count: explore,
+      skip: round * explore,
+    } as const;
+    if (settings.select === 'questions') return plan;
+    return { ...plan, schedule: (index) => ({ index, of: explore, version }) };
+  });
+}
+
+/** Groups of rollouts that branch where they are trained on. */
+function loopOf(settings: CalibrateSettings, { window }: RoundSizes, { before }: Place): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches, attribution } = settings;
   const branching = branchings[settings.branching](settings);
   return {
     samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts),
     branching: ({ schedule }) => (schedule === null ? null : branching),
-    reward: rewards[settings.reward](settings, plan),
+    reward: rewards[settings.reward](settings, before.length + 1),
     advantage: advantageEstimators[settings.advantage].group,
-    training: { lr, miniBatches, attribution, ...policyTraining(settings) },
+    training: { miniBatches, attribution, ...policyTraining(settings) },
+    rates: { policy: lr },
     batchGroups,
-    window: plan.window,
+    window,
   };
+}
+
+const branchings = { arpo, aepo, none: () => null };
+
+/** By the names of the setting; `first` = the stage of the first round. */
+const rewards: Record<
+  CalibrateSettings['reward'],
+  (settings: CalibrateSettings, first: number) => RewardFunction
+> = {
+  efficiency: calibrating,
+  accuracy: ({ mode }) => accuracy(mode === 'paper' ? 'f1' : 'match'),
+  'deep-research': () => deepResearch(),
+  hierarchical: () => hierarchical(),
+};
+
+/** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */
+function calibrating(settings: CalibrateSettings, first: number): RewardFunction {
+  const { sigmas, lengthWeight, mode } = settings;
+  const sigma = (question: Question): number => {
+    if (question.phase === 'evaluate') return 0;
+    const ofRound = sigmas[question.stage - first] ?? sigmas.at(-1) ?? 0;
+    return ofRound * withinRound(question, settings);
+  };
+  return efficiency({
+    sigmaTool: sigma,
+    sigmaLength: (question) => sigma(question) * lengthWeight,
+    mode,
+  });
+}
+
+/** The released trainer's decay within a stage (ET-Agent §8.6): from 1 at its first step to 0 at its last. */
+function withinRound(
+  { schedule, phase }: Question,
+  { sigmaDecay, batchGroups }: CalibrateSettings,
+): number {
+  if (!sigmaDecay || schedule === null || phase !== 'practice') return 1;
+  const { index, of } = stepAt(schedule, batchGroups);
+  return sigmaFactor(index + 1, of);
 }

@@ -6,8 +6,11 @@
  * Every number of every response is a part of its reward in `scored`; the table is made of those (`benchmarkTable`).
  */
 import { of } from 'rxjs';
+import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
 import { grpo } from '../model/credit/grpo.ts';
 import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
+import { samplingSettings } from '../model/sampling.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import { policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
@@ -20,14 +23,28 @@ import { score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
 import { progress } from '../sinks/progress.ts';
 import { weightsStore } from '../sinks/weights.ts';
+import { readDataset } from '../sources/datasets.ts';
 import { type Flow, flow } from '../streams/flow.ts';
-import type { Scored } from '../streams/records.ts';
+import type { Question, Scored } from '../streams/records.ts';
 import { sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext } from './defineJob.ts';
-import type { EvaluateSettings } from './evaluateSettings.ts';
-import type { EvaluationPlan } from './evaluationPlan.ts';
+import type { Item } from './plan.ts';
 import { room } from './policyLoop.ts';
+import { count } from './policySettings.ts';
+
+/** Greedy, and one rollout a question, unless set. */
+export const evaluateSettings = z.object({
+  rollouts: count.default(1).describe('rollouts of each question (n)'),
+  ...samplingSettings,
+  temperature: samplingSettings.temperature.default(0),
+  responseMax: count.default(320).describe('most response tokens, tool results included'),
+  callLimit: count.default(6).describe('most tool calls a rollout'),
+  concurrency: count.default(24).describe('questions rolled out at once'),
+  judgedAtOnce: count.default(8).describe('questions whose answers are judged at once'),
+});
+
+export type EvaluateSettings = z.infer<typeof evaluateSettings>;
 
 /** What the evaluation runs on. */
 export interface EvaluateParts {
@@ -98,4 +115,68 @@ function bySource(seed: number): (groups: readonly Scored[]) => NamedNumbers {
         [`eval/${source}/efficiency`, efficiency],
       ]),
     );
+}
+
+/** A file, and the benchmark that it holds where its name does not say so. */
+export interface EvaluatedFile {
+  readonly path: string;
+  readonly name?: string;
+}
+
+export interface EvaluationPlan {
+  readonly items: readonly Item<Question>[];
+  /** Readable questions among them. */
+  readonly questions: number;
+  /** Where they are from, in order. */
+  readonly sources: readonly string[];
+}
+
+/** Throws code `QUESTIONS_FILE` when a file cannot be used or none has a usable row. */
+export async function planEvaluation(
+  files: readonly EvaluatedFile[],
+  limit: number,
+): Promise<EvaluationPlan> {
+  const items: Item<Question>[] = [];
+  const homes = new Map<string, string>();
+  const sources = new Set<string>();
+  for (const { path, ...options } of files) {
+    let taken = 0;
+    for await (const item of readDataset(path, options)) {
+      if (taken >= limit) break;
+      if ('deadLetter' in item) {
+        items.push(item);
+        continue;
+      }
+      taken++;
+      const { id, source } = item.value;
+      const home = homes.get(id);
+      if (home !== undefined) {
+        items.push(repeated(path, taken, id, home));
+        continue;
+      }
+      homes.set(id, path);
+      sources.add(source);
+      items.push({ value: { ...item.value, phase: 'evaluate', stage: 0, schedule: null } });
+    }
+  }
+  if (homes.size === 0) throw noQuestions(files, items);
+  return { items, questions: homes.size, sources: [...sources] };
+}
+
+function repeated(origin: string, place: number, key: string, home: string): Item<never> {
+  const reason = `is already the id of a question in ${home}`;
+  return { deadLetter: { origin, place, key, field: 'id', reason, payload: '' } };
+}
+
+function noQuestions(files: readonly EvaluatedFile[], items: readonly Item<Question>[]) {
+  const paths = files.map(({ path }) => path).join(', ');
+  const [first] = items;
+  const why =
+    first !== undefined && 'deadLetter' in first
+      ? `; the first row: ${first.deadLetter.field} ${first.deadLetter.reason}`
+      : '; there are no rows';
+  return new MillraceError(
+    'QUESTIONS_FILE',
+    `${paths} has no usable question${why}. A benchmark is known by its file's name, or as NAME=FILE; any other file needs id, source, question, answers, ability`,
+  );
 }

@@ -6,30 +6,58 @@
  * When the last question has given its demonstrations, they are shuffled and trained on for some epochs. Held-out questions
  * are rolled out and measured before and after.
  */
+import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
 import { batchDemonstrations } from '../operators/batchExamples.ts';
 import { roundRate } from '../operators/batching/learningRate.ts';
-import { type Flow, flow } from '../streams/flow.ts';
+import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import type { FinetuneSettings } from './finetuneSettings.ts';
-import { learningToo, type Method, type PolicyLoop, room } from './policyLoop.ts';
+import type { Method } from './method.ts';
+import { room } from './policyLoop.ts';
+import { count } from './policySettings.ts';
+import { rateSettings } from './rateSettings.ts';
 
-/** `questions` = how many the demonstrations are of, those that gave none too. */
-export function finetune(loop: PolicyLoop, questions: number, settings: FinetuneSettings): Flow {
-  const { seed } = loop.context;
-  const lessons = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
-  return flow(
-    loop.begun,
-    stage('lessons', topics.demonstrations, topics.batches, lessons, room(questions)),
-    loop.trained,
-    loop.rolled,
-    loop.scored,
-    loop.watched,
-  );
-}
+/** With what the quickstart takes as defaults. */
+export const finetuneSettings = z.object({
+  epochs: count.default(1).describe('how often each demonstration is trained on'),
+  size: count.default(16).describe('most demonstrations an optimiser step'),
+  perQuestionMax: count.default(1).describe('most demonstrations of a question'),
+  ...rateSettings,
+  results: z
+    .enum(['masked', 'trained'])
+    .default('masked')
+    .describe('whether what tools wrote is learnt too (docs/losses.md)'),
+});
 
-/** A method that is fine-tuned before: demonstrations have a loss and a learning rate of their own. */
-export function fineTuned(method: Method, settings: FinetuneSettings): Method {
-  const { training, ...rest } = learningToo(method, 'sft', { name: 'sft' }, roundRate(settings));
-  return { ...rest, training: { ...training, results: settings.results } };
+export type FinetuneSettings = z.infer<typeof finetuneSettings>;
+
+/** Trains on the demonstrations that the stage before it makes of its questions; ends that stage. */
+export function finetune(settings: FinetuneSettings): Method {
+  return ({ before, seed }) => {
+    const questions = before.at(-1)?.count;
+    if (questions === undefined) {
+      throw new MillraceError(
+        'METHOD',
+        'finetune needs a method before it that makes demonstrations, such as flywheel',
+      );
+    }
+    const lessons = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
+    return {
+      stages: [],
+      loop: {
+        training: { losses: { sft: { name: 'sft' } }, results: settings.results },
+        rates: { sft: roundRate(settings) },
+      },
+      wire: ({ begun, trained, rolled, scored, watched }) =>
+        flow(
+          begun,
+          stage('lessons', topics.demonstrations, topics.batches, lessons, room(questions)),
+          trained,
+          rolled,
+          scored,
+          watched,
+        ),
+    };
+  };
 }

@@ -8,6 +8,7 @@
  * reflected upon and right ones enhanced. What is right, well-formed and worked goes on to fine-tuning (`finetune`).
  */
 import { pipe } from 'rxjs';
+import { z } from 'zod';
 import { demonstrations } from '../operators/demonstrations.ts';
 import { resultBlock } from '../operators/dialect/resultBlock.ts';
 import type { EvolveAction } from '../operators/evolve/action.ts';
@@ -19,25 +20,75 @@ import { evolve } from '../operators/evolve.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import type { FlywheelSettings } from './flywheelSettings.ts';
-import { inPhase, type PolicyLoop, room } from './policyLoop.ts';
+import type { Method } from './method.ts';
+import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
+import { count } from './policySettings.ts';
 
 export interface FlywheelParts {
   /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
-  readonly models: Complete | Models;
+  readonly models: (parts: PolicyParts) => Complete | Models;
   /** What is tried on a parent; left out = the six of the method. */
   readonly actions?: readonly EvolveAction[];
   readonly hints?: Hints;
 }
 
-export function flywheel(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts): Flow {
-  const { seed } = loop.context;
-  const { gate } = loop;
-  const { tools } = loop.parts;
+const orNone = z.number().int().nonnegative();
+
+export const flywheelSettings = z.object({
+  questions: orNone.default(256).describe('questions that the flywheel evolves; 0 = no flywheel'),
+  rounds: orNone.default(3).describe('rounds of evolution (R); 0 = the first trajectories alone'),
+  initial: count.default(1).describe('first trajectories a question'),
+  parents: count.default(1).describe('most trajectories evolved a round, best first'),
+  callLimit: count.default(6).describe('most calls of each tool in a fresh trajectory'),
+  extraCalls: orNone.default(4).describe('more of each when a trajectory is continued'),
+  perQuestion: count.default(1).describe('most demonstrations kept of a question'),
+  prefer: z
+    .enum(['fewestCalls', 'latestRound', 'earliestRound', 'shortest'])
+    .default('fewestCalls')
+    .describe('which demonstrations are kept, where there are more'),
+  callsMax: orNone.default(8).describe('most tool calls of a demonstration'),
+  promptsFolder: z
+    .string()
+    .default('')
+    .describe('folder of prompts to use instead of the package’s; empty = those'),
+  mode: z
+    .enum(['clean', 'reference'])
+    .default('clean')
+    .describe('reference keeps the defects of the published flywheel'),
+  concurrency: count.default(24).describe('questions evolved at once'),
+});
+
+export type FlywheelSettings = z.infer<typeof flywheelSettings>;
+
+/** Evolves the first questions to train on; `finetune` behind it trains on what comes of them. */
+export function flywheel(settings: FlywheelSettings, parts: FlywheelParts): Method {
+  return ({ train }) => ({
+    stages: [
+      {
+        name: 'fine-tuning',
+        phase: 'evolve',
+        count: Math.min(settings.questions, train),
+        skip: 0,
+      },
+    ],
+    loop: {},
+    wire: (loop) => wire(loop, settings, parts),
+  });
+}
+
+function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts): Flow {
+  const { gate, context } = loop;
   const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
+  const { tools } = loop.parts;
   const { actions = defaultActions } = parts;
   const evolving = evolve({
-    ...{ ...settings, ...parts, tools, gate, seed, resultBlock },
+    ...settings,
+    ...parts,
+    models: parts.models(loop.parts),
+    tools,
+    gate,
+    seed: context.seed,
+    resultBlock,
     quotas: callLimit,
     extraQuotas: extraCalls,
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),

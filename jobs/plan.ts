@@ -1,5 +1,6 @@
 /**
- * The plan of a job: which question comes when. Rows of question files in, the `questions` topic out.
+ * The plan of a job: which question comes when. Rows of question files and the stages of the job's methods in, the `questions`
+ * topic out.
  *
  * A job has stages. Stage 0 is before any training; each later one ends when its last step is trained (a round of RL,
  * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (stage 0), then for each stage its
@@ -7,7 +8,6 @@
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
  */
 import { shuffled } from '../base/draws.ts';
-import { AFTER_LAST_STAGE, placesEach, stepsOf } from '../operators/schedule.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
 
@@ -27,7 +27,7 @@ export interface StagePlan {
 }
 
 /** The questions of a job, in order. */
-export interface StagedPlan {
+export interface QuestionPlan {
   /** What each stage is called, stage 0 included. */
   readonly stages: readonly string[];
   readonly items: readonly Item<Question>[];
@@ -37,22 +37,13 @@ export interface StagedPlan {
   readonly train: number;
 }
 
-export interface QuestionPlan extends StagedPlan {
-  /** The stage of the first round of calibration. */
-  readonly firstRound: number;
-  /** Questions of the flywheel; 0 = there is none. */
-  readonly evolve: number;
-  /** Candidates of a round. */
-  readonly explore: number;
-  /** Candidates that Pareto sampling sorts at once, and how many of them it keeps. */
-  readonly window: number;
-  readonly keep: number;
-}
+/** Questions as a file gives them (`readQuestions`), or a list. */
+export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>;
 
 export interface Rows {
-  readonly train: AsyncIterable<QuestionItem>;
+  readonly train: QuestionItems;
   /** Absent: held-out questions are taken from `train`, at most three in ten. */
-  readonly heldOut?: AsyncIterable<QuestionItem>;
+  readonly heldOut?: QuestionItems;
 }
 
 /** How the stages divide the questions to train on, of which there are `train`. */
@@ -64,10 +55,7 @@ export interface StagesOptions {
   readonly seed: number;
 }
 
-async function read(
-  rows: AsyncIterable<QuestionItem>,
-  letters: Item<never>[],
-): Promise<QuestionRow[]> {
+async function read(rows: QuestionItems, letters: Item<never>[]): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);
@@ -81,7 +69,7 @@ export async function planStages(
   rows: Rows,
   layout: Layout,
   options: StagesOptions,
-): Promise<StagedPlan> {
+): Promise<QuestionPlan> {
   const letters: Item<never>[] = [];
   let train = shuffled(await read(rows.train, letters), options.seed, 'plan');
   let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, letters);
@@ -112,62 +100,6 @@ export async function planStages(
     }
     for (const row of held) put(row, 'evaluate', i + 1);
   }
-  return {
-    stages: ['the base policy', ...stages.map(({ name }) => name)],
-    ...{ items, heldOut: held.length, train: train.length },
-  };
-}
-
-/** The rounds of calibration, and the flywheel before them where there is one. */
-export interface PlanOptions extends StagesOptions {
-  readonly rounds: number;
-  /**
-   * `questions`: a round's candidates are one window, the kept are rolled out afresh. `groups`: a window a step,
-   * the kept groups are trained on as they are.
-   */
-  readonly select: 'questions' | 'groups';
-  /** Questions of the flywheel; 0 = there is none. The first round begins with the same ones. */
-  readonly evolve?: number;
-  /** Most candidates a round. */
-  readonly explore: number;
-  /** Most kept a round. */
-  readonly keep: number;
-  /** Groups a step. */
-  readonly batchGroups: number;
-}
-
-/** The plan of calibration. Throws as `planStages` does. */
-export async function planQuestions(rows: Rows, options: PlanOptions): Promise<QuestionPlan> {
-  const { rounds, batchGroups } = options;
-  const groups = options.select === 'groups';
-  const of = (train: number) => {
-    const evolve = Math.min(options.evolve ?? 0, train);
-    const explore = Math.min(options.explore, train);
-    const steps = stepsOf(options.keep, batchGroups);
-    return { evolve, explore, window: groups ? placesEach(explore, steps) : explore };
-  };
-  const layout: Layout = (train) => {
-    const { evolve, explore, window } = of(train);
-    /** Each window is one step, so without a fine-tuning the version that a round begins with is known. */
-    const begins = (round: number): number =>
-      evolve > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
-    const placed = (round: number) => (index: number) => ({
-      ...{ index, of: explore, version: begins(round) },
-    });
-    return [
-      ...(evolve > 0
-        ? [{ name: 'fine-tuning', phase: 'evolve' as const, count: evolve, skip: 0 }]
-        : []),
-      ...Array.from({ length: rounds }, (_, round) => ({
-        ...{ name: `round ${round + 1}`, phase: 'explore' as const },
-        ...{ count: explore, skip: round * explore },
-        ...(groups ? { schedule: placed(round) } : {}),
-      })),
-    ];
-  };
-  const staged = await planStages(rows, layout, options);
-  const { evolve, explore, window } = of(staged.train);
-  const keep = groups ? batchGroups : options.keep;
-  const firstRound = evolve > 0 ? 2 : 1;
-  return { ...staged, firstRound, evolve, explore, window, keep };
+  const names = ['the base policy', ...stages.map(({ name }) => name)];
+  return { stages: names, items, heldOut: held.length, train: train.length };
 }

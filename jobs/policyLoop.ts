@@ -9,16 +9,18 @@
  *                               └─► watched (metrics, files, the screen)
  *
  * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names the parts of
- * the loop it turns in. Several methods on one loop make one job: `flow` counts a part that is named twice once.
+ * the loop it turns in. Several methods on one loop make one job (method.ts): `flow` counts a part that is named twice once.
  */
 import type { OperatorFunction } from 'rxjs';
-import type { Loss, PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
+import { MillraceError } from '../base/errors.ts';
+import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
 import { execution } from '../operators/metrics/execution.ts';
 import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
+import type { Pace } from '../operators/schedule.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
 import { files } from '../sinks/files.ts';
 import { progress } from '../sinks/progress.ts';
@@ -32,12 +34,11 @@ import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/reco
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
-import type { StagedPlan } from './plan.ts';
+import type { QuestionPlan } from './plan.ts';
 import type { PolicySettings } from './policySettings.ts';
 
 /** What a job runs on. */
 export interface PolicyParts {
-  readonly plan: StagedPlan;
   readonly engine: PolicyEngine;
   readonly trainer: TrainerEngine;
   readonly tools: CallTool;
@@ -49,18 +50,26 @@ export interface PolicyParts {
 }
 
 /** What the loop itself gives the trainer. */
-type LoopOwned = 'engine' | 'store' | 'log' | 'clock' | 'lagMax' | 'prompt' | 'tokenizer';
+type LoopOwned =
+  | 'engine'
+  | 'store'
+  | 'log'
+  | 'clock'
+  | 'lagMax'
+  | 'prompt'
+  | 'tokenizer'
+  | 'keepVersions'
+  | 'lr';
 
-/** What the method decides of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
-export interface Method {
+/** What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
+export interface LoopOptions extends Pace {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
   readonly reward: RewardFunction;
   readonly advantage: ScoreOptions['advantage'];
   readonly training: Omit<TrainerOptions, LoopOwned>;
-  /** Groups a step, and candidates a step where they are trained on as they are: which version a place is due (`gate`). */
-  readonly batchGroups: number;
-  readonly window: number;
+  /** Learning rates by the kind of batch. */
+  readonly rates: Readonly<Partial<Record<BatchKind, TrainerOptions['lr']>>>;
   /**
    * Phases of the `questions` topic that the loop's own stage rolls out (default: all but `evolve` and `practice`). A method
    * has stages of its own for the others: questions that wait for weights must not stand before those that make them.
@@ -71,6 +80,7 @@ export interface Method {
 export interface PolicyLoop {
   readonly context: JobContext<PolicySettings>;
   readonly parts: PolicyParts;
+  readonly plan: QuestionPlan;
   readonly gate: PolicyGate;
   /** Rolls out under the version that each question is due. */
   readonly rollout: OperatorFunction<Delivery<Question>, Delivery<Rollout>>;
@@ -85,27 +95,29 @@ export interface PolicyLoop {
 export async function policyLoop(
   context: JobContext<PolicySettings>,
   given: PolicyParts,
-  method: Method,
+  plan: QuestionPlan,
+  options: LoopOptions,
 ): Promise<PolicyLoop> {
   const parts = replayed(given, context.replay);
   const { settings, log, folder, clock, seed, own } = context;
-  const { plan, engine, tools, tokenizer, prompt } = parts;
+  const { engine, tools, tokenizer, prompt } = parts;
   const { lagMax, concurrency } = settings;
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'all' });
   const known = { weights$: weights.values$, resolve: store.resolve };
-  const { batchGroups, window } = method;
+  const { batchGroups, window, rates } = options;
   const unlimited = context.replay !== undefined;
   const gate = own(policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine }));
 
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
-  const rolling = rollout({ ...settings, ...method, ...policy });
+  const rolling = rollout({ ...settings, ...options, ...policy });
   const openMax = concurrency * 2;
-  const judged = score({ ...method, tools, reward: watched(method.reward), openMax });
+  const judged = score({ ...options, tools, reward: watched(options.reward), openMax });
   const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
-  const learnt = trainer({ ...means, ...method.training, keepVersions });
+  const lr = (batch: Batch): number => rateOf(batch, rates);
+  const learnt = trainer({ ...options.training, ...means, keepVersions, lr });
   const measured = measure({ questions: plan.heldOut, openMax: plan.stages.length, clock });
   const pulse = () => ({
     inflight: gate.inflight,
@@ -113,10 +125,14 @@ export async function policyLoop(
     generatedTokens: engine.stats().generatedTokens,
   });
   const shown = progress({ stages: plan.stages, print: context.print, pulse });
-  const { phases = ['explore', 'evaluate', 'prefer'] } = method;
+  const { phases = ['explore', 'evaluate', 'prefer'] } = options;
 
   return {
-    ...{ context, parts, gate, rollout: rolling },
+    context,
+    parts,
+    plan,
+    gate,
+    rollout: rolling,
     begun: flow(
       source('base', topics.weights, [first]),
       source('questions', topics.questions, plan.items),
@@ -134,21 +150,16 @@ export async function policyLoop(
   };
 }
 
-/** A method that learns from another kind of batch too, which has a loss and a learning rate of its own. */
-export function learningToo(
-  method: Method,
-  kind: BatchKind,
-  loss: Loss,
-  lr: (batch: Batch) => number,
-): Method {
-  const { training } = method;
-  const others = training.lr;
-  const lrOf = (batch: Batch): number => {
-    if (batch.kind === kind) return lr(batch);
-    return typeof others === 'number' ? others : others(batch);
-  };
-  const losses = { ...training.losses, [kind]: loss };
-  return { ...method, training: { ...training, losses, lr: lrOf } };
+/** The learning rate of a batch, by its kind. */
+function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
+  const rate = rates[batch.kind];
+  if (rate === undefined) {
+    throw new MillraceError(
+      'NO_LOSS',
+      `there is no learning rate for batches of kind ${batch.kind}`,
+    );
+  }
+  return typeof rate === 'number' ? rate : rate(batch);
 }
 
 /** Evaluations tell of the behaviour too; that is worth nothing. */

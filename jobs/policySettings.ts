@@ -28,6 +28,7 @@ export const policySettings = z.object({
     .describe(
       'newest versions kept with their optimiser state, beside the first and the ends of rounds; 0 = all',
     ),
+  heldOut: count.default(150).describe('questions to evaluate on'),
   concurrency: count.default(24).describe('questions rolled out at once'),
 });
 

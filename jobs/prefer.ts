@@ -6,15 +6,29 @@
  * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy is the one that
  * wrote the responses, frozen.
  */
+import { z } from 'zod';
 import type { NamedLoss } from '../model/losses/index.ts';
 import { type BatchExamplesOptions, batchPairs } from '../operators/batchExamples.ts';
 import { roundRate } from '../operators/batching/learningRate.ts';
 import { type PairsOptions, pairs } from '../operators/pairs.ts';
-import { type Flow, flow } from '../streams/flow.ts';
+import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { learningToo, type Method, type PolicyLoop, room } from './policyLoop.ts';
-import type { PreferSettings } from './preferSettings.ts';
+import type { Method } from './method.ts';
+import { room } from './policyLoop.ts';
+import { count } from './policySettings.ts';
+import { rateSettings } from './rateSettings.ts';
+
+export const preferSettings = z.object({
+  samples: count.default(10).describe('responses a question'),
+  pairsMax: count.default(1).describe('most pairs a question'),
+  beta: z.number().positive().default(0.1).describe('strength of the tie to the reference policy'),
+  epochs: count.default(1).describe('how often each pair is trained on'),
+  size: count.default(16).describe('most pairs an optimiser step'),
+  ...rateSettings,
+});
+
+export type PreferSettings = z.infer<typeof preferSettings>;
 
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
@@ -22,26 +36,31 @@ export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'm
   readonly most: number;
 }
 
-export function prefer(loop: PolicyLoop, settings: PreferSettings, parts: PreferParts): Flow {
-  const { log, seed, settings: shared } = loop.context;
-  const { concurrency } = shared;
-  const { tools } = loop.parts;
-  const paired = pairs({ log, tools, criterion: parts.criterion, concurrency });
-  const { pairsMax: perQuestionMax } = settings;
-  const lessons = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
-  return flow(
-    loop.begun,
-    loop.rolled,
-    loop.scored,
-    stage('pairs', topics.scored, topics.pairs, paired, room(concurrency)),
-    stage('preferences', topics.pairs, topics.batches, lessons, room(parts.most)),
-    loop.trained,
-    loop.watched,
-  );
-}
-
-/** A method that learns from preferences too: pairs have a loss and a learning rate of their own. */
-export function preferring(method: Method, settings: PreferSettings): Method {
-  const dpo = { name: 'dpo', settings: { beta: settings.beta } } satisfies NamedLoss;
-  return learningToo(method, 'dpo', dpo, roundRate(settings));
+/** Trains on the pairs of the questions that are asked to `prefer`; the method around it has the stages. */
+export function prefer(settings: PreferSettings, parts: PreferParts): Method {
+  return ({ seed }) => {
+    const { pairsMax: perQuestionMax, beta } = settings;
+    const dpo = { name: 'dpo', settings: { beta } } satisfies NamedLoss;
+    const lessons = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
+    return {
+      stages: [],
+      loop: {
+        training: { losses: { dpo } },
+        rates: { dpo: roundRate(settings) },
+      },
+      wire: ({ context, parts: { tools }, begun, rolled, scored, trained, watched }) => {
+        const { concurrency } = context.settings;
+        const paired = pairs({ log: context.log, tools, criterion: parts.criterion, concurrency });
+        return flow(
+          begun,
+          rolled,
+          scored,
+          stage('pairs', topics.scored, topics.pairs, paired, room(concurrency)),
+          stage('preferences', topics.pairs, topics.batches, lessons, room(parts.most)),
+          trained,
+          watched,
+        );
+      },
+    };
+  };
 }

@@ -10,6 +10,7 @@
  * each loop samples them again. Held-out questions are measured before the first stage and after each.
  */
 import { pipe } from 'rxjs';
+import { z } from 'zod';
 import { draws } from '../base/draws.ts';
 import { grpo } from '../model/credit/grpo.ts';
 import type { Mix } from '../operators/batching/mix.ts';
@@ -32,52 +33,116 @@ import { type Flow, flow } from '../streams/flow.ts';
 import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { inPhase, type Method, type PolicyLoop, room } from './policyLoop.ts';
-import { prefer, preferring } from './prefer.ts';
-import type { ToolLightPlan } from './toolLightPlan.ts';
-import type { ToolLightSettings } from './toolLightSettings.ts';
+import { type LoopShare, type Method, sharesOf } from './method.ts';
+import type { StagePlan } from './plan.ts';
+import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
+import { count, policySettings } from './policySettings.ts';
+import { prefer, preferSettings } from './prefer.ts';
+
+const share = z.number().nonnegative();
+
+export const mixSettings = z.object({
+  vanilla: share.default(13),
+  guided: share.default(7),
+  hard: share.default(2),
+  easy: share.default(1),
+  scarce: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.25)
+    .describe('a class with less than this part of its due is taken whole and sets no measure'),
+});
+
+export const toolLightSettings = policySettings.extend({
+  callLimit: count.default(8).describe('most tool calls a rollout (the method: 4 of each tool)'),
+  candidates: count.default(400).describe('questions that direct inference tries'),
+  sourceMin: count
+    .default(48)
+    .describe(
+      'fewest questions of the source set, those that direct inference got right if need be',
+    ),
+  sourceMax: count.default(4000).describe('most questions of the source set'),
+  loops: z.number().int().nonnegative().default(2).describe('self-evolution loops'),
+  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  guidedShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe('share of the source set that the pre-aligned stage samples guided by entropy'),
+  guided: z
+    .object({
+      steps: count.default(3).describe('steps of a main chain to branch at'),
+      perStep: count.default(3).describe('branches at each of them'),
+    })
+    .prefault({}),
+  mix: mixSettings
+    .prefault({})
+    .describe('proportions of the pairs: vanilla to guided, hard to easy'),
+  tokensMax: count.default(6000).describe('longest response of a pair, in tokens'),
+  prefer: preferSettings.prefault({}),
+});
+
+export type ToolLightSettings = z.infer<typeof toolLightSettings>;
 
 export interface ToolLightParts {
   /** The policy as a model of text, for direct inference. */
-  readonly policy: Complete;
+  readonly policy: (parts: PolicyParts) => Complete;
   /** How it is asked to answer without tools; left out = by the question itself. */
   readonly ask?: ColdStartOptions['ask'];
   /** What a question was fine-tuned on, chosen where no guided chain is right; left out = then there is no pair. */
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];
 }
 
-export function toolLight(
+export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): Method {
+  return (place) => {
+    const questions = Math.min(settings.candidates, place.train);
+    const stages = stagesOf(settings, questions);
+    const preferring = prefer(settings.prefer, {
+      criterion: (question) => criterionOf(question, place.seed, settings, parts),
+      mix: mixOf(settings),
+      most: questions,
+      questions: ({ schedule }) => schedule?.of ?? questions,
+    })(place);
+    const sizes = { questions, stages: stages.map((_, number) => number + 1) };
+    return {
+      stages,
+      loop: sharesOf([loopOf(settings, place.seed), preferring.loop]),
+      wire: (loop) => flow(wire(loop, settings, parts, sizes), preferring.wire(loop)),
+    };
+  };
+}
+
+function wire(
   loop: PolicyLoop,
-  plan: ToolLightPlan,
-  settings: ToolLightSettings,
-  { policy, ask, demonstration }: ToolLightParts,
+  { concurrency, sourceMin, sourceMax }: ToolLightSettings,
+  { policy, ask }: ToolLightParts,
+  { questions, stages }: { readonly questions: number; readonly stages: readonly number[] },
 ): Flow {
+  const { gate } = loop;
   const { seed } = loop.context;
-  const { gate, parts } = loop;
-  const { concurrency, sourceMin, sourceMax, tokensMax } = settings;
-  const { questions, stages } = plan;
   const direct = evolve({
-    ...{ models: policy, tools: parts.tools, gate, seed, concurrency, resultBlock },
+    models: policy(loop.parts),
+    tools: loop.parts.tools,
+    gate,
+    seed,
+    concurrency,
+    resultBlock,
     grow: coldStartPool({ tools: 0, hints: null, ...(ask === undefined ? {} : { ask }) }),
     quotas: 0,
     rounds: 0,
   });
-  const classify = demonstrations({
-    tools: parts.tools,
-    find: coldStartFindings,
-    openMax: concurrency,
-  });
+  const { tools } = loop.parts;
+  const classify = demonstrations({ tools, find: coldStartFindings, openMax: concurrency });
   const sourceSet = curriculum({
-    ...{ questions, atLeast: sourceMin, atMost: sourceMax, seed, phase: 'prefer' },
-    stages: stages.map((_, number) => number).slice(1),
+    questions,
+    stages,
+    phase: 'prefer',
+    atLeast: sourceMin,
+    atMost: sourceMax,
+    seed,
   });
-  const { pairsMax } = settings.prefer;
-  const criterion = (question: Question) => {
-    if (question.stage > 1) return selfEvolved({ pairsMax, tokensMax });
-    if (!isGuided(question, seed, settings)) return preAlignedVanilla({ pairsMax, tokensMax });
-    const shown = demonstration?.(question);
-    return preAlignedGuided({ pairsMax, tokensMax, ...(shown ? { demonstration: shown } : {}) });
-  };
 
   return flow(
     loop.begun,
@@ -85,17 +150,20 @@ export function toolLight(
     stage('classify', topics.evolved, topics.demonstrations, classify, room(concurrency)),
     stage('source-set', topics.demonstrations, topics.questions, sourceSet, room(questions)),
     stage('sample', topics.questions, topics.rollouts, pipe(inPhase('prefer'), loop.rollout)),
-    prefer(loop, settings.prefer, {
-      ...{ criterion, mix: mixOf(settings), most: questions },
-      questions: ({ schedule }) => schedule!.of,
-    }),
   );
 }
 
-/** What Tool-Light makes of the loop. */
-export function toolLightMethod(settings: ToolLightSettings, seed: number): Method {
+/** Direct inference and the pre-aligned stage, then the loops of self-evolution, whose questions the curriculum asks. */
+function stagesOf({ loops }: ToolLightSettings, questions: number): StagePlan[] {
+  const evolved = Array.from({ length: loops }, (_, loop): StagePlan => {
+    return { name: `self-evolved ${loop + 1}`, phase: null, count: 0, skip: 0 };
+  });
+  return [{ name: 'pre-aligned', phase: 'evolve', count: questions, skip: 0 }, ...evolved];
+}
+
+function loopOf(settings: ToolLightSettings, seed: number): LoopShare {
   const { evaluationRollouts, guided, candidates } = settings;
-  const method: Method = {
+  return {
     samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : settings.prefer.samples),
     branching: (question) => {
       if (question.phase === 'evaluate') return null;
@@ -104,12 +172,25 @@ export function toolLightMethod(settings: ToolLightSettings, seed: number): Meth
     // Nothing is rewarded here: accuracy and format, as evaluations count them.
     reward: efficiency({ sigmaTool: 0, sigmaLength: 0 }),
     advantage: grpo(),
-    training: { losses: {}, lr: settings.prefer.lr, miniBatches: 1 },
     // All questions of a stage are sampled under the version that it begins with.
-    ...{ batchGroups: candidates, window: candidates },
+    batchGroups: candidates,
+    window: candidates,
     phases: ['evaluate'],
   };
-  return preferring(method, settings.prefer);
+}
+
+function criterionOf(
+  question: Question,
+  seed: number,
+  settings: ToolLightSettings,
+  parts: ToolLightParts,
+) {
+  const { tokensMax, prefer: preferring } = settings;
+  const limits = { pairsMax: preferring.pairsMax, tokensMax };
+  if (question.stage > 1) return selfEvolved(limits);
+  if (!isGuided(question, seed, settings)) return preAlignedVanilla(limits);
+  const demonstration = parts.demonstration?.(question);
+  return preAlignedGuided({ ...limits, ...(demonstration ? { demonstration } : {}) });
 }
 
 /** Whether the pre-aligned stage samples a question guided by entropy: each is sampled one way. */

@@ -13,6 +13,7 @@
  * preference pairs. Held-out questions are measured before the first stage and after each.
  */
 import { pipe } from 'rxjs';
+import { z } from 'zod';
 import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch } from '../operators/batch.ts';
 import { coldStartFindings } from '../operators/coldStart/findings.ts';
@@ -29,72 +30,188 @@ import { stepsOpen } from '../operators/schedule.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { fineTuned, finetune } from './finetune.ts';
-import { policyTraining } from './lossSettings.ts';
-import { inPhase, type Method, type PolicyLoop, room } from './policyLoop.ts';
-import { prefer, preferring } from './prefer.ts';
-import type { ToolStarPlan } from './toolStarPlan.ts';
-import type { ToolStarSettings } from './toolStarSettings.ts';
+import { finetune, finetuneSettings } from './finetune.ts';
+import { lossSettings, policyTraining } from './lossSettings.ts';
+import { type LoopShare, type Method, type PlannedMethod, sharesOf } from './method.ts';
+import type { StagePlan } from './plan.ts';
+import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
+import { count, policySettings } from './policySettings.ts';
+import { prefer, preferSettings } from './prefer.ts';
+
+const orNone = z.number().int().nonnegative();
+
+export const coldStartSettings = z.object({
+  questions: count.default(256).describe('questions of the cold start'),
+  direct: count.default(1).describe('answers without tools of each'),
+  tools: count.default(3).describe('tool-integrated answers of each'),
+  hints: z.boolean().default(true).describe('continue direct answers with tools behind a hint'),
+  callLimit: count.default(4).describe('most calls of each tool in a trajectory'),
+  extraCalls: orNone.default(2).describe('more of each behind a hint'),
+  callsMax: count.default(5).describe('most tool calls of a demonstration (β)'),
+  perQuestion: count.default(1).describe('most demonstrations kept of a question'),
+  prefer: z
+    .enum(['fewestCalls', 'shortest'])
+    .default('fewestCalls')
+    .describe('which demonstrations are kept, where there are more'),
+  concurrency: count.default(24).describe('questions tried at once'),
+});
+
+export const toolStarSettings = policySettings.extend({
+  ...lossSettings.shape,
+  callLimit: count.default(3).describe('most tool calls a rollout'),
+  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  coldStart: coldStartSettings.prefault({}),
+  finetune: finetuneSettings.prefault({}),
+  loops: count.default(1).describe('rounds of RL, each with its self-critic'),
+  hardMin: count
+    .default(96)
+    .describe('fewest questions of a round of RL, the least right of the others if need be'),
+  hardMax: count.default(192).describe('most questions of a round of RL'),
+  rollouts: count.default(8).describe('rollouts a question (n)'),
+  batchGroups: count.default(12).describe('groups an optimiser step (B)'),
+  miniBatches: count.default(2).describe('optimiser steps a batch'),
+  lr: z.number().positive().default(6e-5).describe('learning rate of RL'),
+  bonus: z
+    .number()
+    .nonnegative()
+    .default(0.1)
+    .describe('reward of a right answer that used search and Python (r_M)'),
+  knowledge: z
+    .enum(['f1', 'match'])
+    .default('f1')
+    .describe('how answers to questions of knowledge are scored'),
+  criticQuestions: orNone
+    .default(128)
+    .describe('questions of the self-critic after each round of RL; 0 = no self-critic'),
+  critic: preferSettings.prefault({ samples: 8 }),
+});
+
+export type ToolStarSettings = z.infer<typeof toolStarSettings>;
 
 /** How it is asked to answer without tools and with them, and what counts as right: as the cold start has them. */
 export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'> {
   /** The policy as a model of text, for the cold start. */
-  readonly policy: Complete;
+  readonly policy: (parts: PolicyParts) => Complete;
   /** Left out = those of the package. */
   readonly hints?: ColdStartHints;
 }
 
-export function toolStar(
+export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Method {
+  return ({ train, seed }) => {
+    const plan = sizesOf(settings, train);
+    const before = [coldStartStage(plan)];
+    const rounds = Array.from({ length: settings.loops }, (_, loop) => round(loop, plan.critic));
+    const stages = [...before, ...rounds.flat()];
+    const tuning = finetune(settings.finetune)({ train, seed, before });
+    const { pairsMax } = settings.critic;
+    const criticising = prefer(settings.critic, {
+      criterion: () => selfCritic({ pairsMax }),
+      questions: plan.critic,
+      most: plan.critic,
+    })({ train, seed, before });
+    return {
+      stages,
+      loop: sharesOf([loopOf(settings), tuning.loop, criticising.loop]),
+      wire(loop) {
+        const rl = stages.flatMap(({ name }, i) => (name.startsWith(ROUND) ? [i + 1] : []));
+        const sizes = { ...plan, rounds: rl };
+        return wire(loop, settings, parts, { sizes, tuning, criticising });
+      },
+    };
+  };
+}
+
+interface Inside {
+  readonly sizes: Sizes & { readonly rounds: readonly number[] };
+  readonly tuning: PlannedMethod;
+  readonly criticising: PlannedMethod;
+}
+
+function wire(
   loop: PolicyLoop,
-  plan: ToolStarPlan,
   settings: ToolStarSettings,
   { policy, hints = coldStartHints, ...how }: ToolStarParts,
+  { sizes, tuning, criticising }: Inside,
 ): Flow {
+  const { gate } = loop;
   const { seed } = loop.context;
-  const { gate, parts } = loop;
   const { coldStart, batchGroups: groups, lagMax } = settings;
   const { direct, tools, concurrency } = coldStart;
   const trying = evolve({
-    ...{ models: policy, tools: parts.tools, gate, seed, resultBlock },
+    models: policy(loop.parts),
+    tools: loop.parts.tools,
+    gate,
+    seed,
+    resultBlock,
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
     quotas: coldStart.callLimit,
     extraQuotas: coldStart.extraCalls,
-    ...{ rounds: 0, concurrency },
+    rounds: 0,
+    concurrency,
   });
   const triesOpen = room(concurrency * (3 * direct + tools));
   const classifying = demonstrations({
-    ...{ ...coldStart, tools: parts.tools, hints: allHints(hints), find: coldStartFindings },
+    ...coldStart,
+    tools: loop.parts.tools,
+    hints: allHints(hints),
+    find: coldStartFindings,
     openMax: concurrency,
   });
   const hardOnes = curriculum({
-    ...{ questions: plan.coldStart, phase: 'practice', stages: plan.rounds, seed },
-    ...{ atLeast: settings.hardMin, atMost: settings.hardMax },
+    questions: sizes.coldStart,
+    phase: 'practice',
+    stages: sizes.rounds,
+    atLeast: settings.hardMin,
+    atMost: settings.hardMax,
+    seed,
   });
   const openMax = stepsOpen(lagMax);
   const batching = batch({ groups, openMax });
-  const { pairsMax } = settings.critic;
-  const criticising = () =>
-    prefer(loop, settings.critic, {
-      criterion: () => selfCritic({ pairsMax }),
-      ...{ questions: plan.critic, most: plan.critic },
-    });
+  const tried = room(sizes.coldStart);
 
   return flow(
     loop.begun,
     stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), trying)),
     stage('classify', topics.evolved, topics.demonstrations, classifying, triesOpen),
-    finetune(loop, plan.coldStart, settings.finetune),
-    stage('curriculum', topics.demonstrations, topics.questions, hardOnes, room(plan.coldStart)),
+    tuning.wire(loop),
+    stage('curriculum', topics.demonstrations, topics.questions, hardOnes, tried),
     stage('practice', topics.questions, topics.rollouts, pipe(inPhase('practice'), loop.rollout)),
     stage('batch', topics.scored, topics.batches, batching, room(groups * openMax)),
-    ...(plan.critic === 0 ? [] : [criticising()]),
+    ...(sizes.critic === 0 ? [] : [criticising.wire(loop)]),
   );
 }
 
-/** What Tool-Star makes of the loop. */
-export function toolStarMethod(settings: ToolStarSettings): Method {
+interface Sizes {
+  /** Questions of the cold start, and of each self-critic; 0 = there is none. */
+  readonly coldStart: number;
+  readonly critic: number;
+}
+
+function sizesOf({ criticQuestions, coldStart }: ToolStarSettings, train: number): Sizes {
+  return {
+    coldStart: Math.min(coldStart.questions, train),
+    critic: Math.min(criticQuestions, train),
+  };
+}
+
+const ROUND = 'RL';
+
+function coldStartStage({ coldStart }: Sizes): StagePlan {
+  return { name: 'cold start', phase: 'evolve', count: coldStart, skip: 0 };
+}
+
+/** A round of RL and its self-critic. RL takes no questions of the plan: the curriculum asks them. */
+function round(loop: number, critic: number): StagePlan[] {
+  const number = loop + 1;
+  const rl: StagePlan = { name: `${ROUND} ${number}`, phase: null, count: 0, skip: 0 };
+  if (critic === 0) return [rl];
+  const name = `self-critic ${number}`;
+  return [rl, { name, phase: 'prefer', count: critic, skip: loop * critic }];
+}
+
+function loopOf(settings: ToolStarSettings): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches } = settings;
-  const method: Method = {
+  return {
     samples: ({ phase }) => {
       if (phase === 'evaluate') return evaluationRollouts;
       return phase === 'prefer' ? settings.critic.samples : rollouts;
@@ -102,9 +219,10 @@ export function toolStarMethod(settings: ToolStarSettings): Method {
     branching: () => null,
     reward: hierarchical(settings),
     advantage: advantageEstimators[settings.advantage].group,
-    training: { lr, miniBatches, ...policyTraining(settings) },
+    training: { miniBatches, ...policyTraining(settings) },
+    rates: { policy: lr },
+    batchGroups,
     // Nothing is trained on as it was explored.
-    ...{ batchGroups, window: 1 },
+    window: 1,
   };
-  return preferring(fineTuned(method, settings.finetune), settings.critic);
 }

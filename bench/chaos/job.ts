@@ -6,11 +6,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { calibrate, calibration } from '../../jobs/calibrate.ts';
-import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrateSettings.ts';
+import { type CalibrateSettings, calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
 import type { JobContext } from '../../jobs/defineJob.ts';
-import { planQuestions } from '../../jobs/plan.ts';
-import { policyLoop } from '../../jobs/policyLoop.ts';
+import { trainPolicy } from '../../jobs/method.ts';
 import { localFiles } from '../../model/checkpoints/local.ts';
 import { type DecoderConfig, initialise } from '../../model/config.ts';
 import type { PolicyEngine, TrainerEngine } from '../../model/engine.ts';
@@ -71,16 +69,14 @@ export async function killableJob(
 ): Promise<Flow> {
   const base = baseIn(context.folder);
   const delay = shuffledTurns(timing);
-  const plan = await planQuestions({ train: rows() }, { ...settings, seed: context.seed });
   const parts = {
-    ...{ plan, base, tokenizer: tinyWords },
+    ...{ base, tokenizer: tinyWords },
     engine: killableEngine(delay, points),
     trainer: context.own(killableTrainer(await trainerOf(trainer, base, delay), points)),
     tools: killableTools(delay, points),
     prompt: (question: string) => tinyWords.encode(question, { tags: false }),
   };
-  const loop = await policyLoop(context, parts, calibration(settings, plan));
-  return calibrate(loop, plan, settings);
+  return trainPolicy(context, parts, { train: rows() }, [calibrate(settings)]);
 }
 
 async function trainerOf(

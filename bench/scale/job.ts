@@ -45,18 +45,16 @@ export default defineJob({
       ...{ engine, base, tokenizer: tinyWords, trainer: fakeTrainer({}) },
       tools: fakeTools({ tokenizer: tinyWords, answers: { search: (query) => query } }),
       prompt: (text: string) => tinyWords.encode(text, { tags: false }),
-      plan: {
-        ...{ stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0, firstRound: 1 },
-        ...{ evolve: 0, explore: questions, window: 1, keep: 1 },
-      },
     };
-    const method = {
+    const plan = { stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0 };
+    const options = {
       ...{ samples: () => rollouts, branching: () => null, reward: accuracy() },
       advantage: advantageEstimators.grpo.group,
-      training: { losses: {}, lr: 0, miniBatches: 1 },
+      training: { losses: {}, miniBatches: 1 },
+      rates: {},
       ...{ batchGroups: 1, window: 1 },
     };
-    const { begun, rolled, trained } = await policyLoop(context, parts, method);
+    const { begun, rolled, trained } = await policyLoop(context, parts, plan, options);
     return flow(begun, rolled, trained); // the trainer closes the loop that tells of weights
   },
 });

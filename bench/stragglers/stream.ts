@@ -6,13 +6,14 @@ import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
-import { calibration } from '../../jobs/calibrate.ts';
-import { calibrateSettings } from '../../jobs/calibrateSettings.ts';
+import { calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
+import { loopOptions } from '../../jobs/method.ts';
 import type { QuestionPlan } from '../../jobs/plan.ts';
 import { policyLoop, room } from '../../jobs/policyLoop.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { batch } from '../../operators/batch.ts';
 import type { CallTool } from '../../operators/callTools.ts';
+import { stepsOpen } from '../../operators/schedule.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
@@ -106,7 +107,8 @@ function planOf({ steps, groups }: Simulation): QuestionPlan {
   return {
     stages: ['the base policy', 'round 1'],
     items: Array.from({ length: of }, (_, index) => ({ value: question(index) })),
-    ...{ heldOut: 1, train: of, firstRound: 1, evolve: 0, explore: of, window: groups, keep: of },
+    heldOut: 1,
+    train: of,
   };
 }
 
@@ -165,7 +167,7 @@ async function runLoop(
     },
   };
   const parts = {
-    ...{ plan, tokenizer: tinyWords, base },
+    ...{ tokenizer: tinyWords, base },
     engine: simulatedEngine(simulation, rows),
     trainer: fakeTrainer({
       before: async (call) => {
@@ -175,8 +177,9 @@ async function runLoop(
     tools: simulatedTools(simulation, clock),
     prompt: (question: string) => tinyWords.encode(question, { tags: false }),
   };
-  const loop = await policyLoop(context, parts, calibration(settings, plan));
-  const openMax = lagMax + 2;
+  const { loop: share } = calibrate(settings)({ train: plan.train, before: [], seed });
+  const loop = await policyLoop(context, parts, plan, loopOptions([share]));
+  const openMax = stepsOpen(lagMax);
   const scheduled = batch({ groups, openMax });
   const { begun, scored, trained } = loop;
   const rolled = stage('rollout', topics.questions, topics.rollouts, loop.rollout);

@@ -1,6 +1,6 @@
 /** Settings of `millrace eval` as they stand in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
-import { evaluateSettings } from '../../jobs/evaluateSettings.ts';
+import { evaluateSettings } from '../../jobs/evaluate.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 

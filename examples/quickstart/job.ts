@@ -11,23 +11,20 @@ import { join } from 'node:path';
 import {
   calibrate,
   calibrateSettings,
-  calibration,
   configuredTextModel,
   defineJob,
-  fineTuned,
   finetune,
   finetuneSettings,
-  flow,
   flywheel,
   flywheelSettings,
   openReplies,
-  planQuestions,
-  policyLoop,
+  type PolicyParts,
   role,
   samplingOf,
   scripted,
   sleepClock,
   textModelSettings,
+  trainPolicy,
 } from 'millrace';
 import { z } from 'zod';
 import { hints, worldCritic } from './critic.ts';
@@ -55,13 +52,10 @@ export default defineJob({
     // The scripted critic knows the world's questions alone.
     const teachable = settings.questions === '' || settings.critic.url !== '';
     const evolve = teachable ? settings.flywheel.questions : 0;
-    const plan = await planQuestions(rows, { ...settings, evolve, seed });
-    const method = fineTuned(calibration(settings, plan), settings.finetune);
-    const loop = await policyLoop(context, { ...parts, plan }, method);
-    const calibrating = calibrate(loop, plan, settings);
-    if (evolve === 0) return calibrating;
+    const calibrating = calibrate(settings);
+    if (evolve === 0) return trainPolicy(context, parts, rows, [calibrating]);
 
-    const policy = policyRole(loop.parts, settings);
+    const policyOf = policyRole(settings);
     const teacher = configuredTextModel(settings.critic, {
       own: () => scripted(worldCritic(trainingTasks(seed))),
       clock: sleepClock(clock),
@@ -69,13 +63,11 @@ export default defineJob({
       report: context.print,
     });
     const critic = role(own(teacher), samplingOf(settings.critic));
-    return flow(
-      flywheel(loop, settings.flywheel, {
-        models: { policy, analyst: critic, critic },
-        hints,
-      }),
-      finetune(loop, plan.evolve, settings.finetune),
+    const models = (live: PolicyParts) => ({ policy: policyOf(live), analyst: critic, critic });
+    return trainPolicy(context, parts, rows, [
+      flywheel(settings.flywheel, { models, hints }),
+      finetune(settings.finetune),
       calibrating,
-    );
+    ]);
   },
 });

@@ -23,6 +23,7 @@ import {
   role,
   samplingIn,
   searchTool,
+  type Tool,
 } from 'millrace';
 import { z } from 'zod';
 import { prompt } from './policy.ts';
@@ -56,13 +57,17 @@ interface WorldSettings extends PolicySettings {
   readonly provider: Provider;
 }
 
-/** What a job runs on but for its plan, which is made of `rows`. */
+/** What a job runs on, and the questions of the world. */
 export interface WorldParts {
   readonly rows: Rows;
-  readonly parts: Omit<PolicyParts, 'plan'>;
+  readonly parts: PolicyParts;
 }
 
-export async function worldParts(context: JobContext<WorldSettings>): Promise<WorldParts> {
+/** `calculator` = the tool that computes, under the tag `python`; Python itself unless given. */
+export async function worldParts(
+  context: JobContext<WorldSettings>,
+  calculator: Tool = pythonTool(),
+): Promise<WorldParts> {
   const { settings, folder, seed, clock, own } = context;
   const { threads, provider, questions, swap } = settings;
   const world = await writeWorld(folder, seed);
@@ -74,7 +79,7 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
       `training on ${questions}; this policy knows its invented world alone, expect scores near zero`,
     );
   }
-  const tools = [pythonTool(), searchTool({ documents: await readCorpus(world.corpus), top: 1 })];
+  const tools = [calculator, searchTool({ documents: await readCorpus(world.corpus), top: 1 })];
   return {
     rows: questions
       ? { train: readQuestions(questions) }
@@ -91,6 +96,7 @@ export async function worldParts(context: JobContext<WorldSettings>): Promise<Wo
 }
 
 /** The policy as a model of text, sampled as in rollouts. */
-export function policyRole(parts: Omit<PolicyParts, 'plan'>, settings: PolicySettings): Complete {
-  return role(enginePolicy(parts), { ...samplingIn(settings), maxTokens: settings.responseMax });
+export function policyRole(settings: PolicySettings): (parts: PolicyParts) => Complete {
+  const sampling = { ...samplingIn(settings), maxTokens: settings.responseMax };
+  return (parts) => role(enginePolicy(parts), sampling);
 }

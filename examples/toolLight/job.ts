@@ -6,15 +6,7 @@
  * of hard ones, not half: this policy's fault is waste, which easy ones show (docs/toolStar.md has both).
  * `--set loops=0` ends with the pre-aligned stage; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */
-import {
-  defineJob,
-  mixSettings,
-  planToolLight,
-  policyLoop,
-  toolLight,
-  toolLightMethod,
-  toolLightSettings,
-} from 'millrace';
+import { defineJob, mixSettings, toolLight, toolLightSettings, trainPolicy } from 'millrace';
 import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
 
 export default defineJob({
@@ -28,11 +20,9 @@ export default defineJob({
   }),
 
   async build(context) {
-    const { settings, seed } = context;
+    const { settings } = context;
     const { rows, parts } = await worldParts(context);
-    const plan = await planToolLight(rows, settings, seed);
-    const loop = await policyLoop(context, { ...parts, plan }, toolLightMethod(settings, seed));
-    const policy = policyRole(loop.parts, settings);
-    return toolLight(loop, plan, settings, { policy });
+    const policy = policyRole(settings);
+    return trainPolicy(context, parts, rows, [toolLight(settings, { policy })]);
   },
 });

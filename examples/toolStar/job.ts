@@ -6,15 +6,7 @@
  * calls one. `--set loops=2` trains two rounds, `--set criticQuestions=0` leaves the self-critic out;
  * `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */
-import {
-  type ColdStartHints,
-  defineJob,
-  planToolStar,
-  policyLoop,
-  toolStar,
-  toolStarMethod,
-  toolStarSettings,
-} from 'millrace';
+import { type ColdStartHints, defineJob, toolStar, toolStarSettings, trainPolicy } from 'millrace';
 import { hints as again } from '../quickstart/critic.ts';
 import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
 
@@ -27,11 +19,9 @@ export default defineJob({
   settings: toolStarSettings.extend(worldSettings),
 
   async build(context) {
-    const { settings, seed } = context;
+    const { settings } = context;
     const { rows, parts } = await worldParts(context);
-    const plan = await planToolStar(rows, settings, seed);
-    const loop = await policyLoop(context, { ...parts, plan }, toolStarMethod(settings));
-    const policy = policyRole(loop.parts, settings);
-    return toolStar(loop, plan, settings, { policy, hints });
+    const policy = policyRole(settings);
+    return trainPolicy(context, parts, rows, [toolStar(settings, { policy, hints })]);
   },
 });

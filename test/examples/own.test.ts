@@ -1,10 +1,11 @@
-/** The example of a reward of one's own, as a user runs it. */
+/** The example of a job of one's own, as a user runs it. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { openLog } from '../../streams/embedded/openLog.ts';
+import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
@@ -20,24 +21,44 @@ beforeEach(() => {
 });
 afterEach(() => runs.remove());
 
-test('a reward from a job file is what groups are scored by', async () => {
+test('a job file’s questions are asked, its tool answers, and its reward is what groups are scored by', async () => {
   const settings = SMALL.flatMap((setting) => ['--set', setting]);
   const { status, stderr } = spawnSync(
     process.execPath,
     [
-      ...[join(ROOT, 'dist/cli/main.js'), 'run', join(ROOT, 'examples/own/reward.ts')],
+      ...[join(ROOT, 'dist/cli/main.js'), 'run', join(ROOT, 'examples/own/job.ts')],
       ...['--run', 'own', '--runs', runs.path, ...settings],
     ],
     { cwd: ROOT, encoding: 'utf8' },
   );
   expect([status, stderr.includes('done;')]).toEqual([0, true]);
   const log = await openLog({ folder: join(runs.path, 'own', 'log'), mode: 'read' });
-  const scored$ = log.tap(topics.scored, { from: { kind: 'earliest' }, follow: false });
-  const scored = await lastValueFrom(scored$.pipe(toArray()));
+  const all = async <T>(topic: Topic<T>): Promise<T[]> => {
+    const stored$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false });
+    return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
+  };
+  const [scored, rollouts, calls] = [
+    await all(topics.scored),
+    await all(topics.rollouts),
+    await all(topics.toolCalls),
+  ];
   await log.close();
-  const rewards = scored.flatMap(({ value }) => value.rewards);
-  expect(rewards.length).toBeGreaterThan(0);
-  for (const { score, parts } of rewards) {
-    expect(score).toBeCloseTo(parts.raw! + 0.2 * parts.brief!);
+
+  expect(new Set(scored.map(({ question }) => question.source))).toEqual(new Set(['products']));
+  const scores = scored.flatMap(({ rewards }) => rewards.map(({ score }) => score));
+  expect(scores.some((score) => score > 0)).toBe(true);
+  for (const { question, rewards, rollouts: positions } of scored) {
+    for (const [i, { score, parts }] of rewards.entries()) {
+      const { text, tokens } = rollouts[positions[i]!.offset]!;
+      const right = text.includes(`\\boxed{${question.answers[0]}}`);
+      expect(score).toBeCloseTo(Number(right) - tokens.length / 1000);
+      expect(parts.raw).toBe(Number(right));
+    }
+  }
+  const made = calls.filter(({ tool }) => tool === 'python');
+  expect(made.length).toBeGreaterThan(0);
+  for (const { input, output } of made) {
+    const numbers = input.match(/\d+/g) ?? [];
+    expect(output).toBe(String(numbers.reduce((all, number) => all * Number(number), 1)));
   }
 }, 120_000);

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { shuffled } from '../../base/draws.ts';
-import { type PlanOptions, planQuestions, type QuestionPlan, type Rows } from '../../jobs/plan.ts';
+import { calibrate, calibrateSettings, sizesOf } from '../../jobs/calibrate.ts';
+import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
+import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
+import { loopOptions, planMethods } from '../../jobs/method.ts';
+import { planStages, type QuestionPlan, type Rows } from '../../jobs/plan.ts';
+import { accuracy } from '../../operators/rewards/accuracy.ts';
+import { AFTER_LAST_STAGE } from '../../operators/schedule.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
 import type { Question } from '../../streams/records.ts';
 import { samples } from '../support/records.ts';
@@ -18,17 +24,29 @@ async function* withLetters(): AsyncGenerator<QuestionItem> {
   yield { deadLetter: { ...samples.deadLetters.full, place: 12 } };
 }
 
-const options: PlanOptions = {
+const seed = 7;
+const options = {
   rounds: 2,
   explore: 4,
   heldOut: 3,
-  seed: 7,
-  select: 'questions',
+  seed,
+  select: 'questions' as 'questions' | 'groups',
   keep: 2,
   batchGroups: 1,
 };
-const plan = (train: Rows['train'], over: Partial<PlanOptions> = {}): Promise<QuestionPlan> =>
-  planQuestions({ train }, { ...options, ...over });
+type Options = typeof options;
+
+/** The plan of a calibration, and the sizes of its rounds. */
+async function planQuestions(rows: Rows, over: Partial<Options> = {}) {
+  const given = { ...options, ...over };
+  const settings = calibrateSettings.parse(given);
+  const methods = [calibrate(settings)];
+  const layout = (train: number) =>
+    planMethods(methods, { train, seed }).flatMap(({ stages }) => stages);
+  const plan = await planStages(rows, layout, given);
+  return { ...plan, ...sizesOf(settings, plan.train) };
+}
+const plan = (train: Rows['train'], over?: Partial<Options>) => planQuestions({ train }, over);
 
 const questions = ({ items }: QuestionPlan): Question[] =>
   items.flatMap((item) => ('value' in item ? [item.value] : []));
@@ -106,7 +124,7 @@ describe('the plan', () => {
   });
 
   test('takes held-out questions from a file of their own, in its order', async () => {
-    const made = await planQuestions({ train: rows(8), heldOut: rows(9, 'held') }, options);
+    const made = await planQuestions({ train: rows(8), heldOut: rows(9, 'held') });
     expect(made).toMatchObject({ heldOut: 3, explore: 4 });
     expect(ids(made, 'evaluate', 1)).toEqual(['held0', 'held1', 'held2']);
     expect(new Set([...ids(made, 'explore', 1), ...ids(made, 'explore', 2)]).size).toBe(8);
@@ -131,8 +149,49 @@ describe('the plan', () => {
   });
 
   test('refuses a held-out file without a usable row', async () => {
-    const made = planQuestions({ train: rows(8), heldOut: rows(0) }, options);
+    const made = planQuestions({ train: rows(8), heldOut: rows(0) });
     await expect(made).rejects.toThrow('held-out questions has no usable row');
+  });
+});
+
+describe('methods in a list', () => {
+  const evolving = flywheel(flywheelSettings.parse({ questions: 5 }), {
+    models: () => () => Promise.resolve(null),
+  });
+  const tuning = finetune(
+    finetuneSettings.parse({ lr: 0.5, schedule: 'constant', warmupRatio: 0 }),
+  );
+  const settings = calibrateSettings.parse({ rounds: 2, select: 'groups', explore: 8, lr: 0.25 });
+  const place = { train: 9, seed };
+
+  test('have their stages behind each other, and open what they cannot know', () => {
+    const planned = planMethods([evolving, tuning, calibrate(settings)], place);
+    const stages = planned.flatMap((method) => method.stages);
+    expect(stages.map(({ name, phase, count }) => [name, phase, count])).toEqual([
+      ['fine-tuning', 'evolve', 5],
+      ['round 1', 'explore', 8],
+      ['round 2', 'explore', 8],
+    ]);
+    expect(stages[1]!.schedule!(3)).toEqual({ index: 3, of: 8, version: AFTER_LAST_STAGE });
+    const [alone] = planMethods([calibrate(settings)], place);
+    expect(alone!.stages[0]!.schedule!(3).version).toBe(0);
+  });
+
+  test('share one loop: what each learns is put together, the last one says how to roll out', () => {
+    const reward = accuracy();
+    const planned = planMethods([evolving, tuning, calibrate(settings, { reward })], place);
+    const options = loopOptions(planned.map(({ loop }) => loop));
+    expect(Object.keys(options.training.losses).sort()).toEqual(['policy', 'sft']);
+    expect(options.training.results).toBe('masked');
+    expect(options.rates.policy).toBe(0.25);
+    expect(options.rates.sft).toBeInstanceOf(Function);
+    expect(options.reward).toBe(reward);
+  });
+
+  test('are refused where one misses what another makes', () => {
+    expect(() => planMethods([tuning], place)).toThrow('needs a method before it');
+    const [only] = planMethods([evolving], place);
+    expect(() => loopOptions([only!.loop])).toThrow('no method of this job says');
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { evaluateSettings } from '../../jobs/evaluateSettings.ts';
+import { evaluateSettings } from '../../jobs/evaluate.ts';
 import { policySettings } from '../../jobs/policySettings.ts';
 import { samplingIn } from '../../model/sampling.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import type { ToolLightSettings } from '../../jobs/toolLightSettings.ts';
+import type { ToolLightSettings } from '../../jobs/toolLight.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {

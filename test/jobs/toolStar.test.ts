@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import type { ToolStarSettings } from '../../jobs/toolStarSettings.ts';
+import type { ToolStarSettings } from '../../jobs/toolStar.ts';
 import { versionDue } from '../../operators/schedule.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';

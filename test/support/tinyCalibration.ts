@@ -10,15 +10,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
-import { calibrate, calibration } from '../../jobs/calibrate.ts';
-import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrateSettings.ts';
+import { type CalibrateSettings, calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
 import type { Job, JobContext } from '../../jobs/defineJob.ts';
-import { fineTuned, finetune } from '../../jobs/finetune.ts';
-import { finetuneSettings } from '../../jobs/finetuneSettings.ts';
-import { flywheel } from '../../jobs/flywheel.ts';
-import { flywheelSettings } from '../../jobs/flywheelSettings.ts';
-import { planQuestions } from '../../jobs/plan.ts';
-import { policyLoop } from '../../jobs/policyLoop.ts';
+import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
+import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
+import { trainPolicy } from '../../jobs/method.ts';
 import { role } from '../../jobs/roles.ts';
 import type { Checkpoint, Tokenizer } from '../../model/engine.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
@@ -26,7 +22,7 @@ import { scripted } from '../../model/text/scripted.ts';
 import type { TextRequest } from '../../model/text/textModel.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { type Flow, flow as joined } from '../../streams/flow.ts';
+import type { Flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -150,7 +146,7 @@ const tinyWorld: TinyWorld = {
   answers: { search: (query) => `two ${query}` },
 };
 
-/** What a job runs on but for its plan. */
+/** What a job runs on. */
 export async function tinyParts(
   folder: string,
   script: (line: ScriptLine) => string,
@@ -188,23 +184,20 @@ async function wire(
 ): Promise<Wiring> {
   const { folder, settings } = context;
   const { evolve = 0, script = sloppy } = options;
-  const plan = await planQuestions(
-    { train: tinyRows() },
-    { ...settings, evolve, seed: context.seed },
-  );
-  const parts = { ...(await tinyParts(folder, script, delay, options.world)), plan };
+  const parts = await tinyParts(folder, script, delay, options.world);
   const { engine, tools } = parts;
-  const tuning = finetuneSettings.parse({ size: 2 });
-  const loop = await policyLoop(context, parts, fineTuned(calibration(settings, plan), tuning));
-  const calibrating = calibrate(loop, plan, settings);
-  if (evolve === 0) return { flow: calibrating, engine, tools };
   const sampling = { temperature: 1, maxTokens: 40 };
   const critic = role(scripted(careless), sampling);
-  const evolving = flywheel(loop, flywheelSettings.parse({ rounds: 2, concurrency: 2 }), {
-    models: { policy: role(enginePolicy(parts), sampling), analyst: critic, critic },
-    hints: { math: ['I look it up.'], qa: ['I look it up.'] },
-  });
-  const flow = joined(evolving, finetune(loop, plan.evolve, tuning), calibrating);
+  const evolving = flywheelSettings.parse({ questions: evolve, rounds: 2, concurrency: 2 });
+  const before = [
+    flywheel(evolving, {
+      models: (live) => ({ policy: role(enginePolicy(live), sampling), analyst: critic, critic }),
+      hints: { math: ['I look it up.'], qa: ['I look it up.'] },
+    }),
+    finetune(finetuneSettings.parse({ size: 2 })),
+  ];
+  const methods = [...(evolve === 0 ? [] : before), calibrate(settings)];
+  const flow = await trainPolicy(context, parts, { train: tinyRows() }, methods);
   return { flow, engine, tools };
 }
 

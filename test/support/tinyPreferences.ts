@@ -1,14 +1,12 @@
 /** The jobs of Tool-Light and Tool-Star in a moment: single-digit sums, a scripted policy, a trainer of digests. */
 
 import { draws } from '../../base/draws.ts';
-import { policyLoop } from '../../jobs/policyLoop.ts';
+import { type Method, trainPolicy } from '../../jobs/method.ts';
+import type { PolicyParts } from '../../jobs/policyLoop.ts';
+import type { PolicySettings } from '../../jobs/policySettings.ts';
 import { role } from '../../jobs/roles.ts';
-import { toolLight, toolLightMethod } from '../../jobs/toolLight.ts';
-import { planToolLight } from '../../jobs/toolLightPlan.ts';
-import { type ToolLightSettings, toolLightSettings } from '../../jobs/toolLightSettings.ts';
-import { toolStar, toolStarMethod } from '../../jobs/toolStar.ts';
-import { planToolStar } from '../../jobs/toolStarPlan.ts';
-import { type ToolStarSettings, toolStarSettings } from '../../jobs/toolStarSettings.ts';
+import { type ToolLightSettings, toolLight, toolLightSettings } from '../../jobs/toolLight.ts';
+import { type ToolStarSettings, toolStar, toolStarSettings } from '../../jobs/toolStar.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import type { ScriptLine } from '../../testing/scriptedPolicy.ts';
 import {
@@ -64,35 +62,33 @@ export const tinyStarSettings: ToolStarSettings = toolStarSettings.parse({
 
 const sampling = { temperature: 1, maxTokens: 40 };
 
+const policy = (parts: PolicyParts) => role(enginePolicy(parts), sampling);
+
 export const tinyToolLight: TinyJob<ToolLightSettings> = (options) =>
-  oneLife(options, async (log, delay): Promise<Wired> => {
-    const { folder, script = eager } = options;
-    const settings = { ...tinyLightSettings, ...options.settings };
-    const { context, close } = tinyContext(settings, { folder }, log);
-    const plan = await planToolLight({ train: tinyRows() }, settings, context.seed);
-    const parts = { ...(await tinyParts(folder, script, delay)), plan };
-    const loop = await policyLoop(context, parts, toolLightMethod(settings, context.seed));
-    const policy = role(enginePolicy(loop.parts), sampling);
-    const flow = toolLight(loop, plan, settings, { policy });
-    return { flow, engine: parts.engine, close };
-  });
+  tinyJobOf(options, { ...tinyLightSettings, ...options.settings }, (settings) =>
+    toolLight(settings, { policy }),
+  );
 
 export const tinyToolStar: TinyJob<ToolStarSettings> = (options) =>
-  oneLife(options, async (log, delay): Promise<Wired> => {
+  tinyJobOf(options, { ...tinyStarSettings, ...options.settings }, (settings) => {
+    const again = { math: ['I look it up.'], qa: ['I look it up.'] };
+    const hints = { verify: again, reflect: again, uncertain: ['So it is'] };
+    return toolStar(settings, { policy, hints });
+  });
+
+function tinyJobOf<Settings extends PolicySettings>(
+  options: TinyPreferences<Settings>,
+  settings: Settings,
+  method: (settings: Settings) => Method,
+): Promise<TinyEnd> {
+  return oneLife(options, async (log, delay): Promise<Wired> => {
     const { folder, script = eager } = options;
-    const settings = { ...tinyStarSettings, ...options.settings };
     const { context, close } = tinyContext(settings, { folder }, log);
-    const plan = await planToolStar({ train: tinyRows() }, settings, context.seed);
-    const parts = { ...(await tinyParts(folder, script, delay)), plan };
-    const loop = await policyLoop(context, parts, toolStarMethod(settings));
-    const policy = role(enginePolicy(loop.parts), sampling);
-    const hints = { math: ['I look it up.'], qa: ['I look it up.'] };
-    const flow = toolStar(loop, plan, settings, {
-      policy,
-      hints: { verify: hints, reflect: hints, uncertain: ['So it is'] },
-    });
+    const parts = await tinyParts(folder, script, delay);
+    const flow = await trainPolicy(context, parts, { train: tinyRows() }, [method(settings)]);
     return { flow, engine: parts.engine, close };
   });
+}
 
 /** Runs a job undisturbed and gives what it wrote. */
 export async function whole<Settings>(

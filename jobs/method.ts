@@ -1,0 +1,104 @@
+/**
+ * Methods, and `trainPolicy`, which makes a training job of them.
+ *
+ * A method (`flywheel`, `finetune`, `calibrate`, `toolStar`, `toolLight`, …) is a value: how many stages it takes, what it
+ * decides of the loop, and its wiring. A job lists its methods; they train one policy, one after the other, each from the
+ * weights of the one before:
+ *
+ *     trainPolicy(context, parts, rows, [flywheel(…), finetune(…), calibrate(…)])
+ */
+import { MillraceError } from '../base/errors.ts';
+import { type Flow, flow } from '../streams/flow.ts';
+import type { JobContext } from './defineJob.ts';
+import { planStages, type Rows, type StagePlan } from './plan.ts';
+import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
+import type { PolicySettings } from './policySettings.ts';
+
+/** What a method is planned for. */
+export interface Place {
+  /** Questions to train on. */
+  readonly train: number;
+  /** The stages of the methods before it. */
+  readonly before: readonly StagePlan[];
+  readonly seed: number;
+}
+
+/** What a method decides of the loop. Losses, rates and other options of the training are put together; else the last one counts. */
+export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
+  readonly training?: Partial<LoopOptions['training']>;
+};
+
+export interface PlannedMethod {
+  /** Its stages, behind those `before`. */
+  readonly stages: readonly StagePlan[];
+  readonly loop: LoopShare;
+  /** Its parts of the flow, those of the loop that it turns in among them. */
+  wire(loop: PolicyLoop): Flow;
+}
+
+export type Method = (place: Place) => PlannedMethod;
+
+/**
+ * The flow of a training job: plans the questions of all methods' stages, opens the loop that they share, wires them.
+ *
+ * @param rows the questions to train on and to evaluate on, each read once.
+ * @throws when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
+ */
+export async function trainPolicy(
+  context: JobContext<PolicySettings>,
+  parts: PolicyParts,
+  rows: Rows,
+  methods: readonly Method[],
+): Promise<Flow> {
+  const { settings, seed } = context;
+  const planned = (train: number) => planMethods(methods, { train, seed });
+  const layout = (train: number) => planned(train).flatMap(({ stages }) => stages);
+  const plan = await planStages(rows, layout, { heldOut: settings.heldOut, seed });
+  const ready = planned(plan.train);
+  const loop = await policyLoop(context, parts, plan, loopOptions(ready.map((one) => one.loop)));
+  return flow(...ready.map((method) => method.wire(loop)));
+}
+
+/** The methods in their order, each behind the stages of those before it. */
+export function planMethods(
+  methods: readonly Method[],
+  { train, seed }: Omit<Place, 'before'>,
+): PlannedMethod[] {
+  const planned: PlannedMethod[] = [];
+  for (const method of methods) {
+    const before = planned.flatMap(({ stages }) => stages);
+    planned.push(method({ train, before, seed }));
+  }
+  return planned;
+}
+
+/** Several shares as one. */
+export function sharesOf(shares: readonly LoopShare[]): LoopShare {
+  const losses = Object.assign({}, ...shares.map(({ training }) => training?.losses));
+  const training = Object.assign({}, ...shares.map((share) => share.training), { losses });
+  const rates = Object.assign({}, ...shares.map((share) => share.rates));
+  return Object.assign({}, ...shares, { training, rates });
+}
+
+/** The loop that all shares come to. */
+export function loopOptions(shares: readonly LoopShare[]): LoopOptions {
+  const { samples, branching, reward, advantage, ...share } = sharesOf(shares);
+  if (!samples || !branching || !reward || !advantage) {
+    throw new MillraceError(
+      'METHOD',
+      'no method of this job says how questions are rolled out and rewarded; list one that does, such as calibrate',
+    );
+  }
+  const { training, rates = {}, batchGroups = 1, window = 1, ...rest } = share;
+  return {
+    ...rest,
+    samples,
+    branching,
+    reward,
+    advantage,
+    training: { losses: {}, miniBatches: 1, ...training },
+    rates,
+    batchGroups,
+    window,
+  };
+}
