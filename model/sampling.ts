@@ -33,7 +33,7 @@ export const samplingSettings = {
     .int()
     .nonnegative()
     .default(0)
-    .describe('draw from so many of the most probable tokens; 0 = all'),
+    .describe('draw from this many of the most probable tokens; 0 = all'),
   minP: z
     .number()
     .min(0)

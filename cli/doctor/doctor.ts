@@ -136,7 +136,7 @@ async function withoutRecord(
   const damaged: Finding = {
     ...{ rule: 'run-state', where: 'run.json', what: error.message },
     advice:
-      'write it anew by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
+      'write it again by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
   };
   if (!existsSync(logFolder(folder))) return nothing(name, damaged);
   const log = await openLog({ folder: logFolder(folder), mode: 'read' });

@@ -51,7 +51,7 @@ function changed({ version, uri }: Checkpoint, what: string, why: string): Findi
     where: uri,
     what: `the ${what} of version ${version} ${why}: the file was changed after it was written`,
     advice:
-      'restore the file from a backup, or go back to a version whose file is whole with millrace rewind; look after the disk',
+      'restore the file from a backup, or go back to a version whose file is intact with millrace rewind; check the disk',
   };
 }
 
@@ -62,7 +62,7 @@ function missing({ version, uri }: Checkpoint, newest: boolean): Finding {
     what: `the weights of version ${version} are not there`,
     advice: newest
       ? 'the run cannot go on without them: restore the file, or go back to an older version with millrace rewind'
-      : 'nobody can go back to this version; restore the file from a backup if you need it',
+      : 'the run cannot be rewound to this version; restore the file from a backup if you need it',
   };
 }
 

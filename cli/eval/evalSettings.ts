@@ -18,13 +18,13 @@ export const evalSettings = evaluateSettings.extend({
     .array(z.object({ path: z.string(), name: z.string().optional() }))
     .min(1)
     .describe('files of questions, and the benchmarks that they hold'),
-  limit: count.default(500).describe('first so many questions of each file'),
+  limit: count.default(500).describe('number of questions to take from each file'),
   tools: z.array(z.enum(toolNames)).default(['python']).describe('tools that the policy may call'),
   corpus: z.string().default('').describe('documents of the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents in a result of the search tool'),
   threads: count.default(2).describe('threads of the engine'),
   provider: z.enum(providers).default('cpu').describe('what the engine computes on (docs/gpu.md)'),
-  judge: textModelSettings.prefault({}).describe('who judges answers; no url = nobody'),
+  judge: textModelSettings.prefault({}).describe('who judges answers; no url = no judge'),
   conciseness: z.boolean().default(false).describe('the judge also votes on redundant calls'),
 });
 

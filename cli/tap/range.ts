@@ -12,7 +12,7 @@ export function parseFrom(text: string, nowMs: number): From {
   const place = text === 'earliest' ? ({ kind: text } as const) : placeOf(text, nowMs);
   if (place !== null) return place;
   throw usageError(
-    `--from takes earliest, latest, an offset (120), the last so many (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
+    `--from takes earliest, latest, an offset (120), the last 100 (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
   );
 }
 
@@ -21,7 +21,7 @@ export function parseTo(text: string, nowMs: number): From {
   const place = placeOf(text, nowMs);
   if (place !== null) return place;
   throw usageError(
-    `--to takes latest, an offset (120), all but the last so many (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
+    `--to takes latest, an offset (120), all but the last 100 (-100), an age (15m) or a time (@2026-11-20T10:00); given: ${text}`,
   );
 }
 

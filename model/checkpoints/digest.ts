@@ -57,7 +57,7 @@ export async function readingVersion<T>(
     const { code, message, context } = cause;
     throw new MillraceError(
       code,
-      `policy version ${version}: ${message}. Restore it from a backup, or go back to a version that is whole: ` +
+      `policy version ${version}: ${message}. Restore it from a backup, or go back to a version that is intact: ` +
         'millrace doctor RUN says which are not, millrace rewind RUN --to step=N --into NAME goes back',
       { context: { ...context, version }, cause },
     );

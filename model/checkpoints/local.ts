@@ -32,7 +32,7 @@ export function localPath(checkpoint: Checkpoint): string {
   if (isLocal(checkpoint) && isAbsolute(uri)) return uri;
   throw new MillraceError(
     'CHECKPOINT_KIND',
-    `policy version ${version} lies at '${uri}', which is no absolute path of a file or folder: only the kind of engine that wrote it can read it`,
+    `policy version ${version} is at '${uri}', which is not an absolute path of a file or folder: only the kind of engine that wrote it can read it`,
     { context: { uri, version } },
   );
 }

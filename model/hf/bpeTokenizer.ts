@@ -82,7 +82,7 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
     if (list.some((id) => id === undefined))
       throw refuse(
         path,
-        `a part of ${JSON.stringify(text.slice(0, 40))} has no token and the vocabulary has none for the unknown`,
+        `a part of ${JSON.stringify(text.slice(0, 40))} has no token, and the vocabulary has no token for unknown text`,
       );
     return Int32Array.from(list);
   };

@@ -34,8 +34,8 @@ export function guardedParts(
   }
   throw new MillraceError(
     'CHAT_TEMPLATE',
-    `${path}: the chat template rewrites what users and tools say, so that its tags cannot be told from theirs: ` +
-      'encode applyChatTemplate yourself if you trust every message',
+    `${path}: the chat template rewrites messages of users and tools, so that its tags cannot be told from theirs: ` +
+      'if you trust every message, encode what applyChatTemplate returns yourself',
     { context: { file: path } },
   );
 }

@@ -66,7 +66,7 @@ function ofWords(path: string, vocabulary: WordVocabulary): LoadedTokenizer {
 function noTemplate(path: string): never {
   throw new MillraceError(
     'CHAT_TEMPLATE',
-    `${path} comes without a chat template: put one into chat_template.jinja beside it, or build prompts from encode`,
+    `${path} has no chat template: put one into chat_template.jinja beside it, or build prompts with encode`,
     { context: { file: path } },
   );
 }
@@ -145,7 +145,7 @@ async function findEnds(
   if (ends.size > 0) return [...ends];
   throw new MillraceError(
     'TOKENIZER',
-    `${folder} names no token that ends a text: set eos_token in tokenizer_config.json`,
+    `${folder} names no end-of-text token: set eos_token in tokenizer_config.json`,
     { context: { file: folder } },
   );
 }

@@ -124,13 +124,13 @@ function ownersOf(
   for (const [tensor, file] of places)
     if (owners.get(tensor) !== byName.get(file))
       throw checkpointError(
-        `${join(folder, file)} has no tensor '${tensor}', which the index places there: the shards are not of one save`,
+        `${join(folder, file)} has no tensor '${tensor}', which the index places there: the shards are not from one save`,
         { file: join(folder, file), tensor, expected: file },
       );
   for (const [tensor, file] of owners)
     if (!places.has(tensor))
       throw checkpointError(
-        `${file.path} has a tensor '${tensor}' that the index does not know: the shards are not of one save`,
+        `${file.path} has a tensor '${tensor}' that is not in the index: the shards are not from one save`,
         { file: file.path, tensor },
       );
   return owners;

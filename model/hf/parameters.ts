@@ -43,7 +43,7 @@ function shapesOf(path: string, config: DecoderConfig): ReadonlyMap<string, read
   } catch (cause) {
     throw new MillraceError(
       'MODEL_CONFIG',
-      `${path}: its configuration describes no network: ${messageOf(cause)}`,
+      `${path}: its configuration does not describe a network: ${messageOf(cause)}`,
       { context: { file: path }, cause },
     );
   }
@@ -66,7 +66,7 @@ export function checkParameters(
   if (first === undefined) return;
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   throw checkpointError(
-    `${path}: ${problemText(first)}${others}; configuration and weights do not belong together`,
+    `${path}: ${problemText(first)}${others}; configuration and weights do not match`,
     { file: path, ...first },
   );
 }

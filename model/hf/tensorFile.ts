@@ -128,7 +128,7 @@ async function readHeader(path: string, file: FileHandle): Promise<Head> {
   const { size } = await file.stat();
   const no = (why: string, cause?: unknown) =>
     checkpointError(
-      `${path} is not a whole safetensors file: ${why}; copy or save it again`,
+      `${path} is not a complete safetensors file: ${why}; copy or save it again`,
       { file: path },
       cause,
     );

@@ -34,7 +34,7 @@ export async function prepareLoss({ name, settings = {}, module }: Loss): Promis
     return found.prepare(settings);
   } catch (cause) {
     const text = cause instanceof z.ZodError ? z.prettifyError(cause) : messageOf(cause);
-    throw new MillraceError('NO_LOSS', `settings of the loss ${name} are not right: ${text}`, {
+    throw new MillraceError('NO_LOSS', `the settings of the loss ${name} are wrong: ${text}`, {
       cause,
     });
   }

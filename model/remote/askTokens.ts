@@ -44,6 +44,6 @@ export async function askTokens(
     result.kind === 'refused' ? 'MODEL_REFUSED' : 'MODEL_DOWN',
     result.kind === 'refused'
       ? `the server refuses the request: ${result.reason}`
-      : `no server answers: ${result.reason}. See to them and start the run again.`,
+      : `no server answers: ${result.reason}. Check the servers and start the run again.`,
   );
 }

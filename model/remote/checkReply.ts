@@ -62,7 +62,7 @@ const atMostZero = (logProb: number): number => Math.min(0, logProb);
 function checkLabel({ label: said }: Generated, { label, reported }: Serving): void {
   if (!reported || said === null || said === label) return;
   if (said === AT_START) {
-    throw new MillraceError('WEIGHTS_LOST', `a server was started anew and has lost '${label}'`);
+    throw new MillraceError('WEIGHTS_LOST', `a server was restarted and has lost '${label}'`);
   }
   throw new MillraceError(
     'WEIGHTS_UNKNOWN',

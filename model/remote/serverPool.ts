@@ -54,7 +54,7 @@ export type PoolResult<T> =
 const busy = (waiting: number): MillraceError =>
   new MillraceError(
     'MODEL_BUSY',
-    `${waiting} requests wait for a model server already: start fewer at once, or raise waitingMax`,
+    `${waiting} requests are waiting for a model server already: send fewer at a time, or raise waitingMax`,
   );
 
 /** A server that asks for a longer pause than this is left for another. */

@@ -12,7 +12,7 @@ export function baseUrls(urls: readonly string[]): string[] {
 function baseUrl(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new MillraceError('USAGE', `'${given}' is no http(s) URL: write http://host:8000`);
+    throw new MillraceError('USAGE', `'${given}' is not an http(s) URL: write http://host:8000`);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new MillraceError(

@@ -185,7 +185,7 @@ function checkSampling(request: GenerateRequest): void {
     refuse('temperature', temperature, '0 or more');
   if (!(topP > 0 && topP <= 1)) refuse('topP', topP, 'more than 0 and at most 1');
   if (!(Number.isInteger(topK) && topK >= 0)) refuse('topK', topK, 'a whole number, 0 for all');
-  if (!(minP >= 0 && minP < 1)) refuse('minP', minP, 'from 0 up to, but not, 1');
+  if (!(minP >= 0 && minP < 1)) refuse('minP', minP, 'at least 0 and below 1');
   if (!(repetitionPenalty > 0)) refuse('repetitionPenalty', repetitionPenalty, 'more than 0');
   if (stopTexts?.includes('')) refuse('a stop text', '""', 'texts of at least one character');
 }

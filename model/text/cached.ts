@@ -66,7 +66,7 @@ function unrecorded(id: string, { draws }: TextRequest): MillraceError {
   const name = draws.join('/');
   return new MillraceError(
     'MODEL_UNRECORDED',
-    `no reply of ${id} to ${name} is recorded: this run asked something else; replay it with its own settings`,
+    `no reply of ${id} to ${name} is recorded: the recorded run asked something else; replay it with its own settings`,
     { context: { id, name } },
   );
 }

@@ -46,7 +46,10 @@ class OpenAiModel implements TextModel {
 
   constructor(options: OpenAiOptions) {
     if (options.model === '') {
-      throw new MillraceError('USAGE', 'a model server is given and no model: say its name there');
+      throw new MillraceError(
+        'USAGE',
+        'a model server is given, but no model: set model to its name on that server',
+      );
     }
     if (options.api === 'completions' && options.template === undefined) {
       throw new MillraceError(
@@ -98,7 +101,7 @@ class OpenAiModel implements TextModel {
     throw new MillraceError(
       'MODEL_DOWN',
       `${this.#failures} requests in a row got nothing from ${model}; the last: ${reason}. ` +
-        'See to the server and start the run again.',
+        'Check the server and start the run again.',
       { context: { model, urls: this.#pool.urls } },
     );
   }

@@ -96,7 +96,7 @@ function refuseExtensions(request: TextRequest): void {
   if (unknown.length === 0) return;
   throw new MillraceError(
     'MODEL_UNSUPPORTED',
-    `a plain OpenAI server knows no ${unknown.join(', ')}: leave that out, or say server=vllm or server=sglang`,
+    `a plain OpenAI server does not support ${unknown.join(', ')}: leave it out, or set server=vllm or server=sglang`,
   );
 }
 

@@ -92,7 +92,7 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
       );
       join(1, await together(kids));
     }
-    const failure = pool.length === 0 ? (first[0]?.why ?? '') || 'nobody answered' : null;
+    const failure = pool.length === 0 ? (first[0]?.why ?? '') || 'no model answered' : null;
     return { pool, turns, failure };
   };
 }

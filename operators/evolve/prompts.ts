@@ -67,7 +67,7 @@ function checkFolder(folder: string): void {
   if (stray !== undefined) {
     throw new MillraceError(
       'PROMPT',
-      `${join(folder, stray)} is no prompt of the flywheel; rename it to one of ${known.join(', ')}`,
+      `${join(folder, stray)} is not a prompt of the flywheel; rename it to one of ${known.join(', ')}`,
       { context: { file: join(folder, stray) } },
     );
   }

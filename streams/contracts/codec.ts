@@ -101,7 +101,7 @@ function encodeError(
   });
   const field = paths[0] ?? '';
   const what = problems.length > 0 ? problems.slice(0, 3).join('; ') : messageOf(cause);
-  return new MillraceError('ENCODE', `${topic}: the value does not keep the contract: ${what}`, {
+  return new MillraceError('ENCODE', `${topic}: the value does not fit the contract: ${what}`, {
     context: { topic, field },
     cause,
   });

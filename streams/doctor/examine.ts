@@ -102,6 +102,6 @@ function unreadable({ name }: Topic<unknown>, offset: number, error: unknown): F
     what: `the record at offset ${offset} cannot be read: ${messageOf(error)}`,
     advice: schema
       ? 'read it with the version of millrace that wrote it, or a newer one'
-      : 'bytes were changed after they were written: restore the folder from a backup, or go back to before it with millrace rewind, and look after the disk',
+      : 'bytes were changed after they were written: restore the folder from a backup, or go back to before it with millrace rewind, and check the disk',
   };
 }

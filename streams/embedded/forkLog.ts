@@ -28,7 +28,7 @@ export async function forkLog({ from, to, after }: ForkOptions): Promise<Standin
     const { topic, offset } = after;
     const standing = standingAfter(source.history(), topic.name, offset);
     if (target.heads().length > 0) {
-      throw new MillraceError('FORK', `there is a log in ${to} already; give another folder`);
+      throw new MillraceError('FORK', `there is already a log in ${to}; give another folder`);
     }
     for (const [name, end] of Object.entries(standing.ends)) {
       await copyRecords(source, target, name, end);

@@ -44,7 +44,7 @@ export class GroupReaders {
         subscriber.error(
           new MillraceError(
             'GROUP_BUSY',
-            `group ${parts.options.group} reads ${parts.topic.name} already; give the second reader another group`,
+            `group ${parts.options.group} already reads ${parts.topic.name}; give the second reader another group`,
           ),
         );
         return;

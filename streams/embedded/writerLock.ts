@@ -83,7 +83,7 @@ function lockedBy(owner: Owner, path: string): MillraceError {
     owner.host === hostname()
       ? 'stop it first, or open the log to read only'
       : `it runs on host ${owner.host}; if it is gone for good, delete ${path}`;
-  return new MillraceError('LOCKED', `process ${owner.pid} writes this log already; ${elsewhere}`, {
+  return new MillraceError('LOCKED', `process ${owner.pid} already writes this log; ${elsewhere}`, {
     context: { ...owner, path },
   });
 }

@@ -155,7 +155,7 @@ test('convert goes to a folder of another format and back to one file', async ()
   const again = await model('convert', 'half', 'half.safetensors');
   expect({ code: again.code, err: again.err }).toEqual({
     code: 1,
-    err: expect.stringContaining('is not written over'),
+    err: expect.stringContaining('is not overwritten'),
   });
 });
 

@@ -49,7 +49,7 @@ describe('a full disk', () => {
       const run = ['run', JOB, '--run', 'full', '--runs', disk.path];
       const first = millrace(...run, ...settings);
       expect(await first.code).toBe(1);
-      expect(first.said).toMatch(/the log could not be written \(.*make room on the disk/);
+      expect(first.said).toMatch(/the log could not be written \(.*free disk space/);
       const before = await recordsOf(join(disk.path, 'full'));
       expect(before.questions ?? 0).toBeGreaterThan(0);
       expect(before.rollouts ?? 0).toBeLessThan(4 * QUESTIONS);
@@ -81,7 +81,7 @@ describe('a run in a folder', () => {
     while ((await questions()) < QUESTIONS) await resting(50);
     const second = run();
     expect(await second.code).toBe(1);
-    expect(second.said).toMatch(/LOCKED.*process \d+ writes this log already; stop it first/);
+    expect(second.said).toMatch(/LOCKED.*process \d+ already writes this log; stop it first/);
     expect(first.process.exitCode).toBeNull();
     first.process.kill('SIGKILL');
     expect(await first.code).toBeNull();

@@ -146,7 +146,7 @@ test('a folder that exists is not written over, and a failure leaves nothing', a
   await writeFolder(path, config, inMemory(tensors), F32);
   const before = readFileSync(join(path, 'model.safetensors'));
   await expect(writeFolder(path, config, inMemory(tensors), F32)).rejects.toThrow(
-    'not written over',
+    'not overwritten',
   );
   expect(readFileSync(join(path, 'model.safetensors'))).toEqual(before);
 
@@ -239,7 +239,7 @@ test('a configuration that describes no network is refused by file', async () =>
   writeFileSync(join(path, 'config.json'), json.replace('"head_dim": 6', '"head_dim": 5'));
   await expect(loadPolicy(path)).rejects.toMatchObject({
     code: 'MODEL_CONFIG',
-    message: expect.stringContaining(`${path}: its configuration describes no network`),
+    message: expect.stringContaining(`${path}: its configuration does not describe a network`),
   });
 });
 

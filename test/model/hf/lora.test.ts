@@ -89,7 +89,7 @@ test('an adapter comes back, with modules of their own rank and scale', async ()
     target_modules: ['q_proj', 'v_proj', 'down_proj'],
   });
   expect(json.rank_pattern).toEqual({ 'model\\.layers\\.0\\.self_attn\\.v_proj': 2 });
-  await expect(writeAdapter(path, adapter())).rejects.toThrow('not written over');
+  await expect(writeAdapter(path, adapter())).rejects.toThrow('not overwritten');
 });
 
 test('merging adds scale times the product, and leaves the base as it was', async () => {

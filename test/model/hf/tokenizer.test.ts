@@ -196,7 +196,7 @@ test('a template that trims is followed; one that rewrites is refused', async ()
     '{% for m in messages %}{{ m.content | upper }}{% endfor %}',
   );
   expect(() => shouts.encodeChat([{ role: 'user', content: 'a' }])).toThrow(
-    'rewrites what users and tools say',
+    'rewrites messages of users and tools',
   );
   await expect(withTemplate('broken', '{% for %}')).rejects.toThrow(
     /broken: the chat template does not parse/,
@@ -215,7 +215,7 @@ test('a template’s own refusal and a missing template are told', async () => {
     ),
   );
   expect(none.chat).toBe(false);
-  expect(() => none.applyChatTemplate(CHAT)).toThrow('comes without a chat template');
+  expect(() => none.applyChatTemplate(CHAT)).toThrow('has no chat template');
 });
 
 test('a template knows no date but the one it is given', () => {
@@ -246,7 +246,7 @@ test('what ends a text is named by the tokenizer or the model', async () => {
   const path = changed('ends', 'tokenizer_config.json', () => ({
     bos_token: { content: '<|im_start|>' },
   }));
-  await expect(loadTokenizer(path)).rejects.toThrow('names no token that ends a text');
+  await expect(loadTokenizer(path)).rejects.toThrow('names no end-of-text token');
   writeFileSync(join(path, 'config.json'), '{"eos_token_id": 3}');
   expect((await loadTokenizer(path)).endTokens).toEqual([3]);
   writeFileSync(join(path, 'generation_config.json'), '{"eos_token_id": [5, 4]}');

@@ -37,9 +37,9 @@ describe('prompts', () => {
     expect(() => loadPrompts(unknown)).toThrow(/locate\.md: nothing fills in \{\{answr\}\}/);
   });
 
-  test('name a file that is no prompt, and a folder that is not there', async () => {
+  test('name a file that is not a prompt, and a folder that is not there', async () => {
     const stray = await own('lokate.md', '{{question}} {{steps}}');
-    expect(() => loadPrompts(stray)).toThrow(/lokate\.md is no prompt/);
+    expect(() => loadPrompts(stray)).toThrow(/lokate\.md is not a prompt/);
     expect(() => loadPrompts(join(stray, 'nowhere'))).toThrow(/nowhere cannot be read/);
   });
 });
