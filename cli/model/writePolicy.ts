@@ -55,7 +55,7 @@ async function writeOneFile(
   dtype: Dtype | 'keep',
 ) {
   if ((await stat(path).catch(() => null)) !== null)
-    throw checkpointError(`${path} exists and is not written over: name a new file`, {
+    throw checkpointError(`${path} exists and is not overwritten: name a new file`, {
       file: path,
     });
   const entries = [...parameterShapes(config)].map(([name, shape]) => ({

@@ -81,7 +81,7 @@ test('the digest is of every byte that decides what the network computes', async
   const weights = readFileSync(join(path, 'model.safetensors'));
   weights[weights.length - 1]! ^= 1;
   writeFileSync(join(path, 'model.safetensors'), weights);
-  await expect(loadPolicy(path, sha256)).rejects.toMatchObject({ code: 'CHECKPOINT' });
+  await expect(loadPolicy(path, sha256)).rejects.toMatchObject({ code: 'DIGEST' });
 });
 
 test('our one file is a policy too', async () => {
@@ -256,7 +256,7 @@ test('an index and shards of different saves are refused', async () => {
   const { [name]: _, ...rest } = map;
   writeFileSync(index, JSON.stringify({ weight_map: rest }));
   await expect(openPolicy(path)).rejects.toThrow(
-    /that the index does not know|should be .* not \[missing\]/,
+    /that is not in the index|should be .* not \[missing\]/,
   );
 });
 

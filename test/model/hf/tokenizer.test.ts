@@ -263,7 +263,7 @@ test('the word vocabulary of the quickstart loads by the same function', async (
     const loaded = await loadTokenizer(path);
     expect(loaded.decode(loaded.encode('Where does Anna live?'))).toBe('Where does Anna live?');
     expect(loaded.chat).toBe(false);
-    expect(() => loaded.encodeChat(CHAT)).toThrow('without a chat template');
+    expect(() => loaded.encodeChat(CHAT)).toThrow('has no chat template');
   }
 });
 
