@@ -228,7 +228,8 @@ export class Committer {
   /** As they go to the broker, and what that adds to each topic. */
   async #sealed(appends: readonly Append[]): Promise<Sealed> {
     const contracts = new Map<Topic<unknown>, Contract>();
-    const writes = new Map<string, Writes & { readonly messages: Message[] }>();
+    const timestamp = BigInt(this.#atMs);
+    const writes = new Map<string, Writes>();
     const counts = new Map<string, { records: number; bytes: number }>();
     const appended: Record<string, number[]> = {};
     for (const { topic, key, body } of appends) {
@@ -239,11 +240,13 @@ export class Committer {
       const at = `${name}/${partition}`;
       const { messages } = writes.get(at) ?? { messages: [] as Message[] };
       if (messages.length === 0) writes.set(at, { topic: name, partition, messages });
-      messages.push({ key, value: seal(schemaId, body), headers, timestamp: this.#atMs });
+      const value = seal(schemaId, body);
+      const bytes = Buffer.from(key);
+      messages.push({ topic: name, partition, key: bytes, value, headers, timestamp });
       const count = counts.get(topic.name) ?? { records: 0, bytes: 0 };
       counts.set(topic.name, count);
       count.records += 1;
-      count.bytes += Buffer.byteLength(key) + body.length;
+      count.bytes += bytes.length + body.length;
       appended[topic.name] ??= [];
       const turns = appended[topic.name]!;
       if (turns.at(-2) === partition) turns[turns.length - 1]! += 1;

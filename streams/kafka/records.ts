@@ -3,19 +3,15 @@ import {
   type CreateRecordsBatchOptions,
   IS_CONTROL,
   IS_TRANSACTIONAL,
+  type MessageRecord,
   produceV9,
   type RecordsBatch,
 } from '@platformatic/kafka';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
 
-export interface Message {
-  readonly key: string;
-  readonly value: Buffer;
-  /** Many messages share them. */
-  readonly headers: Map<Buffer, Buffer>;
-  readonly timestamp: number;
-}
+/** As the library takes it; many share their headers. */
+export type Message = Required<MessageRecord>;
 
 /** A record as it came, its value not decoded. */
 export interface Raw {
@@ -35,13 +31,14 @@ export interface Writes {
   /** The broker's name. */
   readonly topic: string;
   readonly partition: number;
-  readonly messages: readonly Message[];
+  readonly messages: Message[];
 }
 
 /** Of no client that is idempotent or in a transaction. */
 export const NOBODY = -1n;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
+const NO_HEADERS: Map<Buffer, Buffer> = new Map();
 const LOG_APPEND_TIME = 0x08;
 const ALL_REPLICAS = -1;
 const PRODUCE_MS = 30_000;
@@ -54,15 +51,11 @@ export async function produce(
   { topic, partition, messages }: Writes,
   options: Partial<CreateRecordsBatchOptions>,
 ): Promise<number> {
-  const records = messages.map(({ key, value, headers, timestamp }) => {
-    const at = { topic, partition, timestamp: BigInt(timestamp) };
-    return { ...at, key: Buffer.from(key), value, headers };
-  });
   try {
     const answer = await link.ask(
       { kind: 'leader', topic, partition },
       produceV9.api,
-      [ALL_REPLICAS, PRODUCE_MS, records, options],
+      [ALL_REPLICAS, PRODUCE_MS, messages, options],
       { answerMs: PRODUCE_MS + NETWORK_MS },
     );
     const [first] = (answer as produceV9.ProduceResponse).responses;
@@ -79,11 +72,24 @@ export async function post(
   topic: string,
   { key, value, atMs }: { readonly key: string; readonly value: unknown; readonly atMs: number },
 ): Promise<void> {
-  const message = { key, value: jsonOf(value), headers: new Map(), timestamp: atMs };
-  await produce(link, { topic, partition: 0, messages: [message] }, {});
+  await produce(
+    link,
+    { topic, partition: 0, messages: [jsonMessage(topic, key, value, atMs)] },
+    {},
+  );
 }
 
-export const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+/** In the only partition of its topic. */
+export function jsonMessage(topic: string, key: string, value: unknown, atMs: number): Message {
+  return {
+    topic,
+    partition: 0,
+    key: Buffer.from(key),
+    value: Buffer.from(JSON.stringify(value)),
+    headers: NO_HEADERS,
+    timestamp: BigInt(atMs),
+  };
+}
 
 /** A transaction that was undone, and where its first record lies. */
 export interface Aborted {

@@ -21,7 +21,7 @@ import type { Compression } from './kafkaUrl.ts';
 import type { Link, Target } from './link.ts';
 import type { Member } from './membership.ts';
 import { isGroupMoved, isProducerLost } from './problems.ts';
-import { jsonOf, type Message, produce, type Writes } from './records.ts';
+import { jsonMessage, type Message, produce, type Writes } from './records.ts';
 import {
   type CommitNote,
   type Count,
@@ -82,7 +82,6 @@ const REQUEST_BYTES_MAX = 2 ** 20;
 
 /** For an id that has none yet, or whose holder is to be replaced. */
 const NEW_PRODUCER = [-1n, -1] as const;
-const NO_HEADERS: Map<Buffer, Buffer> = new Map();
 const UNKNOWN_EPOCH = -1;
 const COMMIT = true;
 
@@ -245,10 +244,9 @@ export class Transactor {
   #stateWrites({ state, note, atMs }: Transaction, writer: WriterState): Writes {
     const noted = note === null ? [] : [[this.#noteKey(writer), note] as const];
     const entries = [[this.#key, writer] as const, ...noted, ...state];
-    const messages = entries.map(([key, value]) => {
-      return { key, value: jsonOf(value), headers: NO_HEADERS, timestamp: atMs };
-    });
-    return { topic: this.#state.name, partition: 0, messages };
+    const topic = this.#state.name;
+    const messages = entries.map(([key, value]) => jsonMessage(topic, key, value, atMs));
+    return { topic, partition: 0, messages };
   }
 
   /** Offset of its last record; -1 where the broker had it already and does not say. */
