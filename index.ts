@@ -1,158 +1,155 @@
 /**
- * Millrace's public face: what a job file needs, and the interfaces that a user implements.
+ * `millrace`: what a job file needs: methods and their settings, questions, engines, tools, rewards, stages over topics.
+ *
+ * The rest lies under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`, `millrace/losses` and
+ * `millrace/testing`; every name here is in one of the rooms that it comes from.
  */
 
-export * from './base/draws.ts';
-export { type SleepClock, sleepClock } from './base/sleepClock.ts';
-export * from './jobs/calibrate.ts';
-export * from './jobs/defineJob.ts';
-export * from './jobs/evaluate.ts';
-export * from './jobs/finetune.ts';
-export * from './jobs/flywheel.ts';
-export * from './jobs/lossSettings.ts';
-export * from './jobs/method.ts';
-export * from './jobs/plan.ts';
-export * from './jobs/policyLoop.ts';
-export * from './jobs/policySettings.ts';
-export * from './jobs/prefer.ts';
-export * from './jobs/roles.ts';
-export * from './jobs/toolLight.ts';
-export * from './jobs/toolStar.ts';
-export type { CheckpointStore, Condition } from './model/checkpoints/checkpointStore.ts';
-export { checkpointsIn } from './model/checkpoints/checkpointsIn.ts';
-export * from './model/config.ts';
-export * from './model/credit/attribution.ts';
-export * from './model/credit/estimators.ts';
-export * from './model/credit/group.ts';
-export * from './model/credit/grpo.ts';
-export * from './model/credit/lagCorrection.ts';
-export * from './model/engine.ts';
-export * from './model/hf/adapterFiles.ts';
-export type { ChatMessage, ChatOptions } from './model/hf/chatTemplate.ts';
-export { type OpenPolicy, openPolicy } from './model/hf/loadPolicy.ts';
-export * from './model/hf/loadTokenizer.ts';
-export * from './model/hf/lora.ts';
-export { inMemory, type TensorSource } from './model/hf/tensorSource.ts';
-export { type FolderOptions, type SavedFolder, writeFolder } from './model/hf/writeFolder.ts';
+// The job and its methods
+export { type Draws, draws, shuffled } from './base/draws.ts';
+export { sleepClock } from './base/sleepClock.ts';
 export {
-  type LossName,
-  losses,
-  type NamedLoss,
-  type SettingsOf,
-} from './model/losses/index.ts';
+  type CalibrateSettings,
+  calibrate,
+  calibrateSettings,
+  defineJob,
+  type EvaluateSettings,
+  evaluate,
+  evaluateSettings,
+  type FinetuneSettings,
+  type FlywheelParts,
+  type FlywheelSettings,
+  finetune,
+  finetuneSettings,
+  flywheel,
+  flywheelSettings,
+  type Job,
+  type JobContext,
+  mixSettings,
+  type PolicyParts,
+  type PolicySettings,
+  type PreferSettings,
+  planEvaluation,
+  policySettings,
+  prefer,
+  preferSettings,
+  type ToolLightSettings,
+  type ToolStarSettings,
+  toolLight,
+  toolLightSettings,
+  toolStar,
+  toolStarSettings,
+  trainPolicy,
+} from './jobs/index.ts';
+// The policy: engines, trainers, servers, tokenizers, models of text
 export {
-  type FolderOf,
-  type Published,
+  type AdvantageName,
+  advantageEstimators,
+  type Checkpoint,
+  configuredTextModel,
+  type DecoderConfig,
+  EmbeddedEngine,
+  EmbeddedTrainer,
+  enginePolicy,
+  type GenerateRequest,
+  type Generation,
+  initialise,
+  loadTokenizer,
+  loadWordTokenizer,
+  openAi,
+  openPolicy,
+  type PolicyEngine,
+  type Provider,
   type Publisher,
-  type Publishing,
+  providers,
   publishAdapter,
   publishByRoute,
   publishFromDisk,
-  type Servers,
-} from './model/remote/publish.ts';
-export { RemoteEngine, type RemoteEngineOptions } from './model/remote/remoteEngine.ts';
-export {
-  type AdapterWire,
-  type ContextMaxWire,
-  type Generated,
-  listedContextMax,
-  type ReplacementWire,
+  RemoteEngine,
+  type RemoteEngineOptions,
+  type Sampling,
   type ServerWire,
-  type Serving,
-  samplingParameters,
-  TOP_LOG_PROBS,
-  type WireRequest,
-} from './model/remote/serverWire.ts';
-export { sglang } from './model/remote/sglang.ts';
-export { vllm } from './model/remote/vllm.ts';
-export { EmbeddedEngine, tokenTexts } from './model/rollout/embeddedEngine.ts';
-export { type Provider, providers } from './model/runtime/provider.ts';
-export * from './model/sampling.ts';
-export { type CachedOptions, cached } from './model/text/cached.ts';
-export {
-  configuredTextModel,
-  samplingOf,
-  type TextModelParts,
-  type TextModelSettings,
+  samplingIn,
+  scripted,
+  sglang,
+  type TextModel,
+  type Tokenizer,
+  type TrainerEngine,
   textModelSettings,
-} from './model/text/configured.ts';
-export * from './model/text/enginePolicy.ts';
-export { type OpenAiOptions, openAi } from './model/text/openAi.ts';
-export { openReplies, type ReplyStore } from './model/text/replyStore.ts';
-export * from './model/text/scripted.ts';
-export * from './model/text/textModel.ts';
-export type { AdapterOptions } from './model/train/trainee.ts';
-export { EmbeddedTrainer } from './model/train/trainer.ts';
-export * from './model/wordTokenizer.ts';
-export * from './operators/batch.ts';
-export * from './operators/batchExamples.ts';
-export * from './operators/batching/learningRate.ts';
-export * from './operators/batching/mix.ts';
-export * from './operators/callTools.ts';
-export * from './operators/coldStart/findings.ts';
-export * from './operators/coldStart/hints.ts';
-export * from './operators/coldStart/pool.ts';
-export * from './operators/curriculum.ts';
-export * from './operators/demonstrations.ts';
-export * from './operators/dialect/resultBlock.ts';
-export * from './operators/evolve/action.ts';
-export * from './operators/evolve/actions.ts';
-export type { FlywheelOptions } from './operators/evolve/context.ts';
-export type {
-  EvolvedTrajectory,
-  FlywheelRun,
-  Grow,
-  TurnReport,
-} from './operators/evolve/flywheel.ts';
-export * from './operators/evolve/hints.ts';
+  vllm,
+  type WordVocabulary,
+  wordTokenizer,
+} from './model/index.ts';
+// What a method is made of
 export {
-  byRole,
+  accuracy,
+  aepo,
+  arpo,
+  type CallTool,
   type Complete,
-  type CompletionRequest,
+  callTools,
+  deepResearch,
+  defaultActions,
+  type EvolveAction,
+  efficiency,
+  type GroupForReward,
+  type Hints,
+  hierarchical,
   type Models,
-  type Role,
-} from './operators/evolve/models.ts';
-export { loadPrompts, type Prompts } from './operators/evolve/prompts.ts';
-export * from './operators/evolve.ts';
-export * from './operators/gate.ts';
-export * from './operators/measure.ts';
-export * from './operators/metrics/behaviour.ts';
-export * from './operators/metrics/benchmark.ts';
-export * from './operators/metrics/evaluation.ts';
-export * from './operators/metrics/execution.ts';
-export * from './operators/metrics/interval.ts';
-export * from './operators/metrics/jury.ts';
-export * from './operators/metrics/passAtK.ts';
-export * from './operators/metrics/table.ts';
-export * from './operators/pairs.ts';
-export * from './operators/paretoFront.ts';
-export * from './operators/paretoSample.ts';
-export * from './operators/practice.ts';
-export * from './operators/preferences/candidate.ts';
-export * from './operators/preferences/selfCritic.ts';
-export * from './operators/preferences/toolLight.ts';
-export * from './operators/rewards/accuracy.ts';
-export * from './operators/rewards/efficiency.ts';
-export * from './operators/rewards/hierarchical.ts';
-export * from './operators/rewards/reward.ts';
-export * from './operators/rollout.ts';
-export * from './operators/sampling/aepo.ts';
-export * from './operators/sampling/arpo.ts';
-export * from './operators/sampling/branching.ts';
-export * from './operators/sampling/objectives.ts';
-export * from './operators/sampling/watching.ts';
-export * from './operators/schedule.ts';
-export * from './operators/score.ts';
-export * from './operators/tools/callTool.ts';
-export * from './operators/tools/python/pythonTool.ts';
-export * from './operators/tools/search/cacheKey.ts';
-export * from './operators/tools/search/corpus.ts';
-export * from './operators/tools/search/searchTool.ts';
-export * from './operators/tools/tool.ts';
-export * from './sinks/files.ts';
-export * from './sinks/progress.ts';
-export * from './sinks/trainer.ts';
-export * from './sinks/weights.ts';
-export { type DatasetOptions, datasetNames, findDataset, readDataset } from './sources/datasets.ts';
-export * from './sources/questions.ts';
-export * from './streams/index.ts';
+  paretoFront,
+  paretoSample,
+  perRollout,
+  perRolloutAsync,
+  pureTool,
+  pythonTool,
+  type RewardFunction,
+  type RolloutForReward,
+  readCorpus,
+  rollout,
+  score,
+  searchTool,
+  type Tool,
+  type ToolResult,
+  weighted,
+} from './operators/index.ts';
+export { metricFiles } from './sinks/metricFiles.ts';
+export { progress } from './sinks/progress.ts';
+export { trainer } from './sinks/trainer.ts';
+export { weightsStore } from './sinks/weights.ts';
+export { readDataset } from './sources/datasets.ts';
+export { type QuestionItem, type QuestionRow, readQuestions } from './sources/questions.ts';
+// Topics, stages and the log
+export {
+  type Clock,
+  type Delivery,
+  defineTopic,
+  type EachOptions,
+  expandEach,
+  type Flow,
+  feedback,
+  flow,
+  gatherBy,
+  hasCode,
+  keepIf,
+  type Log,
+  MillraceError,
+  mapEach,
+  messageOf,
+  openLog,
+  pipeEach,
+  type Question,
+  type Rollout,
+  runFlow,
+  type Scope,
+  type Scored,
+  type Source,
+  type Stage,
+  shapes,
+  sink,
+  source,
+  stage,
+  systemClock,
+  type Topic,
+  topics,
+  type Weights,
+} from './streams/index.ts';

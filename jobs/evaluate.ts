@@ -20,7 +20,7 @@ import type { Jury } from '../operators/metrics/jury.ts';
 import { benchmarkTable } from '../operators/metrics/table.ts';
 import { rollout } from '../operators/rollout.ts';
 import { score } from '../operators/score.ts';
-import { files } from '../sinks/files.ts';
+import { metricFiles } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { weightsStore } from '../sinks/weights.ts';
 import { readDataset } from '../sources/datasets.ts';
@@ -101,7 +101,7 @@ export async function evaluate(
     stage('rollout', topics.questions, topics.rollouts, rolling),
     stage('score', topics.rollouts, topics.scored, judged),
     stage('measure', topics.scored, topics.metrics, measured, room(questions)),
-    sink('files', topics.metrics, null, files({ folder })),
+    sink('files', topics.metrics, null, metricFiles({ folder })),
     sink('progress', topics.metrics, null, progress({ stages: ['the policy'], print, pulse })),
   );
 }

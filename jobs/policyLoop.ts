@@ -22,7 +22,7 @@ import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import type { Pace } from '../operators/schedule.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
-import { files } from '../sinks/files.ts';
+import { metricFiles } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
@@ -144,7 +144,7 @@ export async function policyLoop(
     trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
     watched: flow(
       stage('measure', topics.scored, topics.metrics, measured, room(2 * plan.heldOut)),
-      sink('files', topics.metrics, null, files({ folder })),
+      sink('files', topics.metrics, null, metricFiles({ folder })),
       sink('progress', topics.metrics, null, shown),
     ),
   };

@@ -6,7 +6,7 @@ import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
-import { writeMetrics } from '../../sinks/files.ts';
+import { writeMetrics } from '../../sinks/metricFiles.ts';
 import type { Log } from '../../streams/log.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import { topics } from '../../streams/topics.ts';

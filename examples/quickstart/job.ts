@@ -7,6 +7,7 @@
  * `--set questions=FILE` trains on another CSV, JSONL or Parquet file. `--set critic.url=…` asks a model on a server instead of
  * the scripted critic.
  */
+
 import { join } from 'node:path';
 import {
   calibrate,
@@ -17,15 +18,14 @@ import {
   finetuneSettings,
   flywheel,
   flywheelSettings,
-  openReplies,
   type PolicyParts,
-  role,
-  samplingOf,
   scripted,
   sleepClock,
   textModelSettings,
   trainPolicy,
 } from 'millrace';
+import { role } from 'millrace/jobs';
+import { openReplies, samplingOf } from 'millrace/model';
 import { z } from 'zod';
 import { hints, worldCritic } from './critic.ts';
 import { policyRole, worldParts, worldSettings } from './parts.ts';

@@ -17,14 +17,13 @@ import {
   type Provider,
   providers,
   pythonTool,
-  type Rows,
   readCorpus,
   readQuestions,
-  role,
   samplingIn,
   searchTool,
   type Tool,
 } from 'millrace';
+import { type Rows, role } from 'millrace/jobs';
 import { z } from 'zod';
 import { prompt } from './policy.ts';
 import { writeWorld } from './world/files.ts';

@@ -6,7 +6,9 @@
  * calls one. `--set loops=2` trains two rounds, `--set criticQuestions=0` leaves the self-critic out;
  * `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */
-import { type ColdStartHints, defineJob, toolStar, toolStarSettings, trainPolicy } from 'millrace';
+
+import { defineJob, toolStar, toolStarSettings, trainPolicy } from 'millrace';
+import type { ColdStartHints } from 'millrace/operators';
 import { hints as again } from '../quickstart/critic.ts';
 import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
 

@@ -5,7 +5,8 @@
  * nothing where a tool was needed, giving up half-way, a forgotten box. `HABITS` states how often; the good way
  * is always in the mixture, but never its most frequent member.
  */
-import { type Draws, draws, resultBlock } from 'millrace';
+import { type Draws, draws } from 'millrace';
+import { resultBlock } from 'millrace/operators';
 import type { Kind, Step, Task } from './tasks.ts';
 import type { Article, World } from './world.ts';
 

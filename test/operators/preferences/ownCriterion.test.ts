@@ -1,6 +1,6 @@
 /** A preference criterion from outside of the package, as docs/toolStar.md has it. */
 import { expect, test } from '@jest/globals';
-import { type Candidate, type Criterion, crossed, ordered } from '../../../index.ts';
+import { type Candidate, type Criterion, crossed, ordered } from '../../../operators/index.ts';
 
 const fewestCalls: Criterion = (candidates) => {
   const right = candidates.filter(({ correct }) => correct);

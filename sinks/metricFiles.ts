@@ -1,5 +1,5 @@
 /**
- * `files`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a metric.
+ * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a metric.
  *
  * Each line carries the offset of its record, so that a run that was killed goes on after the last whole line:
  * no metric twice, none missing.
@@ -36,7 +36,9 @@ async function mend(path: string, read: (line: string) => number): Promise<Held>
 }
 
 /** metrics → `metrics.jsonl`, `metrics.csv`. */
-export function files(options: FilesOptions): OperatorFunction<Delivery<Metric>, Delivery<never>> {
+export function metricFiles(
+  options: FilesOptions,
+): OperatorFunction<Delivery<Metric>, Delivery<never>> {
   const jsonl = join(options.folder, 'metrics.jsonl');
   const csv = join(options.folder, 'metrics.csv');
   let held: { readonly jsonl: Held; readonly csv: Held } | undefined;

@@ -1,7 +1,7 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { files } from '../../sinks/files.ts';
+import { metricFiles } from '../../sinks/metricFiles.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
@@ -22,7 +22,7 @@ const read = (ending: string): Promise<string> => readFile(path(ending), 'utf8')
 
 /** A start of the run that hands out `values` from offset 0 on. */
 async function start(values: readonly Metric[] = metrics): Promise<void> {
-  const run = await runOperator(files({ folder: folder.path }), topics.metrics, values);
+  const run = await runOperator(metricFiles({ folder: folder.path }), topics.metrics, values);
   expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
 }
 
@@ -74,7 +74,7 @@ describe('files', () => {
 
   test('ends with an error when it cannot write: no metric is lost to a dead letter', async () => {
     const run = runOperator(
-      files({ folder: join(folder.path, 'missing') }),
+      metricFiles({ folder: join(folder.path, 'missing') }),
       topics.metrics,
       metrics,
     );

@@ -1,0 +1,70 @@
+/**
+ * `millrace/operators`: what a method is made of: rollout, branching, tools, rewards, sampling, batches, the flywheel,
+ * metrics.
+ */
+export * from './batch.ts';
+export * from './batchExamples.ts';
+export * from './batching/learningRate.ts';
+export * from './batching/mix.ts';
+export * from './callTools.ts';
+export * from './coldStart/findings.ts';
+export * from './coldStart/hints.ts';
+export * from './coldStart/pool.ts';
+export * from './curriculum.ts';
+export * from './demonstrations.ts';
+export * from './dialect/resultBlock.ts';
+export * from './evolve/action.ts';
+export * from './evolve/actions.ts';
+export type { FlywheelOptions } from './evolve/context.ts';
+export type {
+  EvolvedTrajectory,
+  FlywheelRun,
+  Grow,
+  TurnReport,
+} from './evolve/flywheel.ts';
+export * from './evolve/hints.ts';
+export {
+  byRole,
+  type Complete,
+  type CompletionRequest,
+  type Models,
+  type Role,
+} from './evolve/models.ts';
+export { loadPrompts, type Prompts } from './evolve/prompts.ts';
+export * from './evolve.ts';
+export * from './gate.ts';
+export * from './measure.ts';
+export * from './metrics/behaviour.ts';
+export * from './metrics/benchmark.ts';
+export * from './metrics/evaluation.ts';
+export * from './metrics/execution.ts';
+export * from './metrics/interval.ts';
+export * from './metrics/jury.ts';
+export * from './metrics/passAtK.ts';
+export * from './metrics/table.ts';
+export * from './pairs.ts';
+export * from './paretoFront.ts';
+export * from './paretoSample.ts';
+export * from './practice.ts';
+export * from './preferences/candidate.ts';
+export * from './preferences/selfCritic.ts';
+export * from './preferences/toolLight.ts';
+export * from './rewards/accuracy.ts';
+export { deepResearch } from './rewards/deepResearch.ts';
+export * from './rewards/efficiency.ts';
+export * from './rewards/hierarchical.ts';
+export * from './rewards/reward.ts';
+export * from './rollout.ts';
+export * from './sampling/aepo.ts';
+export * from './sampling/arpo.ts';
+export * from './sampling/branching.ts';
+export * from './sampling/objectives.ts';
+export * from './sampling/watching.ts';
+export * from './schedule.ts';
+export * from './score.ts';
+export * from './tools/callTool.ts';
+export * from './tools/python/pythonTool.ts';
+export * from './tools/search/cacheKey.ts';
+export * from './tools/search/corpus.ts';
+export * from './tools/search/searchTool.ts';
+export * from './tools/tool.ts';
