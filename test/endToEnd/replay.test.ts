@@ -110,6 +110,6 @@ describe('a run that one looks back at', () => {
       /steps; the weights of the first \d+ are those of first, then the runs part/,
     );
     const differs = await millrace('diff', 'first', 'third');
-    expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they part')]);
+    expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they first differ')]);
   }, 120_000);
 });
