@@ -21,6 +21,7 @@ export function steadyClock(wall: () => number, monotonic: () => number): Clock 
   };
 }
 
+/** The wall clock of this process in milliseconds since 1970; it never goes back. */
 export const systemClock: Clock = steadyClock(
   () => Date.now(),
   () => performance.now(),

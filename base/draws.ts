@@ -8,6 +8,10 @@
 
 export type DrawKey = string | number;
 
+/**
+ * A stream of random numbers. A draw depends on the stream's key and its index alone, so draws may be made in any
+ * order, or twice.
+ */
 export interface Draws {
   /** Uniform in [0, 1), with 53 bits. */
   uniform(index: number): number;

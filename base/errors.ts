@@ -6,12 +6,17 @@
  * and throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
  * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries behaviour.
  */
+
+/** What a `MillraceError` carries beside its code and message. */
 export interface ErrorDetails {
   /** Plain data: names, numbers, paths. */
   readonly context?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
+/**
+ * An error with a code, a message for people and plain data as context. Compare `code` (`hasCode`), never the message.
+ */
 export class MillraceError<Code extends string = string> extends Error {
   override readonly name = 'MillraceError';
   readonly code: Code;

@@ -4,6 +4,9 @@
 import { setTimeout as after } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 
+/**
+ * Time and waiting in milliseconds; `sleepClock(systemClock)` is the real one, tests pass one that they move by hand.
+ */
 export interface SleepClock extends Clock {
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

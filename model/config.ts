@@ -37,6 +37,10 @@ export type RopeScaling =
       readonly truncate?: boolean;
     };
 
+/**
+ * Everything that decides what a decoder computes and which parameters it has; sizes are counts of numbers, heads or
+ * tokens.
+ */
 export interface DecoderConfig {
   /** The family whose files this reads and writes; what is computed is in the fields below. */
   readonly architecture: 'llama' | 'qwen2' | 'qwen3';
@@ -71,8 +75,10 @@ export interface Tensor {
   readonly data: Float32Array;
 }
 
+/** Parameters by their Hugging Face name (`model.layers.0.self_attn.q_proj.weight`), matrices [out, in]. */
 export type Tensors = ReadonlyMap<string, Tensor>;
 
+/** Width of one attention head: `headDim` where it is given, else hiddenSize / heads. */
 export function headDim(config: DecoderConfig): number {
   return config.headDim ?? config.hiddenSize / config.heads;
 }

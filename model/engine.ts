@@ -7,6 +7,7 @@
 import type { DrawKey } from '../base/draws.ts';
 import type { Sampling } from './sampling.ts';
 
+/** One response to generate: its context as token ids, where it ends, and how tokens are drawn. */
 export interface GenerateRequest extends Sampling {
   /** The whole context: prompt and response so far. */
   readonly tokens: Int32Array;
@@ -39,6 +40,7 @@ export interface VersionSpan {
   readonly version: number;
 }
 
+/** What a request gave. `tokens` and `logProbs` (nats) are parallel, one entry a generated token. */
 export interface Generation {
   readonly tokens: Int32Array;
   /** Log-prob of each token at temperature 1, over the whole vocabulary: as the trainer will see it. */
@@ -69,6 +71,7 @@ export interface Checkpoint {
   readonly digest: string | null;
 }
 
+/** Counts since the engine was made; throughput is `generatedTokens / busyMs`. */
 export interface EngineStats {
   readonly generatedTokens: number;
   readonly prefillTokens: number;
@@ -76,6 +79,10 @@ export interface EngineStats {
   readonly busyMs: number;
 }
 
+/**
+ * Generates with the current policy. Many requests may be open at once; `generate` rejects with the signal's reason
+ * when it aborts.
+ */
 export interface PolicyEngine {
   /** Longest context (prompt and response) in tokens. */
   readonly contextMax: number;
@@ -114,12 +121,14 @@ export interface Loss {
   readonly module?: string;
 }
 
+/** What one optimiser step trains on. `lr` is the learning rate of this step. */
 export interface TrainBatch {
   readonly sequences: readonly TrainSequence[];
   readonly loss: Loss;
   readonly lr: number;
 }
 
+/** What a step did: its loss, and the joint L2 norm of the gradients before clipping. */
 export interface StepReport {
   readonly loss: number;
   readonly gradNorm: number;
@@ -147,6 +156,7 @@ export interface TrainerCheckpoint {
   readonly state: Checkpoint | null;
 }
 
+/** What `save` wrote: keep it to `restore` the version later. */
 export interface SavedCheckpoint extends TrainerCheckpoint {
   /** Of the weights. */
   readonly bytes: number;

@@ -6,6 +6,9 @@
  */
 import { z } from 'zod';
 
+/**
+ * How tokens are drawn. Only `temperature` must be given; the rest draws from all tokens, unpenalised, when left out.
+ */
 export interface Sampling {
   /** 0 = greedy. */
   readonly temperature: number;

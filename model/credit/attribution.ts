@@ -18,6 +18,7 @@ export interface Grown {
   readonly tokens: { readonly length: number };
 }
 
+/** Whose advantage a shared token carries: `soft` = in each rollout its own, `hard` = in all of them the mean. */
 export type Attribution = 'soft' | 'hard';
 
 /**

@@ -11,6 +11,7 @@ import { grpoPassk } from './grpoPassk.ts';
 import { opo } from './opo.ts';
 import { rloo } from './rloo.ts';
 
+/** How scores become advantages: first within each group, then, for some, over the whole batch. */
 export interface AdvantageEstimator {
   readonly group: GroupAdvantage;
   /** Whiten over the policy tokens of the batch. */
@@ -20,6 +21,7 @@ export interface AdvantageEstimator {
 const ofGroup = (group: GroupAdvantage): AdvantageEstimator => ({ group, whiten: false });
 const ofBatch = (group: GroupAdvantage): AdvantageEstimator => ({ group, whiten: true });
 
+/** The estimators by name; each file of this folder gives its formula. */
 export const advantageEstimators = {
   grpo: ofGroup(grpo()),
   drgrpo: ofGroup(grpo({ normByStd: false })),
@@ -34,4 +36,5 @@ export const advantageEstimators = {
   'reinforce++-baseline': ofBatch(centredOrOwn),
 } as const satisfies Readonly<Record<string, AdvantageEstimator>>;
 
+/** A key of `advantageEstimators`, as the setting `advantage` takes it. */
 export type AdvantageName = keyof typeof advantageEstimators;

@@ -3,6 +3,7 @@
  */
 import { centred, type ScoreAdvantage, sampleDeviation } from './group.ts';
 
+/** `grpo({ normByStd: false })` is Dr. GRPO (Liu et al., 2025). */
 export interface GrpoOptions {
   /** Divide by the sample deviation (default). False = Dr. GRPO: the centred scores. */
   readonly normByStd?: boolean;

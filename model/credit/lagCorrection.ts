@@ -10,6 +10,10 @@
  */
 import type { TrainSequence } from '../engine.ts';
 
+/**
+ * What happens to a token whose importance weight is above `cap`, 1 or more: `decoupled` leaves it out, `truncated`
+ * gives it the weight `cap`. Without a cap every weight counts in full.
+ */
 export type LagCorrection =
   | { readonly kind: 'decoupled'; readonly cap?: number }
   | { readonly kind: 'truncated'; readonly cap: number };

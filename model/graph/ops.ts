@@ -38,11 +38,13 @@ export function sumTo(x: Value, shape: Shape): Value {
   return stretched.length === 0 ? inner : reduceSum(inner, stretched, true);
 }
 
+/** a + b, element-wise with ONNX broadcasting. Throws when the shapes do not broadcast. */
 export function add(a: Value, b: Value): Value {
   const sum = a.graph.node('Add', [a, b], broadcast(a.shape, b.shape));
   return a.graph.derive(sum, [a, b], (g) => [sumTo(g, a.shape), sumTo(g, b.shape)]);
 }
 
+/** a - b, element-wise with ONNX broadcasting. Throws when the shapes do not broadcast. */
 export function subtract(a: Value, b: Value): Value {
   const difference = a.graph.node('Sub', [a, b], broadcast(a.shape, b.shape));
   return a.graph.derive(difference, [a, b], (g) => [
@@ -51,6 +53,7 @@ export function subtract(a: Value, b: Value): Value {
   ]);
 }
 
+/** a * b, element-wise with ONNX broadcasting. Throws when the shapes do not broadcast. */
 export function multiply(a: Value, b: Value): Value {
   const product = a.graph.node('Mul', [a, b], broadcast(a.shape, b.shape));
   return a.graph.derive(product, [a, b], (g) => [

@@ -18,7 +18,9 @@ import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import { digestOf, writeJson } from './writeFolder.ts';
 import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';
 
+/** PEFT's name for the file that holds rank, alpha and modules. */
 export const ADAPTER_CONFIG = 'adapter_config.json';
+/** PEFT's name for the file that holds the factors. */
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 const pattern = z.record(z.string().refine(isRegExp), z.number().positive()).nullish();

@@ -7,6 +7,7 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { MillraceError } from '../../base/errors.ts';
 
+/** A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. */
 export interface ChatMessage {
   readonly role: string;
   /** Null where a message holds tool calls alone. */
@@ -15,6 +16,7 @@ export interface ChatMessage {
   readonly [field: string]: unknown;
 }
 
+/** What the template gets besides the messages. `now` is the date that it may ask for (UTC). */
 export interface ChatOptions {
   /** End with what opens the policy's next message. */
   readonly addGenerationPrompt?: boolean;

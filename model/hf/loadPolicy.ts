@@ -18,6 +18,7 @@ import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import type { TensorSource } from './tensorSource.ts';
 import { digestOf } from './writeFolder.ts';
 
+/** A policy whose headers have been read and whose tensors are read on request. Close it when done. */
 export interface OpenPolicy extends TensorSource {
   readonly config: DecoderConfig;
   /** `file` = our one file; `folder` = a Hugging Face folder. */

@@ -21,6 +21,7 @@ import {
 import { guardedParts } from './guardedParts.ts';
 import { readJson } from './openFolder.ts';
 
+/** A tokenizer with its special tokens and, where the folder has one, its chat template. */
 export interface LoadedTokenizer extends Tokenizer {
   /** The token that begins a text, where the checkpoint has one; `encode` never adds it. */
   readonly startToken: number | null;

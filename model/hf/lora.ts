@@ -20,6 +20,7 @@ export interface LoraFactors {
   readonly scale: number;
 }
 
+/** A low-rank adapter (Hu et al., 2021): W becomes W + scale * B A in each of its modules. */
 export interface LoraAdapter {
   readonly rank: number;
   readonly alpha: number;
@@ -31,6 +32,7 @@ export interface LoraAdapter {
   readonly modules: ReadonlyMap<string, LoraFactors>;
 }
 
+/** What B A is multiplied with: alpha / rank, or alpha / sqrt(rank) when rank-stabilised (Kalajdzievski, 2023). */
 export function loraScale(rank: number, alpha: number, stabilised: boolean): number {
   return alpha / (stabilised ? Math.sqrt(rank) : rank);
 }
@@ -45,8 +47,13 @@ export const LORA_TARGETS = [
   'up_proj',
   'down_proj',
 ] as const;
+/** The last part of the name of a module that can be adapted. */
 export type LoraTarget = (typeof LORA_TARGETS)[number];
 
+/**
+ * An adapter to begin with. `targets` are adapted in every layer; `stabilised` is false unless given; `base` names the
+ * policy, as in PEFT's files.
+ */
 export interface InitialAdapter {
   readonly rank: number;
   readonly alpha: number;

@@ -6,6 +6,7 @@
 import type { Tensor, Tensors } from '../config.ts';
 import type { TensorInfo } from './tensorFile.ts';
 
+/** Tensors by name that are read one at a time; close it when done. */
 export interface TensorSource {
   /** What there is, in the order of a checkpoint. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;

@@ -36,6 +36,7 @@ const CARRIED: readonly string[] = [
   'vocab.json',
 ];
 
+/** The number format and the size of the shards, and where the files beside the weights come from. */
 export interface FolderOptions {
   /** The format of every tensor, or `keep`: that which it had in its source. */
   readonly dtype: Dtype | 'keep';
@@ -47,6 +48,7 @@ export interface FolderOptions {
   readonly tokenizer?: string;
 }
 
+/** The folder as written: its digest (`digestOf`), the bytes of its weights and the names of its files. */
 export interface SavedFolder extends WrittenFile {
   /** Finite numbers that the narrower format could only write as infinity. */
   readonly overflowed: number;

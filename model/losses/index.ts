@@ -10,10 +10,12 @@ import { gspo } from './gspo.ts';
 import type { AnyLoss, PreparedLoss } from './loss.ts';
 import { sft } from './sft.ts';
 
+/** This package's losses by name. To add one, write its file in this folder and name it here. */
 export const losses = { sft, clipped, cispo, gspo, dpo } as const satisfies Readonly<
   Record<string, AnyLoss>
 >;
 
+/** A key of `losses`. */
 export type LossName = keyof typeof losses;
 
 /** The settings of a loss by its name; those left out are its defaults. */

@@ -33,6 +33,7 @@ export interface Tally {
   numbers(targets: number): Readonly<Record<string, number>>;
 }
 
+/** What `defineLoss` takes. `M` is the number of target tokens in a micro-batch. */
 export interface LossDefinition<
   Settings extends z.ZodObject,
   Variant,

@@ -9,6 +9,7 @@ import type { Checkpoint } from '../engine.ts';
 import type { PoolResult } from './serverPool.ts';
 import type { ServerWire, Serving, WireRequest } from './serverWire.ts';
 
+/** The servers to publish to, by their place in `urls`. */
 export interface Servers {
   readonly urls: readonly string[];
   /** One POST to one of them, tried several times. */
@@ -18,6 +19,10 @@ export interface Servers {
 /** What requests ask for once weights are published. */
 export type Published = Omit<Serving, 'model'>;
 
+/**
+ * A way to bring weights to servers. `publish` fails with code `WEIGHTS_REFUSED` when one of them does not take the
+ * weights.
+ */
 export interface Publishing {
   /**
    * True = weights are replaced in place: nothing may be under way meanwhile, and a failure half way leaves servers with

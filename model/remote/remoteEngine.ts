@@ -29,6 +29,7 @@ import { type PoolOptions, ServerPool } from './serverPool.ts';
 import type { ServerWire, Serving } from './serverWire.ts';
 import { checkDigest } from './weightsDigest.ts';
 
+/** Which servers, what they serve, and how new weights reach them. */
 export interface RemoteEngineOptions extends PoolOptions {
   /** How the servers are spoken to: `vllm`, `sglang`, or one of your own. */
   readonly wire: ServerWire;
@@ -57,6 +58,13 @@ interface Target extends Serving {
 /** Long answers take long. */
 const TIMEOUT_MS = 600_000;
 
+/**
+ * A `PolicyEngine` on one or more inference servers.
+ *
+ * `generate` fails with `MODEL_DOWN` when no server answers, `MODEL_REFUSED` or `MODEL_ACCESS` when one refuses,
+ * `MODEL_UNSUPPORTED` for what servers cannot do (stop texts, entropies), `MODEL_LOG_PROBS` where the log-probs would
+ * not be the policy's, `WEIGHTS_UNKNOWN` before the first `load`; `load` with `WEIGHTS_REFUSED` or `DIGEST`.
+ */
 export class RemoteEngine implements PolicyEngine {
   readonly contextMax: number;
   readonly #servers: TokenServers;

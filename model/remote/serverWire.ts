@@ -40,6 +40,7 @@ export interface WireRequest {
   readonly body: unknown;
 }
 
+/** Requests to one kind of server and its replies. Write one to use a server that is neither vLLM nor SGLang. */
 export interface ServerWire {
   /** As people call the server, for messages. */
   readonly name: string;
@@ -57,6 +58,7 @@ export interface ServerWire {
   readonly replacement?: ReplacementWire;
 }
 
+/** A GET request whose reply says how many tokens a context may have. */
 export interface ContextMaxWire {
   /** Of a GET. */
   readonly path: string;
@@ -64,6 +66,7 @@ export interface ContextMaxWire {
   read(body: unknown): number | null;
 }
 
+/** The requests that load and unload a LoRA adapter. `folder` is a path that the server can read. */
 export interface AdapterWire {
   load(name: string, folder: string): WireRequest;
   unload(name: string): WireRequest;
@@ -71,6 +74,7 @@ export interface AdapterWire {
   isLoaded(reason: string): boolean;
 }
 
+/** The request that replaces all weights by those in `folder`, a path that the server can read. */
 export interface ReplacementWire {
   load(label: string, folder: string): WireRequest;
   /** The server remembers the label and says it with each answer. */

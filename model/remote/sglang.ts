@@ -27,6 +27,7 @@ interface MetaInfo {
   readonly cached_tokens?: number;
 }
 
+/** The wire of SGLang. It refuses a repetition penalty, under which its log-probs are not the policy's own. */
 export const sglang: ServerWire = {
   name: 'SGLang',
   refused: ({ repetitionPenalty = 1 }) =>

@@ -33,6 +33,7 @@ interface Completion {
   };
 }
 
+/** The wire of vLLM, 0.11 or newer. It has no `replacement`. */
 export const vllm: ServerWire = {
   name: 'vLLM',
   refused: () => null,

@@ -53,6 +53,10 @@ export interface EmbeddedEngineStats extends EngineStats {
 
 const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
 
+/**
+ * A `PolicyEngine` on ONNX Runtime in a worker thread. On the CPU the same request gives the same bits, whatever else
+ * is generated beside it.
+ */
 export class EmbeddedEngine implements PolicyEngine {
   readonly contextMax: number;
   readonly #worker: WorkerHandle;

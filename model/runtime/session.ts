@@ -15,6 +15,7 @@ export interface Feed {
   readonly data: Float32Array | Float64Array | Int32Array;
 }
 
+/** Tensors by the name of the graph's input, or of its output. */
 export type Feeds = Readonly<Record<string, Feed>>;
 
 /** A tensor that lies on the device; only sessions of its provider take it. */

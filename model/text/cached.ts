@@ -10,6 +10,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { ReplyStore } from './replyStore.ts';
 import type { TextModel, TextRequest } from './textModel.ts';
 
+/** Which model's replies are kept, and where. */
 export interface CachedOptions {
   /** Whatever else decides what the model says: its name, its version. */
   readonly id: string;
@@ -19,6 +20,7 @@ export interface CachedOptions {
   readonly missing?: 'ask' | 'fail';
 }
 
+/** `model` with its replies kept in `replies`. A request that is being asked already is not asked twice. */
 export function cached(model: TextModel, options: CachedOptions): TextModel {
   const { id, replies, missing = 'ask' } = options;
   /** What is being asked now; bounded by the model's own bound on requests. */

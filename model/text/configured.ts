@@ -14,6 +14,7 @@ import type { TextModel, TextSampling } from './textModel.ts';
 const count = z.number().int().positive();
 const atLeastZero = z.number().nonnegative();
 
+/** The settings of one role's model. Nothing but `url` and `model` needs to be set for a server. */
 export const textModelSettings = z.object({
   url: z
     .string()
@@ -38,8 +39,10 @@ export const textModelSettings = z.object({
   ...samplingSettings,
 });
 
+/** `textModelSettings` with their defaults filled in. */
 export type TextModelSettings = z.infer<typeof textModelSettings>;
 
+/** What a job gives to the model of a role: its own model, a clock, and where replies are kept. */
 export interface TextModelParts {
   /** The role's model when no URL is set. It is closed with the model that is made of it. */
   readonly own: () => TextModel;

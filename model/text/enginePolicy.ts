@@ -10,6 +10,7 @@ import { samplingIn } from '../sampling.ts';
 import { encodeTrajectory } from './encodeTrajectory.ts';
 import { cutAfterStop, type TextModel } from './textModel.ts';
 
+/** The engine, its tokenizer, and how a prompt becomes tokens. */
 export interface EnginePolicyOptions {
   readonly engine: PolicyEngine;
   readonly tokenizer: Tokenizer;

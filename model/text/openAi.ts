@@ -12,6 +12,7 @@ import { type PoolOptions, type PoolResult, ServerPool } from '../remote/serverP
 import { type Body, chatBody, completionBody, replyText, type TextServer } from './openAiWire.ts';
 import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';
 
+/** The servers, the name of their model, and which part of the protocol they speak. */
 export interface OpenAiOptions extends PoolOptions {
   /** As the server calls it. */
   readonly model: string;

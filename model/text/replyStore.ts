@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 
+/** Replies by key. `get` gives undefined where nothing is kept; `put` resolves when the reply is on disk. */
 export interface ReplyStore {
   get(key: string): string | undefined;
   put(key: string, reply: string): Promise<void>;

@@ -16,11 +16,13 @@
 import type { DrawKey } from '../../base/draws.ts';
 import type { Sampling } from '../sampling.ts';
 
+/** How a text is drawn, and its greatest length in tokens. */
 export interface TextSampling extends Sampling {
   /** Most tokens to generate. */
   readonly maxTokens: number;
 }
 
+/** One text to complete: `system` and `prompt` as chat messages, then what the reply already begins with. */
 export interface TextRequest extends TextSampling {
   /** Names the stream of draws, the run's seed first. Pieces of one text may share it: they differ in `continuation`. */
   readonly draws: readonly DrawKey[];
@@ -34,6 +36,7 @@ export interface TextRequest extends TextSampling {
   readonly stop?: readonly string[];
 }
 
+/** Completes text, or gives null where there is none to be had. Close it when done. */
 export interface TextModel {
   /** Rejects with the signal's reason when it aborts. */
   complete(request: TextRequest, signal?: AbortSignal): Promise<string | null>;

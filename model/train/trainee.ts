@@ -18,6 +18,7 @@ import { type Policy, savePolicy } from '../policyFile.ts';
 import { adapterTensors, type OptimiserState, type Trainee } from './learner.ts';
 import { loadOptimiser, saveOptimiser } from './optimiserFile.ts';
 
+/** Which adapter is trained, and what its versions are published as. */
 export interface AdapterOptions {
   /** A first adapter, or an adapter to go on with. */
   readonly adapter: (InitialAdapter & { readonly seed: number }) | LoraAdapter;

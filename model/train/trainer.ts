@@ -61,6 +61,10 @@ export const trainerDefaults: LearnerSettings = {
   threads: 1,
 };
 
+/**
+ * A `TrainerEngine` on ONNX Runtime in a worker thread. `step` fails with code `NO_LOSS` when the loss is not known or
+ * its settings are wrong; `restore` with `DIGEST`.
+ */
 export class EmbeddedTrainer implements TrainerEngine {
   readonly config: DecoderConfig;
   readonly #worker: WorkerHandle;

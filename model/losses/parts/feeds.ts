@@ -14,6 +14,7 @@ export function perTarget(
   return { shape: [values.length], data: Float64Array.from(values) };
 }
 
+/** One number (rank 0) for an input of shape []. */
 export function scalar(value: number): Feed {
   return { shape: [], data: Float64Array.of(value) };
 }

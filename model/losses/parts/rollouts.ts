@@ -8,6 +8,7 @@ import type { OverSteps, Tally, TargetSequence } from '../loss.ts';
 import { at, perTarget } from './feeds.ts';
 import { type Aggregation, tokenWeights } from './tokenWeights.ts';
 
+/** One number a target token each, [M]; log-probs in nats. */
 export interface RolloutInputs {
   /** What each token's loss is multiplied with, the lag's importance weight included. */
   readonly weights: Value;

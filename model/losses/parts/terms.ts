@@ -31,6 +31,7 @@ export const termSettings = {
     .describe('strength of the entropy bonus; 0 = none'),
 };
 
+/** Strengths of the two terms; 0 leaves a term out. */
 export interface TermSettings {
   readonly kl: { readonly kind: KlEstimate; readonly coefficient: number };
   readonly entropyCoefficient: number;
@@ -45,6 +46,7 @@ export interface Terms {
   readonly entropy: boolean;
 }
 
+/** The terms whose strength is above 0. */
 export function termsOf({ kl, entropyCoefficient }: TermSettings): Terms {
   return { kl: kl.coefficient > 0 ? kl.kind : null, entropy: entropyCoefficient > 0 };
 }

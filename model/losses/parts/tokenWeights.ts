@@ -6,6 +6,10 @@
  */
 import { z } from 'zod';
 
+/**
+ * The setting: a mean over all tokens, or a mean over sequences of their tokens' mean, sum, or sum over the longest
+ * response.
+ */
 export const aggregation = z.enum([
   'token-mean',
   'seq-mean-token-mean',
@@ -13,6 +17,7 @@ export const aggregation = z.enum([
   'seq-mean-token-sum-norm',
 ]);
 
+/** How token losses become one number (verl's `loss_agg_mode`). */
 export type Aggregation = z.infer<typeof aggregation>;
 
 /** verl's guard against an empty mask; kept so that losses agree to the last digits. */
