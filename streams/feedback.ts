@@ -12,6 +12,7 @@ import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 
+/** A handle on the newest records of a topic, shared by the sink that writes them and the operators that use them. */
 export interface Feedback<T> {
   readonly kind: 'feedback';
   readonly topic: Topic<T>;

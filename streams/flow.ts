@@ -5,8 +5,10 @@ import { MillraceError } from '../base/errors.ts';
 import type { Feedback } from './feedback.ts';
 import type { Source, Stage } from './stage.ts';
 
+/** What a graph is made of: what `stage`, `sink`, `source` and `feedback` return. */
 export type Part = Stage | Source | Feedback<unknown>;
 
+/** A graph as plain data, upstream first. `runFlow` runs it. */
 export interface Flow {
   readonly stages: readonly Stage[];
   readonly sources: readonly Source[];

@@ -45,6 +45,7 @@ export type From =
   | { readonly kind: 'last'; readonly count: number }
   | { readonly kind: 'time'; readonly atMs: number };
 
+/** How a group reads a topic. */
 export interface ReadOptions {
   /** Who reads: progress is kept per (group, topic). By custom the name of the stage. */
   readonly group: string;
@@ -57,6 +58,7 @@ export interface ReadOptions {
   readonly revoked?: () => void;
 }
 
+/** Which records a tap gives, and how it is held back. */
 export interface TapOptions {
   readonly from: From;
   /** Ends before it, as it is when the tap begins. Not with `follow`. */
@@ -87,6 +89,7 @@ export interface Tx {
   mark(name: string, value: number): void;
 }
 
+/** The size of a topic: records, bytes as stored, and the lag of each group that reads it. */
 export interface TopicStat {
   readonly topic: string;
   readonly records: number;
@@ -105,16 +108,24 @@ export interface Standing {
   readonly marks: Readonly<Record<string, number>>;
 }
 
+/** Durable topics: an embedded folder (`openLog`) or Kafka. What both guarantee is at the top of this file. */
 export interface Log {
+  /** A cold Observable of deliveries. Fails with code `GROUP_BUSY` while another reader of the group is open here. */
   read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>>;
+  /**
+   * What `write` appends, settles and marks, all or nothing; resolves once it is durable. Rejects with `ENCODE` (a value breaks
+   * its contract), `HALF_SETTLED`, `SPENT`, `STALE` (a newer reader has the record) or `CLOSED`; nothing of the commit is kept then.
+   */
   commit(write: (tx: Tx) => void): Promise<void>;
   /** The records at these positions, in their order. Fails with code `NOT_FOUND` naming the first missing one. */
   fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]>;
+  /** Records as they lie, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is given. */
   tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>>;
   /** The number last committed under this name, or 0. */
   mark(name: string): Promise<number>;
   /** Records of `topic` that `group` has not settled. */
   lag(topic: Topic<unknown>, group: string): Promise<number>;
+  /** Every topic that the log knows. */
   stats(): Promise<readonly TopicStat[]>;
   /**
    * How far everything is now, or was right after the commit that appended the record at `after`. Absent where a log

@@ -31,6 +31,7 @@ export const position = record('Position', {
 export interface Position extends ValueOf<typeof position> {}
 
 const ability = choice('Ability', ['math', 'qa']);
+/** What a question asks for: `math` = reasoning to a number or formula, `qa` = knowledge that has to be looked up. */
 export type Ability = ValueOf<typeof ability>;
 
 const phase = choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']);
@@ -82,6 +83,7 @@ export const segment = record('Segment', {
 export interface Segment extends ValueOf<typeof segment> {}
 
 const rolloutStatus = choice('RolloutStatus', ['done', 'failed', 'cancelled']);
+/** How a rollout ended. A `failed` or `cancelled` one is a record too; its `reason` says why. */
 export type RolloutStatus = ValueOf<typeof rolloutStatus>;
 
 const finish = choice('Finish', ['answer', 'stop', 'length', 'callLimit', 'failed', 'cancelled']);

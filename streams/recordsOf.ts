@@ -8,12 +8,14 @@ import { fromEvent, Subscription } from 'rxjs';
 import type { From, Log, Stored } from './log.ts';
 import type { Topic } from './topic.ts';
 
+/** Where `recordsOf` begins, and whether it waits for more at the end. */
 export interface RecordsOptions {
   readonly from: From;
   /** Wait at the end for more, until this signal aborts; without it the iterable ends there. */
   readonly followUntil?: AbortSignal;
 }
 
+/** The records of `topic` in log order, read as they are asked for. Throws what a tap would, `DECODE` for instance. */
 export async function* recordsOf<T>(
   log: Log,
   topic: Topic<T>,

@@ -19,6 +19,7 @@ export interface StageOptions {
   readonly inflightMax?: number;
 }
 
+/** A part that reads one topic, runs an operator, and writes at most one topic. Made by `stage` or `sink`. */
 export interface Stage {
   readonly kind: 'stage';
   /** Also the name of its reading group: give it another and it reads from the start. */
@@ -56,6 +57,7 @@ export interface SourceOptions {
   readonly onResume?: 'skip' | 'continue';
 }
 
+/** A part that appends items from outside to a topic. Made by `source`. */
 export interface Source {
   readonly kind: 'source';
   readonly name: string;

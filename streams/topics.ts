@@ -4,6 +4,7 @@
 import { defineTopic } from './contracts/defineTopic.ts';
 import * as r from './records.ts';
 
+/** The topics that every run has, by their names in code. */
 export const topics = {
   questions: defineTopic<r.Question>({
     name: 'questions',

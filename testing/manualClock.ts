@@ -1,10 +1,12 @@
 /** A clock that stands still until it is told to go on. */
 import type { Clock } from '../base/clock.ts';
 
+/** A clock whose time moves only by `advance`. Milliseconds. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
 
+/** A clock that stands at `startMs` (milliseconds since 1970). */
 export function manualClock(startMs = 1_000_000): ManualClock {
   let now = startMs;
   return {

@@ -24,6 +24,7 @@ export interface FakeCommit {
   readonly writes: readonly { readonly topic: string; readonly value: unknown }[];
 }
 
+/** A reader without a log: makes deliveries, and keeps the commits that settle them. */
 export interface FakeReader<In> {
   readonly commits: FakeCommit[];
   readonly owner: DeliveryOwner;
@@ -66,6 +67,7 @@ export function fakeReader<In>(
   };
 }
 
+/** What an operator did with its input. */
 export interface OperatorRun<Out> {
   /** Values that left the operator, in order. */
   readonly outputs: readonly Out[];

@@ -15,6 +15,7 @@ import type {
   Tokenizer,
 } from '../model/engine.ts';
 
+/** What a script sees of one request: its context as text, draws tied to it, and the version of the loaded weights (-1 = none). */
 export interface ScriptLine {
   readonly context: string;
   readonly draws: Draws;
@@ -22,6 +23,7 @@ export interface ScriptLine {
   readonly request: GenerateRequest;
 }
 
+/** `script` returns the text of the next segment, or throws. `contextMax` counts tokens; 4,096 unless told otherwise. */
 export interface ScriptedPolicyOptions {
   readonly tokenizer: Tokenizer;
   readonly script: (line: ScriptLine) => string;
@@ -34,6 +36,7 @@ export interface ScriptedPolicyOptions {
   readonly onLoad?: (weights: Checkpoint) => Promise<void> | void;
 }
 
+/** A policy engine that records what it was asked, in order. */
 export interface ScriptedPolicy extends PolicyEngine {
   readonly requests: readonly GenerateRequest[];
   readonly loads: readonly Checkpoint[];
@@ -41,6 +44,7 @@ export interface ScriptedPolicy extends PolicyEngine {
   readonly active: number;
 }
 
+/** A policy that answers by a script. A log-prob is minus a uniform draw; `topLogProbs` gives [0] for each token when absent. */
 export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   const { tokenizer, script } = options;
   const requests: GenerateRequest[] = [];

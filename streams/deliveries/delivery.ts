@@ -18,6 +18,10 @@ export interface SideRecord {
   readonly value: unknown;
 }
 
+/**
+ * A record on its way through a stage. Used once: each of its methods consumes it, and a second use fails with code `SPENT`.
+ * Users pass deliveries through the primitives and do not call these methods.
+ */
 export interface Delivery<T> {
   readonly value: T;
   /** Where the (first) record that was read lies. */

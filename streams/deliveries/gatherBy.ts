@@ -15,6 +15,10 @@ import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
 import { gather, setWaiting } from './settlement.ts';
 
+/**
+ * When a group is complete (`size` or `complete`) and how many may be open. With neither, groups close only at the end of the
+ * input. Codes of the errors: `GATHER_FULL`, `GATHER_SHORT`, `GATHER_STALLED`.
+ */
 export interface GatherOptions<In> {
   readonly key: (value: In) => string;
   /** Members of a complete group: a number, one per group by its first member, or a test. */

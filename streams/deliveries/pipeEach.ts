@@ -17,6 +17,7 @@ import type { EachOptions, Scope } from './scope.ts';
 /** An RxJS operator; it may take the record's `Scope`, for side records and to learn that it should stop. */
 export type EachOperator<In, Out> = (value$: Observable<In>, scope: Scope) => Observable<Out>;
 
+/** Bounds of `pipeEach`: records at once, and outputs of each. */
 export interface PipeOptions extends EachOptions {
   /** Most outputs of one record; one more is that record's error, with code `OUTPUTS`. 1,000 unless told otherwise. */
   readonly outputsMax?: number;

@@ -24,6 +24,7 @@ import { type Mode, Store } from './store.ts';
 import { tapTopic } from './tapTopic.ts';
 import { takeWriterLock } from './writerLock.ts';
 
+/** Where the log is and how it is opened: `write` (one process at a time) or `read` (any number). */
 export interface EmbeddedLogOptions {
   /** Made when it is not there (mode `write`). */
   readonly folder: string;

@@ -5,7 +5,7 @@
  */
 import type { Delivery } from '../deliveries/delivery.ts';
 import type { Committer } from './committer.ts';
-import type { GroupReader } from './groupReader.ts';
+import type { CurrentReader } from './handout.ts';
 import type { Hold } from './hold.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
@@ -42,7 +42,7 @@ export class GroupFeed {
   readonly #link: Link;
   #membership: Membership | null = null;
   #partitions = 1;
-  #newest: GroupReader<unknown> | null = null;
+  #newest: CurrentReader | null = null;
   #failure: unknown = null;
   #ready: Promise<void> | null = null;
 
@@ -61,10 +61,6 @@ export class GroupFeed {
     return this.#link;
   }
 
-  get newest(): GroupReader<unknown> | null {
-    return this.#newest;
-  }
-
   /** Records settled; null while another process may hold a part of them. */
   get settled(): number | null {
     if (this.#membership?.holdsAll !== true) return null;
@@ -73,7 +69,7 @@ export class GroupFeed {
     return holds.reduce((sum, { progress }) => sum + progress.settled, 0);
   }
 
-  begin(reader: GroupReader<unknown>): void {
+  begin(reader: CurrentReader): void {
     if (this.#newest !== null) this.#newest.stale = true;
     this.#newest = reader;
     for (const hold of this.holds.values()) rewind(hold);
@@ -92,8 +88,12 @@ export class GroupFeed {
     const partitions = await topics.ensure(this.topic);
     this.#partitions = partitions;
     const options = {
-      ...{ groupId: groupIdOf(run, this.group, this.topic), topic: topics.nameOf(this.topic) },
-      ...{ partitions, worker, sessionMs, heartbeatMs },
+      groupId: groupIdOf(run, this.group, this.topic),
+      topic: topics.nameOf(this.topic),
+      partitions,
+      worker,
+      sessionMs,
+      heartbeatMs,
     };
     this.#membership = new Membership(this.#link, options, {
       gained: (gained) => this.#gain(gained),
@@ -109,19 +109,29 @@ export class GroupFeed {
     const membership = this.#membership!;
     const place = { topic: this.topic, group: this.group };
     const committed = await committedProgress(this.#link, this.#parts.state, {
-      ...{ ...place, groupId: membership.groupId, name: membership.topic, partitions },
+      ...place,
+      groupId: membership.groupId,
+      name: membership.topic,
+      partitions,
     });
     for (const [partition, state] of committed) {
       const progress = new PartitionProgress(state);
       this.holds.set(partition, {
-        ...{ membership, ...place, partition, progress, lost: false, waiting: [] },
-        ...{ next: progress.low, inflight: 0, waitingInGroups: 0 },
+        ...place,
+        membership,
+        partition,
+        progress,
+        lost: false,
+        waiting: [],
+        next: progress.low,
+        inflight: 0,
+        waitingInGroups: 0,
       });
     }
     this.#newest?.wake();
   }
 
-  /** Hands out no more of them, and waits for what is under way. Open groups are gathered anew by who gets them. */
+  /** Hands out no more of them, and waits for what is under way. The process that gets them gathers their open groups from the start. */
   async #letGo(partitions: readonly number[]): Promise<void> {
     const leaving = partitions.flatMap((partition) => this.holds.get(partition) ?? []);
     for (const { partition } of leaving) this.holds.delete(partition);

@@ -14,27 +14,13 @@ import { type DeliveryOwner, deliver, WaitingRecords } from '../deliveries/settl
 import type { ReadOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
+import { type CurrentReader, Handout } from './handout.ts';
 import type { Hold } from './hold.ts';
 import { type PageOptions, pages, type Raw } from './pages.ts';
 
 const PAGE = { waitMs: 500, sharedWaitMs: 50, bytesMax: 2 ** 20 };
 
-/** What a root's `reader` is: who handed it out, from which hold. One for all records of both. */
-export class Handout {
-  readonly reader: GroupReader<unknown>;
-  readonly hold: Hold;
-
-  constructor(reader: GroupReader<unknown>, hold: Hold) {
-    this.reader = reader;
-    this.hold = hold;
-  }
-
-  readonly onWaiting = (waits: boolean): void => {
-    if (!this.reader.stale) this.hold.waitingInGroups += waits ? 1 : -1;
-  };
-}
-
-export class GroupReader<T> {
+export class GroupReader<T> implements CurrentReader {
   stale = false;
   readonly #feed: GroupFeed;
   readonly #topic: Topic<T>;
@@ -85,19 +71,16 @@ export class GroupReader<T> {
     this.#subscriber.error(error);
   }
 
-  /** There is something to hand out, or room for it. */
   wake(): void {
     this.#waking();
   }
 
-  /** One of its deliveries was committed. */
   settled(hold: Hold): void {
     if (hold.lost) return;
     hold.inflight -= 1;
     this.wake();
   }
 
-  /** Deliveries of it are another process's now. */
   revoked(): void {
     this.wake();
     if (this.active) this.#options.revoked?.();
@@ -107,7 +90,7 @@ export class GroupReader<T> {
   async #run(): Promise<void> {
     await this.#feed.parts.committer.settled();
     if (!this.active) return;
-    this.#feed.begin(this as GroupReader<unknown>);
+    this.#feed.begin(this);
     while (this.active) {
       const more = this.#changed();
       this.#handOut();
@@ -151,9 +134,7 @@ export class GroupReader<T> {
   }
 
   #handoutOf(hold: Hold): Handout {
-    if (this.#handout?.hold !== hold) {
-      this.#handout = new Handout(this as GroupReader<unknown>, hold);
-    }
+    if (this.#handout?.hold !== hold) this.#handout = new Handout(this, hold);
     return this.#handout;
   }
 

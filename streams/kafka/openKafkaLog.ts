@@ -20,7 +20,7 @@ import { type Append, Committer, type Family } from './committer.ts';
 import { fetchPositions } from './fetchPositions.ts';
 import { groupIdOf } from './groupFeed.ts';
 import { GroupFeeds } from './groupFeeds.ts';
-import { Handout } from './groupReader.ts';
+import { Handout } from './handout.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';

@@ -22,30 +22,33 @@ import { SourceRunner, type SourceStats } from './sourceRunner.ts';
 import { StageRunner } from './stageRunner.ts';
 import type { StageStats } from './stageStats.ts';
 
+/** The sources and stages of a running flow at `atMs` (milliseconds since 1970, by the run's clock). */
 export interface FlowStats {
   readonly atMs: number;
   readonly sources: readonly SourceStats[];
   readonly stages: readonly StageStats[];
 }
 
+/** The log that a flow runs on, and when and how it stops. */
 export interface RunOptions {
   readonly log: Log;
   /** Aborts = stop in order. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
-  /** How long in-flight work may take to end after the signal. */
+  /** How long work in flight may take to end after the signal; 5,000 unless told otherwise. */
   readonly graceMs?: number;
   /** Go on waiting for input when quiescent: other processes may write it. */
   readonly forever?: boolean;
   /** Stages of the whole that other processes run, where this one has all sources and so can tell when it is at its end. */
   readonly elsewhere?: readonly Stage[];
-  /** Called every `statsMs`, and once at the end. */
+  /** Called every `statsMs` (250 unless told otherwise), and once at the end. */
   readonly onStats?: (stats: FlowStats) => void;
   readonly statsMs?: number;
   /** Decides when what is finished may be committed; without it, at once. */
   readonly commitOrder?: CommitOrder;
 }
 
+/** Why a run ended without an error: nothing is left to do, or `signal` was aborted. */
 export type FlowEnd = 'quiescent' | 'stopped';
 
 /** Look again this often: another process may have settled or appended. */

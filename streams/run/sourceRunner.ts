@@ -12,6 +12,7 @@ import type { Source, SourceItem } from '../stage.ts';
 import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
 
+/** What a source has done and where its time went. Times are in milliseconds, since its process started. */
 export interface SourceStats {
   readonly name: string;
   readonly to: string;

@@ -4,6 +4,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Stage } from '../stage.ts';
 
+/** What a stage has done since its process started. Counts are of records; times are in milliseconds. */
 export interface StageStats {
   readonly name: string;
   readonly from: string;

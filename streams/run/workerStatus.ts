@@ -15,6 +15,7 @@ export interface WorkerId {
   readonly pid: number;
 }
 
+/** One report of a process: what `millrace top` reads. Bytes, and milliseconds since 1970. */
 export interface WorkerStatus extends WorkerId, FlowStats {
   readonly startedMs: number;
   /** Resident memory. */
@@ -23,11 +24,13 @@ export interface WorkerStatus extends WorkerId, FlowStats {
   readonly ended: boolean;
 }
 
+/** Which process reports, since when it runs, and how its memory is measured (bytes). */
 export interface StatusOptions extends WorkerId {
   readonly startedMs: number;
   readonly memoryBytes: () => number;
 }
 
+/** Posts reports while a flow runs, and the last one at its end. */
 export interface StatusReporter {
   /** For `runFlow`, with `STATUS_MS`. */
   onStats(stats: FlowStats): void;
@@ -39,6 +42,7 @@ export interface StatusReporter {
 export const STATUS_MS = 1_000;
 const LAST_POST_MS = 2_000;
 
+/** A reporter for one process. A report that cannot be posted is skipped; nothing here ever rejects. */
 export function reportStatus(log: Log, { memoryBytes, ...worker }: StatusOptions): StatusReporter {
   let posting: Promise<void> | null = null;
   let last: FlowStats | null = null;
