@@ -117,6 +117,7 @@ export const calibrateSettings = policySettings.extend({
   lr: z.number().positive().default(6e-5),
 });
 
+/** The settings of `calibrate`, with all defaults filled in. */
 export type CalibrateSettings = z.infer<typeof calibrateSettings>;
 
 /** `own` takes the place of what the settings say: a reward, a branching, an advantage of one's own. */

@@ -39,6 +39,7 @@ export interface Replay {
   readonly keepAll: boolean;
 }
 
+/** What a job file exports by default: a name, settings with defaults, and how its flow is built. */
 export interface Job<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   /** One sentence for `--help`. */

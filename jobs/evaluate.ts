@@ -44,6 +44,7 @@ export const evaluateSettings = z.object({
   judgedAtOnce: count.default(8).describe('questions whose answers are judged at once'),
 });
 
+/** The settings of `evaluate`, with all defaults filled in. */
 export type EvaluateSettings = z.infer<typeof evaluateSettings>;
 
 /** What the evaluation runs on. */
@@ -63,6 +64,10 @@ export interface EvaluateParts {
 /** A response is not compared with its group: nothing is trained on it. */
 const advantage = grpo();
 
+/**
+ * The flow of an evaluation job: adopts the base policy, rolls out every question of the plan, writes the metrics
+ * `eval/*`.
+ */
 export async function evaluate(
   context: JobContext<EvaluateSettings>,
   parts: EvaluateParts,
@@ -123,6 +128,9 @@ export interface EvaluatedFile {
   readonly name?: string;
 }
 
+/**
+ * The questions of an evaluation, as `planEvaluation` reads them; rows that cannot be used are dead letters among them.
+ */
 export interface EvaluationPlan {
   readonly items: readonly Item<Question>[];
   /** Readable questions among them. */

@@ -30,6 +30,7 @@ export const finetuneSettings = z.object({
     .describe('whether what tools wrote is learnt too (docs/losses.md)'),
 });
 
+/** The settings of `finetune`, with all defaults filled in. */
 export type FinetuneSettings = z.infer<typeof finetuneSettings>;
 
 /** Trains on the demonstrations that the stage before it makes of its questions; ends that stage. */

@@ -24,6 +24,7 @@ import type { Method } from './method.ts';
 import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
 import { count } from './policySettings.ts';
 
+/** What the flywheel runs on besides the loop's own parts. */
 export interface FlywheelParts {
   /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
   readonly models: (parts: PolicyParts) => Complete | Models;
@@ -34,6 +35,7 @@ export interface FlywheelParts {
 
 const orNone = z.number().int().nonnegative();
 
+/** The settings of `flywheel` as a zod schema (ET-Agent §4); calls and rounds are counts. */
 export const flywheelSettings = z.object({
   questions: orNone.default(256).describe('questions that the flywheel evolves; 0 = no flywheel'),
   rounds: orNone.default(3).describe('rounds of evolution (R); 0 = the first trajectories alone'),
@@ -58,6 +60,7 @@ export const flywheelSettings = z.object({
   concurrency: count.default(24).describe('questions evolved at once'),
 });
 
+/** The settings of `flywheel`, with all defaults filled in. */
 export type FlywheelSettings = z.infer<typeof flywheelSettings>;
 
 /** Evolves the first questions to train on; `finetune` behind it trains on what comes of them. */

@@ -48,6 +48,10 @@ const groups = Object.fromEntries(
     }),
 ) as unknown as Groups;
 
+/**
+ * What is minimised over rollouts, for a job's schema: the advantage, the loss, and the settings of every loss
+ * (docs/losses.md).
+ */
 export const lossSettings = z.object({
   advantage: z
     .enum(advantageNames)
@@ -69,6 +73,7 @@ export const lossSettings = z.object({
     ),
 });
 
+/** `lossSettings` with all defaults filled in. */
 export type LossSettings = z.infer<typeof lossSettings>;
 
 /** The loss over rollouts. Fails with code `NO_LOSS` when something is set that this loss does not read. */

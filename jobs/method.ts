@@ -28,6 +28,7 @@ export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
   readonly training?: Partial<LoopOptions['training']>;
 };
 
+/** A method that knows how many questions there are and which stages come before its own. */
 export interface PlannedMethod {
   /** Its stages, behind those `before`. */
   readonly stages: readonly StagePlan[];
@@ -36,6 +37,7 @@ export interface PlannedMethod {
   wire(loop: PolicyLoop): Flow;
 }
 
+/** A method of training as a value: given its place in the job, its stages, its share of the loop and its wiring. */
 export type Method = (place: Place) => PlannedMethod;
 
 /**

@@ -11,6 +11,7 @@ import { shuffled } from '../base/draws.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
 
+/** A record of a source, or the dead letter that a row became. */
 export type Item<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
 /** One stage after the first. */
@@ -40,6 +41,7 @@ export interface QuestionPlan {
 /** Questions as a file gives them (`readQuestions`), or a list. */
 export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>;
 
+/** The questions of a training job; each side is read once. */
 export interface Rows {
   readonly train: QuestionItems;
   /** Absent: held-out questions are taken from `train`, at most three in ten. */
@@ -49,6 +51,7 @@ export interface Rows {
 /** How the stages divide the questions to train on, of which there are `train`. */
 export type Layout = (train: number) => readonly StagePlan[];
 
+/** How `planStages` divides the questions; the seed decides their order. */
 export interface StagesOptions {
   /** Most held-out questions. */
   readonly heldOut: number;

@@ -77,6 +77,10 @@ export interface LoopOptions extends Pace {
   readonly phases?: readonly Phase[];
 }
 
+/**
+ * The parts of the loop, for a method to wire: stages of the flow, the gate that all rollouts share, and what they run
+ * on.
+ */
 export interface PolicyLoop {
   readonly context: JobContext<PolicySettings>;
   readonly parts: PolicyParts;
@@ -92,6 +96,7 @@ export interface PolicyLoop {
   readonly watched: Flow;
 }
 
+/** Opens the loop: adopts the base policy, builds its stages. On a replay, engine and tools are those of the record. */
 export async function policyLoop(
   context: JobContext<PolicySettings>,
   given: PolicyParts,

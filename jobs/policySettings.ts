@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { samplingSettings } from '../model/sampling.ts';
 
+/** A setting that counts something: a whole number from 1. */
 export const count = z.number().int().positive();
 
+/** The settings of every training job as a zod schema; a method extends it. Lengths are in tokens. */
 export const policySettings = z.object({
   ...samplingSettings,
   responseMax: count.default(320).describe('most response tokens, tool results included'),
@@ -32,4 +34,5 @@ export const policySettings = z.object({
   concurrency: count.default(24).describe('questions rolled out at once'),
 });
 
+/** `policySettings` with all defaults filled in. */
 export type PolicySettings = z.infer<typeof policySettings>;

@@ -19,6 +19,7 @@ import { room } from './policyLoop.ts';
 import { count } from './policySettings.ts';
 import { rateSettings } from './rateSettings.ts';
 
+/** The settings of a stage of preferences as a zod schema: sampling, pairs, DPO. */
 export const preferSettings = z.object({
   samples: count.default(10).describe('responses a question'),
   pairsMax: count.default(1).describe('most pairs a question'),
@@ -28,8 +29,10 @@ export const preferSettings = z.object({
   ...rateSettings,
 });
 
+/** The settings of `prefer`, with all defaults filled in. */
 export type PreferSettings = z.infer<typeof preferSettings>;
 
+/** What the method around `prefer` decides: how pairs are chosen and mixed, and how many questions there are. */
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
   /** Most questions of a stage. */

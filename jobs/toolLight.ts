@@ -41,6 +41,7 @@ import { prefer, preferSettings } from './prefer.ts';
 
 const share = z.number().nonnegative();
 
+/** Proportions of Tool-Light's pairs as a zod schema: 13 : 7 vanilla to guided, 2 : 1 hard to easy. Only ratios count. */
 export const mixSettings = z.object({
   vanilla: share.default(13),
   guided: share.default(7),
@@ -54,6 +55,7 @@ export const mixSettings = z.object({
     .describe('a class with less than this part of its due is taken whole and sets no measure'),
 });
 
+/** The settings of `toolLight` as a zod schema (Tool-Light §4.6). */
 export const toolLightSettings = policySettings.extend({
   callLimit: count.default(8).describe('most tool calls a rollout (the method: 4 of each tool)'),
   candidates: count.default(400).describe('questions that direct inference tries'),
@@ -84,8 +86,10 @@ export const toolLightSettings = policySettings.extend({
   prefer: preferSettings.prefault({}),
 });
 
+/** The settings of `toolLight`, with all defaults filled in. */
 export type ToolLightSettings = z.infer<typeof toolLightSettings>;
 
+/** What `toolLight` runs on besides the loop's own parts. */
 export interface ToolLightParts {
   /** The policy as a model of text, for direct inference. */
   readonly policy: (parts: PolicyParts) => Complete;
@@ -95,6 +99,7 @@ export interface ToolLightParts {
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];
 }
 
+/** Tool-Light (§4.6): a pre-aligned stage, then `loops` self-evolved ones, each trained with DPO. */
 export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): Method {
   return (place) => {
     const questions = Math.min(settings.candidates, place.train);

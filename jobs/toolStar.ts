@@ -40,6 +40,7 @@ import { prefer, preferSettings } from './prefer.ts';
 
 const orNone = z.number().int().nonnegative();
 
+/** The settings of Tool-Star's cold start as a zod schema (§4.1). */
 export const coldStartSettings = z.object({
   questions: count.default(256).describe('questions of the cold start'),
   direct: count.default(1).describe('answers without tools of each'),
@@ -56,6 +57,7 @@ export const coldStartSettings = z.object({
   concurrency: count.default(24).describe('questions tried at once'),
 });
 
+/** The settings of `toolStar` as a zod schema (Tool-Star §4.1 to §4.4). */
 export const toolStarSettings = policySettings.extend({
   ...lossSettings.shape,
   callLimit: count.default(3).describe('most tool calls a rollout'),
@@ -86,6 +88,7 @@ export const toolStarSettings = policySettings.extend({
   critic: preferSettings.prefault({ samples: 8 }),
 });
 
+/** The settings of `toolStar`, with all defaults filled in. */
 export type ToolStarSettings = z.infer<typeof toolStarSettings>;
 
 /** How it is asked to answer without tools and with them, and what counts as right: as the cold start has them. */
@@ -96,6 +99,7 @@ export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'>
   readonly hints?: ColdStartHints;
 }
 
+/** Tool-Star (§4.1 to §4.4): the cold start with fine-tuning, then `loops` rounds of RL, each with its self-critic. */
 export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Method {
   return ({ train, seed }) => {
     const plan = sizesOf(settings, train);

@@ -38,11 +38,13 @@ interface ScheduleOptions {
   readonly scheduled$?: Observable<Batch>;
 }
 
+/** How `batch` makes steps of practice groups. */
 export interface BatchOptions extends ScheduleOptions {
   /** Groups a step (B). */
   readonly groups: number;
 }
 
+/** How `batchSelected` makes steps of the groups that Pareto sampling kept. */
 export interface BatchSelectedOptions extends ScheduleOptions {
   /** Candidates of a window. */
   readonly window: number;

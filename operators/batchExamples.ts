@@ -22,6 +22,7 @@ import type {
 import { type Mix, mixed } from './batching/mix.ts';
 import { stepRecord, versionOf } from './schedule.ts';
 
+/** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {
   /** Questions of a round, or how that follows from one of them. All must arrive, those that give no example too. */
   readonly questions: number | ((question: Question) => number);

@@ -26,6 +26,7 @@ export interface CallTool {
   close(): Promise<void>;
 }
 
+/** Attempts, retries and cache of the tools, and the tokenizer that knows their closing tags. */
 export interface CallToolsOptions extends ToolboxOptions {
   /** Must have one token for each tool's closing tag. */
   readonly tokenizer: Tokenizer;

@@ -15,6 +15,7 @@ import { expandEach, gatherBy } from '../streams/primitives.ts';
 import type { Demonstrations, Phase, Question } from '../streams/records.ts';
 import { AFTER_LAST_STAGE } from './schedule.ts';
 
+/** Which questions `curriculum` chooses, and the stages that they are asked in. */
 export interface CurriculumOptions {
   /** Questions of the stage. All of them must arrive. */
   readonly questions: number;

@@ -23,6 +23,7 @@ import { strip } from './text/characters.ts';
 /** Negative when `a` is the better demonstration. */
 export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
 
+/** Which trajectories of a pool become demonstrations. */
 export interface DemonstrationsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
@@ -43,6 +44,7 @@ export interface DemonstrationsOptions {
   readonly openMax: number;
 }
 
+/** What a method says about the pool of one question. */
 export interface PoolFindings {
   /** The method's class of the question; '' where it has none. */
   readonly difficulty: string;
@@ -52,6 +54,7 @@ export interface PoolFindings {
 
 const nothing: PoolFindings = { difficulty: '', against: () => null };
 
+/** Orders of a question's demonstrations, best first, by the names of the setting `prefer`. */
 export const demonstrationOrders = {
   fewestCalls: (a, b) => a.toolCalls - b.toolCalls,
   /** What was evolved longest. */

@@ -33,6 +33,7 @@ import { loadPrompts, type Prompts } from './evolve/prompts.ts';
 import { recordedCalls } from './evolve/recordedCalls.ts';
 import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
 
+/** How the pool of a question is grown: models, tools, rounds and limits. */
 export interface EvolveOptions {
   /** One function for all roles, or a model for each. */
   readonly models: Complete | Models;

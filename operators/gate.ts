@@ -23,6 +23,7 @@ export interface Admission {
 /** Concurrency of an operator that waits for admission: all calls that are in flight, for admission bounds those that work. */
 export const BOUNDED_BY_ADMISSION = Number.POSITIVE_INFINITY;
 
+/** Admits questions under the version that they are due; all rollouts of a run share one. */
 export interface PolicyGate {
   /** The version that the engine holds; -1 before the first. */
   readonly version: number;
@@ -35,6 +36,7 @@ export interface PolicyGate {
   close(): Promise<void>;
 }
 
+/** What the gate loads weights into, and how far rollouts may lag behind (versions). */
 export interface GateOptions extends Pace {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
@@ -53,6 +55,7 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
+/** Opens the gate; close it at the end of the run. Once a load fails, every admission rejects with that error. */
 export function policyGate(options: GateOptions): PolicyGate {
   const { engine, lagMax, unlimited = false } = options;
   /** Manifests by arrival; versions rise. One small record a step. */

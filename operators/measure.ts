@@ -9,6 +9,7 @@ import type { Metric, Scored } from '../streams/records.ts';
 import { behaviour, type NamedNumbers } from './metrics/behaviour.ts';
 import { evaluation } from './metrics/evaluation.ts';
 
+/** The size of an evaluation, and what is measured of it. */
 export interface MeasureOptions {
   /** Questions of one evaluation. */
   readonly questions: number;

@@ -14,6 +14,7 @@ import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
 import { type Criterion, candidatesOf } from './preferences/candidate.ts';
 
+/** How pairs are chosen among a question's responses, and where these are looked up. */
 export interface PairsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;

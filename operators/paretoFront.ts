@@ -19,6 +19,7 @@ import {
   toolCallDispersion,
 } from './sampling/objectives.ts';
 
+/** What a group is compared with, and which fronts are kept. */
 export interface ParetoFrontOptions {
   /** Groups that a new one is compared with: the last ones judged. */
   readonly memory: number;

@@ -23,6 +23,7 @@ import {
 import { paretoSelect } from './sampling/pareto.ts';
 import { type Step, stepAt, versionOf } from './schedule.ts';
 
+/** The window that is sorted, what is kept of it, and by which objectives. */
 export interface ParetoOptions {
   /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`. */
   readonly sampler?: 'pareto' | 'random';

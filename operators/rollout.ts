@@ -23,6 +23,7 @@ import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
 import type { Branching, EntropyGuided } from './sampling/branching.ts';
 
+/** What rolls out, how often, and where a rollout has to end. */
 export interface RolloutOptions extends Sampling {
   readonly engine: PolicyEngine;
   readonly tokenizer: Tokenizer;

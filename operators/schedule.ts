@@ -159,6 +159,7 @@ export function movedSchedule(
   return { ...schedule, version: recorded.version + moved };
 }
 
-/** Steps, and windows, that may be incomplete at once where rollouts may be `lagMax` versions behind. */
+/** Steps that may be incomplete at once where rollouts may be `lagMax` versions behind. */
 export const stepsOpen = (lagMax: number): number => lagMax + 2;
+/** Windows of candidates that may be incomplete at once where rollouts may be `lagMax` versions behind. */
 export const windowsOpen = (lagMax: number): number => lagMax + 1;

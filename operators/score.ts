@@ -19,6 +19,7 @@ import { inOrder } from './inOrder.ts';
 import { type Located, located } from './located.ts';
 import type { RewardFunction } from './rewards/reward.ts';
 
+/** The reward and the advantage, and how many groups are worked on at once. */
 export interface ScoreOptions {
   /** The tools of the job: rewards see their tags. */
   readonly tools: Pick<CallTool, 'tags'>;

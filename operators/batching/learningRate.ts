@@ -3,11 +3,13 @@
  */
 import type { Batch } from '../../streams/records.ts';
 
+/** A linear warm-up to factor 1, which then stays. Lengths in optimiser steps. */
 export interface ConstantSchedule {
   readonly kind: 'constant';
   readonly warmupSteps: number;
 }
 
+/** A linear warm-up to factor 1, then a cosine down to `minRatio`. Lengths in optimiser steps. */
 export interface CosineSchedule {
   readonly kind: 'cosine';
   readonly warmupSteps: number;
@@ -33,6 +35,7 @@ export function learningRateFactor(
   return Math.max(minRatio, (wave * (1 - minRatio)) / 2 + (1 + minRatio) / 2);
 }
 
+/** The learning rate within one round of fine-tuning or of preferences. */
 export interface RoundRateOptions {
   /** The highest rate. */
   readonly lr: number;

@@ -7,6 +7,7 @@
  * extreme of that.
  */
 
+/** The proportions in which classes of examples are trained on. */
 export interface Mix {
   /** By class; only ratios count. An example of a class that is not named, or has share 0, is left out. */
   readonly shares: Readonly<Record<string, number>>;

@@ -15,8 +15,13 @@ import type { PoolFindings } from '../demonstrations.ts';
 import { blocks } from '../dialect/tags.ts';
 import { strip } from '../text/characters.ts';
 
+/** Tool-Star's classes (§4.1): right without tools, right only with tools, right in neither way. */
 export type Difficulty = 'easy' | 'medium' | 'hard';
 
+/**
+ * What the cold start keeps of a question's pool: an easy question without tools, a medium one with them, nothing of a
+ * hard one.
+ */
 export function coldStartFindings(
   pool: readonly Evolved[],
   tools: readonly string[],
@@ -25,6 +30,7 @@ export function coldStartFindings(
   return { difficulty, against: (evolved) => against(evolved, difficulty, tools) };
 }
 
+/** The class of a question, from all trajectories of its pool. */
 export function difficultyOf(pool: readonly Evolved[]): Difficulty {
   const direct = pool.filter(isDirect);
   if (direct.length > 0 && direct.every(({ correct }) => correct)) return 'easy';

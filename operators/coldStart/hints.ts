@@ -6,6 +6,7 @@ import type { Hints } from '../evolve/hints.ts';
 import { reopenedWithHint } from '../evolve/replies.ts';
 import { stripEnd } from '../text/characters.ts';
 
+/** The sentences that make a chain without tools go on with them (Tool-Star §4.1, hint-based sampling). */
 export interface ColdStartHints {
   /** Logical verification: behind the sentence in which the chain is unsure. */
   readonly verify: Hints;
@@ -15,6 +16,7 @@ export interface ColdStartHints {
   readonly uncertain: readonly string[];
 }
 
+/** The hints of the package. */
 export const coldStartHints: ColdStartHints = {
   verify: {
     math: [

@@ -27,6 +27,7 @@ import { correctness } from '../rewards/accuracy.ts';
 import { stripEnd } from '../text/characters.ts';
 import { type ColdStartHints, coldStartHints, reflectFrom, verifyFrom } from './hints.ts';
 
+/** How many answers of each kind are tried, how the policy is asked for them, and what counts as right. */
 export interface ColdStartOptions {
   /** Direct answers a question (default 1). */
   readonly direct?: number;
@@ -51,6 +52,10 @@ interface Attempt {
   readonly why: string;
 }
 
+/**
+ * The pool of Tool-Star's cold start (§4.1), for `evolve`: direct answers, tool-integrated answers, and hinted
+ * continuations.
+ */
 export function coldStartPool(options: ColdStartOptions = {}): Grow {
   const { direct = 1, tools = 3, hints = coldStartHints, ask = {} } = options;
   const isRight = options.isRight ?? rightByRule;

@@ -15,6 +15,7 @@ import type { Question } from '../../streams/records.ts';
 import type { Role } from './models.ts';
 import type { Prompts } from './prompts.ts';
 
+/** One way to make a new trajectory of an old one: an action of the flywheel (ET-Agent §4). */
 export interface EvolveAction {
   /** Stands in `Evolved.action`; unique among the actions of a flywheel. */
   readonly name: string;
@@ -51,6 +52,7 @@ export interface ActionContext {
   readonly locate: () => Promise<number | null>;
 }
 
+/** How an action asks a model, where it differs from a plain request. */
 export interface AskAs {
   /** What the request is for, in its name (default: the action's name). */
   readonly purpose?: string;

@@ -5,6 +5,7 @@ import { selfCorrection, stepHint, trajectoryHint } from './reflect.ts';
 
 export { redundancyRemoval, refinement, rerollout, selfCorrection, stepHint, trajectoryHint };
 
+/** The six actions of ET-Agent (§4.6, §4.7), in the order in which their trajectories join the pool. */
 export const defaultActions: readonly EvolveAction[] = [
   rerollout,
   redundancyRemoval,

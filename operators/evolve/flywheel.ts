@@ -13,6 +13,7 @@ import { withRetry } from './models.ts';
 import { saysCorrectPlainly } from './replies.ts';
 import { selectParents } from './select.ts';
 
+/** A trajectory of a question's pool. */
 export interface EvolvedTrajectory {
   readonly text: string;
   readonly prediction: string;
@@ -40,6 +41,7 @@ export interface TurnReport {
 /** Makes the pool of a question: the flywheel, or another method's way (coldStart/pool.ts). */
 export type Grow = (question: Question, options: FlywheelOptions) => Promise<FlywheelRun>;
 
+/** What growing a pool came to. */
 export interface FlywheelRun {
   readonly pool: readonly EvolvedTrajectory[];
   readonly turns: readonly TurnReport[];

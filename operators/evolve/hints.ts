@@ -4,8 +4,10 @@
  */
 import type { Ability } from '../../streams/records.ts';
 
+/** Sentences by kind of question; one of them is drawn. */
 export type Hints = Readonly<Record<Ability, readonly string[]>>;
 
+/** The hints of the package, which send a chain back to its tools. */
 export const defaultHints: Hints = {
   math: [
     ' Wait, I should check this with Python before I go on.',

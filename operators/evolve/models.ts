@@ -8,8 +8,10 @@
 import type { DrawKey } from '../../base/draws.ts';
 import { strip } from '../text/characters.ts';
 
+/** Who is asked: M1 rolls out, M2 analyses and rewrites steps, M3 locates, refines and judges (ET-Agent §4). */
 export type Role = 'policy' | 'analyst' | 'critic';
 
+/** What a role of the flywheel is asked. */
 export interface CompletionRequest {
   readonly role: Role;
   /** Names the request within its question: `<round>/<purpose>` (`1/locate`) or `judge/<index in the pool>`. */

@@ -7,6 +7,7 @@ import { perFailure, perToken } from './execution.ts';
 import { headline, isRight } from './headline.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';
 
+/** Numbers by their names in the `metrics` topic, such as `eval/pass@4`. */
 export type NamedNumbers = Readonly<Record<string, number>>;
 
 /** Only what is known: a number without its parts is left out. Reasoning length is per 1000 tokens. */

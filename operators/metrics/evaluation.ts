@@ -5,6 +5,7 @@
  */
 import type { Scored } from '../../streams/records.ts';
 
+/** The numbers of an evaluation; means are over rollouts. */
 export interface Evaluation {
   /** Share of correct rollouts, 0..1. */
   readonly accuracy: number;
@@ -22,6 +23,7 @@ function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** The numbers of these groups, of any number of questions; all 0 for none. Correctness is the reward's part `raw`. */
 export function evaluation(groups: readonly Scored[]): Evaluation {
   const samples = groups.flatMap((group) =>
     group.rewards.map((reward, i) => ({

@@ -8,6 +8,7 @@
 import { countFailedResults, resultBlocks } from '../dialect/results.ts';
 import type { GroupForReward, PureReward } from '../rewards/reward.ts';
 
+/** What became of the tool calls of one response, and how much the policy wrote. */
 export interface Execution {
   /** Closed result blocks, and those of them that tell of a failed call. */
   readonly resultBlocks: number;

@@ -6,6 +6,7 @@
  */
 import { mersenneTwister } from './mersenneTwister.ts';
 
+/** A confidence interval, in the unit of what it is about. */
 export interface Interval {
   readonly low: number;
   readonly high: number;

@@ -25,6 +25,7 @@ export interface JuryRequest {
 /** Asks a model; null when it gave up. Rejects when `signal` aborts. */
 export type AskModel = (request: JuryRequest, signal?: AbortSignal) => Promise<string | null>;
 
+/** Who judges answers and calls, and how often. */
 export interface JuryOptions {
   readonly seed: number;
   /** Says whether an answer is right. */
@@ -48,6 +49,10 @@ export type Jury = (
 const WAITS_MS = [1000, 2000];
 const VOTES = 10;
 
+/**
+ * A jury of models (ET-Agent §9.4, §10): whether the answer is right (LaTeX equality first, then the judge), and
+ * whether its calls were needed (votes).
+ */
 export function jury(options: JuryOptions): Jury {
   return async (question, sample, signal) => {
     const [verdict, concise] = await Promise.all([

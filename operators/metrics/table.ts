@@ -25,6 +25,7 @@ export interface TableNumbers {
   readonly conciseness: number | null;
 }
 
+/** A benchmark's row of the table. */
 export interface Row extends TableNumbers {
   readonly source: string;
   readonly ability: Ability;
@@ -44,6 +45,7 @@ export interface Row extends TableNumbers {
   readonly judgeFailures: number;
 }
 
+/** The table: a row a benchmark, and the means over rows. */
 export interface BenchmarkTable {
   readonly rows: readonly Row[];
   /** Means over rows; null where there is no such row. */
@@ -54,6 +56,7 @@ export interface BenchmarkTable {
   };
 }
 
+/** The order of the rows, and the seed of their intervals. */
 export interface TableOptions {
   /** Of the interval's draws. */
   readonly seed: number;

@@ -1,6 +1,7 @@
 /** What a preference criterion sees of a rollout, and what it makes of a group. */
 import type { PreferencePair, Rollout, Scored } from '../../streams/records.ts';
 
+/** A finished rollout, as a preference criterion sees it. */
 export interface Candidate {
   readonly text: string;
   readonly correct: boolean;
@@ -13,6 +14,7 @@ export interface Candidate {
   readonly entropy: number;
 }
 
+/** What a criterion makes of a group. */
 export interface Verdict {
   /** The criterion's class of the question; '' where it has none. */
   readonly difficulty: string;

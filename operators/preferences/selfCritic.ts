@@ -7,6 +7,7 @@
  */
 import { type Criterion, crossed, most, ordered } from './candidate.ts';
 
+/** How many pairs, and from which reward on a response is chosen. */
 export interface SelfCriticOptions {
   /** Most pairs a question (default 1). */
   readonly pairsMax?: number;
@@ -14,6 +15,10 @@ export interface SelfCriticOptions {
   readonly from?: number;
 }
 
+/**
+ * Tool-Star's self-critic (§4.4): the best rewarded response against the worst, of equals the one with fewer calls,
+ * then the shorter.
+ */
 export function selfCritic({ pairsMax = 1, from = 1 }: SelfCriticOptions = {}): Criterion {
   return (candidates) => {
     const chosen = ordered(

@@ -10,6 +10,7 @@ import type { PreferencePair } from '../../streams/records.ts';
 import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
 import { type Candidate, type Criterion, crossed, type Key, most, ordered } from './candidate.ts';
 
+/** Limits of all three of Tool-Light's criteria. */
 export interface ToolLightOptions {
   /** Most pairs a question (default 1). */
   readonly pairsMax?: number;
@@ -17,6 +18,7 @@ export interface ToolLightOptions {
   readonly tokensMax?: number;
 }
 
+/** Those of the guided criterion: it may fall back on a demonstration. */
 export interface GuidedOptions extends ToolLightOptions {
   /** The question's demonstration, chosen where no chain is right; left out = then there is no pair. */
   readonly demonstration?: Pick<Candidate, 'text' | 'toolCalls'>;

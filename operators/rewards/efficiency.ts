@@ -16,6 +16,7 @@ import type { PureReward } from './reward.ts';
 /** A constant, or one that depends on the question (its stage, say: σ shrinks from round to round). */
 export type Sigma = number | ((question: Question) => number);
 
+/** The strength of the two factors; 0 switches one off (it is then 1, or 1/2 in mode `paper`). */
 export interface EfficiencyOptions {
   readonly sigmaTool: Sigma;
   readonly sigmaLength: Sigma;

@@ -11,6 +11,7 @@ import { countToolsUsed } from '../dialect/tags.ts';
 import { correctness, type KnowledgeScore } from './accuracy.ts';
 import type { PureReward } from './reward.ts';
 
+/** The bonus for several tools, and the score of a knowledge question. */
 export interface HierarchicalOptions {
   /** For using at least two different tools (default 0.1). */
   readonly bonus?: number;

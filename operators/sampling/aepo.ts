@@ -30,6 +30,7 @@ export function aepoInitialRollouts(
   return Math.min(rollouts, Math.max(1, Math.floor(rollouts * share) + 1));
 }
 
+/** AEPO's settings: ARPO's, the budget of roots, and the penalty for branching in a row. */
 export interface AepoOptions extends ArpoOptions {
   /** Roots by a monitored rollout of the question (default), or `initialRollouts` as ARPO. */
   readonly dynamicBudget?: boolean;

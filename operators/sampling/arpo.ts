@@ -8,6 +8,7 @@
 import type { Branching } from './branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';
 
+/** ARPO's settings, by the symbols of the paper. */
 export interface ArpoOptions {
   /** Roots of a group; the rest of the group's rollouts are clones and refills (N). */
   readonly initialRollouts: number;

@@ -13,6 +13,10 @@ export type SplitBudget = (
   segmentEntropies: readonly number[],
 ) => number;
 
+/**
+ * How a group of rollouts grows: from how many roots, and when a branch is cloned. Entropies are in the unit of its
+ * `stepEntropy`.
+ */
 export interface Branching {
   /** Roots to start with (N ≤ n), or how they follow from a monitored rollout. */
   readonly initialRollouts: number | SplitBudget;
@@ -48,6 +52,7 @@ export interface EntropyGuided {
   readonly perStep: number;
 }
 
+/** Whether a strategy is Tool-Light's; null (independent rollouts) is not. */
 export function isGuided(strategy: Branching | EntropyGuided | null): strategy is EntropyGuided {
   return strategy !== null && 'perStep' in strategy;
 }

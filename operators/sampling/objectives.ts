@@ -8,6 +8,7 @@
 import type { Scored } from '../../streams/records.ts';
 import { dispersion } from './dispersion.ts';
 
+/** A number of a scored group; Pareto sampling prefers the larger. */
 export type Objective = (group: Scored) => number;
 
 /** `variance` as released, `deviation` as in the paper: the same fronts, other crowding distances. */

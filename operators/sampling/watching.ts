@@ -13,6 +13,7 @@ export function meanEntropy(topLogProbs: readonly (readonly number[])[]): number
 /** More than any step has. */
 const ALL_TOKENS = 1_000_000;
 
+/** Independent rollouts with the mean entropy of each step, in nats. */
 export const watching: Branching = {
   initialRollouts: Number.POSITIVE_INFINITY,
   beamSize: 1,

@@ -28,6 +28,7 @@ export interface Called {
   readonly ms: number;
 }
 
+/** Attempts, retries and cache of the tools. */
 export interface ToolboxOptions {
   readonly clock: Clock;
   /** Times a tool may run for one call, when it throws (default 1). */
@@ -43,6 +44,7 @@ export interface ToolboxOptions {
   readonly cacheKey?: (tool: string, input: string) => string;
 }
 
+/** Some tools behind one call, with attempts, a bound on concurrency and a cache. */
 export interface Toolbox {
   readonly tools: readonly Tool[];
   /** Runs the tool named `tag`. Rejects only when `signal` is aborted. */

@@ -9,6 +9,7 @@ export interface ToolResult {
   readonly ok: boolean;
 }
 
+/** A tool that the policy can call by its tag; `close` ends what it holds open. */
 export interface Tool {
   /** Its tag. */
   readonly name: string;

@@ -15,6 +15,7 @@ import type { Tool, ToolResult } from '../tool.ts';
 import { Pool } from './pool.ts';
 import type { Verdict } from './sandbox.ts';
 
+/** Limits of the interpreter, and how its output is printed. */
 export interface PythonOptions {
   /** Time of one program (default 2000); reading and compiling it count. */
   readonly timeoutMs?: number;

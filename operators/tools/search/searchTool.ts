@@ -8,6 +8,7 @@ import MiniSearch from 'minisearch';
 import { cutCodePoints } from '../cut.ts';
 import type { Tool } from '../tool.ts';
 
+/** A document that can be found; title and text are both searched. */
 export interface SearchDocument {
   /** Unique among the documents. */
   readonly id: string;
@@ -22,6 +23,7 @@ export interface Found {
   readonly text: string;
 }
 
+/** The documents, and how a result is written. */
 export interface SearchOptions {
   readonly documents: Iterable<SearchDocument>;
   /** Most documents in a result (default 4). */
