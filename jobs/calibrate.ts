@@ -18,10 +18,9 @@ import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
 import { accuracy } from '../operators/rewards/accuracy.ts';
 import { deepResearch } from '../operators/rewards/deepResearch.ts';
-import { efficiency } from '../operators/rewards/efficiency.ts';
+import { efficiency, sigmaFactor } from '../operators/rewards/efficiency.ts';
 import { hierarchical } from '../operators/rewards/hierarchical.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
-import { sigmaFactor } from '../operators/rewards/sigmaSchedule.ts';
 import { aepo } from '../operators/sampling/aepo.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
 import {

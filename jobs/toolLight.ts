@@ -28,7 +28,7 @@ import {
   selfEvolved,
 } from '../operators/preferences/toolLight.ts';
 import { efficiency } from '../operators/rewards/efficiency.ts';
-import { watching } from '../operators/sampling/watching.ts';
+import { entropyOnly } from '../operators/sampling/entropyOnly.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
@@ -172,7 +172,7 @@ function loopOf(settings: ToolLightSettings, seed: number): LoopShare {
     samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : settings.prefer.samples),
     branching: (question) => {
       if (question.phase === 'evaluate') return null;
-      return question.stage === 1 && isGuided(question, seed, settings) ? guided : watching;
+      return question.stage === 1 && isGuided(question, seed, settings) ? guided : entropyOnly;
     },
     // Nothing is rewarded here: accuracy and format, as evaluations count them.
     reward: efficiency({ sigmaTool: 0, sigmaLength: 0 }),

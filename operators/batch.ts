@@ -25,8 +25,8 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
-import { type Located, located } from './located.ts';
 import { type Step, stepAt, stepRecord, versionOf } from './schedule.ts';
+import { type WithPosition, withPosition } from './withPosition.ts';
 
 interface ScheduleOptions {
   /** Steps that may be incomplete at once: `stepsOpen(lagMax)` is enough. */
@@ -63,7 +63,7 @@ interface Slot {
   readonly scored: Position;
 }
 
-function practised({ value, position }: Located<Scored>, groups: number): Slot {
+function practised({ value, position }: WithPosition<Scored>, groups: number): Slot {
   const { id: questionId, stage, schedule } = value.question;
   const step = stepAt(schedule!, groups);
   const version = versionOf(schedule!.version, step);
@@ -132,7 +132,7 @@ function abortOf(signal: AbortSignal): Observable<never> {
 export function batch(options: BatchOptions): OperatorFunction<Delivery<Scored>, Delivery<Batch>> {
   return pipe(
     keepIf<Scored>(({ question }) => question.phase === 'practice' && question.schedule !== null),
-    located<Scored>(),
+    withPosition<Scored>(),
     mapEach((group) => practised(group, options.groups), { concurrency: 1 }),
     schedules(options),
   );

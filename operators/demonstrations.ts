@@ -48,7 +48,7 @@ export interface DemonstrationsOptions {
 export interface PoolFindings {
   /** The method's class of the question; '' where it has none. */
   readonly difficulty: string;
-  /** What speaks against a trajectory that has no other fault; null for nothing. */
+  /** The reason against a trajectory that has no other fault; null for nothing. */
   readonly against: (evolved: Evolved) => string | null;
 }
 

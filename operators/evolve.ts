@@ -136,7 +136,10 @@ async function pool(question: Question, options: Ready, scope: Scope): Promise<E
   const version = () => gate?.version ?? 0;
   const run = await grow(question, {
     ...options,
-    ...{ key, draws: draws(...key), signal, version },
+    key,
+    draws: draws(...key),
+    signal,
+    version,
     run: calls.run,
     complete: async (request, aborted) => {
       aborted.throwIfAborted();
@@ -164,7 +167,13 @@ function records(
     return [{ question, action: 'failed', text, version, ...none }];
   }
   return pool.map(({ text, round, parent, action, correct, version }, index) => ({
-    ...{ question, round, parent: parent ?? -1, action, correct, text, version },
+    question,
+    round,
+    parent: parent ?? -1,
+    action,
+    correct,
+    text,
+    version,
     toolCalls: countToolCalls(text, tools),
     index,
     of: pool.length,
@@ -174,7 +183,10 @@ function records(
 /** What failed on the way, with the trajectory that it should have become. */
 function failures({ id }: Question, run: FlywheelRun, { topic, position }: Scope): DeadLetter[] {
   const letter = (field: string, reason: string): DeadLetter => ({
-    ...{ origin: topic, place: position.offset, key: id, payload: '' },
+    origin: topic,
+    place: position.offset,
+    key: id,
+    payload: '',
     field,
     reason,
   });

@@ -11,13 +11,13 @@ import { defer, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
 import type { Scored, Selected } from '../streams/records.ts';
-import { type Located, located } from './located.ts';
 import type { Point } from './sampling/fronts.ts';
 import {
   correctnessDispersion,
   type Objective,
   toolCallDispersion,
 } from './sampling/objectives.ts';
+import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** What a group is compared with, and which fronts are kept. */
 export interface ParetoFrontOptions {
@@ -69,14 +69,14 @@ export function paretoFront(
     defer(() =>
       source.pipe(
         keepIf<Scored>(({ question }) => question.phase === 'explore'),
-        located<Scored>(),
+        withPosition<Scored>(),
         mapEach(judging(options), { concurrency: 1, onError: 'fail' }),
       ),
     );
 }
 
 /** Judges one group after another, with the running front between them. */
-function judging(options: ParetoFrontOptions): (group: Located<Scored>) => Promise<Selected> {
+function judging(options: ParetoFrontOptions): (group: WithPosition<Scored>) => Promise<Selected> {
   const { memory, fronts, objectives, recent } = options;
   const [first, second] = objectives ?? [toolCallDispersion(), correctnessDispersion()];
   let points: Point[] | null = null;

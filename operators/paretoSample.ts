@@ -12,7 +12,6 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
 import type { Question, Scored, Selected } from '../streams/records.ts';
-import { type Located, located } from './located.ts';
 import { isMixed } from './sampling/dispersion.ts';
 import {
   correctnessDispersion,
@@ -22,6 +21,7 @@ import {
 } from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
 import { type Step, stepAt, versionOf } from './schedule.ts';
+import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The window that is sorted, what is kept of it, and by which objectives. */
 export interface ParetoOptions {
@@ -47,7 +47,7 @@ export interface ParetoOptions {
   readonly seed: number;
 }
 
-type Candidate = Located<Scored>;
+type Candidate = WithPosition<Scored>;
 
 function rights({ value }: Candidate): number[] {
   return correctnessOf(value);
@@ -142,7 +142,7 @@ export function paretoSample(
 ): OperatorFunction<Delivery<Scored>, Delivery<Selected>> {
   return pipe(
     keepIf<Scored>((scored) => scored.question.phase === 'explore'),
-    located<Scored>(),
+    withPosition<Scored>(),
     options.by === 'count' ? gatherCount(options.window) : gatherWindows(options),
     expandEach((members) => verdicts(members, options), { concurrency: 1, onError: 'fail' }),
   );

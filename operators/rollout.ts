@@ -11,39 +11,15 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
-import type { Sampling } from '../model/sampling.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
-import type { CallTool } from './callTools.ts';
-import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
+import { BOUNDED_BY_ADMISSION } from './gate.ts';
 import { growGroup } from './rollout/growGroup.ts';
-import type { Branching, EntropyGuided } from './sampling/branching.ts';
+import type { RolloutOptions } from './rollout/options.ts';
 
-/** What rolls out, how often, and where a rollout has to end. */
-export interface RolloutOptions extends Sampling {
-  readonly engine: PolicyEngine;
-  readonly tokenizer: Tokenizer;
-  /** The chat template: question text to prompt tokens. */
-  readonly prompt: (question: string) => Int32Array;
-  readonly tools: CallTool;
-  readonly gate: PolicyGate;
-  readonly seed: number;
-  /** Rollouts of a question (n). */
-  readonly samples: (question: Question) => number;
-  /** Most response tokens, tool results included (L). */
-  readonly responseMax: number;
-  /** Most tool calls of one rollout (K). */
-  readonly callLimit: number;
-  /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
-  readonly branching: (question: Question) => Branching | EntropyGuided | null;
-  /** Questions rolled out at once; those that wait for their version are not counted. */
-  readonly concurrency: number;
-  readonly clock: Clock;
-}
+export type { RolloutOptions };
 
 /** questions → rollouts (n each), with their tool calls beside them. */
 export function rollout(

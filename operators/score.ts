@@ -15,9 +15,9 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
 import type { Rollout, Scored } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';
-import { inOrder } from './inOrder.ts';
-import { type Located, located } from './located.ts';
+import { inCallOrder } from './inCallOrder.ts';
 import type { RewardFunction } from './rewards/reward.ts';
+import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The reward and the advantage, and how many groups are worked on at once. */
 export interface ScoreOptions {
@@ -37,7 +37,7 @@ function groupKey({ question }: Rollout): string {
 }
 
 async function scoreGroup(
-  members: readonly Located<Rollout>[],
+  members: readonly WithPosition<Rollout>[],
   options: ScoreOptions,
   signal: AbortSignal,
 ): Promise<Scored> {
@@ -83,14 +83,14 @@ export function score(
   return (source) =>
     defer(() =>
       source.pipe(
-        located<Rollout>(),
+        withPosition<Rollout>(),
         gatherBy({
           key: ({ value }) => groupKey(value),
           size: ({ value }) => value.groupSize,
           openMax: options.openMax,
         }),
         mapEach(
-          inOrder((members, { signal }: Scope) => scoreGroup(members, options, signal)),
+          inCallOrder((members, { signal }: Scope) => scoreGroup(members, options, signal)),
           { concurrency, onError: 'fail' },
         ),
       ),

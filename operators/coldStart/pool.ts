@@ -74,7 +74,8 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
       turns.push({ round, parent: -1, branch: 'incorrect', dropped });
     };
     const turn = (round: number, place: number, as?: (text: string) => string): Turn => ({
-      ...{ label: label(round, place), options: flywheel },
+      label: label(round, place),
+      options: flywheel,
       question: as === undefined ? question : { ...question, question: as(question.question) },
     });
     const first = await together([
@@ -90,12 +91,12 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
       const chains = pool.flatMap(({ action, text }, i) =>
         action === 'direct' ? [{ text, i }] : [],
       );
-      const kids = chains.flatMap(({ text, i }, place) =>
+      const children = chains.flatMap(({ text, i }, place) =>
         hinted(turn(1, place, ask.tools), text, hints).map(({ action, start }) =>
           attempt(action, i, flywheel, () => grow(turn(1, place, ask.tools), action, start)),
         ),
       );
-      join(1, await together(kids));
+      join(1, await together(children));
     }
     const failure = pool.length === 0 ? (first[0]?.why ?? '') || 'no model answered' : null;
     return { pool, turns, failure };

@@ -1,6 +1,6 @@
 /**
  * The actions of a trajectory: everything but its thinking (ET-Agent §1.5). The rewrite of a whole
- * trajectory thinks anew around these blocks and leaves them as they are.
+ * trajectory writes new thinking around these blocks and leaves them as they are.
  */
 import { nextBlock } from './tags.ts';
 

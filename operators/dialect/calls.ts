@@ -30,7 +30,7 @@ export function firstCall(text: string, tools: readonly string[]): number {
 }
 
 /**
- * A tool's output that cannot speak for the policy: the tags of a trajectory in it are broken by a space
+ * A tool's output that cannot pass for the policy's own text: the tags of a trajectory in it are broken by a space
  * (`</result>` becomes `< /result>`).
  */
 export function withoutTags(output: string, tools: readonly string[]): string {

@@ -48,7 +48,7 @@ export interface ActionContext {
   readonly runCall: (step: string) => Promise<string>;
   /** A hint for this kind of question, drawn uniformly. */
   readonly hint: () => string;
-  /** Number (from 1) of the first faulty step; the critic is asked once a parent, whoever wants to know. Null = it named none. */
+  /** Number (from 1) of the first faulty step; the critic is asked once a parent, however many actions ask. Null = it named none. */
   readonly locate: () => Promise<number | null>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The self-evolving trajectory flywheel of one question (ET-Agent §4.5): first trajectories, then rounds in which the
- * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all kids
+ * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all children
  * join the pool.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
@@ -107,9 +107,9 @@ async function evolvePool(
       }),
     );
     turns.push(...all.map(({ report }) => report));
-    const kids = all.flatMap(({ made }) => made);
-    if (kids.length === 0) return;
-    await add(kids);
+    const children = all.flatMap(({ made }) => made);
+    if (children.length === 0) return;
+    await add(children);
   }
 }
 
@@ -130,14 +130,17 @@ async function takeTurn(turn: Turn, round: number, parent: number, { text, corre
   const outcomes = await together(
     actions.map((action) => attempt(action, actionContext(turn, action, text, locate), options)),
   );
-  const made = outcomes.flatMap(({ action, text: kid }): Made[] =>
-    kid === '' ? [] : [{ text: kid, round, parent, action, version }],
+  const made = outcomes.flatMap(({ action, text: child }): Made[] =>
+    child === '' ? [] : [{ text: child, round, parent, action, version }],
   );
-  const dropped = outcomes.flatMap(({ action, text: kid, why }) =>
-    kid === '' ? [{ action, why }] : [],
+  const dropped = outcomes.flatMap(({ action, text: child, why }) =>
+    child === '' ? [{ action, why }] : [],
   );
   const report: TurnReport = {
-    ...{ round, parent, branch, dropped },
+    round,
+    parent,
+    branch,
+    dropped,
     ...(faultyStep === undefined ? {} : { faultyStep }),
   };
   return { made, report };
@@ -195,8 +198,12 @@ async function scoreOf(
   const ask = (attempt: number) =>
     complete(
       {
-        ...{ role: 'critic', name, draws: [...key, name, attempt] },
-        ...{ prompt, continuation: '', stop: [] },
+        role: 'critic',
+        name,
+        draws: [...key, name, attempt],
+        prompt,
+        continuation: '',
+        stop: [],
       },
       signal,
     );

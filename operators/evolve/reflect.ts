@@ -9,7 +9,7 @@ import { strip } from '../text/characters.ts';
 import { type EvolveAction, finishStep } from './action.ts';
 import { reopenedWithHint, withThinkingTags } from './replies.ts';
 
-/** The analyst explains the faulty step and writes it anew; the policy goes on from there. */
+/** The analyst explains the faulty step and rewrites it; the policy goes on from there. */
 export const selfCorrection: EvolveAction = {
   name: 'self-correct',
   on: 'incorrect',

@@ -35,7 +35,9 @@ export function candidatesOf(scored: Scored, rollouts: readonly Rollout[]): Cand
     const { score, parts } = scored.rewards[i]!;
     return [
       {
-        ...{ text: rollout.text, score, toolCalls: rollout.toolCalls },
+        text: rollout.text,
+        score,
+        toolCalls: rollout.toolCalls,
         correct: (parts.raw ?? 0) >= RIGHT_FROM,
         length: rollout.tokens.length,
         entropy: meanEntropy(rollout),

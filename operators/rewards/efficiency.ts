@@ -52,6 +52,15 @@ export function efficiency(options: EfficiencyOptions): PureReward {
   };
 }
 
+/**
+ * How the strength of the reward fades within a stage (ET-Agent §8.6), to be multiplied with a σ: from 1 at the first
+ * `step` (from 1) of `stepsTotal` to 0 at the last; 0 for a stage of one step.
+ */
+export function sigmaFactor(step: number, stepsTotal: number): number {
+  if (stepsTotal <= 1) return 0;
+  return Math.max(0, (stepsTotal - step) / (stepsTotal - 1));
+}
+
 function sigmaOf(sigma: Sigma, question: Question): number {
   return typeof sigma === 'number' ? sigma : sigma(question);
 }

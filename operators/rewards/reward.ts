@@ -29,7 +29,7 @@ export interface GroupForReward {
   readonly policyLengths?: readonly number[];
 }
 
-/** `signal` is aborted when nobody wants the answer any more. */
+/** `signal` is aborted when the answer is no longer wanted. */
 export type RewardFunction = (
   group: GroupForReward,
   signal?: AbortSignal,

@@ -10,9 +10,9 @@ import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
 import { lastCallInput } from '../dialect/calls.ts';
 import { resultTokens } from '../dialect/resultBlock.ts';
-import type { RolloutOptions } from '../rollout.ts';
 import type { Branching } from '../sampling/branching.ts';
 import { appendGeneration, appendResult, type Branch } from './branch.ts';
+import type { RolloutOptions } from './options.ts';
 import { precedence } from './precedence.ts';
 
 /** What the branches of one question share. */

@@ -42,10 +42,11 @@ export function root(index: number): Branch {
 
 /** What it is now, to be looked at when it has gone on. */
 export function copy(branch: Branch): Branch {
-  const { tokens, logProbs, segments } = branch;
   return {
     ...branch,
-    ...{ tokens: [...tokens], logProbs: [...logProbs], segments: [...segments] },
+    tokens: [...branch.tokens],
+    logProbs: [...branch.logProbs],
+    segments: [...branch.segments],
   };
 }
 

@@ -10,13 +10,13 @@
 import { draws } from '../../base/draws.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
-import type { RolloutOptions } from '../rollout.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { isGuided } from '../sampling/branching.ts';
 import { advanceBranch, type Growth, ownerOf } from './advanceBranch.ts';
 import { type Branch, clone, copy, root } from './branch.ts';
 import { growGuided } from './growGuided.ts';
 import { monitor } from './monitor.ts';
+import type { RolloutOptions } from './options.ts';
 import { precedence } from './precedence.ts';
 
 export interface Group {

@@ -16,7 +16,7 @@ import {
   widestWindow,
   windowEntropies,
 } from '../sampling/entropyGuided.ts';
-import { meanEntropy } from '../sampling/watching.ts';
+import { meanEntropy } from '../sampling/entropyOnly.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { type Branch, root } from './branch.ts';
 
@@ -34,15 +34,15 @@ export async function growGuided(
   const branches = places
     .slice(0, rollouts - 1)
     .map((position, i) => branchAt(main, position, i + 1));
-  const watching: Growth = { ...growth, watch: meanEntropy };
-  await Promise.all(branches.map((branch) => toItsEnd(watching, branch)));
+  const measured: Growth = { ...growth, watch: meanEntropy };
+  await Promise.all(branches.map((branch) => toItsEnd(measured, branch)));
   return [main, ...branches];
 }
 
 /** Grows the main chain to its end; its steps as places to branch, `position` in response tokens. */
 async function mainChain(growth: Growth, main: Branch): Promise<BranchPoint[]> {
   const points: BranchPoint[] = [];
-  const watching: Growth = {
+  const measured: Growth = {
     ...growth,
     watch: (topLogProbs) => {
       const length = topLogProbs.length;
@@ -52,7 +52,7 @@ async function mainChain(growth: Growth, main: Branch): Promise<BranchPoint[]> {
       return meanEntropy(topLogProbs);
     },
   };
-  await toItsEnd(watching, main);
+  await toItsEnd(measured, main);
   return points;
 }
 

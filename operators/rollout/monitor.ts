@@ -6,9 +6,9 @@
  * a replay has to answer them. One that fails gives what it had; what ails the question shows in the group's own rollouts.
  */
 import type { ToolCall } from '../../streams/records.ts';
-import type { RolloutOptions } from '../rollout.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { root } from './branch.ts';
+import type { RolloutOptions } from './options.ts';
 
 export interface Monitored {
   /** Step entropy of the first tokens after the prompt; 0 when there are none. */

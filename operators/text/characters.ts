@@ -53,6 +53,16 @@ export function codePoints(text: string): number {
   return count;
 }
 
+/** The first `max` code points of `text`, and `...` after them when there are more. */
+export function cutCodePoints(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let end = 0;
+  for (let count = 0; count < max && end < text.length; count++) {
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  }
+  return end < text.length ? `${text.slice(0, end)}...` : text;
+}
+
 /** Puts a space in place of every whole word `a`, `an`, `the` (lower case). */
 export function withoutArticles(text: string): string {
   return text.replace(ARTICLE, ' ');

@@ -36,7 +36,7 @@ const ALL_EQUAL = 0.0001;
 /**
  * Whether the calls of each method were needed, scaled from 0 to 1 over the methods, to four decimals.
  *
- * On a question that a method answered, each method that failed with fewer calls speaks for its calls, each that
+ * On a question that a method answered, each method that failed with fewer calls counts for its calls, each that
  * succeeded with fewer calls against them. `methods[m][q]` = method m on question q. `mode` `reference` keeps a
  * slip of the published code: on question q it leaves out method q (not the method itself).
  */

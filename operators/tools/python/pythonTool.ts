@@ -10,7 +10,7 @@
  */
 
 import { raceAbort } from '../../../base/raceAbort.ts';
-import { cutCodePoints } from '../cut.ts';
+import { cutCodePoints } from '../../text/characters.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { Pool } from './pool.ts';
 import type { Verdict } from './sandbox.ts';

@@ -5,7 +5,7 @@
  * on every machine.
  */
 import MiniSearch from 'minisearch';
-import { cutCodePoints } from '../cut.ts';
+import { cutCodePoints } from '../../text/characters.ts';
 import type { Tool } from '../tool.ts';
 
 /** A document that can be found; title and text are both searched. */

@@ -10,7 +10,7 @@ import { asPiece, type CompletionRequest, withRetry } from '../../../operators/e
 import { loadPrompts } from '../../../operators/evolve/prompts.ts';
 import { outputOfCall } from '../../../operators/evolve/runTool.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
-import { cutCodePoints } from '../../../operators/tools/cut.ts';
+import { cutCodePoints } from '../../../operators/text/characters.ts';
 import type { Question } from '../../../streams/records.ts';
 import { type Subjects, subject } from '../subject.ts';
 

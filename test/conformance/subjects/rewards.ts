@@ -4,8 +4,7 @@
 
 import { correctness } from '../../../operators/rewards/accuracy.ts';
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
-import { efficiency } from '../../../operators/rewards/efficiency.ts';
-import { sigmaFactor } from '../../../operators/rewards/sigmaSchedule.ts';
+import { efficiency, sigmaFactor } from '../../../operators/rewards/efficiency.ts';
 import type { Question } from '../../../streams/records.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { type Subjects, subject } from '../subject.ts';

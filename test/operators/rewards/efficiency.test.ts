@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { efficiency } from '../../../operators/rewards/efficiency.ts';
+import { efficiency, sigmaFactor } from '../../../operators/rewards/efficiency.ts';
 import type { GroupForReward } from '../../../operators/rewards/reward.ts';
-import { sigmaFactor } from '../../../operators/rewards/sigmaSchedule.ts';
 import type { Question } from '../../../streams/records.ts';
 import { paperTools } from '../../support/paperTools.ts';
 

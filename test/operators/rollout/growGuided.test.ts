@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Group, growGroup } from '../../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../../operators/rollout.ts';
-import { meanEntropy, watching } from '../../../operators/sampling/watching.ts';
+import { entropyOnly, meanEntropy } from '../../../operators/sampling/entropyOnly.ts';
 import {
   type ScriptedPolicyOptions,
   type ScriptLine,
@@ -208,7 +208,7 @@ describe('a guided group', () => {
 
 test('rollouts that are watched do not branch, and tell the mean entropy of each step', async () => {
   const given = { script: searcher, unsure: (_: number, place: number) => (place < 5 ? 1 : 0) };
-  const options = { ...optionsOf(given), samples: () => 3, branching: () => watching };
+  const options = { ...optionsOf(given), samples: () => 3, branching: () => entropyOnly };
   const { rollouts } = await growGroup(ask, options, new AbortController().signal);
   expect(rollouts.map(({ parent, groupSize }) => [parent, groupSize])).toEqual(
     Array(3).fill([null, 3]),

@@ -1,6 +1,6 @@
 /**
- * A branching that never branches: independent rollouts whose steps' mean entropies are measured, because something is
- * chosen by them afterwards (preferences/toolLight.ts).
+ * The branching policy that never branches and measures entropies only: independent rollouts, each step with its mean
+ * entropy, by which preferences are chosen afterwards (preferences/toolLight.ts).
  */
 import type { Branching } from './branching.ts';
 import { windowEntropies } from './entropyGuided.ts';
@@ -14,7 +14,7 @@ export function meanEntropy(topLogProbs: readonly (readonly number[])[]): number
 const ALL_TOKENS = 1_000_000;
 
 /** Independent rollouts with the mean entropy of each step, in nats. */
-export const watching: Branching = {
+export const entropyOnly: Branching = {
   initialRollouts: Number.POSITIVE_INFINITY,
   beamSize: 1,
   stepEntropy: meanEntropy,

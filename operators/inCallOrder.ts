@@ -1,10 +1,10 @@
 /**
- * `inOrder`: lets calls of an asynchronous function overlap, and their results come in the order of the calls.
+ * `inCallOrder`: lets calls of an asynchronous function overlap, and their results come in the order of the calls.
  *
  * For use inside `mapEach`, whose concurrency is the bound: what is finished early waits for those before it. A call
  * that fails rejects at once.
  */
-export function inOrder<In extends readonly unknown[], Out>(
+export function inCallOrder<In extends readonly unknown[], Out>(
   fn: (...given: In) => Promise<Out>,
 ): (...given: In) => Promise<Out> {
   let before: Promise<unknown> = Promise.resolve();

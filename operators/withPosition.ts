@@ -1,16 +1,16 @@
 /**
- * `located`: a record together with where it lies, for what is derived from it to refer to.
+ * `withPosition`: a record together with where it lies, for what is derived from it to refer to.
  */
 import type { OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Position } from '../streams/records.ts';
 
-export interface Located<T> {
+export interface WithPosition<T> {
   readonly value: T;
   readonly position: Position;
 }
 
-export function located<T>(): OperatorFunction<Delivery<T>, Delivery<Located<T>>> {
+export function withPosition<T>(): OperatorFunction<Delivery<T>, Delivery<WithPosition<T>>> {
   return mapEach((value, { position }) => ({ value, position }), { concurrency: 1 });
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { inOrder } from '../../operators/inOrder.ts';
+import { inCallOrder } from '../../operators/inCallOrder.ts';
 
-describe('inOrder', () => {
+describe('inCallOrder', () => {
   test('gives results in the order of the calls, whichever is finished first', async () => {
     const doors: (() => void)[] = [];
-    const call = inOrder(async (name: string) => {
+    const call = inCallOrder(async (name: string) => {
       await new Promise<void>((open) => doors.push(open));
       return name;
     });
@@ -20,7 +20,7 @@ describe('inOrder', () => {
   });
 
   test('rejects at once, and lets later calls come', async () => {
-    const call = inOrder(async (value: number) => {
+    const call = inCallOrder(async (value: number) => {
       if (value < 0) throw new Error('negative');
       return value;
     });

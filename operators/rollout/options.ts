@@ -1,0 +1,30 @@
+/** What a rollout needs: the policy and its tools, how many rollouts a question gets, and their limits. */
+import type { Clock } from '../../base/clock.ts';
+import type { PolicyEngine, Tokenizer } from '../../model/engine.ts';
+import type { Sampling } from '../../model/sampling.ts';
+import type { Question } from '../../streams/records.ts';
+import type { CallTool } from '../callTools.ts';
+import type { PolicyGate } from '../gate.ts';
+import type { Branching, EntropyGuided } from '../sampling/branching.ts';
+
+/** What rolls out, how often, and where a rollout has to end. */
+export interface RolloutOptions extends Sampling {
+  readonly engine: PolicyEngine;
+  readonly tokenizer: Tokenizer;
+  /** The chat template: question text to prompt tokens. */
+  readonly prompt: (question: string) => Int32Array;
+  readonly tools: CallTool;
+  readonly gate: PolicyGate;
+  readonly seed: number;
+  /** Rollouts of a question (n). */
+  readonly samples: (question: Question) => number;
+  /** Most response tokens, tool results included (L). */
+  readonly responseMax: number;
+  /** Most tool calls of one rollout (K). */
+  readonly callLimit: number;
+  /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
+  readonly branching: (question: Question) => Branching | EntropyGuided | null;
+  /** Questions rolled out at once; those that wait for their version are not counted. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+}
