@@ -110,8 +110,13 @@ function parsedList(value: unknown): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    const inner = value.replace(/^\[+|\]+$/g, '');
-    return inner.split(/, */).map((part) => part.replace(/^(['"])(.*)\1$/, '$2'));
+    let [from, to] = [0, value.length];
+    while (value[from] === '[') from++;
+    while (to > from && value[to - 1] === ']') to--;
+    return value
+      .slice(from, to)
+      .split(/, */)
+      .map((part) => part.replace(/^(['"])(.*)\1$/, '$2'));
   }
 }
 

@@ -2,7 +2,7 @@
  * The actions of a trajectory: everything but its thinking (ET-Agent §1.5). The rewrite of a whole
  * trajectory writes new thinking around these blocks and leaves them as they are.
  */
-import { nextBlock } from './tags.ts';
+import { Finder } from './tags.ts';
 
 /** An action and where reading goes on; `text` null = nothing to emit here. */
 interface Step {
@@ -18,44 +18,47 @@ interface Step {
 export function splitActions(text: string, tools: readonly string[]): string[] {
   const actions: string[] = [];
   const tags = [...tools, 'answer'];
-  let at = nextOpenTag(text, tags, 0);
+  const finder = new Finder(text);
+  let at = nextOpenTag(finder, tags, 0);
   while (at !== null) {
-    const step = at.tag === 'answer' ? answerAt(text, at.start) : callAt(text, at.tag, at.start);
+    const step =
+      at.tag === 'answer' ? answerAt(finder, at.start) : callAt(finder, at.tag, at.start);
     if (step.text !== null) actions.push(step.text);
-    at = nextOpenTag(text, tags, step.next);
+    at = nextOpenTag(finder, tags, step.next);
   }
   return actions;
 }
 
 function nextOpenTag(
-  text: string,
+  finder: Finder,
   tags: readonly string[],
   from: number,
 ): { tag: string; start: number } | null {
   const found = tags
-    .map((tag) => ({ tag, start: text.indexOf(`<${tag}>`, from) }))
+    .map((tag) => ({ tag, start: finder.find(`<${tag}>`, from) }))
     .filter(({ start }) => start >= 0)
     .sort((a, b) => a.start - b.start);
   return found[0] ?? null;
 }
 
-function answerAt(text: string, start: number): Step {
-  const block = nextBlock(text, 'answer', start);
+function answerAt(finder: Finder, start: number): Step {
+  const block = finder.block('answer', start);
   if (block === null) return { text: null, next: start + 1 };
-  return { text: text.slice(start, block.end), next: block.end };
+  return { text: finder.text.slice(start, block.end), next: block.end };
 }
 
-function callAt(text: string, tag: string, start: number): Step {
-  const call = nextBlock(text, tag, start);
-  if (call === null || text.indexOf('<result>', call.end) < 0) {
+function callAt(finder: Finder, tag: string, start: number): Step {
+  const { text } = finder;
+  const call = finder.block(tag, start);
+  if (call === null || finder.find('<result>', call.end) < 0) {
     return { text: null, next: start + 1 };
   }
-  const result = nextBlock(text, 'result', call.end);
+  const result = finder.block('result', call.end);
   if (result === null) return { text: null, next: call.end };
   const action = `${text.slice(start, call.end)} ${text.slice(result.start, result.end)}`;
   let next = result.end;
   while (next < text.length && ' \t\r\n'.includes(text[next]!)) next++;
-  const answer = text.startsWith('<answer>', next) ? nextBlock(text, 'answer', next) : null;
+  const answer = text.startsWith('<answer>', next) ? finder.block('answer', next) : null;
   if (answer === null) return { text: action, next };
   return { text: `${action} ${text.slice(answer.start, answer.end)}`, next: answer.end };
 }

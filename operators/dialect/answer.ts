@@ -1,9 +1,11 @@
 /**
  * The final answer of a trajectory, taken from its answer block (ET-Agent §1.7).
  */
+
 import { lastBoxed, unwrap } from '../text/boxed.ts';
 import { strip } from '../text/characters.ts';
 import type { Variant } from '../text/variant.ts';
+import { nextBlock } from './tags.ts';
 
 /**
  * The final answer. `rollout` and `selection` take the last answer block and its last box, or the whole block
@@ -19,7 +21,7 @@ export function extractAnswer(text: string, variant: Variant): string | null {
 
 /** What lies between the first `<answer>` and the next `</answer>`; null when they are missing. */
 export function firstAnswerBlock(text: string): string | null {
-  return /<answer>(.*?)<\/answer>/s.exec(strip(text))?.[1] ?? null;
+  return nextBlock(strip(text), 'answer')?.inner ?? null;
 }
 
 function lastAnswerBlock(text: string): string | null {

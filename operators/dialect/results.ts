@@ -2,7 +2,7 @@
  * The result blocks of a trajectory: what tools answered, which answers were failures, and the text
  * without them.
  */
-import { blocks } from './tags.ts';
+import { blocks, withoutBlocks } from './tags.ts';
 
 /** The content of every closed result block. */
 export function resultBlocks(text: string): string[] {
@@ -26,11 +26,5 @@ export function countFailedResults(text: string): number {
 
 /** The text without its closed result blocks. */
 export function withoutResults(text: string): string {
-  let kept = '';
-  let from = 0;
-  for (const block of blocks(text, 'result')) {
-    kept += text.slice(from, block.start);
-    from = block.end;
-  }
-  return kept + text.slice(from);
+  return withoutBlocks(text, 'result');
 }

@@ -23,6 +23,42 @@ export function nextBlock(text: string, tag: string, from = 0): Block | null {
   return { inner: text.slice(start + open.length, closeAt), start, end: closeAt + close.length };
 }
 
+/**
+ * Looks for parts of a text from left to right. What was found, or is nowhere, is remembered, so a reader that goes through
+ * a text once takes time in proportion to its length.
+ */
+export class Finder {
+  readonly text: string;
+  readonly #known = new Map<string, { readonly from: number; readonly at: number }>();
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Where `part` begins at or after `from`; -1 = nowhere. */
+  find(part: string, from: number): number {
+    const known = this.#known.get(part);
+    if (known !== undefined && known.from <= from && (known.at < 0 || known.at >= from)) {
+      return known.at;
+    }
+    const at = this.text.indexOf(part, from);
+    this.#known.set(part, { from, at });
+    return at;
+  }
+
+  /** The first pair of `tag` at or after `from`, as `nextBlock`. */
+  block(tag: string, from: number): Block | null {
+    const open = `<${tag}>`;
+    const close = `</${tag}>`;
+    const start = this.find(open, from);
+    if (start < 0) return null;
+    const closeAt = this.find(close, start + open.length);
+    if (closeAt < 0) return null;
+    const inner = this.text.slice(start + open.length, closeAt);
+    return { inner, start, end: closeAt + close.length };
+  }
+}
+
 /** Every pair of `tag`, in order. */
 export function blocks(text: string, tag: string): Block[] {
   const found: Block[] = [];
@@ -32,6 +68,17 @@ export function blocks(text: string, tag: string): Block[] {
     block = nextBlock(text, tag, block.end);
   }
   return found;
+}
+
+/** The text without the pairs of `tag` and what lies in them. */
+export function withoutBlocks(text: string, tag: string): string {
+  let kept = '';
+  let from = 0;
+  for (const block of blocks(text, tag)) {
+    kept += text.slice(from, block.start);
+    from = block.end;
+  }
+  return kept + text.slice(from);
 }
 
 /** Number of pairs of `tag`. */

@@ -1,6 +1,7 @@
 /**
  * Reading the replies of judge models (ET-Agent §9.4, §10).
  */
+import { nextBlock } from '../dialect/tags.ts';
 import { isSpace } from '../text/characters.ts';
 
 /** Whether a judge called an answer correct: inside its judgment tags when it has both, else anywhere. */
@@ -17,7 +18,7 @@ export function saysCorrect(reply: string): boolean {
 /** A vote on whether a trajectory has redundant tool calls; null when the reply says neither. */
 export function redundancyVote(reply: string): 'yes' | 'no' | null {
   const lower = reply.toLowerCase();
-  const answer = /<answer>(.*?)<\/answer>/s.exec(lower)?.[1] ?? lower;
+  const answer = nextBlock(lower, 'answer')?.inner ?? lower;
   const start = [...answer].findIndex((character) => !isQuoteOrSpace(character));
   const bare = start < 0 ? '' : [...answer].slice(start).join('');
   if (bare.startsWith('yes')) return 'yes';

@@ -3,7 +3,7 @@
  * cost.
  */
 import type { Ability } from '../../streams/records.ts';
-import { countPairs } from '../dialect/tags.ts';
+import { countPairs, withoutBlocks } from '../dialect/tags.ts';
 import { codePoints, strip, words } from '../text/characters.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { evaluationForm, wordF1 } from '../text/overlap.ts';
@@ -94,5 +94,5 @@ function bestOf(a: Agreement, b: Agreement): Agreement {
 }
 
 function ownText(output: string): string {
-  return strip(output.replace(/<r>.*?<\/r>/gs, '').replace(/<result>.*?<\/result>/gs, ''));
+  return strip(withoutBlocks(withoutBlocks(output, 'r'), 'result'));
 }

@@ -71,13 +71,20 @@ function withoutSpacing(text: string): string {
 function withoutUnit(text: string, variant: Variant): string {
   if (variant === 'selection') {
     for (let at = text.indexOf('\\text'); at >= 0; at = text.indexOf('\\text', at + 1)) {
-      if (braceOfText(text, at) >= 0) return text.slice(0, at).replace(/[ \t,;:]+$/, '');
+      if (braceOfText(text, at) >= 0) return withoutTrailing(text.slice(0, at), ' \t,;:');
     }
     return text;
   }
   const parts = text.split('\\text{ ');
   if (parts.length > 2) throw new LatexError(`more than one unit in ${JSON.stringify(text)}`);
   return parts[0]!;
+}
+
+/** Scans from the end: a pattern would be quadratic here. */
+function withoutTrailing(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1]!)) end--;
+  return text.slice(0, end);
 }
 
 /** Every `\text{…}` becomes its content; from an unclosed one on the text stays. Runs of blanks become one. */

@@ -58,12 +58,29 @@ function withoutMathDelimiters(text: string): string {
   return text.replace(/^\\[([]/, '').replace(/\\[)\]]$/, '');
 }
 
+/** Each line without these commands: the first three end at the next brace, a box at the last one of its line. */
 function unwrapCommands(text: string): string {
-  return text
-    .replace(/\\text\{(.*?)\}/g, '$1')
-    .replace(/\\textbf\{(.*?)\}/g, '$1')
-    .replace(/\\overline\{(.*?)\}/g, '$1')
-    .replace(/\\boxed\{(.*)\}/g, '$1');
+  return text.replace(/[^\n\r\u2028\u2029]+/g, (line) => {
+    const plain = ['\\text{', '\\textbf{', '\\overline{'].reduce(unwrapped, line);
+    const open = plain.indexOf(BOX);
+    const close = plain.lastIndexOf('}');
+    if (open < 0 || close < open) return plain;
+    return plain.slice(0, open) + plain.slice(open + BOX.length, close) + plain.slice(close + 1);
+  });
+}
+const BOX = '\\boxed{';
+
+/** `command` and the brace that closes next are taken off, wherever there is one. */
+function unwrapped(line: string, command: string): string {
+  let result = '';
+  let from = 0;
+  for (let open = line.indexOf(command); open >= 0; open = line.indexOf(command, from)) {
+    const close = line.indexOf('}', open + command.length);
+    if (close < 0) break;
+    result += line.slice(from, open) + line.slice(open + command.length, close);
+    from = close + 1;
+  }
+  return result + line.slice(from);
 }
 
 /** `frac12` becomes `frac{1}{2}` and `sqrt3` becomes `sqrt{3}`. */
