@@ -11,6 +11,7 @@
  */
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
 import { resultTokens } from '../../operators/dialect/resultBlock.ts';
+import { blocks } from '../../operators/dialect/tags.ts';
 
 /** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
 export type ResultTokens = 'masked' | 'trained';
@@ -47,7 +48,8 @@ export function encodeExample(
     at += piece.tokens.length;
   }
   return {
-    ...{ tokens, mask },
+    tokens,
+    mask,
     advantages: new Float32Array(length),
     oldLogProbs: new Float32Array(length),
   };
@@ -59,21 +61,25 @@ interface Piece {
   readonly text: string;
 }
 
-/** A result block in any of its written forms, with or without the separators that a rollout puts there. */
-const RESULT = / ?<result>\n?([\s\S]*?)\n?<\/result>/g;
-const UNCLOSED = / ?<result>[\s\S]*$/;
-
+/** Results may be in any of their written forms, with or without the separators that a rollout puts around them. */
 function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
-  const say = (own: string): void => {
+  const addOwn = (own: string): void => {
     if (own !== '') pieces.push({ kind: 'policy', text: own });
   };
   let from = 0;
-  for (const block of text.matchAll(RESULT)) {
-    say(text.slice(from, block.index));
-    pieces.push({ kind: 'result', text: block[1]! });
-    from = block.index + block[0].length;
+  for (const { inner, start, end } of blocks(text, 'result')) {
+    addOwn(withoutLast(text.slice(from, start), ' '));
+    const content = inner.startsWith('\n') ? inner.slice(1) : inner;
+    pieces.push({ kind: 'result', text: withoutLast(content, '\n') });
+    from = end;
   }
-  say(text.slice(from).replace(UNCLOSED, ''));
+  const rest = text.slice(from);
+  const unclosed = rest.indexOf('<result>');
+  addOwn(unclosed < 0 ? rest : withoutLast(rest.slice(0, unclosed), ' '));
   return pieces;
+}
+
+function withoutLast(text: string, end: string): string {
+  return text.endsWith(end) ? text.slice(0, -end.length) : text;
 }
