@@ -65,6 +65,7 @@ type LoopOwned =
 export interface LoopOptions extends Pace {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
+  /** Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code `REWARD_PART`. */
   readonly reward: RewardFunction;
   readonly advantage: ScoreOptions['advantage'];
   readonly training: Omit<TrainerOptions, LoopOwned>;
@@ -118,7 +119,13 @@ export async function policyLoop(
   const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
   const rolling = rollout({ ...settings, ...options, ...policy });
   const openMax = concurrency * 2;
-  const judged = score({ ...options, tools, reward: watched(options.reward), openMax });
+  const judged = score({
+    tools,
+    reward: watched(options.reward),
+    advantage: options.advantage,
+    partsNeeded: ['raw'],
+    openMax,
+  });
   const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);

@@ -3,17 +3,19 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic. A reward that throws or rejects ends the stage: without its
- * group a round would never be complete, and once the reward is mended a resumed run scores the group again.
+ * finds the tokens without carrying them through the topic. A reward that throws, rejects or lacks a part that is needed
+ * ends the stage: without its group a round would never be complete, and a run that is resumed with a better reward scores
+ * the group once more.
  *
  * A reward may have to be waited for; several groups are then asked about at once, and their records come in the order
  * in which the groups were complete all the same.
  */
 import { defer, type OperatorFunction } from 'rxjs';
+import { MillraceError } from '../base/errors.ts';
 import type { GroupAdvantage } from '../model/credit/group.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
-import type { Rollout, Scored } from '../streams/records.ts';
+import type { Question, Reward, Rollout, Scored } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';
 import { inCallOrder } from './inCallOrder.ts';
 import type { RewardFunction } from './rewards/reward.ts';
@@ -26,6 +28,8 @@ export interface ScoreOptions {
   readonly reward: RewardFunction;
   /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
   readonly advantage: GroupAdvantage;
+  /** Parts that every reward must have, because something behind reads them (default: none); else code `REWARD_PART`. */
+  readonly partsNeeded?: readonly string[];
   /** Groups that may be incomplete at once. */
   readonly openMax: number;
   /** Groups whose reward is waited for at once; 1 (default) will do for a reward that needs nothing from outside. */
@@ -56,6 +60,7 @@ async function scoreGroup(
       `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,
     );
   }
+  for (const part of options.partsNeeded ?? []) checkPart(part, rewards, question);
   const scores = rewards.map((reward) => reward.score);
   return {
     question,
@@ -66,6 +71,22 @@ async function scoreGroup(
     rollouts: ordered.map((member) => member.position),
     version: Math.min(...rollouts.map((rollout) => rollout.version)),
   };
+}
+
+/** Without this, a missing part would be read as 0 everywhere: nothing right, nothing to choose by. */
+function checkPart(part: string, rewards: readonly Reward[], { id }: Question): void {
+  const without = rewards.find(({ parts }) => parts[part] === undefined);
+  if (without === undefined) return;
+  const names = Object.keys(without.parts).join(', ') || 'none';
+  const how =
+    part === 'raw'
+      ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 if it shall not count: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
+      : 'something behind reads it: give it to every rollout';
+  throw new MillraceError(
+    'REWARD_PART',
+    `the reward of question ${id} has no part \`${part}\` (its parts: ${names}); ${how}`,
+    { context: { part, question: id } },
+  );
 }
 
 function policyTokens({ segments }: Rollout): number {

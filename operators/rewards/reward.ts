@@ -11,6 +11,9 @@
  *       { weight: 0.2, reward: brief },
  *     ]);
  *
+ * In a training job every reward must leave the part `raw`, how right the response is: accuracy and Pareto sampling read it.
+ * `accuracy()` leaves it, with weight 0 too.
+ *
  * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */

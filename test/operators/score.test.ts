@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { grpo } from '../../model/credit/grpo.ts';
-import type { GroupForReward } from '../../operators/rewards/reward.ts';
+import { accuracy } from '../../operators/rewards/accuracy.ts';
+import {
+  type GroupForReward,
+  perRollout,
+  type RewardFunction,
+  weighted,
+} from '../../operators/rewards/reward.ts';
 import { score } from '../../operators/score.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
@@ -153,5 +159,40 @@ describe('score', () => {
       rollouts,
     );
     await expect(run).rejects.toThrow('the judge is away');
+  });
+
+  describe('where a part of the reward is needed', () => {
+    const brief = perRollout('brief', () => 1);
+    const scored = (reward: RewardFunction) =>
+      runOperator(
+        score({ tools, reward, advantage, openMax: 4, partsNeeded: ['raw'] }),
+        topics.rollouts,
+        rollouts,
+      );
+
+    test('refuses a reward without it at the first group, and says what to do', async () => {
+      await expect(scored(brief)).rejects.toMatchObject({
+        code: 'REWARD_PART',
+        message: expect.stringMatching(
+          /no part `raw` \(its parts: brief\).*weighted\(\[.*accuracy\(\)/,
+        ),
+      });
+    });
+
+    test('takes one that leaves it with weight 0', async () => {
+      const both = weighted([
+        { weight: 1, reward: brief },
+        { weight: 0, reward: accuracy() },
+      ]);
+      const { outputs } = await scored(both);
+      expect(outputs).toHaveLength(3);
+      expect(outputs[0]!.rewards[0]).toEqual({ score: 1, parts: { brief: 1, raw: 0 } });
+    });
+
+    test('asks every rollout for it', async () => {
+      const some: RewardFunction = ({ texts }) =>
+        texts.map((text, i) => ({ score: 0, parts: i === 0 ? { raw: text.length } : {} }));
+      await expect(scored(some)).rejects.toMatchObject({ code: 'REWARD_PART' });
+    });
   });
 });
