@@ -183,8 +183,8 @@ export interface TrainerEngine extends Scorer {
   save(target: SaveTarget): Promise<SavedCheckpoint>;
   /**
    * Go back to a saved version: to `train` on from it, or to `score` with it, for which its state is not read (a step
-   * would begin with an optimiser state of zero). Fails with code `DIGEST`, and keeps what it has, when what lies there is
-   * not what was saved.
+   * would begin with an optimiser state of zero). Fails, and keeps what it has, when what lies there is not what was
+   * saved: with code `DIGEST`, or `CHECKPOINT` where it cannot be read at all.
    */
   restore(saved: TrainerCheckpoint, use: 'train' | 'score'): Promise<void>;
   close(): Promise<void>;

@@ -2,8 +2,7 @@
  * A policy from wherever it lies: our one file (policyFile.ts) or a Hugging Face folder.
  *
  * `openPolicy` reads headers and checks names and shapes; tensors are read when asked for. `loadPolicy` reads them all,
- * in one pass over each file that also gives the digest, and is a drop-in for that of policyFile.ts: an engine or a
- * trainer that imports it from here takes a folder as its weights as well.
+ * in one pass over each file that also gives the digest.
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

@@ -5,7 +5,7 @@
  * share a key head are folded into the rows of one matrix, so keys and values are never repeated.
  */
 import { type DecoderConfig, headDim } from '../config.ts';
-import { decoder, type Lowering, type Residual } from '../decoder.ts';
+import type { Lowering, Residual } from '../decoder.ts';
 import type { Graph, Shape, Value } from '../graph/graph.ts';
 import { adapt, attention, linear, pickRows, rmsNorm, rotate, swiglu } from '../graph/layers.ts';
 import { add, reshape, transpose } from '../graph/ops.ts';
@@ -96,15 +96,6 @@ export function sequenceLowering(
     }),
     head: (x, weight) => linear(x, parameter(weight), null),
   };
-}
-
-/** Next-token logits [M, V] of a graph with the inputs of `sequenceLowering`. */
-export function decoderLogits(
-  graph: Graph,
-  config: DecoderConfig,
-  parameters: ReadonlyMap<string, Value>,
-): Value {
-  return decoder(config, sequenceLowering(graph, config, parameters));
 }
 
 /** A whole number of rank 0. */

@@ -4,12 +4,11 @@
  * the merged policy is published).
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Tensor, Tensors } from '../config.ts';
 import { checkpointError } from '../hf/checkpointError.ts';
 import { digestError } from '../hf/digestError.ts';
+import { openTensorFile, type TensorFile } from '../hf/tensorFile.ts';
 import { type WrittenFile, writeTensorFile } from '../hf/writeTensorFile.ts';
-import { readSafetensors } from '../safetensors.ts';
 import type { OptimiserState } from './learner.ts';
 
 export async function saveOptimiser(
@@ -39,15 +38,7 @@ export async function loadOptimiser(
   parameters: Tensors,
   factors: Tensors,
 ): Promise<[OptimiserState, Tensors]> {
-  const file = await readFile(path).catch((cause) => {
-    const code = (cause as NodeJS.ErrnoException).code ?? cause;
-    throw checkpointError(`${path} cannot be read (${code})`, { file: path }, cause);
-  });
-  if (digest !== null) {
-    const found = createHash('sha256').update(file).digest('hex');
-    if (found !== digest) throw digestError(path, digest, found);
-  }
-  const { tensors, metadata } = readSafetensors(file);
+  const { tensors, metadata } = await readWhole(path, digest);
   const read = (name: string, size: number) => {
     const data = tensors.get(name)?.data;
     if (data?.length !== size)
@@ -66,4 +57,22 @@ export async function loadOptimiser(
       [name, { shape, data: read(`factor.${name}`, data.length) }] as const,
   );
   return [{ step: Number(metadata.step), moments: new Map(moments) }, new Map(kept)];
+}
+
+/** Every tensor of the file, read once; the digest is that of the bytes that were read. */
+async function readWhole(
+  path: string,
+  digest: string | null,
+): Promise<{ readonly tensors: Tensors; readonly metadata: TensorFile['metadata'] }> {
+  const file = await openTensorFile(path);
+  try {
+    const hash = createHash('sha256');
+    const tensors = new Map<string, Tensor>();
+    for await (const [name, tensor] of file.readAll(hash)) tensors.set(name, tensor);
+    const found = hash.digest('hex');
+    if (digest !== null && found !== digest) throw digestError(path, digest, found);
+    return { tensors, metadata: file.metadata };
+  } finally {
+    await file.close();
+  }
 }

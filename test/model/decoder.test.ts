@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/config.ts';
 import { Graph } from '../../model/graph/graph.ts';
 import { losses } from '../../model/losses/index.ts';
-import { decoderLogits } from '../../model/lowering/sequences.ts';
 import type { Feed, Feeds, Session } from '../../model/runtime/session.ts';
 import { addRows } from '../../model/train/gradientSums.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type TrainGraphOptions,
   trainGraph,
 } from '../../model/train/trainGraph.ts';
+import { decoderLogits } from '../support/decoderLogits.ts';
 import { compareGradients, numbers } from './graph/finiteDifferences.ts';
 import { type GraphRunner, graphRunner } from './runtime/graphRunner.ts';
 import { readVectors, referencePolicy, worstError } from './vectors.ts';

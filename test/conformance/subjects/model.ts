@@ -12,12 +12,13 @@ import {
 } from '../../../model/config.ts';
 import type { TrainSequence } from '../../../model/engine.ts';
 import { Graph } from '../../../model/graph/graph.ts';
+import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
 import type { NamedLoss } from '../../../model/losses/index.ts';
 import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
-import { decoderLogits } from '../../../model/lowering/sequences.ts';
-import { loadPolicy, type Policy } from '../../../model/policyFile.ts';
+import type { Policy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type GraphRunner, graphRunner } from '../../model/runtime/graphRunner.ts';
+import { decoderLogits } from '../../support/decoderLogits.ts';
 import { type Subjects, subject, subjectWith } from '../subject.ts';
 import type { VectorFile } from '../vectors.ts';
 

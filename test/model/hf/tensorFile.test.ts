@@ -6,7 +6,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Tensor } from '../../../model/config.ts';
 import { openTensorFile } from '../../../model/hf/tensorFile.ts';
 import { writeTensorFile } from '../../../model/hf/writeTensorFile.ts';
-import { readSafetensors } from '../../../model/safetensors.ts';
+import { readSafetensors } from '../../oracles/safetensors.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 const folder = temporaryFolder();

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import { lagCorrected } from '../../../model/credit/lagCorrection.ts';
 import type { Loss, TrainSequence } from '../../../model/engine.ts';
+import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
 import type { NamedLoss } from '../../../model/losses/index.ts';
 import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
-import { loadPolicy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
 import { dpoLoss } from '../../oracles/dpo.ts';
 import { readVectors, referencePolicy, worstError } from '../vectors.ts';
