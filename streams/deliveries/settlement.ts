@@ -21,16 +21,18 @@ export interface Root {
   readonly reader: object;
   /** Told when all that is left of it waits in open groups, and when that is no longer so. */
   readonly onWaiting?: (waits: boolean) => void;
-  /** Set by the stage that adopts it. */
-  fate?: RootFate;
+  /** Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all else here. */
+  fate?: RootFate | undefined;
 }
 
-/** What becomes of a root, for who has to notice that nobody works on it any more. Outlives the root and its family. */
+/** A primitive has taken charge of a root: it works on it, or all that is left of it waits in open groups. Null: none has. */
+export type InCharge = 'works' | 'waits' | null;
+
+/** Told what becomes of a root, to notice that nobody works on it any more. Outlives the root and its family. */
 export interface RootFate {
+  inCharge: InCharge;
   /** The last part of its family has left or was dropped. */
-  ended: boolean;
-  /** A primitive has taken charge of it: it is worked on, or all that is left of it waits in open groups. */
-  inCharge: 'works' | 'waits' | null;
+  end(): void;
 }
 
 /** Roots that wait in open groups, and so cannot settle before more arrives: all, and those of a partition. */
@@ -80,6 +82,8 @@ class Family {
   #owner: DeliveryOwner;
   /** Its owner counts its roots as waiting: every open part waits. */
   #waiting = false;
+  /** What the fates of its roots were told last. */
+  #inCharge: InCharge = null;
   /** Set once this family was joined to another. */
   #joined: Family | null = null;
 
@@ -102,6 +106,8 @@ class Family {
   recount(): void {
     this.#setWaiting(this.waitingParts > 0 && this.waitingParts === this.open);
     const inCharge = this.workingParts > 0 ? 'works' : this.#waiting ? 'waits' : null;
+    if (inCharge === this.#inCharge) return;
+    this.#inCharge = inCharge;
     for (const { fate } of this.roots) if (fate !== undefined) fate.inCharge = inCharge;
   }
 
@@ -115,6 +121,7 @@ class Family {
   join(other: Family): void {
     this.#setWaiting(false);
     other.#setWaiting(false);
+    for (const { fate } of other.roots) if (fate !== undefined) fate.inCharge = this.#inCharge;
     this.waitingParts += other.waitingParts;
     this.workingParts += other.workingParts;
     this.roots.push(...other.roots);
@@ -220,7 +227,7 @@ class TrackedDelivery<T> implements Delivery<T> {
   handOver(): void {
     const { open, owner, roots } = this.family;
     if (open > 0) return;
-    for (const { fate } of roots) if (fate !== undefined) fate.ended = true;
+    for (const { fate } of roots) fate?.end();
     owner.ready(this, roots.length);
   }
 }

@@ -10,8 +10,14 @@ import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import { isUnreadable, settleUnreadable } from '../deliveries/deadLetter.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
-import { type DeliveryOwner, deliver, WaitingRecords } from '../deliveries/settlement.ts';
+import {
+  type DeliveryOwner,
+  deliver,
+  type Root,
+  WaitingRecords,
+} from '../deliveries/settlement.ts';
 import type { ReadOptions, Stored } from '../log.ts';
+import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import type { Committer } from './committer.ts';
 
@@ -133,16 +139,20 @@ export class GroupReader<T> {
 
   #hand(offset: number): void {
     const { topic, shelf } = this.#parts;
-    const place = { topic: this.topic, position: { partition: 0, offset }, reader: this };
+    const position = { partition: 0, offset };
     const stored = this.#stored(offset);
     this.#next = offset + 1;
     this.#inflight += 1;
     if (stored instanceof MillraceError) {
-      settleUnreadable({ ...place, key: '' }, shelf.body(topic, offset), stored, this.#owner);
+      settleUnreadable(this.#root(position, ''), shelf.body(topic, offset), stored, this.#owner);
       return;
     }
     const { value, key } = stored;
-    this.#subscriber.next(deliver(value, { ...place, key }, this.#owner));
+    this.#subscriber.next(deliver(value, this.#root(position, key), this.#owner));
+  }
+
+  #root(position: Position, key: string): Root {
+    return { topic: this.topic, position, key, reader: this, fate: undefined };
   }
 
   /** Why it does not decode, if so. */

@@ -10,7 +10,12 @@ import type { Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import { isUnreadable, settleUnreadable } from '../deliveries/deadLetter.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
-import { type DeliveryOwner, deliver, WaitingRecords } from '../deliveries/settlement.ts';
+import {
+  type DeliveryOwner,
+  deliver,
+  type Root,
+  WaitingRecords,
+} from '../deliveries/settlement.ts';
 import type { ReadOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
@@ -125,7 +130,8 @@ export class GroupReader<T> implements CurrentReader {
     const reader = this.#handoutOf(hold);
     const { onWaiting } = reader;
     const topic = this.#topic.name;
-    const root = { topic, position: { partition, offset }, key, reader, onWaiting };
+    const position = { partition, offset };
+    const root: Root = { topic, position, key, reader, onWaiting, fate: undefined };
     const read = this.#read(record);
     hold.progress.meet(offset);
     hold.inflight += 1;

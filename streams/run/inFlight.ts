@@ -10,7 +10,7 @@
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */
 
-import { placeOf, type Root, type RootFate } from '../deliveries/settlement.ts';
+import { type InCharge, placeOf, type Root, type RootFate } from '../deliveries/settlement.ts';
 import { collectGarbage } from './collectGarbage.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
@@ -18,22 +18,34 @@ const YOUNG_MS = 500;
 /** A collection is asked for so long after a record was first seen in nobody's charge; then after twice as long, … */
 const COLLECT_MS = 1_000;
 const COLLECT_MS_MAX = 60_000;
-/** The list is gone through when it has grown by so many. */
-const PRUNE = 1024;
-
-interface Entry {
+/** A record in flight, in the ring of all of them. It leaves the ring when it has ended. */
+class Entry implements RootFate {
+  inCharge: InCharge = null;
+  before: Entry = this;
+  after: Entry = this;
   readonly sinceMs: number;
-  readonly fate: RootFate;
-  /** Held as it is while it is young, then weakly, with its place. */
-  readonly root: Root | WeakRef<Root>;
-  readonly place: string;
+  /** Held as it is while it is young, then weakly, with its place. Null: the ring's beginning, or ended. */
+  root: Root | WeakRef<Root> | null;
+  place = '';
+
+  constructor(root: Root | null, sinceMs: number) {
+    this.root = root;
+    this.sinceMs = sinceMs;
+  }
+
+  end(): void {
+    this.before.after = this.after;
+    this.after.before = this.before;
+    this.before = this;
+    this.after = this;
+    this.root = null;
+  }
 }
 
 export class InFlight {
   readonly #collect: () => void;
-  /** In the order in which they were read. */
-  #entries: Entry[] = [];
-  #pruneAt = PRUNE;
+  /** Before the oldest and after the newest, in the order in which they were read. */
+  readonly #ring = new Entry(null, 0);
   #collectMs = COLLECT_MS;
   #collectAtMs = Number.POSITIVE_INFINITY;
 
@@ -42,50 +54,66 @@ export class InFlight {
   }
 
   add(root: Root, nowMs: number): void {
-    const fate: RootFate = { ended: false, inCharge: null };
-    root.fate = fate;
-    this.#entries.push({ sinceMs: nowMs, fate, root, place: '' });
-    if (this.#entries.length < this.#pruneAt) return;
-    this.#prune();
-    this.#pruneAt = 2 * this.#entries.length + PRUNE;
+    const entry = new Entry(root, nowMs);
+    const ring = this.#ring;
+    entry.before = ring.before;
+    entry.after = ring;
+    ring.before.after = entry;
+    ring.before = entry;
+    root.fate = entry;
   }
 
   /** A function works on one of them, or will. */
   get works(): boolean {
-    return this.#entries.some(({ fate }) => !fate.ended && fate.inCharge === 'works');
+    return this.#first(({ inCharge }) => inCharge === 'works') !== null;
   }
 
   /** Those in nobody's charge, oldest first, by place and key. */
   get strays(): readonly string[] {
-    return this.#entries.filter(isStray).map(({ root, place }) => {
-      return root instanceof WeakRef ? place : placeOf(root);
-    });
+    const places: string[] = [];
+    for (const { inCharge, root, place } of this.#all()) {
+      if (inCharge !== null || root === null) continue;
+      places.push(root instanceof WeakRef ? place : placeOf(root));
+    }
+    return places;
   }
 
   /** How long the oldest is in flight that does not wait in an open group; 0 when there is none. */
   oldestMs(nowMs: number): number {
-    const oldest = this.#entries.find(({ fate }) => !fate.ended && fate.inCharge !== 'waits');
-    return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
+    const oldest = this.#first(({ inCharge }) => inCharge !== 'waits');
+    return oldest === null ? 0 : nowMs - oldest.sinceMs;
   }
 
   /** To be called now and then: those that nobody can settle any more, by place and key. */
   lost(nowMs: number): readonly string[] {
-    this.#prune();
-    const gone = ({ root }: Entry): boolean =>
-      root instanceof WeakRef && root.deref() === undefined;
-    const lost = this.#entries.filter((entry) => isStray(entry) && gone(entry));
-    this.#entries = this.#entries.map((entry) => {
-      const { root, sinceMs } = entry;
-      const young = nowMs - sinceMs < YOUNG_MS;
-      if (young || root instanceof WeakRef) return entry;
-      return { ...entry, root: new WeakRef(root), place: placeOf(root) };
-    });
+    const lost: string[] = [];
+    for (const entry of this.#all()) {
+      const { root } = entry;
+      if (root instanceof WeakRef) {
+        if (entry.inCharge === null && root.deref() === undefined) lost.push(entry.place);
+      } else if (root !== null && nowMs - entry.sinceMs >= YOUNG_MS) {
+        entry.place = placeOf(root);
+        entry.root = new WeakRef(root);
+      }
+    }
     this.#collectWhenDue(nowMs);
-    return lost.map(({ place }) => place);
+    return lost;
+  }
+
+  *#all(): Generator<Entry, void, undefined> {
+    for (let entry = this.#ring.after; entry !== this.#ring; entry = entry.after) yield entry;
+  }
+
+  #first(wanted: (entry: Entry) => boolean): Entry | null {
+    for (const entry of this.#all()) if (wanted(entry)) return entry;
+    return null;
   }
 
   #collectWhenDue(nowMs: number): void {
-    if (!this.#entries.some((entry) => isStray(entry) && entry.root instanceof WeakRef)) {
+    const watched = this.#first(
+      (entry) => entry.inCharge === null && entry.root instanceof WeakRef,
+    );
+    if (watched === null) {
       this.#collectMs = COLLECT_MS;
       this.#collectAtMs = Number.POSITIVE_INFINITY;
     } else if (nowMs >= this.#collectAtMs) {
@@ -94,12 +122,4 @@ export class InFlight {
       this.#collect();
     } else this.#collectAtMs = Math.min(this.#collectAtMs, nowMs + this.#collectMs);
   }
-
-  #prune(): void {
-    this.#entries = this.#entries.filter(({ fate }) => !fate.ended);
-  }
-}
-
-function isStray({ fate }: Entry): boolean {
-  return !fate.ended && fate.inCharge === null;
 }
