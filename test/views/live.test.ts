@@ -129,6 +129,42 @@ describe('the lines', () => {
     ]);
   });
 
+  it('name a record that is in work for unusually long, and what a source has dropped', () => {
+    const notes = (over: object, dropped = 0): string[] => {
+      const source = { name: 'ticks', to: 'questions', items: 9, done: false, waitMs: 0 };
+      const said = status({
+        startedMs: -990_000, // 1,000 s ago
+        sources: [{ ...source, dropped }],
+        stages: [stage(over)],
+      });
+      const lines = liveLines(liveOf(look(new Workers(), [said])));
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+      return lines.slice(lines.findIndex((line) => line.startsWith('main')) + 1, lines.indexOf(''));
+    };
+    // 1,000 settled in the 500 s that were not idle, 4 in work: 2 s each.
+    const usual = { settled: 1_000, inflight: 7, waiting: 3, idleMs: 500_000 };
+    expect(notes({ ...usual, oldestMs: 19_999 })).toEqual([]);
+    expect(notes({ ...usual, oldestMs: 20_000 })).toEqual([
+      'rollout: a record in work for 20.0 s, usually 2.0 s',
+    ]);
+    expect(notes({ ...usual, settled: 1_000_000, oldestMs: 9_999 })).toEqual([]);
+    expect(notes({ inflight: 1, oldestMs: 59_999 })).toEqual([]);
+    expect(notes({ inflight: 1, oldestMs: 61_000 }, 12)).toEqual([
+      'rollout: a record in work for 1 min 1 s',
+      'ticks: 12 items dropped, no room for them',
+    ]);
+  });
+
+  it('show the oldest record of several processes, by what is usual in its own', () => {
+    const quick = stage({ settled: 100, inflight: 1, oldestMs: 50 });
+    const stuck = stage({ settled: 50, inflight: 2, oldestMs: 9_000 });
+    const said = [
+      status({ worker: 'a', stages: [quick] }),
+      status({ worker: 'b', pid: 8, stages: [stuck] }),
+    ];
+    expect(rowsOf(look(new Workers(), said))).toMatchObject([{ oldestMs: 9_000, usualMs: 400 }]);
+  });
+
   it('give no rate of a run that is over', () => {
     const ended = { facts: record, generating: 0 };
     const lines = liveLines(liveOf(look(new Workers(), [status({ ended: true })], ended)));

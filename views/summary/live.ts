@@ -34,6 +34,10 @@ export interface StageRow {
   readonly inflightMax: number;
   /** Of those in flight, in open groups. */
   readonly waiting: number;
+  /** How long the oldest record is in work, groups aside; of several processes the oldest. */
+  readonly oldestMs: number;
+  /** How long a record usually is, in that process; null while it has settled none. */
+  readonly usualMs: number | null;
   /** Records that it has not settled. */
   readonly lag: number;
   /** Shares of the time: nothing in flight; all places taken, so its input waits; a commit under way. */
@@ -46,6 +50,8 @@ export interface SourceRow {
   readonly name: string;
   readonly to: string;
   readonly items: number;
+  /** Items of an Observable for which there was no room, of all processes since their starts. */
+  readonly dropped: number;
   readonly perSecond: number;
   readonly done: boolean;
   /** Share of the time that it was held back by the readers of its topic. */
@@ -93,6 +99,18 @@ export function isLive({ silentMs, ended }: WorkerRow): boolean {
   return !ended && silentMs < SILENT_MS;
 }
 
+/** A record is old when it is in work for this long, and for this many times as long as usual. */
+const OLD_MS = 10_000;
+const OLD_TIMES = 10;
+/** The same while nothing is known of what is usual. */
+const OLD_UNKNOWN_MS = 60_000;
+
+/** Whether the oldest record of a stage is in work for unusually long: its function or operator may never end. */
+export function isOld({ oldestMs, usualMs }: StageRow): boolean {
+  if (usualMs === null) return oldestMs >= OLD_UNKNOWN_MS;
+  return oldestMs >= Math.max(OLD_MS, OLD_TIMES * usualMs);
+}
+
 export function liveOf(look: Look): Live {
   const { run, facts, nowMs, policy, metrics, topics } = look;
   const last = facts.starts.at(-1) ?? { startedMs: nowMs, endedMs: nowMs };
@@ -129,6 +147,8 @@ interface Span<T> {
   readonly now: T;
   readonly before: T | null;
   readonly ms: number;
+  /** Since its process started. */
+  readonly lifeMs: number;
 }
 
 /**
@@ -144,9 +164,10 @@ function spans<T extends { readonly name: string }>(
   const byName = new Map<string, Span<T>[]>();
   for (const { now, before } of counted) {
     const olds = new Map((before === null ? [] : partsOf(before)).map((part) => [part.name, part]));
-    const ms = now.atMs - (before?.atMs ?? now.startedMs);
+    const lifeMs = now.atMs - now.startedMs;
+    const ms = before === null ? lifeMs : now.atMs - before.atMs;
     for (const part of partsOf(now)) {
-      const span = { now: part, before: olds.get(part.name) ?? null, ms };
+      const span = { now: part, before: olds.get(part.name) ?? null, ms, lifeMs };
       byName.set(part.name, [...(byName.get(part.name) ?? []), span]);
     }
   }
@@ -179,6 +200,7 @@ function sourceRows(look: Look): SourceRow[] {
   return [...parts].map(([name, of]) => ({
     ...{ name, to: of[0]!.now.to },
     items: Math.max(...of.map(({ now }) => now.items)),
+    dropped: total(of, ({ dropped }) => dropped),
     perSecond: perSecond(of, ({ items }) => items),
     done: of.every(({ now }) => now.done),
     held: share(of, ({ waitMs }) => waitMs),
@@ -198,12 +220,24 @@ function stageRows(look: Look): StageRow[] {
       inflight: total(of, (stage) => stage.inflight),
       inflightMax: total(of, (stage) => stage.inflightMax),
       waiting: total(of, (stage) => stage.waiting),
+      ...oldest(of),
       lag: lagOf(look.topics, from, name),
       waits: share(of, (stage) => stage.idleMs),
       full: share(of, (stage) => stage.fullMs),
       commits: share(of, (stage) => stage.commitMs),
     };
   });
+}
+
+/** The oldest record of all processes, and what is usual where it is: by Little's law, records in work over records a time. */
+function oldest(parts: readonly Span<StageStats>[]): Pick<StageRow, 'oldestMs' | 'usualMs'> {
+  const [{ now, lifeMs }] = [...parts].sort((a, b) => b.now.oldestMs - a.now.oldestMs) as [
+    Span<StageStats>,
+  ];
+  const { oldestMs, inflight, waiting, settled, idleMs } = now;
+  const workedMs = Math.max(0, lifeMs - idleMs);
+  const usualMs = settled === 0 ? null : ((inflight - waiting) * workedMs) / settled;
+  return { oldestMs, usualMs };
 }
 
 /** A group that the log does not know has settled nothing. */

@@ -1,6 +1,6 @@
 /** What a run does now as lines of text, for a terminal or a log of one's own. */
 import { duration, fixed, rate, type Show, size } from '../numbers.ts';
-import { isLive, type Live, type WorkerRow } from '../summary/live.ts';
+import { isLive, isOld, type Live, type WorkerRow } from '../summary/live.ts';
 import { stagesTable } from '../tables/stages.ts';
 import { textTable } from './table.ts';
 import { visible } from './visible.ts';
@@ -13,7 +13,19 @@ export function liveLines(live: Live): string[] {
     stages.rows.length === 0
       ? 'no process has reported its stages yet; millrace topics shows records and lag'
       : textTable(stages);
-  return [...headLines(live), ...workerLines(live), '', ...parts.split('\n')];
+  return [...headLines(live), ...workerLines(live), ...notes(live), '', ...parts.split('\n')];
+}
+
+/** What has to be noticed of single parts: records in work for unusually long, items dropped. */
+function notes({ stages, sources }: Live): string[] {
+  const old = stages.filter(isOld).map(({ name, oldestMs, usualMs }) => {
+    const usual = usualMs === null ? '' : `, usually ${duration(usualMs / 1000)}`;
+    return `${visible(name)}: a record in work for ${duration(oldestMs / 1000)}${usual}`;
+  });
+  const dropping = sources
+    .filter(({ dropped }) => dropped > 0)
+    .map(({ name, dropped }) => `${visible(name)}: ${dropped} items dropped, no room for them`);
+  return [...old, ...dropping];
 }
 
 function headLines(live: Live): string[] {
