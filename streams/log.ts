@@ -71,10 +71,10 @@ export interface TapOptions {
   readonly encoded?: boolean;
   /** Asked before every stretch of records; a promise holds the tap back until it resolves. */
   readonly room?: () => Promise<void> | null;
-  /** Told after every stretch how many records lie ahead; 0 = at the end. On Kafka at most so many: offsets have gaps. */
+  /** Called after every stretch with the number of records still ahead; 0 = at the end. On Kafka at most so many: offsets have gaps. */
   readonly ahead?: (records: number) => void;
   /**
-   * Told of a record that cannot be read, which is passed over then; without it the tap fails there. `encoded` is null
+   * Called for a record that cannot be read, which is then skipped; without it the tap fails there. `encoded` is null
    * where its bytes are damaged.
    */
   readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;

@@ -17,7 +17,7 @@ export interface AnyLogOptions {
   readonly worker?: string;
   /** Passwords that the address leaves out. */
   readonly env?: Environment;
-  /** Told when the log keeps us waiting. */
+  /** Called when the log keeps us waiting. */
   readonly notice?: (line: string) => void;
 }
 

@@ -47,7 +47,8 @@ class Stretch<T> {
       this.#subscription.add(fromEvent(followUntil, 'abort').subscribe(() => this.#changed()));
     }
     const tap$ = log.tap(topic, {
-      ...{ from, follow: followUntil !== undefined },
+      from,
+      follow: followUntil !== undefined,
       room: () => (this.#waiting.length === 0 ? null : this.#drain()),
       ahead: (records) => {
         this.#ahead = records;

@@ -45,12 +45,12 @@ export type Items<T> =
 export interface SourceOptions {
   /** The source waits while the slowest reader of its topic is this many records behind. */
   readonly leadMax?: number;
-  /** Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 unless told otherwise. */
+  /** Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 by default. */
   readonly bufferMax?: number;
   /** Of an Observable: an item too many fails the source with code `SOURCE_FULL` (default), or one is dropped. */
   readonly overflow?: Overflow;
   /**
-   * When the run is started anew: `skip` passes over as many items as are in the log (`items` begins where it always
+   * When the run is started again: `skip` passes over as many items as are in the log (`items` begins where it always
    * begins; the default), `continue` takes what comes (live items, which do not come twice; the default where items may
    * be dropped).
    */

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when a test advances it. */
 import type { Clock } from '../base/clock.ts';
 
 /** A clock whose time moves only by `advance`. Milliseconds. */

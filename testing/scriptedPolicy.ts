@@ -23,7 +23,7 @@ export interface ScriptLine {
   readonly request: GenerateRequest;
 }
 
-/** `script` returns the text of the next segment, or throws. `contextMax` counts tokens; 4,096 unless told otherwise. */
+/** `script` returns the text of the next segment, or throws. `contextMax` counts tokens; 4,096 by default. */
 export interface ScriptedPolicyOptions {
   readonly tokenizer: Tokenizer;
   readonly script: (line: ScriptLine) => string;
@@ -103,7 +103,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   };
 }
 
-/** A delay of some turns of the event loop, drawn anew for each call: another seed, another order of completion. */
+/** A delay of some turns of the event loop, drawn separately for each call: another seed, another order of completion. */
 export function shuffledTurns(seed: number, turnsMax = 6): () => Promise<void> {
   const stream = draws('turns', seed);
   let calls = 0;

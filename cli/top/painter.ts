@@ -1,6 +1,6 @@
 /**
- * Frames on their way out: over the frame before on a terminal, below it elsewhere, or as JSON. What has to be told
- * meanwhile stands in the frame that is on the terminal until the next one, else on stderr.
+ * Frames on their way out: over the frame before on a terminal, below it elsewhere, or as JSON. What has to be said
+ * meanwhile appears in the frame that is on the terminal until the next one, else on stderr.
  */
 
 import type { Live } from '../../views/summary/live.ts';

@@ -7,7 +7,7 @@ import { avroCodec } from './codec.ts';
 import type { Shape } from './shapes.ts';
 
 /**
- * A topic of version 1 unless told otherwise.
+ * A topic of version 1 by default.
  *
  *     const note = record('Note', { about: text, stars: whole });
  *     export interface Note extends ValueOf<typeof note> {} // or: type Note = ValueOf<typeof note>

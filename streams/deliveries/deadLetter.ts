@@ -18,7 +18,7 @@ export function retriedMark(number: number): string {
   return `${RETRIED}${number}`;
 }
 
-/** The number of the letter that a mark speaks of; null where it speaks of something else. */
+/** The number of the letter that a mark is about; null when it is about something else. */
 export function retriedLetter(mark: string): number | null {
   return mark.startsWith(RETRIED) ? Number(mark.slice(RETRIED.length)) : null;
 }

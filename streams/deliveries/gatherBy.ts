@@ -2,10 +2,10 @@
  * Many to one: deliveries with the same key wait in an open group until it is complete, then go on as one.
  *
  * Invariants: no more than `openMax` groups of a partition are open; all members of a group settle in one commit; a
- * group that was open when the process died is gathered anew, because none of its members has settled.
+ * group that was open when the process died is gathered from the start again, because none of its members has settled.
  *
  * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups nothing more
- * can come; that is found out and fails with code `GATHER_STALLED` instead of standing still for ever.
+ * can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';

@@ -19,7 +19,7 @@ export type EachOperator<In, Out> = (value$: Observable<In>, scope: Scope) => Ob
 
 /** Bounds of `pipeEach`: records at once, and outputs of each. */
 export interface PipeOptions extends EachOptions {
-  /** Most outputs of one record; one more is that record's error, with code `OUTPUTS`. 1,000 unless told otherwise. */
+  /** Most outputs of one record; one more is that record's error, with code `OUTPUTS`. 1,000 by default. */
   readonly outputsMax?: number;
 }
 

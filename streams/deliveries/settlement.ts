@@ -19,7 +19,7 @@ export interface Root {
   readonly key: string;
   /** The log's own mark of which reader handed it out. */
   readonly reader: object;
-  /** Told when all that is left of it waits in open groups, and when that is no longer so. */
+  /** Called when all that is left of it waits in open groups, and when that is no longer so. */
   readonly onWaiting?: (waits: boolean) => void;
   /** Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all else here. */
   fate?: RootFate | undefined;
@@ -28,7 +28,7 @@ export interface Root {
 /** A primitive has taken charge of a root: it works on it, or all that is left of it waits in open groups. Null: none has. */
 export type InCharge = 'works' | 'waits' | null;
 
-/** Told what becomes of a root, to notice that nobody works on it any more. Outlives the root and its family. */
+/** Notified of what becomes of a root, so that a stage can see that nobody works on it any more. Outlives the root and its family. */
 export interface RootFate {
   inCharge: InCharge;
   /** The last part of its family has left or was dropped. */

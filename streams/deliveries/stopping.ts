@@ -1,7 +1,7 @@
 /**
  * When a stage's function should end early, and how it says that its work is not for now.
  *
- * A run that stops lets finish what was begun and begins nothing more: a function that still waits for its turn throws
+ * A run that stops lets work that has started finish and starts no more: a function that still waits for its turn throws
  * code `NOT_NOW`, and its record stays unsettled for the next start.
  */
 import { setMaxListeners } from 'node:events';
@@ -11,7 +11,7 @@ import { MillraceError } from '../../base/errors.ts';
 export interface StopSignals {
   /** The result is no longer wanted: nobody waits for this call any more. */
   readonly signal: AbortSignal;
-  /** The run is stopping: what was begun may end (within `graceMs` of the run), nothing more should begin. */
+  /** The run is stopping: work that has started may finish (within `graceMs` of the run), nothing more should start. */
   readonly stopping: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export const neverStopping: AbortSignal = new AbortController().signal;
 // Any number of calls may listen to it; Node would take that for a leak.
 setMaxListeners(0, neverStopping);
 
-/** The error of work that was not begun because the run is stopping. `before` completes "the run is stopping before …". */
+/** The error of work that was not started because the run is stopping. `before` completes "the run is stopping before …". */
 export function notNow(before: string, cause?: unknown): MillraceError {
   return new MillraceError('NOT_NOW', `the run is stopping before ${before}`, { cause });
 }

@@ -32,7 +32,7 @@ export interface Commit {
   readonly marks: ReadonlyMap<string, number>;
   /** Groups to write down although they have settled nothing yet. */
   readonly joins?: readonly Omit<Settle, 'offset'>[];
-  /** Called once it is on disk, before anyone is told of it. */
+  /** Called once it is on disk, before any promise or listener learns of it. */
   committed(): void;
 }
 
@@ -110,7 +110,7 @@ export class Committer {
     return this.#running !== null;
   }
 
-  /** Makes the group known, so that its lag is told before it has settled anything. */
+  /** Makes the group known, so that its lag is reported before it has settled anything. */
   async join(topic: string, group: string): Promise<void> {
     if (this.#store.progress(topic, group) !== undefined) return;
     await this.commit({ ...NOTHING, joins: [{ topic, group }] });

@@ -3,7 +3,7 @@
  *
  * Keeps the contract of `log.ts`. Opened to write it holds the writer's lock until it is closed or the
  * process dies. Opened to read it can tap, fetch and tell statistics of a live run; it looks for news
- * every `pollMs`, where the writer's own process is told at once.
+ * every `pollMs`, while the writer's own process is notified at once.
  */
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';

@@ -54,7 +54,11 @@ export class Store {
     }
     const readOnly = mode === 'read';
     this.#env = open({
-      ...{ path, noSubdir: true, maxDbs: 3, overlappingSync: false, readOnly },
+      path,
+      noSubdir: true,
+      maxDbs: 3,
+      overlappingSync: false,
+      readOnly,
       // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
       eventTurnBatching: false,
     });
@@ -155,7 +159,7 @@ export class Store {
   }
 }
 
-/** Each put of a transaction that fails rejects too; the transaction has told already. */
+/** Each put of a transaction that fails rejects too; the transaction has reported it already. */
 function unheard(put: Promise<unknown> | undefined): void {
   put?.catch(() => undefined);
 }

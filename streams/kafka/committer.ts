@@ -35,7 +35,7 @@ export interface Commit {
   readonly marks: ReadonlyMap<string, number>;
   readonly families: readonly Family[];
   readonly joins?: readonly { readonly topic: string; readonly group: string }[];
-  /** Called once it is committed, before anyone is told of it. */
+  /** Called once it is committed, before any promise or listener learns of it. */
   committed(): void;
 }
 
@@ -107,7 +107,7 @@ export class Committer {
     return this.busy ? this.commit(NOTHING).catch(() => undefined) : Promise.resolve();
   }
 
-  /** Makes the group known, so that its lag is told before it has settled anything. */
+  /** Makes the group known, so that its lag is reported before it has settled anything. */
   async join(topic: string, group: string): Promise<void> {
     const key = groupKey(topic, group);
     if (this.#joined.has(key) || this.#parts.state.get(key) !== undefined) return;
@@ -167,7 +167,7 @@ export class Committer {
     }
   }
 
-  /** Those whose topics are there and whose schemas have ids; the others are told why not. */
+  /** Those whose topics are there and whose schemas have ids; the others fail with the reason. */
   async #registered(commits: readonly Waiting[]): Promise<readonly Waiting[]> {
     const failures = new Map<Topic<unknown>, unknown>();
     const met = new Set<Topic<unknown>>();

@@ -37,7 +37,7 @@ export interface CopyOptions {
   readonly folder: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
-  /** Told when the broker does not answer for long, and when it does again. */
+  /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
 }
 
@@ -62,8 +62,11 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
   const settings = kafkaSettings(url, env);
   const closing = new AbortController();
   const link = new Link({
-    ...{ settings, notice, clientId: `millrace.${run}.copy` },
-    ...{ patienceMs: PATIENCE_MS, closing: closing.signal },
+    settings,
+    notice,
+    clientId: `millrace.${run}.copy`,
+    patienceMs: PATIENCE_MS,
+    closing: closing.signal,
   });
   const topics = new KafkaTopics(link, run);
   const registry =
@@ -200,7 +203,8 @@ class Copy {
     );
     for (const [name, value] of marked) this.#marks.set(name, value);
     this.#moments.push({
-      ...{ appended: appends, marks: Object.fromEntries(marked) },
+      appended: appends,
+      marks: Object.fromEntries(marked),
       settled: this.#settle(settled),
     });
   }

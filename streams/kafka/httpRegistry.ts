@@ -1,5 +1,5 @@
 /**
- * A registry server that speaks Confluent's REST (Confluent, Karapace, Redpanda, Apicurio's compatible
+ * A registry server with Confluent's REST interface (Confluent, Karapace, Redpanda, Apicurio's compatible
  * interface). Subjects are `<run>.<topic>-value`, so that other clients find them by topic.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';

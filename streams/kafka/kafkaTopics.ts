@@ -1,7 +1,7 @@
 /**
  * The topics of a run on the broker: `<run>.<topic>`, made when they are first needed.
  *
- * Their records are kept for ever, whatever the broker's default: a run is its records (what processes say about
+ * Their records are kept forever, whatever the broker's default: a run is its records (what processes say about
  * themselves is none, and goes). A topic whose
  * order across keys matters has one partition; the others have as many as was asked for when they were
  * made, and a key always goes to the same one (murmur2, as other Kafka clients do it).

@@ -43,11 +43,11 @@ export interface Limits {
 export interface LinkOptions {
   readonly settings: KafkaSettings;
   readonly clientId: string;
-  /** As in `Limits`, unless told otherwise. */
+  /** As in `Limits`, by default. */
   readonly patienceMs: number;
   /** Aborted when the log closes: what waits, ends. */
   readonly closing: AbortSignal;
-  /** Told when the broker does not answer for long, and when it does again. */
+  /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice: (line: string) => void;
 }
 
@@ -174,7 +174,7 @@ export class Link {
       ...(tls === null ? {} : { tls }),
       ...(sasl === null ? {} : { sasl: { ...sasl, mechanism: mechanismOf(sasl.mechanism) } }),
     });
-    // Every request is told of it; told to nobody, it would end the process.
+    // Every request rejects with it; unhandled, it would end the process.
     pool.on('connecting', ({ connection }) => void connection.on('error', () => undefined));
     return pool;
   }

@@ -1,7 +1,7 @@
 /**
  * The registry that needs no server: a topic of the run, in which a schema's id is its place.
  *
- * Whoever needs a schema that is not there appends it and reads on until it meets it. When two processes
+ * A process that needs a schema that is not there appends it and reads on until it finds it. When two processes
  * append the same one at once, the first place counts for both. The topic is never compacted.
  */
 import { MillraceError } from '../../base/errors.ts';

@@ -44,7 +44,7 @@ export interface KafkaLogOptions {
   readonly worker?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
-  /** Told when the broker does not answer for long, and when it does again. */
+  /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
   /** How long a broker that is gone is waited for, once it has answered. */
   readonly patienceMs?: number;
@@ -76,7 +76,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
   }
 }
 
-/** Several links meet the same outage; it is told once. */
+/** Several links meet the same outage; it is reported once. */
 function once(notice: (line: string) => void): (line: string) => void {
   let last = '';
   return (line) => {
@@ -115,8 +115,11 @@ class KafkaLog implements Log {
     setMaxListeners(0, this.#closing.signal); // every link listens
     this.#worker = options.worker ?? settings.worker;
     this.#link = new Link({
-      ...{ settings, notice: once(notice), clientId: `millrace.${run}.${this.#worker}` },
-      ...{ patienceMs: options.patienceMs ?? PATIENCE_MS, closing: this.#closing.signal },
+      settings,
+      notice: once(notice),
+      clientId: `millrace.${run}.${this.#worker}`,
+      patienceMs: options.patienceMs ?? PATIENCE_MS,
+      closing: this.#closing.signal,
     });
     this.#lookup = this.#link.another();
     this.#topics = new KafkaTopics(this.#lookup, run);
@@ -129,16 +132,28 @@ class KafkaLog implements Log {
         : new HttpRegistry(registry, run),
     );
     this.#transactor = new Transactor(this.#link, this.#state, {
-      ...{ run, worker: this.#worker, clock, timeoutMs: TRANSACTION_MS },
+      run,
+      worker: this.#worker,
+      clock,
+      timeoutMs: TRANSACTION_MS,
     });
     this.#committer = new Committer({
-      ...{ transactor: this.#transactor, topics: this.#topics, schemas: this.#schemas },
-      ...{ state: this.#state, clock },
+      transactor: this.#transactor,
+      topics: this.#topics,
+      schemas: this.#schemas,
+      state: this.#state,
+      clock,
     });
     const sessionMs = options.sessionMs ?? SESSION_MS;
     this.#feeds = new GroupFeeds({
-      ...{ run, worker: this.#worker, link: this.#link, topics: this.#topics },
-      ...{ schemas: this.#schemas, state: this.#state, committer: this.#committer, sessionMs },
+      run,
+      worker: this.#worker,
+      link: this.#link,
+      topics: this.#topics,
+      schemas: this.#schemas,
+      state: this.#state,
+      committer: this.#committer,
+      sessionMs,
       heartbeatMs: Math.min(HEARTBEAT_MAX_MS, sessionMs / HEARTBEATS_A_SESSION),
       drainMs: options.drainMs ?? DRAIN_MS,
       settle: (delivery) => this.commit((tx) => tx.settle(delivery)),
@@ -178,7 +193,9 @@ class KafkaLog implements Log {
     const families = settlementsOf(deliveries).map(familyOf);
     if (appends.length + families.length + marks.size === 0) return;
     await this.#committer.commit({
-      ...{ appends, marks, families },
+      appends,
+      marks,
+      families,
       committed: () => {
         for (const { settles } of families) {
           for (const { hold, reader } of settles) reader.settled(hold);
@@ -190,7 +207,9 @@ class KafkaLog implements Log {
   async fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]> {
     this.#open();
     return fetchPositions(topic, positions, {
-      ...{ link: this.#lookup, topics: this.#topics, schemas: this.#schemas },
+      link: this.#lookup,
+      topics: this.#topics,
+      schemas: this.#schemas,
       writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
       closing: this.#closing.signal,
     });
@@ -200,7 +219,9 @@ class KafkaLog implements Log {
     return defer(() => {
       this.#open();
       return tapTopic(topic, options, {
-        ...{ link: this.#lookup, topics: this.#topics, schemas: this.#schemas },
+        link: this.#lookup,
+        topics: this.#topics,
+        schemas: this.#schemas,
         ensure: this.#options.mode === 'write',
         writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
         before: (work) => this.#committer.after(work),
@@ -267,8 +288,11 @@ class KafkaLog implements Log {
     const count = await this.#topics.partitions(topic);
     if (count === 0) return 0;
     const progress = await committedProgress(this.#lookup, this.#state, {
-      ...{ topic, group, groupId: groupIdOf(this.#options.run, group, topic) },
-      ...{ name: this.#topics.nameOf(topic), partitions: [...Array(count).keys()] },
+      topic,
+      group,
+      groupId: groupIdOf(this.#options.run, group, topic),
+      name: this.#topics.nameOf(topic),
+      partitions: [...Array(count).keys()],
     });
     return progress.reduce((sum, [, { settled }]) => sum + settled, 0);
   }

@@ -1,5 +1,5 @@
 /**
- * What an answer of the broker, or none, means for whoever asked: try again, and how, or give up.
+ * What an answer of the broker, or none, means for the request: try again, and how, or give up.
  */
 
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */

@@ -5,7 +5,7 @@
  * under `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…`
  * progress too long for a committed offset's metadata; under `commit/<worker>/<number>` what each commit did,
  * which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the commits
- * it speaks of, so it is true whenever it can be read: counting a topic needs no reading of it.
+ * it is about, so it is true whenever it can be read: counting a topic needs no reading of it.
  */
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';

@@ -31,7 +31,7 @@ export interface TapParts {
   readonly ensure: boolean;
   /** First offset behind what this process has written: a tap that ends there must show it. */
   readonly writtenEnd: (topic: string, partition: number) => number;
-  /** What begins at the end of the log is to be told before more is written. */
+  /** What begins at the end of the log must be reported before more is written. */
   readonly before: (work: Promise<unknown>) => void;
 }
 

@@ -4,7 +4,7 @@
  * Its id is the worker's, so a process that starts under the same name takes it over: the open transaction
  * of the former is aborted, and whatever the former still tries is refused. Every transaction also writes
  * a numbered record of this writer to the state topic. When the outcome of a commit is unknown (the
- * connection died, the transaction timed out) the producer is begun anew, which decides what was open, and
+ * connection died, the transaction timed out) the producer is initialised again, which decides what was open, and
  * that number tells whether it was made.
  */
 import {
@@ -114,7 +114,7 @@ export class Transactor {
     this.#options = options;
   }
 
-  /** Takes the worker's name over from whoever had it, and reads what it has done so far. */
+  /** Takes the worker's name over from the process that had it, and reads what it has done so far. */
   async open(): Promise<void> {
     for (;;) {
       await this.#begin();
@@ -128,7 +128,7 @@ export class Transactor {
         this.#state.committed(this.#key, writer);
         return;
       } catch (error) {
-        // The former one has begun anew meanwhile; once it sees our record it gives up.
+        // The former one has initialised its producer again meanwhile; once it sees our record it gives up.
         if (!isProducerLost(error)) throw error;
         this.#state.distrust();
       }
@@ -203,7 +203,7 @@ export class Transactor {
 
   /**
    * The producer was refused: the broker gave the transaction up, or another process goes on in our name.
-   * Beginning anew refuses that process in turn; it finds its own later record, and then we find it too.
+   * Initialising again shuts that process out in turn; it finds its own later record, and then we find it too.
    */
   async #wasCommitted(writer: WriterState): Promise<boolean> {
     await this.#begin(); // decides what is open

@@ -33,7 +33,7 @@ export interface Parted {
   readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
 }
 
-/** Dead letters come last: bad rows are told again at every start. */
+/** Dead letters come last: bad rows are reported at every start. */
 const COMPARED = allTopics.filter(({ name }) => name !== topics.deadLetters.name);
 
 export async function parting(a: Log, b: Log): Promise<Parted> {

@@ -1,7 +1,7 @@
 /**
  * `retrace`: holds a flow to the records of another run. What the flow finishes is looked up among them by its
  * identity, compared, and committed in their order; so every topic ends up with the same records at the same offsets,
- * and operators for which the order of arrival matters see the order of then.
+ * and operators for which the order of arrival matters see the recorded order.
  *
  * Times and durations are not compared. Metrics and dead letters are compared whatever their order, because several
  * stages write them and nothing refers to them. Ids and offsets of the records are held in memory, records are not.
@@ -103,8 +103,13 @@ export class Retrace implements CommitOrder {
       this.#line(family);
     } catch (error) {
       this.#end({
-        ...{ kind: 'notRecorded', topic: stage, id: '', offset: null, field: '' },
-        ...{ recorded: undefined, made: error },
+        kind: 'notRecorded',
+        topic: stage,
+        id: '',
+        offset: null,
+        field: '',
+        recorded: undefined,
+        made: error,
       });
     }
   }
@@ -157,7 +162,7 @@ export class Retrace implements CommitOrder {
     for (const name of family.runs.keys()) this.#letGo(name);
   }
 
-  /** Lets go whoever is next in this topic, as long as there is one. */
+  /** Releases the waiters that are next in this topic, as long as there are any. */
   #letGo(name: string): void {
     for (;;) {
       const family = this.#waiting.get(place(name, this.#head(name).next));

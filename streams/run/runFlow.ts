@@ -35,13 +35,13 @@ export interface RunOptions {
   /** Aborts = stop in order. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
-  /** How long work in flight may take to end after the signal; 5,000 unless told otherwise. */
+  /** How long work in flight may take to end after the signal; 5,000 by default. */
   readonly graceMs?: number;
   /** Go on waiting for input when quiescent: other processes may write it. */
   readonly forever?: boolean;
   /** Stages of the whole that other processes run, where this one has all sources and so can tell when it is at its end. */
   readonly elsewhere?: readonly Stage[];
-  /** Called every `statsMs` (250 unless told otherwise), and once at the end. */
+  /** Called every `statsMs` (250 by default), and once at the end. */
   readonly onStats?: (stats: FlowStats) => void;
   readonly statsMs?: number;
   /** Decides when what is finished may be committed; without it, at once. */
@@ -75,7 +75,7 @@ class FlowRun {
   readonly #sources: readonly SourceRunner[];
   readonly #stopSources = new AbortController();
   #failure: MillraceError | null = null;
-  /** Wakes whoever waits for a change. */
+  /** Wake those that wait for a change. */
   #wakers: (() => void)[] = [];
 
   constructor(flow: Flow, options: RunOptions) {

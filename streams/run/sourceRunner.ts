@@ -40,7 +40,7 @@ export class SourceRunner {
   #dropped = 0;
   #done = false;
   #waiting: SourceItem<unknown>[] = [];
-  /** Never rejects: what fails is told by `#broken`. */
+  /** Never rejects: a failure aborts `#broken`. */
   #committing: Promise<void> | null = null;
   /** Aborted by a commit that failed, with its error: nothing is taken or committed after it. */
   readonly #broken = new AbortController();
@@ -145,7 +145,7 @@ export class SourceRunner {
   }
 }
 
-/** The items of a source but for the first `skip`; `dropped` is told of one that an Observable had no room for. */
+/** The items of a source but for the first `skip`; `dropped` is called for each that an Observable had no room for. */
 export function itemsOf(
   { items, bufferMax, overflow }: Source,
   skip = 0,

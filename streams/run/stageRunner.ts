@@ -176,7 +176,7 @@ export class StageRunner {
     this.#reading.unsubscribe();
   }
 
-  /** Complete the input, wait for what the operator still emits, and begin anew. Never rejects. */
+  /** Complete the input, wait for what the operator still emits, and start over. Never rejects. */
   async finish(): Promise<void> {
     const ended = new Promise<void>((resolve) => {
       this.#finished = resolve;
@@ -233,8 +233,8 @@ export class StageRunner {
   }
 
   /**
-   * Members of open groups went to another process, which gathers these groups anew: an operator that
-   * went on holding them would mix them with what may come again. It is begun anew too.
+   * Members of open groups went to another process, which gathers these groups from the start: an operator that
+   * went on holding them would mix them with what may come again. So it starts over too.
    */
   async #restart(): Promise<void> {
     if (this.waiting === 0 || this.#restarting || this.#finishing) return;

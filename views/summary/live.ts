@@ -116,7 +116,10 @@ export function liveOf(look: Look): Live {
   const last = facts.starts.at(-1) ?? { startedMs: nowMs, endedMs: nowMs };
   const metric = (name: string): number | null => metrics.get(name) ?? null;
   return {
-    ...{ run, job: facts.job.name, status: facts.status, atMs: nowMs },
+    run,
+    job: facts.job.name,
+    status: facts.status,
+    atMs: nowMs,
     upMs: (last.endedMs ?? nowMs) - last.startedMs,
     version: policy?.version ?? null,
     step: policy?.step ?? null,
@@ -124,7 +127,8 @@ export function liveOf(look: Look): Live {
       generated: over(look) ? null : look.generating,
       trained: metric(metricNames.trained),
     },
-    ...{ reward: metric(metricNames.reward), policyLag: metric(metricNames.policyLag) },
+    reward: metric(metricNames.reward),
+    policyLag: metric(metricNames.policyLag),
     deadLetters: topics.find(({ topic }) => topic === topicsOfRun.deadLetters.name)?.records ?? 0,
     workers: look.workers.map((worker) => workerRow(worker, nowMs)),
     sources: sourceRows(look),
@@ -198,7 +202,8 @@ function total<T>(parts: readonly Span<T>[], of: (part: T) => number): number {
 function sourceRows(look: Look): SourceRow[] {
   const parts = spans<SourceStats>(look, ({ sources }) => sources);
   return [...parts].map(([name, of]) => ({
-    ...{ name, to: of[0]!.now.to },
+    name,
+    to: of[0]!.now.to,
     items: Math.max(...of.map(({ now }) => now.items)),
     dropped: total(of, ({ dropped }) => dropped),
     perSecond: perSecond(of, ({ items }) => items),
@@ -212,7 +217,9 @@ function stageRows(look: Look): StageRow[] {
   return [...parts].map(([name, of]) => {
     const { from, to } = of[0]!.now;
     return {
-      ...{ name, from, to },
+      name,
+      from,
+      to,
       in: total(of, (stage) => stage.in),
       out: total(of, (stage) => stage.out),
       inPerSecond: perSecond(of, (stage) => stage.in),
