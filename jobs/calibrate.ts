@@ -37,15 +37,15 @@ import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
-import type { LoopShare, Method, Place } from './method.ts';
+import type { LoopShare, Method, MethodPlace } from './method.ts';
 import type { StagePlan } from './plan.ts';
-import { type LoopOptions, type PolicyLoop, room } from './policyLoop.ts';
-import { count, policySettings } from './policySettings.ts';
+import { inflightFor, type LoopOptions, type PolicyLoop } from './policyLoop.ts';
+import { policySettings, positiveInt } from './policySettings.ts';
 
 /** With what the quickstart takes as defaults. */
 export const calibrateSettings = policySettings.extend({
   ...lossSettings.shape,
-  rounds: count.default(3).describe('rounds of explore, select, practise'),
+  rounds: positiveInt.default(3).describe('rounds of explore, select, practise'),
   select: z
     .enum(['questions', 'groups'])
     .default('questions')
@@ -54,11 +54,11 @@ export const calibrateSettings = policySettings.extend({
     .enum(['pareto', 'random'])
     .default('pareto')
     .describe('which candidates are kept: the Pareto fronts, or any (to see what Pareto adds)'),
-  explore: count.default(256).describe('candidate questions a round'),
-  keep: count.default(192).describe('questions that Pareto sampling keeps a round'),
+  explore: positiveInt.default(256).describe('candidate questions a round'),
+  keep: positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
   mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
-  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
-  rollouts: count.default(8).describe('rollouts a question (n)'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
+  rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
   branching: z
     .enum(['arpo', 'aepo', 'none'])
     .default('arpo')
@@ -67,10 +67,10 @@ export const calibrateSettings = policySettings.extend({
     .boolean()
     .default(true)
     .describe('aepo: a monitored rollout of each question decides its N'),
-  initialRollouts: count
+  initialRollouts: positiveInt
     .default(4)
     .describe('of these, roots before any branching (N); aepo: with a fixed budget only'),
-  beamSize: count.default(2).describe('clones tried per branch and round, plus one (Z)'),
+  beamSize: positiveInt.default(2).describe('clones tried per branch and round, plus one (Z)'),
   branchProbability: z.number().min(0).max(1).default(0.5),
   entropyWeight: z.number().default(0.2),
   entropyAt: z
@@ -89,8 +89,8 @@ export const calibrateSettings = policySettings.extend({
     .describe(
       'shared beginnings carry: each rollout’s own advantage, or the mean of those sharing',
     ),
-  batchGroups: count.default(12).describe('groups an optimiser step (B)'),
-  miniBatches: count.default(2).describe('optimiser steps a batch'),
+  batchGroups: positiveInt.default(12).describe('groups an optimiser step (B)'),
+  miniBatches: positiveInt.default(2).describe('optimiser steps a batch'),
   reward: z
     .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical'])
     .default('efficiency')
@@ -119,7 +119,7 @@ export const calibrateSettings = policySettings.extend({
 /** The settings of `calibrate`, with all defaults filled in. */
 export type CalibrateSettings = z.infer<typeof calibrateSettings>;
 
-/** `own` takes the place of what the settings say: a reward, a branching, an advantage of one's own. */
+/** The method; `own` replaces what the settings say: another reward, branching or advantage. */
 export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions> = {}): Method {
   return (place) => {
     const sizes = sizesOf(settings, place.train);
@@ -134,7 +134,7 @@ export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions>
 function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) {
   const { lagMax, batchGroups: groups } = settings;
   const { explore, window } = sizes;
-  // Steps are written in their order: who makes them sees those that are there.
+  // Steps are written in order: the stage that makes them sees those that are already there.
   const steps = feedback(topics.batches);
   const scheduled$ = steps.values$;
   const openMax = stepsOpen(lagMax);
@@ -149,11 +149,11 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
     loop.rolled,
     loop.scored,
     steps,
-    stage('pareto', topics.scored, topics.selected, pareto, room(2 * explore)),
+    stage('pareto', topics.scored, topics.selected, pareto, inflightFor(2 * explore)),
     ...(settings.select === 'questions'
       ? [
           stage('practice', topics.selected, topics.rollouts, rollOutAfresh),
-          stage('batch', topics.scored, topics.batches, batchScored, room(groups * openMax)),
+          stage('batch', topics.scored, topics.batches, batchScored, inflightFor(groups * openMax)),
         ]
       : [stage('batch', topics.selected, topics.batches, batchChosen)]),
     loop.trained,
@@ -173,13 +173,13 @@ export function sizesOf(
   {
     select,
     batchGroups,
-    ...most
+    ...rest
   }: Pick<CalibrateSettings, 'select' | 'explore' | 'keep' | 'batchGroups'>,
   train: number,
 ): RoundSizes {
-  const explore = Math.min(most.explore, train);
-  if (select === 'questions') return { explore, window: explore, keep: most.keep };
-  const window = placesEach(explore, stepsOf(most.keep, batchGroups));
+  const explore = Math.min(rest.explore, train);
+  if (select === 'questions') return { explore, window: explore, keep: rest.keep };
+  const window = placesEach(explore, stepsOf(rest.keep, batchGroups));
   return { explore, window, keep: batchGroups };
 }
 
@@ -187,7 +187,7 @@ export function sizesOf(
 function rounds(
   settings: CalibrateSettings,
   { explore, window }: RoundSizes,
-  { before }: Place,
+  { before }: MethodPlace,
 ): StagePlan[] {
   return Array.from({ length: settings.rounds }, (_, round): StagePlan => {
     const version = before.length > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
@@ -203,7 +203,11 @@ function rounds(
 }
 
 /** Groups of rollouts that branch where they are trained on. */
-function loopOf(settings: CalibrateSettings, { window }: RoundSizes, { before }: Place): LoopShare {
+function loopOf(
+  settings: CalibrateSettings,
+  { window }: RoundSizes,
+  { before }: MethodPlace,
+): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches, attribution } = settings;
   const branching = branchings[settings.branching](settings);
   return {

@@ -30,18 +30,18 @@ import { sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext } from './defineJob.ts';
 import type { Item } from './plan.ts';
-import { room } from './policyLoop.ts';
-import { count } from './policySettings.ts';
+import { inflightFor } from './policyLoop.ts';
+import { positiveInt } from './policySettings.ts';
 
 /** Greedy, and one rollout a question, unless set. */
 export const evaluateSettings = z.object({
-  rollouts: count.default(1).describe('rollouts of each question (n)'),
+  rollouts: positiveInt.default(1).describe('rollouts of each question (n)'),
   ...samplingSettings,
   temperature: samplingSettings.temperature.default(0),
-  responseMax: count.default(320).describe('most response tokens, tool results included'),
-  callLimit: count.default(6).describe('most tool calls a rollout'),
-  concurrency: count.default(24).describe('questions rolled out at once'),
-  judgedAtOnce: count.default(8).describe('questions whose answers are judged at once'),
+  responseMax: positiveInt.default(320).describe('most response tokens, tool results included'),
+  callLimit: positiveInt.default(6).describe('most tool calls a rollout'),
+  concurrency: positiveInt.default(24).describe('questions rolled out at once'),
+  judgedAtOnce: positiveInt.default(8).describe('questions whose answers are judged at once'),
 });
 
 /** The settings of `evaluate`, with all defaults filled in. */
@@ -85,12 +85,23 @@ export async function evaluate(
   const gate = own(policyGate({ ...known, ...pacing, engine }));
 
   const rolling = rollout({
-    ...{ ...settings, engine, tools, tokenizer, prompt, gate, seed, clock },
-    ...{ samples: () => settings.rollouts, branching: () => null },
+    ...settings,
+    engine,
+    tools,
+    tokenizer,
+    prompt,
+    gate,
+    seed,
+    clock,
+    samples: () => settings.rollouts,
+    branching: () => null,
   });
   const judged = score({
-    ...{ reward: jury === null ? benchmark() : judgedBenchmark(jury), advantage },
-    ...{ tools, concurrency: judgedAtOnce, openMax: concurrency * 2 },
+    reward: jury === null ? benchmark() : judgedBenchmark(jury),
+    advantage,
+    tools,
+    concurrency: judgedAtOnce,
+    openMax: concurrency * 2,
   });
   const { questions } = plan;
   const measured = measure({ questions, openMax: 1, clock, also: bySource(seed) });
@@ -105,7 +116,7 @@ export async function evaluate(
     source('questions', topics.questions, plan.items),
     stage('rollout', topics.questions, topics.rollouts, rolling),
     stage('score', topics.rollouts, topics.scored, judged),
-    stage('measure', topics.scored, topics.metrics, measured, room(questions)),
+    stage('measure', topics.scored, topics.metrics, measured, inflightFor(questions)),
     sink('files', topics.metrics, null, metricFiles({ folder })),
     sink('progress', topics.metrics, null, progress({ stages: ['the policy'], print, pulse })),
   );

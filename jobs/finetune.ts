@@ -14,15 +14,15 @@ import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { Method } from './method.ts';
-import { room } from './policyLoop.ts';
-import { count } from './policySettings.ts';
+import { inflightFor } from './policyLoop.ts';
+import { positiveInt } from './policySettings.ts';
 import { rateSettings } from './rateSettings.ts';
 
 /** With what the quickstart takes as defaults. */
 export const finetuneSettings = z.object({
-  epochs: count.default(1).describe('how often each demonstration is trained on'),
-  size: count.default(16).describe('most demonstrations an optimiser step'),
-  perQuestionMax: count.default(1).describe('most demonstrations of a question'),
+  epochs: positiveInt.default(1).describe('how often each demonstration is trained on'),
+  size: positiveInt.default(16).describe('most demonstrations an optimiser step'),
+  perQuestionMax: positiveInt.default(1).describe('most demonstrations of a question'),
   ...rateSettings,
   results: z
     .enum(['masked', 'trained'])
@@ -53,7 +53,7 @@ export function finetune(settings: FinetuneSettings): Method {
       wire: ({ begun, trained, rolled, scored, watched }) =>
         flow(
           begun,
-          stage('lessons', topics.demonstrations, topics.batches, lessons, room(questions)),
+          stage('lessons', topics.demonstrations, topics.batches, lessons, inflightFor(questions)),
           trained,
           rolled,
           scored,

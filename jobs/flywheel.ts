@@ -21,8 +21,8 @@ import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { Method } from './method.ts';
-import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
-import { count } from './policySettings.ts';
+import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
+import { positiveInt } from './policySettings.ts';
 
 /** What the flywheel runs on besides the loop's own parts. */
 export interface FlywheelParts {
@@ -39,11 +39,11 @@ const orNone = z.number().int().nonnegative();
 export const flywheelSettings = z.object({
   questions: orNone.default(256).describe('questions that the flywheel evolves; 0 = no flywheel'),
   rounds: orNone.default(3).describe('rounds of evolution (R); 0 = the first trajectories alone'),
-  initial: count.default(1).describe('first trajectories a question'),
-  parents: count.default(1).describe('most trajectories evolved a round, best first'),
-  callLimit: count.default(6).describe('most calls of each tool in a fresh trajectory'),
+  initial: positiveInt.default(1).describe('first trajectories a question'),
+  parents: positiveInt.default(1).describe('most trajectories evolved a round, best first'),
+  callLimit: positiveInt.default(6).describe('most calls of each tool in a fresh trajectory'),
   extraCalls: orNone.default(4).describe('more of each when a trajectory is continued'),
-  perQuestion: count.default(1).describe('most demonstrations kept of a question'),
+  perQuestion: positiveInt.default(1).describe('most demonstrations kept of a question'),
   prefer: z
     .enum(['fewestCalls', 'latestRound', 'earliestRound', 'shortest'])
     .default('fewestCalls')
@@ -57,7 +57,7 @@ export const flywheelSettings = z.object({
     .enum(['clean', 'reference'])
     .default('clean')
     .describe('reference keeps the defects of the published flywheel'),
-  concurrency: count.default(24).describe('questions evolved at once'),
+  concurrency: positiveInt.default(24).describe('questions evolved at once'),
 });
 
 /** The settings of `flywheel`, with all defaults filled in. */
@@ -97,7 +97,7 @@ function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),
   });
   const filtering = demonstrations({ ...settings, ...parts, tools, openMax: concurrency });
-  const open = room(concurrency * poolMax(settings, actions));
+  const open = inflightFor(concurrency * poolMax(settings, actions));
 
   return flow(
     loop.begun,
@@ -111,6 +111,7 @@ function poolMax(
   { initial, rounds, parents }: FlywheelSettings,
   actions: readonly EvolveAction[],
 ): number {
-  const kidsOf = (on: EvolveAction['on']) => actions.filter((action) => action.on === on).length;
-  return initial + rounds * parents * Math.max(kidsOf('correct'), kidsOf('incorrect'));
+  const childrenOf = (on: EvolveAction['on']) =>
+    actions.filter((action) => action.on === on).length;
+  return initial + rounds * parents * Math.max(childrenOf('correct'), childrenOf('incorrect'));
 }

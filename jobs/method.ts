@@ -10,12 +10,12 @@
 import { MillraceError } from '../base/errors.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { JobContext } from './defineJob.ts';
-import { planStages, type Rows, type StagePlan } from './plan.ts';
+import { type JobQuestions, planStages, type StagePlan } from './plan.ts';
 import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
 import type { PolicySettings } from './policySettings.ts';
 
 /** What a method is planned for. */
-export interface Place {
+export interface MethodPlace {
   /** Questions to train on. */
   readonly train: number;
   /** The stages of the methods before it. */
@@ -38,7 +38,7 @@ export interface PlannedMethod {
 }
 
 /** A method of training as a value: given its place in the job, its stages, its share of the loop and its wiring. */
-export type Method = (place: Place) => PlannedMethod;
+export type Method = (place: MethodPlace) => PlannedMethod;
 
 /**
  * The flow of a training job: plans the questions of all methods' stages, opens the loop that they share, wires them.
@@ -49,7 +49,7 @@ export type Method = (place: Place) => PlannedMethod;
 export async function trainPolicy(
   context: JobContext<PolicySettings>,
   parts: PolicyParts,
-  rows: Rows,
+  rows: JobQuestions,
   methods: readonly Method[],
 ): Promise<Flow> {
   const { settings, seed } = context;
@@ -64,7 +64,7 @@ export async function trainPolicy(
 /** The methods in their order, each behind the stages of those before it. */
 export function planMethods(
   methods: readonly Method[],
-  { train, seed }: Omit<Place, 'before'>,
+  { train, seed }: Omit<MethodPlace, 'before'>,
 ): PlannedMethod[] {
   const planned: PlannedMethod[] = [];
   for (const method of methods) {

@@ -42,7 +42,7 @@ export interface QuestionPlan {
 export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>;
 
 /** The questions of a training job; each side is read once. */
-export interface Rows {
+export interface JobQuestions {
   readonly train: QuestionItems;
   /** Absent: held-out questions are taken from `train`, at most three in ten. */
   readonly heldOut?: QuestionItems;
@@ -58,24 +58,24 @@ export interface StagesOptions {
   readonly seed: number;
 }
 
-async function read(rows: QuestionItems, letters: Item<never>[]): Promise<QuestionRow[]> {
+async function read(rows: QuestionItems, deadLetters: Item<never>[]): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);
-    else letters.push(item);
+    else deadLetters.push(item);
   }
   return good;
 }
 
 /** Throws when there are too few questions to train on and to hold out. */
 export async function planStages(
-  rows: Rows,
+  rows: JobQuestions,
   layout: Layout,
   options: StagesOptions,
 ): Promise<QuestionPlan> {
-  const letters: Item<never>[] = [];
-  let train = shuffled(await read(rows.train, letters), options.seed, 'plan');
-  let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, letters);
+  const deadLetters: Item<never>[] = [];
+  let train = shuffled(await read(rows.train, deadLetters), options.seed, 'plan');
+  let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, deadLetters);
   if (rows.heldOut === undefined) {
     const count = Math.min(options.heldOut, Math.floor(train.length * 0.3));
     held = train.slice(0, count);
@@ -88,11 +88,11 @@ export async function planStages(
   held = held.slice(0, options.heldOut);
   if (train.length === 0 || held.length === 0) {
     throw new Error(
-      `the questions file has ${train.length + held.length} usable rows (${letters.length} bad ones); at least 4 are needed to train on some and hold out others`,
+      `the questions file has ${train.length + held.length} usable rows (${deadLetters.length} bad ones); at least 4 are needed to train on some and hold out others`,
     );
   }
   const stages = layout(train.length);
-  const items: Item<Question>[] = [...letters];
+  const items: Item<Question>[] = [...deadLetters];
   const put = (row: QuestionRow, phase: Phase, stage: number, schedule: Schedule | null = null) => {
     items.push({ value: { ...row, phase, stage, schedule } });
   };

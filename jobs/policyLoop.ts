@@ -155,7 +155,7 @@ export async function policyLoop(
     scored: stage('score', topics.rollouts, topics.scored, judged),
     trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
     watched: flow(
-      stage('measure', topics.scored, topics.metrics, measured, room(2 * plan.heldOut)),
+      stage('measure', topics.scored, topics.metrics, measured, inflightFor(2 * plan.heldOut)),
       sink('files', topics.metrics, null, metricFiles({ folder })),
       sink('progress', topics.metrics, null, shown),
     ),
@@ -174,7 +174,7 @@ function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
   return typeof rate === 'number' ? rate : rate(batch);
 }
 
-/** Evaluations tell of the behaviour too; that is worth nothing. */
+/** An evaluation also measures behaviour (`execution`), with weight 0. */
 function watched(reward: RewardFunction): RewardFunction {
   const both = weighted([
     { weight: 1, reward },
@@ -197,7 +197,7 @@ function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
   return { ...parts, engine: replay.engine(parts.engine), tools: replay.tools(parts.tools) };
 }
 
-/** For a stage that gathers so many records before it gives any out. */
-export function room(records: number): { readonly inflightMax: number } {
+/** The `inflightMax` of a stage that gathers up to `records` records before it emits any. */
+export function inflightFor(records: number): { readonly inflightMax: number } {
   return { inflightMax: records + 64 };
 }

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { samplingSettings } from '../model/sampling.ts';
 
 /** A setting that counts something: a whole number from 1. */
-export const count = z.number().int().positive();
+export const positiveInt = z.number().int().positive();
 
 /** The settings of every training job as a zod schema; a method extends it. Lengths are in tokens. */
 export const policySettings = z.object({
   ...samplingSettings,
-  responseMax: count.default(320).describe('most response tokens, tool results included'),
-  callLimit: count.default(6).describe('most tool calls a rollout'),
+  responseMax: positiveInt.default(320).describe('most response tokens, tool results included'),
+  callLimit: positiveInt.default(6).describe('most tool calls a rollout'),
   lagMax: z
     .number()
     .int()
@@ -30,8 +30,8 @@ export const policySettings = z.object({
     .describe(
       'newest versions kept with their optimiser state, beside the first and the ends of rounds; 0 = all',
     ),
-  heldOut: count.default(150).describe('questions to evaluate on'),
-  concurrency: count.default(24).describe('questions rolled out at once'),
+  heldOut: positiveInt.default(150).describe('questions to evaluate on'),
+  concurrency: positiveInt.default(24).describe('questions rolled out at once'),
 });
 
 /** `policySettings` with all defaults filled in. */

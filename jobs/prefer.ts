@@ -15,17 +15,17 @@ import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { Method } from './method.ts';
-import { room } from './policyLoop.ts';
-import { count } from './policySettings.ts';
+import { inflightFor } from './policyLoop.ts';
+import { positiveInt } from './policySettings.ts';
 import { rateSettings } from './rateSettings.ts';
 
 /** The settings of a stage of preferences as a zod schema: sampling, pairs, DPO. */
 export const preferSettings = z.object({
-  samples: count.default(10).describe('responses a question'),
-  pairsMax: count.default(1).describe('most pairs a question'),
+  samples: positiveInt.default(10).describe('responses a question'),
+  pairsMax: positiveInt.default(1).describe('most pairs a question'),
   beta: z.number().positive().default(0.1).describe('strength of the tie to the reference policy'),
-  epochs: count.default(1).describe('how often each pair is trained on'),
-  size: count.default(16).describe('most pairs an optimiser step'),
+  epochs: positiveInt.default(1).describe('how often each pair is trained on'),
+  size: positiveInt.default(16).describe('most pairs an optimiser step'),
   ...rateSettings,
 });
 
@@ -58,8 +58,8 @@ export function prefer(settings: PreferSettings, parts: PreferParts): Method {
           begun,
           rolled,
           scored,
-          stage('pairs', topics.scored, topics.pairs, paired, room(concurrency)),
-          stage('preferences', topics.pairs, topics.batches, lessons, room(parts.most)),
+          stage('pairs', topics.scored, topics.pairs, paired, inflightFor(concurrency)),
+          stage('preferences', topics.pairs, topics.batches, lessons, inflightFor(parts.most)),
           trained,
           watched,
         );

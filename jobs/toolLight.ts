@@ -35,8 +35,8 @@ import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { type LoopShare, type Method, sharesOf } from './method.ts';
 import type { StagePlan } from './plan.ts';
-import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
-import { count, policySettings } from './policySettings.ts';
+import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
+import { policySettings, positiveInt } from './policySettings.ts';
 import { prefer, preferSettings } from './prefer.ts';
 
 const share = z.number().nonnegative();
@@ -57,16 +57,18 @@ export const mixSettings = z.object({
 
 /** The settings of `toolLight` as a zod schema (Tool-Light §4.6). */
 export const toolLightSettings = policySettings.extend({
-  callLimit: count.default(8).describe('most tool calls a rollout (the method: 4 of each tool)'),
-  candidates: count.default(400).describe('questions that direct inference tries'),
-  sourceMin: count
+  callLimit: positiveInt
+    .default(8)
+    .describe('most tool calls a rollout (the method: 4 of each tool)'),
+  candidates: positiveInt.default(400).describe('questions that direct inference tries'),
+  sourceMin: positiveInt
     .default(48)
     .describe(
       'fewest questions of the source set, those that direct inference got right if need be',
     ),
-  sourceMax: count.default(4000).describe('most questions of the source set'),
+  sourceMax: positiveInt.default(4000).describe('most questions of the source set'),
   loops: z.number().int().nonnegative().default(2).describe('self-evolution loops'),
-  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
   guidedShare: z
     .number()
     .min(0)
@@ -75,14 +77,14 @@ export const toolLightSettings = policySettings.extend({
     .describe('share of the source set that the pre-aligned stage samples guided by entropy'),
   guided: z
     .object({
-      steps: count.default(3).describe('steps of a main chain to branch at'),
-      perStep: count.default(3).describe('branches at each of them'),
+      steps: positiveInt.default(3).describe('steps of a main chain to branch at'),
+      perStep: positiveInt.default(3).describe('branches at each of them'),
     })
     .prefault({}),
   mix: mixSettings
     .prefault({})
     .describe('proportions of the pairs: vanilla to guided, hard to easy'),
-  tokensMax: count.default(6000).describe('longest response of a pair, in tokens'),
+  tokensMax: positiveInt.default(6000).describe('longest response of a pair, in tokens'),
   prefer: preferSettings.prefault({}),
 });
 
@@ -152,8 +154,8 @@ function wire(
   return flow(
     loop.begun,
     stage('direct', topics.questions, topics.evolved, pipe(inPhase('evolve'), direct)),
-    stage('classify', topics.evolved, topics.demonstrations, classify, room(concurrency)),
-    stage('source-set', topics.demonstrations, topics.questions, sourceSet, room(questions)),
+    stage('classify', topics.evolved, topics.demonstrations, classify, inflightFor(concurrency)),
+    stage('source-set', topics.demonstrations, topics.questions, sourceSet, inflightFor(questions)),
     stage('sample', topics.questions, topics.rollouts, pipe(inPhase('prefer'), loop.rollout)),
   );
 }

@@ -34,44 +34,44 @@ import { finetune, finetuneSettings } from './finetune.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import { type LoopShare, type Method, type PlannedMethod, sharesOf } from './method.ts';
 import type { StagePlan } from './plan.ts';
-import { inPhase, type PolicyLoop, type PolicyParts, room } from './policyLoop.ts';
-import { count, policySettings } from './policySettings.ts';
+import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
+import { policySettings, positiveInt } from './policySettings.ts';
 import { prefer, preferSettings } from './prefer.ts';
 
 const orNone = z.number().int().nonnegative();
 
 /** The settings of Tool-Star's cold start as a zod schema (§4.1). */
 export const coldStartSettings = z.object({
-  questions: count.default(256).describe('questions of the cold start'),
-  direct: count.default(1).describe('answers without tools of each'),
-  tools: count.default(3).describe('tool-integrated answers of each'),
+  questions: positiveInt.default(256).describe('questions of the cold start'),
+  direct: positiveInt.default(1).describe('answers without tools of each'),
+  tools: positiveInt.default(3).describe('tool-integrated answers of each'),
   hints: z.boolean().default(true).describe('continue direct answers with tools behind a hint'),
-  callLimit: count.default(4).describe('most calls of each tool in a trajectory'),
+  callLimit: positiveInt.default(4).describe('most calls of each tool in a trajectory'),
   extraCalls: orNone.default(2).describe('more of each behind a hint'),
-  callsMax: count.default(5).describe('most tool calls of a demonstration (β)'),
-  perQuestion: count.default(1).describe('most demonstrations kept of a question'),
+  callsMax: positiveInt.default(5).describe('most tool calls of a demonstration (β)'),
+  perQuestion: positiveInt.default(1).describe('most demonstrations kept of a question'),
   prefer: z
     .enum(['fewestCalls', 'shortest'])
     .default('fewestCalls')
     .describe('which demonstrations are kept, where there are more'),
-  concurrency: count.default(24).describe('questions tried at once'),
+  concurrency: positiveInt.default(24).describe('questions tried at once'),
 });
 
 /** The settings of `toolStar` as a zod schema (Tool-Star §4.1 to §4.4). */
 export const toolStarSettings = policySettings.extend({
   ...lossSettings.shape,
-  callLimit: count.default(3).describe('most tool calls a rollout'),
-  evaluationRollouts: count.default(2).describe('rollouts of each held-out question'),
+  callLimit: positiveInt.default(3).describe('most tool calls a rollout'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
   coldStart: coldStartSettings.prefault({}),
   finetune: finetuneSettings.prefault({}),
-  loops: count.default(1).describe('rounds of RL, each with its self-critic'),
-  hardMin: count
+  loops: positiveInt.default(1).describe('rounds of RL, each with its self-critic'),
+  hardMin: positiveInt
     .default(96)
     .describe('fewest questions of a round of RL, the least right of the others if need be'),
-  hardMax: count.default(192).describe('most questions of a round of RL'),
-  rollouts: count.default(8).describe('rollouts a question (n)'),
-  batchGroups: count.default(12).describe('groups an optimiser step (B)'),
-  miniBatches: count.default(2).describe('optimiser steps a batch'),
+  hardMax: positiveInt.default(192).describe('most questions of a round of RL'),
+  rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
+  batchGroups: positiveInt.default(12).describe('groups an optimiser step (B)'),
+  miniBatches: positiveInt.default(2).describe('optimiser steps a batch'),
   lr: z.number().positive().default(6e-5).describe('learning rate of RL'),
   bonus: z
     .number()
@@ -153,7 +153,7 @@ function wire(
     rounds: 0,
     concurrency,
   });
-  const triesOpen = room(concurrency * (3 * direct + tools));
+  const triesOpen = inflightFor(concurrency * (3 * direct + tools));
   const classifying = demonstrations({
     ...coldStart,
     tools: loop.parts.tools,
@@ -171,7 +171,7 @@ function wire(
   });
   const openMax = stepsOpen(lagMax);
   const batching = batch({ groups, openMax });
-  const tried = room(sizes.coldStart);
+  const tried = inflightFor(sizes.coldStart);
 
   return flow(
     loop.begun,
@@ -180,7 +180,7 @@ function wire(
     tuning.wire(loop),
     stage('curriculum', topics.demonstrations, topics.questions, hardOnes, tried),
     stage('practice', topics.questions, topics.rollouts, pipe(inPhase('practice'), loop.rollout)),
-    stage('batch', topics.scored, topics.batches, batching, room(groups * openMax)),
+    stage('batch', topics.scored, topics.batches, batching, inflightFor(groups * openMax)),
     ...(sizes.critic === 0 ? [] : [criticising.wire(loop)]),
   );
 }

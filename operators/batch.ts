@@ -25,7 +25,7 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
-import { type Step, stepAt, stepRecord, versionOf } from './schedule.ts';
+import { type ScheduleStep, stepAt, stepRecord, versionOf } from './schedule.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 interface ScheduleOptions {
@@ -55,7 +55,7 @@ interface Slot {
   readonly stage: number;
   /** The version that the step starts from. */
   readonly version: number;
-  readonly step: Step;
+  readonly step: ScheduleStep;
   readonly place: number;
   /** Groups that the step is made of. */
   readonly size: number;

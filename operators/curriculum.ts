@@ -19,7 +19,7 @@ import { AFTER_LAST_STAGE } from './schedule.ts';
 export interface CurriculumOptions {
   /** Questions of the stage. All of them must arrive. */
   readonly questions: number;
-  /** Who asks the chosen questions again: phase, and the stages, each of which asks all of them. */
+  /** The phase and the stages in which the chosen questions are asked; each stage asks all of them. */
   readonly phase: Phase;
   readonly stages: readonly number[];
   /** Fewest questions, if there are so many (at least 1). */
@@ -57,7 +57,9 @@ function asked(
   // Equals come in another order in every stage.
   return inOrder(chosen, rightShare, [seed, 'curriculum', stage]).map(({ question }, index) => ({
     ...question,
-    ...{ phase, stage, schedule: { index, of, version: AFTER_LAST_STAGE } },
+    phase,
+    stage,
+    schedule: { index, of, version: AFTER_LAST_STAGE },
   }));
 }
 

@@ -8,7 +8,7 @@
  * - every request and every hint is keyed by (seed, question, phase, stage, name), so timing changes nothing;
  * - a question starts only when the policy is of the version that it is due (`gate`), and says which one it was;
  * - when the run is stopping nothing more is asked: the question is left for the next start (`NOT_NOW`);
- * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer nobody): a question is
+ * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer no request): a question is
  *   never lost to a dead letter.
  */
 import { setMaxListeners } from 'node:events';
@@ -126,7 +126,7 @@ function checkActions(actions: readonly EvolveAction[]): void {
   );
 }
 
-/** Evolves one question. Rejects when nothing is wanted any more, or when a model can answer nobody. */
+/** Evolves one question. Rejects when nothing is wanted any more, or when a model can answer no request. */
 async function pool(question: Question, options: Ready, scope: Scope): Promise<Evolved[]> {
   const { models, tools, gate, mode, grow = flywheel } = options;
   const { signal, stopping } = scope;

@@ -91,9 +91,13 @@ function judging(options: ParetoFrontOptions): (group: WithPosition<Scored>) => 
     const kept = front < fronts;
     return {
       question: value.question,
-      ...{ objectives: point, front, distance: null, kept },
+      objectives: point,
+      front,
+      distance: null,
+      kept,
       why: kept ? 'selected' : 'dominated',
-      ...{ index: kept ? 0 : -1, of: 0 },
+      index: kept ? 0 : -1,
+      of: 0,
       version: value.version,
       scored: position,
     };

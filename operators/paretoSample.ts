@@ -20,7 +20,7 @@ import {
   toolCallDispersion,
 } from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
-import { type Step, stepAt, versionOf } from './schedule.ts';
+import { type ScheduleStep, stepAt, versionOf } from './schedule.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The window that is sorted, what is kept of it, and by which objectives. */
@@ -121,7 +121,7 @@ function gatherWindows({
 }
 
 /** The window of a candidate, as a step of its stage; without places the stage is one window. */
-function windowOf({ schedule }: Question, window: number): Step {
+function windowOf({ schedule }: Question, window: number): ScheduleStep {
   return stepAt(schedule ?? { index: 0, of: window }, window);
 }
 

@@ -28,7 +28,7 @@ export interface Pace {
 }
 
 /** A step of a stage, and the places that it takes: `size` of them from `begin` on. */
-export interface Step {
+export interface ScheduleStep {
   /** Its number in the stage, from 0, and the stage's steps. */
   readonly index: number;
   readonly of: number;
@@ -51,7 +51,7 @@ export function placesEach(places: number, steps: number): number {
 }
 
 /** The step of a place, where `per` places make a step. */
-export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: number): Step {
+export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: number): ScheduleStep {
   const step = Math.floor(index / per);
   const steps = stepsOf(of, per);
   const begin = step * per;
@@ -65,7 +65,7 @@ export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: numbe
 }
 
 /** The version that a step begins with, where the first step of its stage begins with `first`. */
-export function versionOf(first: number, { index }: Pick<Step, 'index'>): number {
+export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>): number {
   return first + index;
 }
 
@@ -73,7 +73,7 @@ export function versionOf(first: number, { index }: Pick<Step, 'index'>): number
 export function stepRecord(
   stage: number,
   version: number,
-  { index, of }: Pick<Step, 'index' | 'of'>,
+  { index, of }: Pick<ScheduleStep, 'index' | 'of'>,
 ): Pick<Batch, 'step' | 'stage' | 'version' | 'index' | 'of' | 'last'> {
   return { step: version + 1, stage, version, index, of, last: index === of - 1 };
 }

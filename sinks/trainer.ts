@@ -134,7 +134,9 @@ function stepping(
       const { step, stage } = batch;
       const atMs = clock.now();
       const numbers = {
-        ...{ ...prepared.numbers, ...ready.numbers, lr },
+        ...prepared.numbers,
+        ...ready.numbers,
+        lr,
         'time/loop_gap_ms': loop.take(),
         ...stepNumbers(needs, reports),
       };

@@ -24,15 +24,33 @@ import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import type { KillSwitch } from './points.ts';
 
 export const settings: CalibrateSettings = calibrateSettings.parse({
-  ...{ rounds: 2, explore: 10, keep: 7, heldOut: 3, evaluationRollouts: 2 },
-  ...{ rollouts: 4, initialRollouts: 2, batchGroups: 3, concurrency: 2 },
-  ...{ responseMax: 80, callLimit: 2, keepVersions: 2 },
+  rounds: 2,
+  explore: 10,
+  keep: 7,
+  heldOut: 3,
+  evaluationRollouts: 2,
+  rollouts: 4,
+  initialRollouts: 2,
+  batchGroups: 3,
+  concurrency: 2,
+  responseMax: 80,
+  callLimit: 2,
+  keepVersions: 2,
 });
 
 const decoder: DecoderConfig = {
-  ...{ architecture: 'llama', vocabSize: tinyWords.vocabSize, hiddenSize: 16, layers: 2 },
-  ...{ heads: 2, kvHeads: 1, intermediateSize: 24, ropeTheta: 10_000, rmsEps: 1e-6 },
-  ...{ attentionBias: false, tiedEmbeddings: true, maxPositions: 512 },
+  architecture: 'llama',
+  vocabSize: tinyWords.vocabSize,
+  hiddenSize: 16,
+  layers: 2,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 24,
+  ropeTheta: 10_000,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
+  maxPositions: 512,
 };
 
 async function* rows(): AsyncGenerator<{ readonly value: QuestionRow }> {
@@ -40,8 +58,11 @@ async function* rows(): AsyncGenerator<{ readonly value: QuestionRow }> {
     const [a, b] = [i % 10, Math.floor(i / 10)];
     yield {
       value: {
-        ...{ id: `sum-${i}`, question: `What is ${a} + ${b}?`, answers: [String(a + b)] },
-        ...{ source: 'tiny', ability: 'math' },
+        id: `sum-${i}`,
+        question: `What is ${a} + ${b}?`,
+        answers: [String(a + b)],
+        source: 'tiny',
+        ability: 'math',
       },
     };
   }
@@ -70,7 +91,8 @@ export async function killableJob(
   const base = baseIn(context.folder);
   const delay = shuffledTurns(timing);
   const parts = {
-    ...{ base, tokenizer: tinyWords },
+    base,
+    tokenizer: tinyWords,
     engine: killableEngine(delay, points),
     trainer: context.own(killableTrainer(await trainerOf(trainer, base, delay), points)),
     tools: killableTools(delay, points),
@@ -92,7 +114,9 @@ async function trainerOf(
 
 function killableEngine(delay: () => Promise<void>, points: KillSwitch): PolicyEngine {
   const engine = scriptedPolicy({
-    ...{ tokenizer: tinyWords, script: sloppy, delay },
+    tokenizer: tinyWords,
+    script: sloppy,
+    delay,
     onLoad: async ({ uri, digest }) => {
       await points.reach('loading');
       const found = createHash('sha256')

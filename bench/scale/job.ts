@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineJob } from '../../jobs/defineJob.ts';
 import { policyLoop } from '../../jobs/policyLoop.ts';
-import { count, policySettings } from '../../jobs/policySettings.ts';
+import { policySettings, positiveInt } from '../../jobs/policySettings.ts';
 import { advantageEstimators } from '../../model/credit/estimators.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { flow } from '../../streams/flow.ts';
@@ -19,9 +19,9 @@ import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { pause } from '../table.ts';
 
 const settings = policySettings.extend({
-  questions: count.default(100),
-  rollouts: count.default(4),
-  serviceMs: count
+  questions: positiveInt.default(100),
+  rollouts: positiveInt.default(4),
+  serviceMs: positiveInt
     .default(200)
     .describe('a request to the engine takes so long, however many there are'),
 });
@@ -42,17 +42,23 @@ export default defineJob({
     });
     const items = Array.from({ length: questions }, (_, index) => ({ value: question(index) }));
     const parts = {
-      ...{ engine, base, tokenizer: tinyWords, trainer: fakeTrainer({}) },
+      engine,
+      base,
+      tokenizer: tinyWords,
+      trainer: fakeTrainer({}),
       tools: fakeTools({ tokenizer: tinyWords, answers: { search: (query) => query } }),
       prompt: (text: string) => tinyWords.encode(text, { tags: false }),
     };
     const plan = { stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0 };
     const options = {
-      ...{ samples: () => rollouts, branching: () => null, reward: accuracy() },
+      samples: () => rollouts,
+      branching: () => null,
+      reward: accuracy(),
       advantage: advantageEstimators.grpo.group,
       training: { losses: {}, miniBatches: 1 },
       rates: {},
-      ...{ batchGroups: 1, window: 1 },
+      batchGroups: 1,
+      window: 1,
     };
     const { begun, rolled, trained } = await policyLoop(context, parts, plan, options);
     return flow(begun, rolled, trained); // the trainer closes the loop that tells of weights
@@ -61,7 +67,13 @@ export default defineJob({
 
 function question(index: number): Question {
   return {
-    ...{ id: `q${index}`, question: 'What is 7?', answers: ['7'], source: 'bench' },
-    ...{ ability: 'math', phase: 'explore', stage: 1, schedule: null },
+    id: `q${index}`,
+    question: 'What is 7?',
+    answers: ['7'],
+    source: 'bench',
+    ability: 'math',
+    phase: 'explore',
+    stage: 1,
+    schedule: null,
   };
 }

@@ -9,7 +9,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
 import { loopOptions } from '../../jobs/method.ts';
 import type { QuestionPlan } from '../../jobs/plan.ts';
-import { policyLoop, room } from '../../jobs/policyLoop.ts';
+import { inflightFor, policyLoop } from '../../jobs/policyLoop.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { batch } from '../../operators/batch.ts';
 import type { CallTool } from '../../operators/callTools.ts';
@@ -101,8 +101,14 @@ function simulatedTools(simulation: Simulation, clock: SkippingClock): CallTool 
 function planOf({ steps, groups }: Simulation): QuestionPlan {
   const of = steps * groups;
   const question = (index: number): Question => ({
-    ...{ id: `q${index}`, question: 'What is 7?', answers: ['7'], source: 'bench' },
-    ...{ ability: 'math', phase: 'practice', stage: 1, schedule: { index, of, version: 0 } },
+    id: `q${index}`,
+    question: 'What is 7?',
+    answers: ['7'],
+    source: 'bench',
+    ability: 'math',
+    phase: 'practice',
+    stage: 1,
+    schedule: { index, of, version: 0 },
   });
   return {
     stages: ['the base policy', 'round 1'],
@@ -131,7 +137,9 @@ export async function throughStream(
     const ms = clock.now() - startMs;
     const { user, system } = process.cpuUsage(realMs);
     return {
-      ...{ ms, realMs: (user + system) / 1000, busyMs: rows.busyMs },
+      ms,
+      realMs: (user + system) / 1000,
+      busyMs: rows.busyMs,
       ...(await recordsOf(log)),
     };
   } finally {
@@ -151,15 +159,28 @@ async function runLoop(
 ): Promise<void> {
   const { seed, groups, rollouts, callLimit, stepMs, branching } = simulation;
   const settings = calibrateSettings.parse({
-    ...{ lagMax, rollouts, callLimit, branching, batchGroups: groups, keepVersions: 2 },
-    ...{ initialRollouts: Math.max(1, rollouts / 2), miniBatches: 1, reward: 'accuracy' },
-    ...{ responseMax: 1 << 16, concurrency: groups * (lagMax + 1) },
+    lagMax,
+    rollouts,
+    callLimit,
+    branching,
+    batchGroups: groups,
+    keepVersions: 2,
+    initialRollouts: Math.max(1, rollouts / 2),
+    miniBatches: 1,
+    reward: 'accuracy',
+    responseMax: 1 << 16,
+    concurrency: groups * (lagMax + 1),
   });
   const timed = withCommit(log, (write) => clock.during(log.commit(write)));
   const plan = planOf(simulation);
   const owned: { close(): Promise<void> }[] = [];
   const context = {
-    ...{ run: 'bench', folder, seed, settings, log: timed, clock },
+    run: 'bench',
+    folder,
+    seed,
+    settings,
+    log: timed,
+    clock,
     print: () => undefined,
     own: <T extends { close(): Promise<void> }>(resource: T): T => {
       owned.push(resource);
@@ -167,7 +188,8 @@ async function runLoop(
     },
   };
   const parts = {
-    ...{ tokenizer: tinyWords, base },
+    tokenizer: tinyWords,
+    base,
     engine: simulatedEngine(simulation, rows),
     trainer: fakeTrainer({
       before: async (call) => {
@@ -183,7 +205,13 @@ async function runLoop(
   const scheduled = batch({ groups, openMax });
   const { begun, scored, trained } = loop;
   const rolled = stage('rollout', topics.questions, topics.rollouts, loop.rollout);
-  const batched = stage('batch', topics.scored, topics.batches, scheduled, room(groups * openMax));
+  const batched = stage(
+    'batch',
+    topics.scored,
+    topics.batches,
+    scheduled,
+    inflightFor(groups * openMax),
+  );
   await runFlow(flow(begun, rolled, scored, batched, trained), { log: timed, clock });
   for (const resource of owned.reverse()) await resource.close();
 }
@@ -200,7 +228,9 @@ async function recordsOf(log: Log): Promise<Records> {
     groups.map((group) => version - scored[group.scored.offset]!.version),
   );
   return {
-    ...{ scored, batches, weights: await all(topics.weights) },
+    scored,
+    batches,
+    weights: await all(topics.weights),
     rollouts: await all(topics.rollouts),
     toolCalls: await all(topics.toolCalls),
     lag: { max: Math.max(...lags), mean: lags.reduce((a, b) => a + b, 0) / lags.length },

@@ -23,7 +23,7 @@ import {
   searchTool,
   type Tool,
 } from 'millrace';
-import { type Rows, role } from 'millrace/jobs';
+import { type JobQuestions, role } from 'millrace/jobs';
 import { z } from 'zod';
 import { prompt } from './policy.ts';
 import { writeWorld } from './world/files.ts';
@@ -58,7 +58,7 @@ interface WorldSettings extends PolicySettings {
 
 /** What a job runs on, and the questions of the world. */
 export interface WorldParts {
-  readonly rows: Rows;
+  readonly rows: JobQuestions;
   readonly parts: PolicyParts;
 }
 

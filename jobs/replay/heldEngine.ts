@@ -93,7 +93,7 @@ export class HeldEngine implements PolicyEngine {
     return this.#live.stats();
   }
 
-  /** Follow the manifests no longer; the engine itself is closed by whoever owns it. */
+  /** Stops following the manifests; the engine itself is closed by its owner. */
   release(): void {
     this.#subscription.unsubscribe();
   }
@@ -186,7 +186,9 @@ function joined(first: Generation, second: Generation): Generation {
     spans: [
       ...spansOf(first),
       ...spansOf(second).map(({ start, end, version }) => ({
-        ...{ start: start + length, end: end + length, version },
+        start: start + length,
+        end: end + length,
+        version,
       })),
     ],
   };

@@ -111,12 +111,21 @@ function notRolledOut(question: Question, { version }: Weights): Rollout {
   return {
     id: `${id}/${phase}-${stage}/0`,
     question,
-    ...{ index: 0, groupSize: 1, seed: 0, text: '', toolCalls: 0, parent: null, version },
+    index: 0,
+    groupSize: 1,
+    seed: 0,
+    text: '',
+    toolCalls: 0,
+    parent: null,
+    version,
     prompt: new Int32Array(0),
     tokens: new Int32Array(0),
     logProbs: new Float32Array(0),
     segments: [],
-    ...{ status: 'failed', finish: 'failed', startedMs: 0, endedMs: 0 },
+    status: 'failed',
+    finish: 'failed',
+    startedMs: 0,
+    endedMs: 0,
     reason: 'not in the record, and nothing is rolled out',
   };
 }

@@ -38,7 +38,7 @@ export class RecordedVersions {
     });
   }
 
-  /** How the generation went that this request asks for; null where the record does not tell. */
+  /** How the generation that this request asks for went; null where the record does not say. */
   of({ draws, tokens }: GenerateRequest): Made | null {
     const spans = this.#rollouts.get(rolloutOf(draws));
     if (spans === undefined) return null;

@@ -24,7 +24,7 @@ import { recordedItems } from './recordedItems.ts';
 import { recordedRollouts } from './recordedRollouts.ts';
 import { RecordedCalls, recordedTools, type ToolMode } from './recordedTools.ts';
 
-/** The first topic that is made anew. */
+/** The first topic that is remade. */
 export const beginnings = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;
 export type Beginning = (typeof beginnings)[number];
 
@@ -77,7 +77,13 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
   const { run, folder, seed, settings, print, tools: mode } = options;
   try {
     const built = await job.build({
-      ...{ run, folder, seed, settings, log, clock, signal, print },
+      run,
+      folder,
+      seed,
+      settings,
+      log,
+      clock,
+      print,
       own: (resource) => {
         owned.push(resource);
         return resource;
@@ -220,7 +226,8 @@ async function lagOf(log: Log, then: readonly Weights[]): Promise<Lag> {
   }
   const sum = lags.reduce((total, lag) => total + lag, 0);
   return {
-    ...{ sameSteps: Math.max(0, shared), steps: now.length - 1 },
+    sameSteps: Math.max(0, shared),
+    steps: now.length - 1,
     mean: lags.length === 0 ? 0 : sum / lags.length,
     max: Math.max(0, ...lags),
   };

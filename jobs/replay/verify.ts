@@ -1,5 +1,5 @@
 /**
- * `verify`: a run is made again from its records, and every record that comes out is held against the one of then.
+ * `verify`: a run is made again from its records, and every record that comes out is compared with the recorded one.
  *
  * The job is wired as ever, in a scratch folder: its questions are those recorded, its tools answer from the record,
  * every generation is made by the version that made it then, and commits keep the order of then (streams/replay). What
@@ -120,7 +120,9 @@ class Verification {
     const { standing, places } = this.#record;
     const flow = this.#farEnough(onlySettled(this.#rewired(built), standing));
     const commitOrder = new Retrace({
-      ...{ recorded, standing, places },
+      recorded,
+      standing,
+      places,
       given: this.#given(flow),
       onDifference: (difference) => this.#end(difference),
       onEqual: (topic, value) => this.#same(topic, value),
@@ -131,7 +133,12 @@ class Verification {
   #context(): JobContext<unknown> {
     const { run, folder, seed, settings, scratch, clock } = this.#options;
     return {
-      ...{ run, folder, seed, settings, clock, log: scratch, signal: this.#signal },
+      run,
+      folder,
+      seed,
+      settings,
+      clock,
+      log: scratch,
       print: () => undefined,
       own: (resource) => {
         this.#owned.push(resource);

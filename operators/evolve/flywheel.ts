@@ -61,7 +61,7 @@ const JUDGE_TRIES = 4;
 
 /**
  * Evolves the pool of one question. Rejects when the signal aborts, and with a `MillraceError` of a model: the run is
- * stopping, or the model can answer nobody. Any other failure is told in the run, and rejects in `reference` mode.
+ * stopping, or the model can answer no request. Any other failure is told in the run, and rejects in `reference` mode.
  */
 export async function flywheel(question: Question, options: FlywheelOptions): Promise<FlywheelRun> {
   const pool: Judged[] = [];

@@ -12,7 +12,7 @@ import { meanPassAtK, passSizes } from './passAtK.ts';
 
 /** The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to 1. */
 export interface TableNumbers {
-  /** By `Row.measure`: judge, LaTeX equality or F1. */
+  /** By `BenchmarkRow.measure`: judge, LaTeX equality or F1. */
   readonly correctness: number;
   /** Mean of correctness per tool call. */
   readonly efficiency: number;
@@ -26,7 +26,7 @@ export interface TableNumbers {
 }
 
 /** A benchmark's row of the table. */
-export interface Row extends TableNumbers {
+export interface BenchmarkRow extends TableNumbers {
   readonly source: string;
   readonly ability: Ability;
   readonly measure: Measure;
@@ -47,7 +47,7 @@ export interface Row extends TableNumbers {
 
 /** The table: a row a benchmark, and the means over rows. */
 export interface BenchmarkTable {
-  readonly rows: readonly Row[];
+  readonly rows: readonly BenchmarkRow[];
   /** Means over rows; null where there is no such row. */
   readonly averages: {
     readonly math: TableNumbers | null;
@@ -74,7 +74,8 @@ export function benchmarkTable(groups: readonly Scored[], options: TableOptions)
   const rows = [...bySource]
     .filter(([, members]) => members.length > 0)
     .map(([source, members]) => rowOf(source, members, options.seed));
-  const of = (ability: Ability): readonly Row[] => rows.filter((row) => row.ability === ability);
+  const of = (ability: Ability): readonly BenchmarkRow[] =>
+    rows.filter((row) => row.ability === ability);
   return { rows, averages: { math: means(of('math')), qa: means(of('qa')), all: means(rows) } };
 }
 
@@ -93,7 +94,7 @@ function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
   }));
 }
 
-function rowOf(source: string, groups: readonly Scored[], seed: number): Row {
+function rowOf(source: string, groups: readonly Scored[], seed: number): BenchmarkRow {
   const { ability } = groups[0]!.question;
   const perQuestion = groups.map(responsesOf);
   const responses = perQuestion.flat();
@@ -129,7 +130,7 @@ function rowOf(source: string, groups: readonly Scored[], seed: number): Row {
 /** The radar metrics; those that the parts do not tell are 0, conciseness null. */
 function behaviourOf(
   responses: readonly Response[],
-): Pick<Row, 'successfulExecution' | 'reasoningLength' | 'conciseness'> {
+): Pick<BenchmarkRow, 'successfulExecution' | 'reasoningLength' | 'conciseness'> {
   const voted = responses.filter(({ parts }) => parts.concise !== undefined);
   return {
     successfulExecution: meanOf(responses.map((r) => perFailure(r.correct, executionIn(r.parts)))),
@@ -165,7 +166,7 @@ function sampleOf(parts: Reward['parts'], calls: number): ScoredSample {
   };
 }
 
-function means(rows: readonly Row[]): TableNumbers | null {
+function means(rows: readonly BenchmarkRow[]): TableNumbers | null {
   if (rows.length === 0) return null;
   const mean = (name: Exclude<keyof TableNumbers, 'conciseness'>): number =>
     meanOf(rows.map((row) => row[name]));

@@ -52,15 +52,18 @@ function meanEntropy({ segments }: Rollout): number {
 }
 
 /** A number to order candidates by, smallest first. */
-export type Key = (candidate: Candidate) => number;
+export type SortKey = (candidate: Candidate) => number;
 
 /** The same, largest first. */
-export function most(key: Key): Key {
+export function descending(key: SortKey): SortKey {
   return (candidate) => -key(candidate);
 }
 
 /** The candidates by the first key, equals by the next, and at last as they came. */
-export function ordered(candidates: readonly Candidate[], ...keys: readonly Key[]): Candidate[] {
+export function sortedBy(
+  candidates: readonly Candidate[],
+  ...keys: readonly SortKey[]
+): Candidate[] {
   return candidates.toSorted((a, b) => {
     for (const key of keys) {
       const difference = key(a) - key(b);
@@ -71,7 +74,7 @@ export function ordered(candidates: readonly Candidate[], ...keys: readonly Key[
 }
 
 /** Every chosen with every rejected, in order, at most `pairsMax`, no text against itself. */
-export function crossed(
+export function allPairs(
   chosen: readonly Pick<Candidate, 'text'>[],
   rejected: readonly Candidate[],
   pairsMax: number,

@@ -5,7 +5,7 @@
  * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward, of equals
  * the fewest calls, then the shortest, against the lowest reward.
  */
-import { type Criterion, crossed, most, ordered } from './candidate.ts';
+import { allPairs, type Criterion, descending, sortedBy } from './candidate.ts';
 
 /** How many pairs, and from which reward on a response is chosen. */
 export interface SelfCriticOptions {
@@ -21,16 +21,16 @@ export interface SelfCriticOptions {
  */
 export function selfCritic({ pairsMax = 1, from = 1 }: SelfCriticOptions = {}): Criterion {
   return (candidates) => {
-    const chosen = ordered(
+    const chosen = sortedBy(
       candidates.filter(({ score }) => score >= from),
-      most(({ score }) => score),
+      descending(({ score }) => score),
       ({ toolCalls }) => toolCalls,
       ({ length }) => length,
     );
-    const rejected = ordered(
+    const rejected = sortedBy(
       candidates.filter(({ score }) => score < from),
       ({ score }) => score,
     );
-    return { difficulty: '', pairs: crossed(chosen, rejected, pairsMax, 'self-critic') };
+    return { difficulty: '', pairs: allPairs(chosen, rejected, pairsMax, 'self-critic') };
   };
 }

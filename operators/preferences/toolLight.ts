@@ -8,7 +8,14 @@
  */
 import type { PreferencePair } from '../../streams/records.ts';
 import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
-import { type Candidate, type Criterion, crossed, type Key, most, ordered } from './candidate.ts';
+import {
+  allPairs,
+  type Candidate,
+  type Criterion,
+  descending,
+  type SortKey,
+  sortedBy,
+} from './candidate.ts';
 
 /** Limits of all three of Tool-Light's criteria. */
 export interface ToolLightOptions {
@@ -24,9 +31,9 @@ export interface GuidedOptions extends ToolLightOptions {
   readonly demonstration?: Pick<Candidate, 'text' | 'toolCalls'>;
 }
 
-const calls: Key = ({ toolCalls }) => toolCalls;
-const entropy: Key = (candidate) => candidate.entropy;
-const length: Key = (candidate) => candidate.length;
+const calls: SortKey = ({ toolCalls }) => toolCalls;
+const entropy: SortKey = (candidate) => candidate.entropy;
+const length: SortKey = (candidate) => candidate.length;
 
 /** How many of all candidates are right and wrong, and which of them pairs may be made of. */
 interface Sides {
@@ -58,7 +65,7 @@ export function preAlignedVanilla(options: ToolLightOptions = {}): Criterion {
   return (candidates, tools) => {
     const { rights, right, wrong } = sidesOf(candidates, tools, options);
     const difficulty = vanillaClass(rights, candidates.length);
-    const shortest = ordered(right, length)[0];
+    const shortest = sortedBy(right, length)[0];
     if (difficulty === '' || shortest === undefined) return { difficulty, pairs: [] };
     const worse = wrong.filter(
       (candidate) => candidate.length > shortest.length || candidate.toolCalls > shortest.toolCalls,
@@ -78,7 +85,7 @@ export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
   return (candidates, tools) => {
     const { rights, wrongs, right, wrong } = sidesOf(candidates, tools, options);
     const difficulty = candidates.length === 0 ? '' : rights >= wrongs ? 'easy' : 'hard';
-    const best = ordered(right, calls, entropy)[0] ?? options.demonstration;
+    const best = sortedBy(right, calls, entropy)[0] ?? options.demonstration;
     if (best === undefined) return { difficulty, pairs: [] };
     const worse = wrong.filter(({ toolCalls }) => toolCalls > best.toolCalls);
     return { difficulty, pairs: against(best, worse, 'guided', options) };
@@ -96,15 +103,15 @@ export function selfEvolved(options: ToolLightOptions = {}): Criterion {
     const { rights, wrongs, right, wrong } = sidesOf(candidates, tools, options);
     if (candidates.length === 0) return { difficulty: '', pairs: [] };
     if (2 * rights < wrongs) {
-      const chosen = ordered(right, most(length)).slice(0, 1);
+      const chosen = sortedBy(right, descending(length)).slice(0, 1);
       return {
         difficulty: 'hard',
-        pairs: crossed(chosen, ordered(wrong, length), pairsMax, why),
+        pairs: allPairs(chosen, sortedBy(wrong, length), pairsMax, why),
       };
     }
-    const chosen = ordered(right, calls, entropy).slice(0, 1);
-    const rejected = ordered(wrong, most(calls));
-    return { difficulty: 'easy', pairs: crossed(chosen, rejected, pairsMax, why) };
+    const chosen = sortedBy(right, calls, entropy).slice(0, 1);
+    const rejected = sortedBy(wrong, descending(calls));
+    return { difficulty: 'easy', pairs: allPairs(chosen, rejected, pairsMax, why) };
   };
 }
 
@@ -114,5 +121,5 @@ function against(
   why: string,
   { pairsMax = 1 }: ToolLightOptions,
 ): PreferencePair[] {
-  return crossed([better], ordered(worse, most(calls), most(length)), pairsMax, why);
+  return allPairs([better], sortedBy(worse, descending(calls), descending(length)), pairsMax, why);
 }

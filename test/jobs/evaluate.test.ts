@@ -21,7 +21,9 @@ beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'millrace-evaluate-'));
   const rows = (name: string, ability: string, from: number) =>
     Array.from({ length: 6 }, (_, i) => ({
-      ...{ id: `${name}-${i}`, source: name, ability },
+      id: `${name}-${i}`,
+      source: name,
+      ability,
       question: `What is ${i} + ${from}?`,
       answers: [String(i + from)],
     }));
@@ -60,7 +62,12 @@ async function evaluated({ folder, rollouts = 2, judge, timing = 0, fate }: Opti
   try {
     const flow = await evaluate(
       {
-        ...{ run: 'tiny', folder, seed: 7, log: mortal.log, clock, print: () => undefined },
+        run: 'tiny',
+        folder,
+        seed: 7,
+        log: mortal.log,
+        clock,
+        print: () => undefined,
         settings: evaluateSettings.parse({
           rollouts,
           temperature: 1,
@@ -73,7 +80,9 @@ async function evaluated({ folder, rollouts = 2, judge, timing = 0, fate }: Opti
         },
       },
       {
-        ...{ engine, tokenizer, base },
+        engine,
+        tokenizer,
+        base,
         plan: await planEvaluation(paths(), 500),
         tools: fakeTools({ tokenizer, answers: { search: (q) => `two ${q}` }, delay }),
         prompt: (question) => tokenizer.encode(question, { tags: false }),
@@ -174,7 +183,8 @@ describe('the plan of an evaluation', () => {
 
   test('takes the first so many of each file, in their order', async () => {
     expect(await ids(4, 'sums.jsonl', 'facts.jsonl')).toEqual({
-      ...{ questions: 8, dead: 0 },
+      questions: 8,
+      dead: 0,
       sources: ['sums', 'facts'],
     });
   });

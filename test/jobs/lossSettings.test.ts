@@ -12,7 +12,10 @@ describe('settings of the loss', () => {
         policy: {
           name: 'clipped',
           settings: {
-            ...{ clipLow: 0.2, clipHigh: 0.2, clipC: 3, aggregation: 'token-mean' },
+            clipLow: 0.2,
+            clipHigh: 0.2,
+            clipC: 3,
+            aggregation: 'token-mean',
             kl: { kind: 'k3', coefficient: 0 },
             entropyCoefficient: 0,
             aepo: { clipping: false, advantageWeight: 0 },
@@ -35,7 +38,9 @@ describe('settings of the loss', () => {
         policy: {
           name: 'clipped',
           settings: {
-            ...{ clipLow: 0.2, clipHigh: 0.28, clipC: 3 },
+            clipLow: 0.2,
+            clipHigh: 0.28,
+            clipC: 3,
             aggregation: 'seq-mean-token-mean',
             kl: { kind: 'k2', coefficient: 0.01 },
             entropyCoefficient: 0.001,
@@ -55,7 +60,9 @@ describe('settings of the loss', () => {
     expect(losses.policy).toEqual({
       name: 'gspo',
       settings: {
-        ...{ clipLow: 3e-4, clipHigh: 1e-3, entropyCoefficient: 0.01 },
+        clipLow: 3e-4,
+        clipHigh: 1e-3,
+        entropyCoefficient: 0.01,
         kl: { kind: 'k3', coefficient: 0.1 },
       },
     });

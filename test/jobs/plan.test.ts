@@ -4,7 +4,7 @@ import { calibrate, calibrateSettings, sizesOf } from '../../jobs/calibrate.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { loopOptions, planMethods } from '../../jobs/method.ts';
-import { planStages, type QuestionPlan, type Rows } from '../../jobs/plan.ts';
+import { type JobQuestions, planStages, type QuestionPlan } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { AFTER_LAST_STAGE } from '../../operators/schedule.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
@@ -37,7 +37,7 @@ const options = {
 type Options = typeof options;
 
 /** The plan of a calibration, and the sizes of its rounds. */
-async function planQuestions(rows: Rows, over: Partial<Options> = {}) {
+async function planQuestions(rows: JobQuestions, over: Partial<Options> = {}) {
   const given = { ...options, ...over };
   const settings = calibrateSettings.parse(given);
   const methods = [calibrate(settings)];
@@ -46,7 +46,8 @@ async function planQuestions(rows: Rows, over: Partial<Options> = {}) {
   const plan = await planStages(rows, layout, given);
   return { ...plan, ...sizesOf(settings, plan.train) };
 }
-const plan = (train: Rows['train'], over?: Partial<Options>) => planQuestions({ train }, over);
+const plan = (train: JobQuestions['train'], over?: Partial<Options>) =>
+  planQuestions({ train }, over);
 
 const questions = ({ items }: QuestionPlan): Question[] =>
   items.flatMap((item) => ('value' in item ? [item.value] : []));

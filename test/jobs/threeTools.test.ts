@@ -88,7 +88,10 @@ describe('a training job with three tools', () => {
   beforeAll(async () => {
     const folder = await mkdtemp(join(root, 'run-'));
     const { end } = await tinyCalibration({
-      ...{ folder, script: handy, evolve: 6, world: { tokenizer, answers } },
+      folder,
+      script: handy,
+      evolve: 6,
+      world: { tokenizer, answers },
       settings: { reward: 'hierarchical', responseMax: 200, callLimit: 4 },
     });
     expect(end).toBe('quiescent');
@@ -148,8 +151,11 @@ test('an evaluation with a tool of the user’s own has its calls as parts and i
   const folder = await mkdtemp(join(root, 'run-'));
   const rows = Array.from({ length: 9 }, (_, i) =>
     JSON.stringify({
-      ...{ id: `sum-${i}`, source: 'sums', ability: 'math' },
-      ...{ question: `What is ${i} + 1?`, answers: [String(i + 1)] },
+      id: `sum-${i}`,
+      source: 'sums',
+      ability: 'math',
+      question: `What is ${i} + 1?`,
+      answers: [String(i + 1)],
     }),
   );
   const path = join(folder, 'sums.jsonl');
@@ -159,13 +165,18 @@ test('an evaluation with a tool of the user’s own has its calls as parts and i
   const settings = evaluateSettings.parse({ rollouts: 3, temperature: 1, callLimit: 4 });
   const { context, close } = tinyContext(settings, { folder }, log);
   const tool = (name: string, answer: (input: string) => string): Tool => ({
-    ...{ name, about: '', concurrencyMax: 4, pure: true },
+    name,
+    about: '',
+    concurrencyMax: 4,
+    pure: true,
     run: async (input) => ({ output: answer(input), ok: true }),
     close: async () => undefined,
   });
   const tools = Object.entries(answers).map(([name, answer]) => tool(name, answer));
   const flow = await evaluate(context, {
-    ...{ tokenizer, base, jury: null },
+    tokenizer,
+    base,
+    jury: null,
     engine: scriptedPolicy({ tokenizer, script: handy }),
     plan: await planEvaluation([{ path }], 500),
     tools: callTools(tools, { tokenizer, clock: manualClock() }),
@@ -180,8 +191,11 @@ test('an evaluation with a tool of the user’s own has its calls as parts and i
   for (const { text, parts } of responses) {
     const { search, python, calculator } = callsOf(text);
     expect(parts).toMatchObject({
-      ...{ searchCalls: search, pythonCalls: python, calculatorCalls: calculator },
-      ...{ toolCalls: total(text), format: isOpen(text) ? -1 : 0 },
+      searchCalls: search,
+      pythonCalls: python,
+      calculatorCalls: calculator,
+      toolCalls: total(text),
+      format: isOpen(text) ? -1 : 0,
       resultBlocks: total(text),
     });
   }

@@ -29,7 +29,9 @@ function essence({ evolved, demonstrations, toolCalls, batches, weights }: RunRe
     demonstrations: byText(demonstrations),
     toolCalls: byText(toolCalls),
     batches: batches.map(({ step, stage, kind, examples, groups }) => ({
-      ...{ step, stage, kind },
+      step,
+      stage,
+      kind,
       of: [...examples, ...groups].map(({ questionId }) => questionId),
     })),
     weights: weights.map(({ version, roundsDone, digest }) => ({ version, roundsDone, digest })),

@@ -173,7 +173,8 @@ describe('batchSelected', () => {
               scored: { partition: 0, offset: window * 100 + index },
             })),
             last: window === 2,
-            ...{ index: window, of: 3 },
+            index: window,
+            of: 3,
           }),
         ),
       );

@@ -20,7 +20,10 @@ const round = (kept = (i: number) => i % 4, stage = 1, version = 3): Demonstrati
     question: question({ id: `q${i}`, phase: 'evolve', stage }),
     difficulty: '',
     kept: Array.from({ length: kept(i) }, (_, at) => ({
-      ...{ index: at + 10, round: 1, action: ACTIONS[at % ACTIONS.length]!, toolCalls: 1 },
+      index: at + 10,
+      round: 1,
+      action: ACTIONS[at % ACTIONS.length]!,
+      toolCalls: 1,
       text: 'text',
     })),
     dropped: [],
@@ -28,7 +31,12 @@ const round = (kept = (i: number) => i % 4, stage = 1, version = 3): Demonstrati
   }));
 
 const OPTIONS: BatchExamplesOptions = {
-  ...{ questions: QUESTIONS, epochs: 2, size: 4, perQuestionMax: 10, seed: 5, openMax: 2 },
+  questions: QUESTIONS,
+  epochs: 2,
+  size: 4,
+  perQuestionMax: 10,
+  seed: 5,
+  openMax: 2,
 };
 const make = (over: Partial<BatchExamplesOptions> = {}) =>
   batchDemonstrations({ ...OPTIONS, ...over });
@@ -84,7 +92,12 @@ describe('batchDemonstrations', () => {
       }),
     ).toEqual(
       [0, 1, 2, 3, 4, 5].map((index) => ({
-        ...{ step: 4 + index, version: 3 + index, stage: 1, index, of: 6, last: index === 5 },
+        step: 4 + index,
+        version: 3 + index,
+        stage: 1,
+        index,
+        of: 6,
+        last: index === 5,
       })),
     );
     expect(batches.every(({ kind, groups }) => kind === 'sft' && groups.length === 0)).toBe(true);
@@ -102,8 +115,15 @@ describe('batchDemonstrations', () => {
     const { batches } = await scheduleOf(round(() => 0));
     expect(batches).toEqual([
       {
-        ...{ step: 4, stage: 1, version: 3, groups: [], last: true },
-        ...{ kind: 'sft', examples: [], index: 0, of: 1 },
+        step: 4,
+        stage: 1,
+        version: 3,
+        groups: [],
+        last: true,
+        kind: 'sft',
+        examples: [],
+        index: 0,
+        of: 1,
       },
     ]);
   });
@@ -186,7 +206,9 @@ describe('batchPairs', () => {
   }
   const shares = { 'vanilla/hard': 2, 'vanilla/easy': 1, 'guided/hard': 2, 'guided/easy': 1 };
   const mixing: Partial<BatchExamplesOptions> = {
-    ...{ mix: { shares }, epochs: 2, size: 5 },
+    mix: { shares },
+    epochs: 2,
+    size: 5,
     questions: ({ schedule }) => schedule!.of,
   };
 
@@ -203,7 +225,10 @@ describe('batchPairs', () => {
     for (const id of epochs[0]!) counts[classOf(id)] = (counts[classOf(id)] ?? 0) + 1;
     // Six of each class there are: hard ones set the measure.
     expect(counts).toEqual({
-      ...{ 'vanilla/hard': 6, 'vanilla/easy': 3, 'guided/hard': 6, 'guided/easy': 3 },
+      'vanilla/hard': 6,
+      'vanilla/easy': 3,
+      'guided/hard': 6,
+      'guided/easy': 3,
     });
     expect(epochs[1]!.toSorted()).toEqual(epochs[0]!.toSorted());
     const again = await runOperator(operator, topics.pairs, shuffledBy(classed, 2));

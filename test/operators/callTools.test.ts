@@ -12,7 +12,12 @@ interface Spied extends Tool {
 }
 
 const tool = (name: string, run: Tool['run']): Spied => ({
-  ...{ name, about: name, concurrencyMax: 2, pure: false, closed: 0, run },
+  name,
+  about: name,
+  concurrencyMax: 2,
+  pure: false,
+  closed: 0,
+  run,
   async close() {
     this.closed++;
   },
@@ -41,7 +46,11 @@ describe('callTools', () => {
   test('gives calls back as data, also those that fail and those of no tool', async () => {
     const tools = callTools([broken, echo], options);
     expect(await tools.call('search', 'one', never)).toEqual({
-      ...{ output: 'found one', ok: true, attempts: 1, cached: false, ms: 0 },
+      output: 'found one',
+      ok: true,
+      attempts: 1,
+      cached: false,
+      ms: 0,
     });
     expect(await tools.call('python', '1', never)).toMatchObject({ ok: false, attempts: 1 });
     expect(await tools.call('nothing', '1', never)).toMatchObject({ ok: false, attempts: 0 });

@@ -33,8 +33,12 @@ const values = [
   tried('f', 'hard', 0),
 ];
 const OPTIONS: CurriculumOptions = {
-  ...{ questions: values.length, phase: 'practice', stages: [2] },
-  ...{ atLeast: 1, atMost: 100, seed: 3 },
+  questions: values.length,
+  phase: 'practice',
+  stages: [2],
+  atLeast: 1,
+  atMost: 100,
+  seed: 3,
 };
 const make = (over: Partial<CurriculumOptions> = {}) => curriculum({ ...OPTIONS, ...over });
 const chosen = (over: Partial<CurriculumOptions>) =>

@@ -14,9 +14,16 @@ const search = (result: string) =>
 /** A pool of these trajectories, all of them right unless told otherwise. */
 function pool(...members: readonly Partial<Evolved>[]): Evolved[] {
   return members.map((member, index) => ({
-    ...{ question: question({ id: 'q1', phase: 'evolve' }), round: 0, parent: -1 },
-    ...{ action: 'rerollout', correct: true, toolCalls: 0, text: `<think>a</think>${answer}` },
-    ...{ index, of: members.length, version: 0 },
+    question: question({ id: 'q1', phase: 'evolve' }),
+    round: 0,
+    parent: -1,
+    action: 'rerollout',
+    correct: true,
+    toolCalls: 0,
+    text: `<think>a</think>${answer}`,
+    index,
+    of: members.length,
+    version: 0,
     ...member,
   }));
 }

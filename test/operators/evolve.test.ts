@@ -30,7 +30,11 @@ function options(over: Partial<EvolveOptions> = {}): EvolveOptions {
     tools: {
       tags: ['search', 'python'],
       call: async (_, input) => ({
-        ...{ output: `found ${input}`, ok: true, attempts: 1, cached: false, ms: 0 },
+        output: `found ${input}`,
+        ok: true,
+        attempts: 1,
+        cached: false,
+        ms: 0,
       }),
     },
     gate: openGate,

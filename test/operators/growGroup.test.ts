@@ -375,12 +375,16 @@ describe('a group that branches', () => {
   test('can look behind the result: there the policy goes on as it was seen to', async () => {
     const changes: number[] = [];
     const tree = branching({
-      ...{ initialRollouts: 1, beamSize: 2, entropyAt: 'result', entropyTokens: 3 },
+      initialRollouts: 1,
+      beamSize: 2,
+      entropyAt: 'result',
+      entropyTokens: 3,
       stepEntropy: (top) => top[0]![0]!,
       decide: (change) => changes.push(change) === 2,
     });
     const made = rolloutOptions(turns(search('one'), search('two'), answer('2')), {
-      ...{ samples: () => 2, branching: tree },
+      samples: () => 2,
+      branching: tree,
       policy: {
         topLogProbs: ({ context, request }) => [
           (2 * context.split('</result>').length - (request.maxTokens === 3 ? 2 : 1)) / 100,
@@ -413,7 +417,8 @@ describe('a group that branches', () => {
     const told = (index: number): void => void ended.push(index);
     const options = (wait: Promise<void>): RolloutOptions => {
       const made = rolloutOptions(turns(search('one'), search('two'), answer('2')), {
-        ...{ samples: () => 5, branching: branching({ initialRollouts: 3, beamSize: 2 }) },
+        samples: () => 5,
+        branching: branching({ initialRollouts: 3, beamSize: 2 }),
       });
       const call: typeof made.tools.call = async (tool, input, signal, origin) => {
         const { rolloutId, turn } = origin!;
@@ -436,7 +441,9 @@ describe('a group that branches', () => {
   test('can count the rounds in a row in which this very branch was cloned', async () => {
     const told: string[] = [];
     const tree = branching({
-      ...{ initialRollouts: 2, beamSize: 2, penaltyScope: 'path' },
+      initialRollouts: 2,
+      beamSize: 2,
+      penaltyScope: 'path',
       // The first branch asked in a round is cloned, the others are not.
       decide: (_, uniform, consecutive) => {
         told.push(`${consecutive}`);

@@ -15,12 +15,20 @@ const asked = (id: string, phase: Phase = 'prefer'): Question => question({ id, 
 /** The rollouts of q1, two a group: the first right, the second wrong; a third failed. */
 const stored: Rollout[] = [0, 1, 2].map((index) =>
   rollout({
-    ...{ index, question: asked('q1'), text: `response ${index}`, toolCalls: index + 1 },
-    ...{ tokens: new Int32Array(5 + index), version: 3 + index },
+    index,
+    question: asked('q1'),
+    text: `response ${index}`,
+    toolCalls: index + 1,
+    tokens: new Int32Array(5 + index),
+    version: 3 + index,
     status: index === 2 ? 'failed' : 'done',
     segments: [0.5, null, 0.25].map((entropy, at) => ({
-      ...{ kind: at === 1 ? 'tool' : 'policy', start: at, end: at + 1, version: 3 },
-      ...{ entropy: entropy === null ? null : entropy * (index + 1), tool: null },
+      kind: at === 1 ? 'tool' : 'policy',
+      start: at,
+      end: at + 1,
+      version: 3,
+      entropy: entropy === null ? null : entropy * (index + 1),
+      tool: null,
     })),
   }),
 );
@@ -28,7 +36,11 @@ const stored: Rollout[] = [0, 1, 2].map((index) =>
 const log: PairsOptions['log'] = {
   fetch: async (topic, positions: readonly Position[]) =>
     positions.map((position) => ({
-      ...{ topic: topic.name, position, key: '', atMs: 0, bytes: 0 },
+      topic: topic.name,
+      position,
+      key: '',
+      atMs: 0,
+      bytes: 0,
       value: stored[position.offset] as never,
     })),
 };
@@ -58,7 +70,9 @@ test('looks the texts of a group up and gives its pairs', async () => {
   const { outputs } = await runOperator(make(), topics.scored, [groupOf(asked('q1'), [1, 0])]);
   expect(outputs).toEqual([
     {
-      ...{ question: asked('q1'), difficulty: '', version: 4 },
+      question: asked('q1'),
+      difficulty: '',
+      version: 4,
       pairs: [{ chosen: 'response 0', rejected: 'response 1', why: 'self-critic' }],
     },
   ]);

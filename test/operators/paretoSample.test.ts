@@ -56,7 +56,13 @@ describe('paretoSample on the worked example', () => {
   test('finds objectives and fronts', async () => {
     const all = await verdicts({});
     expect(Object.fromEntries([...all].map(([id, { front }]) => [id, front]))).toEqual({
-      ...{ a: 1, b: 0, c: 0, d: 0, e: 2, f: 0, g: 1 },
+      a: 1,
+      b: 0,
+      c: 0,
+      d: 0,
+      e: 2,
+      f: 0,
+      g: 1,
     });
     expect(all.get('a')!.objectives).toEqual([0, 0.25]);
     expect(all.get('b')!.objectives).toEqual([4, 0.1875]);
@@ -76,12 +82,22 @@ describe('paretoSample on the worked example', () => {
     const why = async (keep: number): Promise<Record<string, string>> =>
       Object.fromEntries([...(await verdicts({ keep }))].map(([id, verdict]) => [id, verdict.why]));
     expect(await why(4)).toEqual({
-      ...{ a: 'dominated', b: 'selected', c: 'selected', d: 'selected' },
-      ...{ e: 'dominated', f: 'uniform', g: 'dominated' },
+      a: 'dominated',
+      b: 'selected',
+      c: 'selected',
+      d: 'selected',
+      e: 'dominated',
+      f: 'uniform',
+      g: 'dominated',
     });
     expect(await why(2)).toEqual({
-      ...{ a: 'dominated', b: 'crowded', c: 'selected', d: 'crowded' },
-      ...{ e: 'dominated', f: 'uniform', g: 'dominated' },
+      a: 'dominated',
+      b: 'crowded',
+      c: 'selected',
+      d: 'crowded',
+      e: 'dominated',
+      f: 'uniform',
+      g: 'dominated',
     });
   });
 
@@ -89,7 +105,13 @@ describe('paretoSample on the worked example', () => {
     const all = await verdicts({ keep: 2 });
     const distances = Object.fromEntries([...all].map(([id, { distance }]) => [id, distance]));
     expect(distances).toEqual({
-      ...{ a: null, b: 1.125, c: Infinity, d: 0.875, e: null, f: Infinity, g: null },
+      a: null,
+      b: 1.125,
+      c: Infinity,
+      d: 0.875,
+      e: null,
+      f: Infinity,
+      g: null,
     });
   });
 

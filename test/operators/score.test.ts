@@ -118,7 +118,9 @@ describe('score', () => {
           counts.now -= 1;
           return spelled(asked);
         },
-        ...{ advantage, openMax: 1, concurrency: 4 },
+        advantage,
+        openMax: 1,
+        concurrency: 4,
       });
 
     test('asks about several groups at once, and keeps their order whatever comes first', async () => {

@@ -1,5 +1,5 @@
 /** The paper's table of an evaluation as people read it. */
-import type { BenchmarkTable, Row, TableNumbers } from '../../operators/metrics/table.ts';
+import type { BenchmarkRow, BenchmarkTable, TableNumbers } from '../../operators/metrics/table.ts';
 import { fixed, hundred, orDash } from '../numbers.ts';
 import { columns, type Table } from './table.ts';
 
@@ -7,7 +7,7 @@ interface Column {
   readonly label: string;
   /** What it means, in a few words; empty where the label says it. */
   readonly about: string;
-  readonly show: (row: Row) => string;
+  readonly show: (row: BenchmarkRow) => string;
   /** The same of a mean over rows; empty where there is none. */
   readonly mean: (numbers: TableNumbers) => string;
 }
@@ -16,7 +16,7 @@ const two = fixed(2);
 const none = (): string => '';
 
 /** What the headline number of a row is called. */
-const measureNames: Readonly<Record<Row['measure'], string>> = {
+const measureNames: Readonly<Record<BenchmarkRow['measure'], string>> = {
   judge: 'LJ',
   equality: 'equal',
   f1: 'F1',
@@ -61,7 +61,7 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     ...passes.map((name) => ({
       label: name,
       about: 'chance that one of k is right, of 100',
-      show: ({ passAtK }: Row) => orDash(passAtK[name], hundred),
+      show: ({ passAtK }: BenchmarkRow) => orDash(passAtK[name], hundred),
       mean: none,
     })),
   ];

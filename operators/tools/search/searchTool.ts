@@ -40,7 +40,7 @@ const EMPTY = 'invalid query';
 const QUERY_MAX = 2000;
 
 /** `Page {place}: {text}` joined by newlines. */
-export function pages(found: readonly Found[]): string {
+export function asPages(found: readonly Found[]): string {
   return found.map(({ place, text }) => `Page ${place}: ${text}`).join('\n');
 }
 
@@ -72,7 +72,7 @@ function unique(documents: readonly SearchDocument[]): void {
 export function searchTool(options: SearchOptions): Tool {
   const top = positive('top', options.top ?? 4);
   const charactersMax = positive('charactersMax', options.charactersMax ?? 1200);
-  const format = options.format ?? pages;
+  const format = options.format ?? asPages;
   const documents = [...options.documents];
   unique(documents);
   const index = indexOf(documents);

@@ -11,14 +11,22 @@ import { weights } from '../../support/weights.ts';
 
 const asked = question({ id: 'q', phase: 'explore', stage: 1, schedule: null });
 const part = (start: number, end: number, version: number): Segment => ({
-  ...{ kind: 'policy', start, end, version, entropy: null, tool: null },
+  kind: 'policy',
+  start,
+  end,
+  version,
+  entropy: null,
+  tool: null,
 });
 const PROMPT = tinyWords.encode('What is 1 + 2 ?');
 
 function request(index: number, made: readonly number[] = []): GenerateRequest {
   return {
     tokens: Int32Array.from([...PROMPT, ...made]),
-    ...{ maxTokens: 50, temperature: 1, stopTokens: [tinyWords.endToken], topLogProbs: 0 },
+    maxTokens: 50,
+    temperature: 1,
+    stopTokens: [tinyWords.endToken],
+    topLogProbs: 0,
     draws: [7, 'q', 'explore', 1, index],
   };
 }
@@ -41,7 +49,8 @@ function held(
   });
   const manifests = new Subject<{ readonly value: Weights }>();
   const engine = new HeldEngine(live, {
-    ...{ versions, weights$: manifests },
+    versions,
+    weights$: manifests,
     resolve: ({ version }) => ({ version, uri: `/w${version}`, digest: null }),
   });
   const publish = (version: number): void => manifests.next({ value: weights(version, 0) });

@@ -50,9 +50,18 @@ async function made(
           wired = wiring;
         },
       }),
-      ...{ from, tools, run: 'again', folder: into, seed: 7, log, recorded, graceMs: 0 },
+      from,
+      tools,
+      run: 'again',
+      folder: into,
+      seed: 7,
+      log,
+      recorded,
+      graceMs: 0,
       settings: { ...tinySettings, ...settings },
-      ...{ clock: manualClock(), signal: new AbortController().signal, print: () => undefined },
+      clock: manualClock(),
+      signal: new AbortController().signal,
+      print: () => undefined,
     });
     return {
       ...result,

@@ -60,8 +60,13 @@ async function verified(
           };
         },
       }),
-      ...{ run: 'tiny', seed: 7, settings: { ...tinySettings, ...settings }, folder: scratch },
-      ...{ recorded: through(recorded), scratch: log, clock: manualClock(5) },
+      run: 'tiny',
+      seed: 7,
+      settings: { ...tinySettings, ...settings },
+      folder: scratch,
+      recorded: through(recorded),
+      scratch: log,
+      clock: manualClock(5),
       signal: signal ?? new AbortController().signal,
       print: () => undefined,
     });
@@ -78,7 +83,9 @@ async function killed(folder: string, seed: number, settings: Settings, starts =
   for (let start = 0; start < starts; start++) {
     const fate = { commitsLeft: stream.integer(2 * start, 50), lastIsWritten: start % 2 === 0 };
     const { end } = await tinyCalibration({
-      ...{ folder, fate, timing: 100 * seed + start },
+      folder,
+      fate,
+      timing: 100 * seed + start,
       ...(settings === undefined ? {} : { settings }),
     });
     if (end === 'quiescent') return;
@@ -198,7 +205,9 @@ describe('verify', () => {
     );
     await log.close();
     expect((await verified(folder)).difference).toMatchObject({
-      ...{ kind: 'notMadeAgain', topic: 'metrics', id: 'extra of step 9, stage 1' },
+      kind: 'notMadeAgain',
+      topic: 'metrics',
+      id: 'extra of step 9, stage 1',
     });
   });
 
@@ -221,8 +230,15 @@ describe('verify', () => {
     const scratch = fresh();
     const log = await openLog({ folder: join(scratch, 'log'), mode: 'write' });
     const again = verify({
-      ...{ job: wired, run: 'tiny', seed: 7, settings: tinySettings, recorded, scratch: log },
-      ...{ folder: scratch, clock: manualClock(), signal: new AbortController().signal },
+      job: wired,
+      run: 'tiny',
+      seed: 7,
+      settings: tinySettings,
+      recorded,
+      scratch: log,
+      folder: scratch,
+      clock: manualClock(),
+      signal: new AbortController().signal,
       print: () => undefined,
     });
     await expect(again).rejects.toMatchObject({ code: 'REPLAY_TOOLS' });

@@ -23,7 +23,10 @@ describe('mixed', () => {
   test('takes the largest mixture of the exact proportions', () => {
     const there = { 'v/hard': 60, 'v/easy': 60, 'g/hard': 60, 'g/easy': 14 };
     expect(mix(there, { shares })).toEqual({
-      ...{ 'v/hard': 52, 'v/easy': 26, 'g/hard': 28, 'g/easy': 14 },
+      'v/hard': 52,
+      'v/easy': 26,
+      'g/hard': 28,
+      'g/easy': 14,
     });
   });
 
@@ -31,7 +34,9 @@ describe('mixed', () => {
     expect(mix({ a: 5, b: 6 }, { shares: { a: 2, b: 1 } })).toEqual({ a: 5, b: 2 });
     // A third of three is one, whatever the last bit says.
     expect(mix({ a: 3, b: 9, c: 9 }, { shares: { a: 0.3, b: 0.1, c: 0.6 } })).toEqual({
-      ...{ a: 3, b: 1, c: 6 },
+      a: 3,
+      b: 1,
+      c: 6,
     });
   });
 

@@ -17,9 +17,16 @@ function pool(...members: readonly (string | Partial<Evolved>)[]): Evolved[] {
     const toolCalls = Number(calls);
     const queries = Array.from({ length: toolCalls }, (_, i) => `q${index}${i}`);
     return {
-      ...{ question: question({ id: 'q1', phase: 'evolve' }), round: 0, parent: -1 },
-      ...{ index, of: members.length, version: 0 },
-      ...{ action, correct: sign === '+', toolCalls, text: search(...queries) },
+      question: question({ id: 'q1', phase: 'evolve' }),
+      round: 0,
+      parent: -1,
+      index,
+      of: members.length,
+      version: 0,
+      action,
+      correct: sign === '+',
+      toolCalls,
+      text: search(...queries),
       ...(typeof member === 'string' ? {} : { correct: true, action: 'tools', ...member }),
     };
   });

@@ -10,7 +10,12 @@ import { obeysOperatorLaws } from '../../support/laws.ts';
 import { question as record } from '../../support/records.ts';
 
 const asked = record({
-  ...{ id: 'q1', question: 'Who?', answers: ['Ada'], ability: 'qa', phase: 'evolve', stage: 1 },
+  id: 'q1',
+  question: 'Who?',
+  answers: ['Ada'],
+  ability: 'qa',
+  phase: 'evolve',
+  stage: 1,
 });
 const hints: ColdStartHints = {
   verify: { math: ['VERIFY '], qa: ['VERIFY '] },
@@ -43,11 +48,18 @@ async function poolOf(
     tools: {
       tags: ['search', 'python'],
       call: async (_, input) => ({
-        ...{ output: `found ${input}`, ok: true, attempts: 1, cached: false, ms: 0 },
+        output: `found ${input}`,
+        ok: true,
+        attempts: 1,
+        cached: false,
+        ms: 0,
       }),
     },
     grow: coldStartPool({ hints, ...options }),
-    ...{ rounds: 0, quotas: { search: 2, python: 2 }, seed: 7, concurrency: 2 },
+    rounds: 0,
+    quotas: { search: 2, python: 2 },
+    seed: 7,
+    concurrency: 2,
     ...over,
   });
   const run = await runOperator(operator, topics.questions, [asked]);
@@ -61,7 +73,10 @@ obeysOperatorLaws(
       models: async (request) => guesser(request),
       tools: { tags: ['search'], call: () => Promise.reject(new Error('no tools')) },
       grow: coldStartPool({ hints }),
-      ...{ rounds: 0, quotas: { search: 2 }, seed: 7, concurrency: 2 },
+      rounds: 0,
+      quotas: { search: 2 },
+      seed: 7,
+      concurrency: 2,
     }),
   { topic: topics.questions, values: [asked, { ...asked, id: 'q2' }] },
 );
@@ -94,7 +109,9 @@ describe('a cold start', () => {
     };
     const { pool, sideRecords, requests } = await poolOf(script, { tools: 0 });
     expect(pool[0]).toMatchObject({
-      ...{ action: 'direct', correct: true, toolCalls: 0 },
+      action: 'direct',
+      correct: true,
+      toolCalls: 0,
       text: `<think>I search.</think>${said('Ada')}`,
     });
     expect(sideRecords['tool-calls']).toBeUndefined();

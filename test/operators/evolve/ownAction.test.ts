@@ -30,7 +30,10 @@ test('a user adds an evolve action of his own', async () => {
     },
     tools: { tags: ['python'], call: () => Promise.reject(new Error('nobody calls')) },
     actions: [...defaultActions, secondOpinion],
-    ...{ rounds: 1, quotas: { python: 1 }, seed: 1, concurrency: 1 },
+    rounds: 1,
+    quotas: { python: 1 },
+    seed: 1,
+    concurrency: 1,
   });
   const { outputs } = await runOperator(operator, topics.questions, [question()]);
   expect(outputs.at(-1)).toMatchObject({ action: 'second-opinion', parent: 0, correct: true });

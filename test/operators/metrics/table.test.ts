@@ -55,9 +55,20 @@ describe('the reward of an evaluation', () => {
     expect(first).toEqual({
       score: 1,
       parts: {
-        ...{ exact: 0, contains: 0, f1: 0, mathEqual: 1, valid: 1, raw: 1, format: 0 },
-        ...{ pythonCalls: 1, searchCalls: 0, toolCalls: 1, outputLength: expect.any(Number) },
-        ...{ resultBlocks: 1, failedResults: 0, thinkingLength: expect.any(Number) },
+        exact: 0,
+        contains: 0,
+        f1: 0,
+        mathEqual: 1,
+        valid: 1,
+        raw: 1,
+        format: 0,
+        pythonCalls: 1,
+        searchCalls: 0,
+        toolCalls: 1,
+        outputLength: expect.any(Number),
+        resultBlocks: 1,
+        failedResults: 0,
+        thinkingLength: expect.any(Number),
       },
     });
     const [best, partly] = ada.rewards;

@@ -1,18 +1,23 @@
 /** A preference criterion from outside of the package, as docs/toolStar.md has it. */
 import { expect, test } from '@jest/globals';
-import { type Candidate, type Criterion, crossed, ordered } from '../../../operators/index.ts';
+import { allPairs, type Candidate, type Criterion, sortedBy } from '../../../operators/index.ts';
 
 const fewestCalls: Criterion = (candidates) => {
   const right = candidates.filter(({ correct }) => correct);
-  const [best] = ordered(right, ({ toolCalls }) => toolCalls);
+  const [best] = sortedBy(right, ({ toolCalls }) => toolCalls);
   if (best === undefined) return { difficulty: '', pairs: [] };
   const worse = candidates.filter(({ toolCalls }) => toolCalls > best.toolCalls);
-  return { difficulty: '', pairs: crossed([best], worse, 1, 'calls') };
+  return { difficulty: '', pairs: allPairs([best], worse, 1, 'calls') };
 };
 
 test('a user writes a criterion of his own', () => {
   const candidate = (text: string, correct: boolean, toolCalls: number): Candidate => ({
-    ...{ text, correct, toolCalls, score: 0, length: 1, entropy: 0 },
+    text,
+    correct,
+    toolCalls,
+    score: 0,
+    length: 1,
+    entropy: 0,
   });
   const group = [candidate('a', true, 2), candidate('b', true, 1), candidate('c', false, 3)];
   expect(fewestCalls(group, []).pairs).toEqual([{ chosen: 'b', rejected: 'a', why: 'calls' }]);

@@ -38,7 +38,8 @@ function topLogProbs(entropy: number): number[] {
 
 function optionsOf({ script, unsure = () => 0, over = {}, timing }: Given): RolloutOptions {
   const engine = scriptedPolicy({
-    ...{ tokenizer: tinyWords, script },
+    tokenizer: tinyWords,
+    script,
     ...(timing === undefined ? {} : { delay: shuffledTurns(timing) }),
   });
   return {
