@@ -8,7 +8,7 @@ export interface Clock {
 
 /**
  * Wall time that never goes back, so that no duration is negative and no topic's times fall. A step back of the machine's
- * clock is not followed while the process lives: time goes on from where it was. A step forth is, for it may have slept.
+ * clock is not followed while the process lives: time goes on from where it was. A step forward is followed: the machine may have slept.
  */
 export function steadyClock(wall: () => number, monotonic: () => number): Clock {
   let aheadMs = Number.NEGATIVE_INFINITY;

@@ -6,7 +6,7 @@
  */
 
 export interface OrAborted {
-  /** What `work` comes to, or null once the signal aborts. One wait at a time. */
+  /** What `work` gives, or null once the signal aborts. One wait at a time. */
   wait<T>(work: Promise<T>): Promise<T | null>;
   /** No longer listens to the signal. */
   forget(): void;

@@ -4,7 +4,7 @@
  */
 
 export interface SemaphoreOptions {
-  /** Most that may wait; none is refused unless said. */
+  /** Most that may wait; no bound by default. */
   readonly waitingMax?: number;
   /** What one more is refused with. */
   readonly refused?: (waiting: number) => Error;

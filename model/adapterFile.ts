@@ -95,7 +95,7 @@ export class PublishedWeights {
   readonly #digestOf: (path: string) => Promise<string>;
   #base: { readonly path: string; readonly policy: Policy } | null = null;
 
-  /** `digestOf` says the SHA-256 of a file; who has a thread to spare lets it (digestWorker.ts). */
+  /** `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts). */
   constructor(digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path)) {
     this.#digestOf = digestOf;
   }
@@ -112,7 +112,7 @@ export class PublishedWeights {
 
   /**
    * The same to be used once and closed: a file of our own is mapped where it lies, not read, and its digest is being
-   * computed meanwhile. Nothing may come of the weights before `checked`.
+   * computed meanwhile. Do not use what is computed with the weights before `checked`.
    */
   async open(path: string, sha256: string): Promise<OpenWeights> {
     const file = await openMapped(path);
@@ -129,7 +129,7 @@ export class PublishedWeights {
       if (found !== sha256) throw digestError(path, sha256, found);
     };
     const checked = check();
-    // who gives the weights up for another reason does not wait for this one
+    // nobody awaits it when the weights are given up for another reason
     checked.catch(() => undefined);
     return checked;
   }

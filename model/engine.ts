@@ -27,8 +27,8 @@ export interface GenerateRequest extends Sampling {
   /** Return the exact entropy of every token's distribution. */
   readonly entropies?: boolean;
   /**
-   * Who has to wait for a free row waits for lower numbers, then in order of arrival; 0 unless given. What is generated
-   * does not depend on it. A server that knows no such thing goes by arrival.
+   * Requests that wait for a free row get one in the order of this number, lowest first, then of arrival; 0 by default.
+   * What is generated does not depend on it. A server that knows no such thing goes by arrival.
    */
   readonly priority?: number;
 }
@@ -194,7 +194,7 @@ export interface TrainerEngine extends Scorer {
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly endToken: number;
-  /** With `tags: false` no tag token is made: for text from outside, which must not speak for the policy. */
+  /** With `tags: false` no tag token is made: for text from outside, which must not pass for the policy's own. */
   encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
   /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */

@@ -43,7 +43,7 @@ export function attribute(
   return perToken;
 }
 
-/** Who writes changes only where something was cloned: one mean a writer and piece between such places. */
+/** The writer changes only where a rollout was cloned: between two such places there is one mean for each writer. */
 function shareBeginnings(
   perToken: readonly Float64Array[],
   advantages: readonly number[],

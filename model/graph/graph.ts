@@ -204,7 +204,7 @@ export class Graph {
     return outputs;
   }
 
-  /** Add a node with one output. Its element type is that of its first input unless said. */
+  /** Add a node with one output. Its element type is that of its first input by default. */
   node(op: string, inputs: readonly (Value | null)[], shape: Shape, options?: NodeOptions): Value {
     return this.nodes(op, inputs, [shape], options)[0] as Value;
   }

@@ -38,7 +38,7 @@ export function product(a: Value, b: Value, options: ProductOptions = {}): Value
 /**
  * g [N, out] transposed times x [N, in]: the gradient of a weight [out, in].
  *
- * The runtime reads a transposed factor anew for every stretch of columns of the result, so the narrower factor is turned
+ * The runtime reads a transposed factor once for every stretch of columns of the result, so the narrower factor is turned
  * once beforehand. Each number is the same sum in the same order either way, to the bit.
  */
 export function weightGradient(g: Value, x: Value): Value {

@@ -2,7 +2,7 @@
  * One JSON request to one model server, and what came of it.
  *
  * Holds true: a request ends within `timeoutMs`, reply read; no reply is larger than `REPLY_BYTES_MAX`; redirects are
- * not followed; the key stands in the Authorization header and nowhere else, and is blotted out of whatever a server
+ * not followed; the key stands in the Authorization header and nowhere else, and is removed from what a server
  * says. Failures that another try may cure are data; a wrong key, model name or path is an error.
  */
 import { Agent as HttpAgent } from 'node:http';

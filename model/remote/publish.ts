@@ -47,7 +47,7 @@ export function labelOf({ version, digest }: Checkpoint): string {
 
 /**
  * LoRA adapters. Each version has a name of its own, never used again: an adapter that is
- * loaded anew under its old name may answer from caches of the old one. Requests under way keep theirs.
+ * loaded once more under its old name may answer from caches of the old one. Requests under way keep theirs.
  */
 export function publishAdapter(folder: FolderOf): Publisher {
   return ({ name: server, adapters }) => {

@@ -8,7 +8,7 @@
  * Holds true:
  * - a generation is made by the weights whose version it says: requests ask for them by name, or nothing is under way
  *   while weights are replaced; a server that says it answered with others is an error;
- * - a server that was started anew is given its weights again, where it shows that it has lost them;
+ * - a restarted server is given its weights again, where it shows that it has lost them;
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
  *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
@@ -31,7 +31,7 @@ import { checkDigest } from './weightsDigest.ts';
 
 /** Which servers, what they serve, and how new weights reach them. */
 export interface RemoteEngineOptions extends PoolOptions {
-  /** How the servers are spoken to: `vllm`, `sglang`, or one of your own. */
+  /** The servers' protocol: `vllm`, `sglang`, or one of your own. */
   readonly wire: ServerWire;
   /** Name of the base model, as the servers serve it; SGLang needs none. */
   readonly model?: string;
@@ -192,7 +192,7 @@ export class RemoteEngine implements PolicyEngine {
     );
   }
 
-  /** A server that was started anew gets its weights again, once. */
+  /** A restarted server gets its weights again, once. */
   async #generateOrReload(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
     const serving = await this.#enter(signal);
     try {

@@ -2,8 +2,8 @@
  * SGLang: token ids through `/generate`, LoRA adapters and all weights from a folder while it runs.
  *
  * Tokens are read from `meta_info.output_token_logprobs`, which holds every sampled one, the one that ended the text too.
- * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token:
- * which every request that is meant to end somewhere names as one. `meta_info.weight_version` says which weights the server had when it answered.
+ * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token,
+ * which such requests name anyway. `meta_info.weight_version` says which weights the server had when it answered.
  */
 import { adaptersBelow } from './adapterRoutes.ts';
 import {

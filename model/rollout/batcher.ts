@@ -88,7 +88,7 @@ export class Batcher {
 
   /**
    * Go on with another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep their tokens
-   * and enter again, before those that wait: their contexts are computed anew, so that what follows is what the new
+   * and enter again, before those that wait: their contexts are computed from scratch, so that what follows is what the new
    * model says.
    */
   replace(forward: Forward, version: number): void {

@@ -23,7 +23,7 @@ import type { OpenArgument } from './rolloutWorker.ts';
 export interface EmbeddedEngineOptions {
   /** Path of the first weights (a policy file or a Hugging Face folder), or a checkpoint with version and digest. */
   readonly weights: string | Checkpoint;
-  /** What computes; the CPU unless said, and only its bits are promised. Tried out first. */
+  /** What computes; the CPU by default, and only its bits are promised. Tried out first. */
   readonly provider?: Provider;
   /** Threads inside an op of the model. */
   readonly threads: number;
@@ -35,7 +35,7 @@ export interface EmbeddedEngineOptions {
   readonly contextMax?: number;
   /** Ended contexts whose cache is kept for a request that begins alike; 0 turns reuse off. */
   readonly prefixSlots?: number;
-  /** Swap weights at a token boundary, or (unless said) when the active rollouts have ended; see server.ts. */
+  /** Swap weights at a token boundary, or, by default, when the active rollouts have ended; see server.ts. */
   readonly swap?: 'token' | 'rollout';
   /** The text of each token by id (`tokenTexts`), which requests with stop texts need. */
   readonly tokenTexts?: readonly string[];

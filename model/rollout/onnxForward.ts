@@ -15,7 +15,7 @@ export interface OnnxForwardOptions {
   readonly threads: number;
   /** Positions that can be computed; padding reaches beyond a context, so it counts. */
   readonly positionsMax: number;
-  /** The CPU unless said. */
+  /** The CPU by default. */
   readonly device?: Device;
 }
 

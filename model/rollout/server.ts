@@ -3,7 +3,7 @@
  *
  * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` nobody is admitted meanwhile,
  * the active rows run to their end, then the model is replaced. With `'token'` it is replaced as soon as it is open, at
- * a token boundary: active rows go on with the new model, their contexts computed anew by it, and their spans say which
+ * a token boundary: active rows go on with the new model, their contexts computed by it from scratch, and their spans say which
  * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
  */
 import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';
@@ -107,7 +107,7 @@ export class RolloutServer {
   }
 
   async #run(): Promise<void> {
-    // Requests that came in one burst shall share the first prefill.
+    // Requests that arrive in one burst share the first prefill.
     await new Promise(setImmediate);
     while (!this.#closed && (this.#batcher.busy || this.#swaps.length > 0)) {
       try {

@@ -13,7 +13,7 @@ export interface LoopGap {
   stop(): void;
 }
 
-/** `now`: milliseconds; the process's monotonic clock unless said. */
+/** `now`: milliseconds; the process's monotonic clock by default. */
 export function watchLoop(now: () => number = () => performance.now()): LoopGap {
   let lastMs = now();
   let longestMs = 0;

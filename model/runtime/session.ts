@@ -42,10 +42,10 @@ export interface SessionOptions {
   readonly folder?: string;
   /**
    * Threads wait for one another in a busy loop: about 10 % faster on idle cores, several times slower when other
-   * work wants the same cores. Off unless said.
+   * work wants the same cores. Off by default.
    */
   readonly spin?: boolean;
-  /** Whether the runtime may rewrite the graph; true unless said. Its fused nodes know no float64. */
+  /** Whether the runtime may rewrite the graph; true by default. Its fused nodes know no float64. */
   readonly optimise?: boolean;
 }
 

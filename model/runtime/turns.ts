@@ -12,7 +12,7 @@ export class Turns {
   /** Settles when this thread's turn before has ended. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** All who share these four bytes (zeros at first) take turns. */
+  /** Everyone that shares these four bytes (zeros at first) takes turns. */
   constructor(shared: SharedArrayBuffer) {
     this.#state = new Int32Array(shared);
   }

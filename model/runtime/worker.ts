@@ -3,7 +3,7 @@
  *
  * The entry module calls `serve(handlers)`; the other side is `startWorker(entry)`. An error in a handler
  * comes back with its message and code (one of ours as one of ours); when the worker dies, every open call fails with the reason. Calls may
- * overlap if handlers are asynchronous: who needs an order keeps it.
+ * overlap if handlers are asynchronous: callers that need an order keep it.
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -35,7 +35,7 @@ function thrown({ message, code, context }: Failure): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** What a handler returns when buffers shall be moved instead of copied. */
+/** What a handler returns to move buffers instead of copying them. */
 export class Moved {
   readonly value: unknown;
   readonly transfer: readonly Transferable[];

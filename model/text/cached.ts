@@ -46,7 +46,7 @@ export function cached(model: TextModel, options: CachedOptions): TextModel {
     async complete(request, signal) {
       signal?.throwIfAborted();
       const key = keyOf(id, request);
-      // Whoever asked the same may give up for a reason of its own, then it is this request's turn.
+      // The request that asked first may fail for a reason of its own (its signal, say); then this one asks.
       while (asking.has(key)) await asking.get(key)?.catch(() => undefined);
       signal?.throwIfAborted();
       return replies.get(key) ?? askOnce(key, request, signal);

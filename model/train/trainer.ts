@@ -38,13 +38,13 @@ export interface TrainerOptions {
   readonly policy: PolicySource;
   /** Train a low-rank adapter alone, over the policy as it is. */
   readonly adapter?: AdapterOptions;
-  /** What computes; the CPU unless said, and only its bits are promised. Tried out first. */
+  /** What computes; the CPU by default, and only its bits are promised. Tried out first. */
   readonly provider?: Provider;
-  /** Threads inside an op; 1 unless said. */
+  /** Threads inside an op; 1 by default. */
   readonly threads?: number;
   /** AdamW, clipping and micro-batch size where they differ from `trainerDefaults`. */
   readonly settings?: Partial<Omit<LearnerSettings, 'threads'>>;
-  /** Milliseconds, for `StepReport.ms`; the process's monotonic clock unless said. */
+  /** Milliseconds, for `StepReport.ms`; the process's monotonic clock by default. */
   readonly now?: () => number;
 }
 
