@@ -23,6 +23,9 @@ import { hierarchical } from '../operators/rewards/hierarchical.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { aepo } from '../operators/sampling/aepo.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
+import { feedback } from '../streams/feedback.ts';
+import { flow } from '../streams/flow.ts';
+import type { Question } from '../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   placesEach,
@@ -30,10 +33,7 @@ import {
   stepsOf,
   stepsOpen,
   windowsOpen,
-} from '../operators/schedule.ts';
-import { feedback } from '../streams/feedback.ts';
-import { flow } from '../streams/flow.ts';
-import type { Question } from '../streams/records.ts';
+} from '../streams/schedule.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';

@@ -15,12 +15,12 @@ import type { OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
 import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
+import { encodeExample, type ResultTokens } from '../operators/dialect/encodeExample.ts';
 import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
 import { execution } from '../operators/metrics/execution.ts';
 import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
-import type { Pace } from '../operators/schedule.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
 import { metricFiles } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
@@ -31,6 +31,7 @@ import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/records.ts';
+import type { Pace } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
@@ -50,16 +51,7 @@ export interface PolicyParts {
 }
 
 /** What the loop itself gives the trainer. */
-type LoopOwned =
-  | 'engine'
-  | 'store'
-  | 'log'
-  | 'clock'
-  | 'lagMax'
-  | 'prompt'
-  | 'tokenizer'
-  | 'keepVersions'
-  | 'lr';
+type LoopOwned = 'engine' | 'store' | 'log' | 'clock' | 'lagMax' | 'encode' | 'keepVersions' | 'lr';
 
 /** What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
 export interface LoopOptions extends Pace {
@@ -68,7 +60,10 @@ export interface LoopOptions extends Pace {
   /** Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code `REWARD_PART`. */
   readonly reward: RewardFunction;
   readonly advantage: ScoreOptions['advantage'];
-  readonly training: Omit<TrainerOptions, LoopOwned>;
+  readonly training: Omit<TrainerOptions, LoopOwned> & {
+    /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
+    readonly results?: ResultTokens;
+  };
   /** Learning rates by the kind of batch. */
   readonly rates: Readonly<Partial<Record<BatchKind, TrainerOptions['lr']>>>;
   /**
@@ -126,10 +121,13 @@ export async function policyLoop(
     partsNeeded: ['raw'],
     openMax,
   });
-  const means = { engine: parts.trainer, store, log, clock, lagMax, tokenizer, prompt };
+  const { results = 'masked', ...training } = options.training;
+  const encode = (question: string, text: string) =>
+    encodeExample(question, text, { prompt, tokenizer, results });
+  const means = { engine: parts.trainer, store, log, clock, lagMax, encode };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);
-  const learnt = trainer({ ...options.training, ...means, keepVersions, lr });
+  const learnt = trainer({ ...training, ...means, keepVersions, lr });
   const measured = measure({ questions: plan.heldOut, openMax: plan.stages.length, clock });
   const pulse = () => ({
     inflight: gate.inflight,

@@ -19,8 +19,8 @@ import type {
   Position,
   Question,
 } from '../streams/records.ts';
+import { stepRecord, versionOf } from '../streams/schedule.ts';
 import { type Mix, mixed } from './batching/mix.ts';
-import { stepRecord, versionOf } from './schedule.ts';
 
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {

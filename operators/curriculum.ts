@@ -13,7 +13,7 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import type { Demonstrations, Phase, Question } from '../streams/records.ts';
-import { AFTER_LAST_STAGE } from './schedule.ts';
+import { AFTER_LAST_STAGE } from '../streams/schedule.ts';
 
 /** Which questions `curriculum` chooses, and the stages that they are asked in. */
 export interface CurriculumOptions {

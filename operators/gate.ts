@@ -12,7 +12,7 @@ import type { Observable } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
 import { notNow, type StopSignals } from '../streams/deliveries/stopping.ts';
 import type { Question, Weights } from '../streams/records.ts';
-import { dated, type Pace, versionDue } from './schedule.ts';
+import { dated, type Pace, versionDue } from '../streams/schedule.ts';
 
 /** Who is admitted, so many at once. */
 export interface Admission {

@@ -2,6 +2,7 @@
  * `millrace/operators`: what a method is made of: rollout, branching, tools, rewards, sampling, batches, the flywheel,
  * metrics.
  */
+
 export * from './batch.ts';
 export * from './batchExamples.ts';
 export * from './batching/learningRate.ts';
@@ -12,6 +13,7 @@ export * from './coldStart/hints.ts';
 export * from './coldStart/pool.ts';
 export * from './curriculum.ts';
 export * from './demonstrations.ts';
+export { encodeExample, type ResultTokens } from './dialect/encodeExample.ts';
 export * from './dialect/resultBlock.ts';
 export * from './evolve/action.ts';
 export * from './evolve/actions.ts';
@@ -60,7 +62,6 @@ export * from './sampling/arpo.ts';
 export * from './sampling/branching.ts';
 export * from './sampling/entropyOnly.ts';
 export * from './sampling/objectives.ts';
-export * from './schedule.ts';
 export * from './score.ts';
 export * from './tools/callTool.ts';
 export * from './tools/python/pythonTool.ts';

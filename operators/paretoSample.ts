@@ -12,6 +12,7 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
 import type { Question, Scored, Selected } from '../streams/records.ts';
+import { type ScheduleStep, stepAt, versionOf } from '../streams/schedule.ts';
 import { isMixed } from './sampling/dispersion.ts';
 import {
   correctnessDispersion,
@@ -20,7 +21,6 @@ import {
   toolCallDispersion,
 } from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
-import { type ScheduleStep, stepAt, versionOf } from './schedule.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The window that is sorted, what is kept of it, and by which objectives. */

@@ -20,15 +20,14 @@ import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { StepReport, TrainerEngine } from '../model/engine.ts';
 import type { PreparedLoss } from '../model/losses/loss.ts';
 import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
-import { beginOfStage } from '../operators/schedule.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { unlessStopping } from '../streams/deliveries/stopping.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Weights } from '../streams/records.ts';
+import { beginOfStage } from '../streams/schedule.ts';
 import { topics } from '../streams/topics.ts';
-import type { EncodeOptions, ResultTokens } from './trainer/encode.ts';
-import { demonstrationBatch, pairBatch } from './trainer/exampleBatch.ts';
+import { demonstrationBatch, type EncodeExample, pairBatch } from './trainer/exampleBatch.ts';
 import { type FrozenEngine, holder } from './trainer/holder.ts';
 import { corrected } from './trainer/lagging.ts';
 import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
@@ -37,11 +36,10 @@ import { referenceVersion, withReference } from './trainer/reference.ts';
 import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import type { WeightsStore } from './weights.ts';
 
-export type { ResultTokens } from './trainer/encode.ts';
 export type { FrozenEngine } from './trainer/holder.ts';
 export type { Losses } from './trainer/losses.ts';
 
-export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenizer'> {
+export interface TrainerOptions {
   readonly engine: TrainerEngine;
   readonly store: WeightsStore;
   readonly log: Log;
@@ -63,8 +61,8 @@ export interface TrainerOptions extends Pick<EncodeOptions, 'prompt' | 'tokenize
   readonly lagCorrection?: LagCorrection | null;
   /** Scores under the reference policy of KL and DPO; null (default) = `engine` itself, which then changes weights twice a batch. */
   readonly reference?: FrozenEngine | null;
-  /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
-  readonly results?: ResultTokens;
+  /** A question and the text of a response as a sequence to train on, for demonstrations and pairs. */
+  readonly encode: EncodeExample;
   /** Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and counted. */
   readonly tokensMax?: number;
   readonly clock: Clock;
@@ -152,8 +150,8 @@ function stepping(
 function preparations(
   options: TrainerOptions,
 ): Record<BatchKind, (batch: Batch) => Promise<PreparedBatch>> {
-  const { results = 'masked', tokensMax = Number.POSITIVE_INFINITY } = options;
-  const texts = { ...options, results, tokensMax };
+  const { encode, log, tokensMax = Number.POSITIVE_INFINITY } = options;
+  const texts = { encode, log, tokensMax };
   const { attribution = 'soft', whiten = false } = options;
   const groups = { ...options, attribution, whiten };
   return {

@@ -16,9 +16,9 @@ import type {
   TrainerCheckpoint,
   TrainerEngine,
 } from '../model/engine.ts';
-import { finishesStage, stagesDone, versionMade } from '../operators/schedule.ts';
 import type { Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
+import { finishesStage, stagesDone, versionMade } from '../streams/schedule.ts';
 import { topics } from '../streams/topics.ts';
 
 export interface WeightsStore {

@@ -4,7 +4,7 @@
  * A format says which fields hold what and how the answer is taken out of its field; checking and stringifying
  * is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to `aliases`.
  */
-import { lastBoxed, unwrap } from '../operators/text/boxed.ts';
+import { lastBoxed, unwrap } from '../base/boxed.ts';
 import type { Ability } from '../streams/records.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -64,6 +64,7 @@ export {
   type WorkerId,
   type WorkerStatus,
 } from './run/workerStatus.ts';
+export * from './schedule.ts';
 export {
   type Run,
   type Source,

@@ -12,11 +12,11 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   streams: ['streams', 'base'],
   model: ['model', 'base'],
   operators: ['operators', 'streams', 'model', 'base'],
-  sources: ['sources', 'streams', 'model', 'operators', 'base'],
-  sinks: ['sinks', 'streams', 'model', 'operators', 'base'],
+  sources: ['sources', 'streams', 'model', 'base'],
+  sinks: ['sinks', 'streams', 'model', 'base'],
   jobs: ['jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
   testing: ['testing', 'operators', 'streams', 'model', 'base'],
-  views: ['views', 'sinks', 'operators', 'streams', 'model', 'base'],
+  views: ['views', 'operators', 'streams', 'model', 'base'],
   cli: ['cli', 'views', 'jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
 };
 /** Operators take interfaces: of the model, only what has no engine behind it; of the streams, no concrete log. */

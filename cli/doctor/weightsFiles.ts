@@ -6,10 +6,10 @@
 
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import type { Checkpoint } from '../../model/engine.ts';
-import { finishesStage } from '../../operators/schedule.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Weights } from '../../streams/records.ts';
+import { finishesStage } from '../../streams/schedule.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];

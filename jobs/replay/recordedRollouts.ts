@@ -17,10 +17,10 @@ import {
   type OperatorFunction,
 } from 'rxjs';
 import { practised } from '../../operators/practice.ts';
-import { movedBy, movedSchedule, stagesBefore } from '../../operators/schedule.ts';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { expandEach } from '../../streams/primitives.ts';
 import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
+import { movedBy, movedSchedule, stagesBefore } from '../../streams/schedule.ts';
 import type { Stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RecordedGroups } from './recordedGroups.ts';

@@ -4,9 +4,10 @@
  * Mathematics compares normal forms of the last box in the whole response, and asks for an answer block
  * somewhere. Knowledge compares the last box in the answer block with every reference.
  */
+
+import { boxContent, lastBoxed } from '../../base/boxed.ts';
 import type { Question } from '../../streams/records.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
-import { boxContent, lastBoxed } from '../text/boxed.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { plainWords, rewardF1, wordF1 } from '../text/overlap.ts';
 import { type PureReward, perRollout } from './reward.ts';

@@ -2,9 +2,10 @@
  * The outcome reward of ARPO's deep search (§3.2): -1 for a fault of format, otherwise the word F1 of the
  * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for both).
  */
+
+import { lastBoxed } from '../../base/boxed.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
-import { lastBoxed } from '../text/boxed.ts';
 import { plainWords, wordF1 } from '../text/overlap.ts';
 import type { PureReward } from './reward.ts';
 

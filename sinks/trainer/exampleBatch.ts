@@ -9,10 +9,13 @@ import type { Log } from '../../streams/log.ts';
 import type { Batch } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
-import { type EncodeOptions, encodeExample } from './encode.ts';
 import type { PreparedBatch } from './prepared.ts';
 
-export interface ExampleBatchOptions extends EncodeOptions {
+/** A question and the text of a response as tokens, with the targets in the mask. */
+export type EncodeExample = (question: string, text: string) => TrainSequence;
+
+export interface ExampleBatchOptions {
+  readonly encode: EncodeExample;
   readonly log: Log;
   /** Longest sequence in tokens, prompt included. */
   readonly tokensMax: number;
@@ -25,7 +28,7 @@ export async function demonstrationBatch(
 ): Promise<PreparedBatch> {
   const found = await fetched(topics.demonstrations, batch, options.log);
   const examples = found.map(({ value: { question, kept }, index }) => [
-    encodeExample(question.question, kept[index]!.text, options),
+    options.encode(question.question, kept[index]!.text),
   ]);
   return preparedOf(examples, options.tokensMax);
 }
@@ -38,7 +41,7 @@ export async function pairBatch(
   const found = await fetched(topics.pairs, batch, options.log);
   const examples = found.map(({ value: { question, pairs }, index }) => {
     const { chosen, rejected } = pairs[index]!;
-    return [chosen, rejected].map((text) => encodeExample(question.question, text, options));
+    return [chosen, rejected].map((text) => options.encode(question.question, text));
   });
   return preparedOf(examples, options.tokensMax);
 }

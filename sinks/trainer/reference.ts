@@ -4,8 +4,8 @@
  * responses), all else with the first policy of the run.
  */
 import type { Scorer } from '../../model/engine.ts';
-import { beginOfStage } from '../../operators/schedule.ts';
 import type { Batch } from '../../streams/records.ts';
+import { beginOfStage } from '../../streams/schedule.ts';
 import type { BatchSteps } from './prepared.ts';
 
 /** The version that a loss compares with, where it asks for one. */

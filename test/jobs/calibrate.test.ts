@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
-import { versionDue } from '../../operators/schedule.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Question } from '../../streams/records.ts';
+import { versionDue } from '../../streams/schedule.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {

@@ -6,9 +6,9 @@ import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { loopOptions, planMethods } from '../../jobs/method.ts';
 import { type JobQuestions, planStages, type QuestionPlan } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
-import { AFTER_LAST_STAGE } from '../../operators/schedule.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
 import type { Question } from '../../streams/records.ts';
+import { AFTER_LAST_STAGE } from '../../streams/schedule.ts';
 import { samples } from '../support/records.ts';
 
 async function* rows(count: number, name = 'q'): AsyncGenerator<QuestionItem> {

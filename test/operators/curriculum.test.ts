@@ -5,8 +5,8 @@ import {
   easyToHard,
   rightShare,
 } from '../../operators/curriculum.ts';
-import { AFTER_LAST_STAGE } from '../../operators/schedule.ts';
 import type { Demonstrations } from '../../streams/records.ts';
+import { AFTER_LAST_STAGE } from '../../streams/schedule.ts';
 import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';

@@ -7,9 +7,9 @@ import {
   type PolicyGate,
   policyGate,
 } from '../../operators/gate.ts';
-import { AFTER_LAST_STAGE, versionDue } from '../../operators/schedule.ts';
 import { neverStopping } from '../../streams/deliveries/stopping.ts';
 import type { Question, Weights } from '../../streams/records.ts';
+import { AFTER_LAST_STAGE, versionDue } from '../../streams/schedule.ts';
 import {
   type ScriptedPolicy,
   scriptedPolicy,

@@ -2,10 +2,11 @@
  * The outcome rewards of Tool-Star (§3.5). Knowledge is scored as deep search is; a mathematical answer earns 1, a
  * wrong one in good form 0.1, and a fault of form nothing.
  */
+
+import { lastBoxed } from '../../base/boxed.ts';
 import { firstAnswerBlock } from '../../operators/dialect/answer.ts';
 import { isWellFormed } from '../../operators/dialect/format.ts';
 import { strictBoxContent } from '../../operators/rewards/deepResearch.ts';
-import { lastBoxed } from '../../operators/text/boxed.ts';
 import { strip } from '../../operators/text/characters.ts';
 import { isEquivalent } from '../../operators/text/latex.ts';
 import { finalAnswerForm } from './finalAnswer.ts';

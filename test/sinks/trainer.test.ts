@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { NamedLoss } from '../../model/losses/index.ts';
+import { encodeExample } from '../../operators/dialect/encodeExample.ts';
 import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
@@ -21,6 +22,13 @@ import { type Fate, mortalLog } from '../support/mortalLog.ts';
 import { batch } from '../support/records.ts';
 import { group, practised, rewards, scored } from '../support/scored.ts';
 import { tinyWords } from '../support/tinyWords.ts';
+
+const encodeTiny = (question: string, text: string) =>
+  encodeExample(question, text, {
+    prompt: tinyWords.encode,
+    tokenizer: tinyWords,
+    results: 'masked',
+  });
 
 const GROUPS = 4;
 const STEPS = 3;
@@ -98,7 +106,7 @@ async function train(
     store: weightsStore(folder.path, mortal.log),
     log: mortal.log,
     losses: { policy: loss },
-    ...{ tokenizer: tinyWords, prompt: (question: string) => tinyWords.encode(question) },
+    encode: encodeTiny,
     lr: 0.01,
     miniBatches: 2,
     lagMax,

@@ -3,6 +3,7 @@
  * dialect each one is.
  */
 
+import { lastBoxed } from '../../../base/boxed.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
@@ -11,7 +12,6 @@ import { countFailedResults, resultBlocks } from '../../../operators/dialect/res
 import { numberedSteps } from '../../../operators/dialect/steps.ts';
 import { countPairs } from '../../../operators/dialect/tags.ts';
 import { agreement } from '../../../operators/metrics/sample.ts';
-import { lastBoxed } from '../../../operators/text/boxed.ts';
 import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import type { Variant } from '../../../operators/text/variant.ts';

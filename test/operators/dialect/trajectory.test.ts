@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { lastBoxed } from '../../../base/boxed.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
@@ -6,7 +7,6 @@ import { repairHintPosition } from '../../../operators/dialect/repair.ts';
 import { countFailedResults } from '../../../operators/dialect/results.ts';
 import { closedSteps, splitSteps } from '../../../operators/dialect/steps.ts';
 import { blocks, countPairs, countToolCalls } from '../../../operators/dialect/tags.ts';
-import { lastBoxed } from '../../../operators/text/boxed.ts';
 import { priorReasoning } from '../../oracles/priorReasoning.ts';
 import { splitLogs, tagSolution, thinkingText } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';

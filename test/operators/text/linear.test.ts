@@ -3,11 +3,13 @@
  * tag must not hold a stage up. Times are compared with each other alone.
  */
 import { describe, expect, test } from '@jest/globals';
+import { lastBoxed } from '../../../base/boxed.ts';
 import { repeatsCall } from '../../../operators/coldStart/findings.ts';
 import { verifyFrom } from '../../../operators/coldStart/hints.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer, firstAnswerBlock } from '../../../operators/dialect/answer.ts';
 import { withoutTags } from '../../../operators/dialect/calls.ts';
+import { type EncodeOptions, encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { formatFault } from '../../../operators/dialect/format.ts';
 import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
 import { repairHintPosition } from '../../../operators/dialect/repair.ts';
@@ -22,12 +24,10 @@ import {
 } from '../../../operators/evolve/replies.ts';
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
-import { lastBoxed } from '../../../operators/text/boxed.ts';
 import { cutCodePoints, strip, words } from '../../../operators/text/characters.ts';
 import { isEquivalent, LatexError, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
-import { type EncodeOptions, encodeExample } from '../../../sinks/trainer/encode.ts';
 import type { DatasetFormat } from '../../../sources/datasetFormats.ts';
 import { datasetRow } from '../../../sources/datasetRow.ts';
 import { finalAnswerForm } from '../../oracles/finalAnswer.ts';

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { batchDemonstrations, batchPairs } from '../../../operators/batchExamples.ts';
 import { roundRate } from '../../../operators/batching/learningRate.ts';
+import { encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { type TrainerOptions, trainer } from '../../../sinks/trainer.ts';
 import { weightsStore } from '../../../sinks/weights.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
@@ -21,6 +22,13 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { type Fate, mortalLog } from '../../support/mortalLog.ts';
 import { batch, question } from '../../support/records.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
+
+const encodeTiny = (question: string, text: string) =>
+  encodeExample(question, text, {
+    prompt: tinyWords.encode,
+    tokenizer: tinyWords,
+    results: 'masked',
+  });
 
 const QUESTIONS = 5;
 /** Versions: 0, then so many of fine-tuning, then so many of preferences. */
@@ -91,7 +99,7 @@ async function run(over: Partial<TrainerOptions> = {}, fate?: Fate): Promise<Ran
     ...{ engine, store: weightsStore(folder.path, mortal.log), log: mortal.log },
     losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: 0.1 } } },
     lr: roundRate({ lr: 0.01, schedule: 'cosine', warmupRatio: 0.1 }),
-    ...{ tokenizer: tinyWords, prompt: (asked: string) => tinyWords.encode(asked) },
+    encode: encodeTiny,
     ...{ miniBatches: 2, lagMax: 0, clock: manualClock(50) },
     ...over,
   });
@@ -230,7 +238,13 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect(metrics.every(({ value }) => Number.isFinite(value))).toBe(true);
   });
 
-  test('learn results where told', async () => {
+  test('are the sequences that the job encodes, results too where it says so', async () => {
+    const encodeWithResults = (question: string, text: string) =>
+      encodeExample(question, text, {
+        prompt: tinyWords.encode,
+        tokenizer: tinyWords,
+        results: 'trained',
+      });
     const learnt = async (over: Partial<TrainerOptions>): Promise<number> => {
       const { engine } = await run({ lagMax: LAST, ...over });
       return engine.steps
@@ -241,7 +255,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     await end();
     await begin();
     // A result block is three tokens here; a demonstration and a rejected response of each question have one.
-    expect((await learnt({ results: 'trained' })) - masked).toBe(3 * 2 * QUESTIONS);
+    expect((await learnt({ encode: encodeWithResults })) - masked).toBe(3 * 2 * QUESTIONS);
   });
 
   test('end with an error that says which loss is missing', async () => {

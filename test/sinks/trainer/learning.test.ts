@@ -6,7 +6,7 @@ import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import type { Scorer } from '../../../model/engine.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { batchDemonstrations, batchPairs } from '../../../operators/batchExamples.ts';
-import { encodeExample } from '../../../sinks/trainer/encode.ts';
+import { encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { trainer } from '../../../sinks/trainer.ts';
 import { type WeightsStore, weightsStore } from '../../../sinks/weights.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
@@ -21,6 +21,13 @@ import { manualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { question } from '../../support/records.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
+
+const encodeTiny = (question: string, text: string) =>
+  encodeExample(question, text, {
+    prompt: tinyWords.encode,
+    tokenizer: tinyWords,
+    results: 'masked',
+  });
 
 const CONFIG: DecoderConfig = {
   ...{ architecture: 'qwen2', vocabSize: tinyWords.vocabSize, hiddenSize: 16, layers: 1 },
@@ -75,7 +82,7 @@ const putPair = (): Promise<void> =>
 async function train(reference: EmbeddedTrainer | null = null): Promise<void> {
   const round = { questions: 1, epochs: 6, size: 2, perQuestionMax: 2, seed: 1, openMax: 1 };
   const learnt = trainer({
-    ...{ engine, store, log, reference, tokenizer: tinyWords, prompt, clock: manualClock() },
+    ...{ engine, store, log, reference, encode: encodeTiny, clock: manualClock() },
     losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: BETA } } },
     ...{ lr: 0.01, miniBatches: 1, lagMax: 0 },
   });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
+import type { Phase, Question } from '../../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   beginOfStage,
@@ -22,8 +23,7 @@ import {
   versionDue,
   versionMade,
   versionOf,
-} from '../../operators/schedule.ts';
-import type { Phase, Question } from '../../streams/records.ts';
+} from '../../streams/schedule.ts';
 import { question } from '../support/records.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);

@@ -10,8 +10,8 @@
  * closing tag ends there.
  */
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
-import { resultTokens } from '../../operators/dialect/resultBlock.ts';
-import { blocks } from '../../operators/dialect/tags.ts';
+import { resultTokens } from './resultBlock.ts';
+import { blocks } from './tags.ts';
 
 /** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
 export type ResultTokens = 'masked' | 'trained';

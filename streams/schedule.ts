@@ -12,9 +12,9 @@
  *
  * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is such a step too.
  * Versions rise by one a step over the whole run. Where no lag is allowed, a place is rolled out by exactly the version
- * that its step begins with. The laws are in test/operators/schedule.test.ts.
+ * that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
-import type { Batch, Question, Schedule, Weights } from '../streams/records.ts';
+import type { Batch, Question, Schedule, Weights } from './records.ts';
 
 /** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
 export const AFTER_LAST_STAGE = -1;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { encodeExample, type ResultTokens } from '../../../operators/dialect/encodeExample.ts';
 import { resultTokens } from '../../../operators/dialect/resultBlock.ts';
-import { encodeExample, type ResultTokens } from '../../../sinks/trainer/encode.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
 const tokenizer = tinyWords;

@@ -5,10 +5,12 @@
  * an unclosed one; `selection` gives null and the tail; `reward` gives null for both, and reads the spaced
  * form `\boxed 5` up to the next dollar sign wherever it occurs.
  */
-import type { Variant } from './variant.ts';
+
+/** Whose reading of a box: those of `Variant` in operators/text/variant.ts. */
+export type BoxVariant = 'rollout' | 'selection' | 'reward';
 
 /** The last box of a text, command and braces included (`\boxed{7}`); `\fbox` counts where no `\boxed` is. */
-export function lastBoxed(text: string, variant: Variant): string | null {
+export function lastBoxed(text: string, variant: BoxVariant): string | null {
   if (variant === 'reward' && text.includes('\\boxed ')) {
     const tail = text.slice(text.lastIndexOf('\\boxed ') + '\\boxed '.length);
     return `\\boxed ${tail.split('$', 1)[0]}`;
