@@ -1,9 +1,11 @@
 /**
  * A tap on a topic of Kafka: committed records as they lie, in no group, committing nothing.
  *
- * What lies there when the tap begins comes first, over all partitions in the order of time; a follower
- * then waits on connections of its own. A page a partition is held, no more. After every `BURST` records
- * the event loop gets its turn, and the reader is asked whether it has room for more.
+ * What lies there when the tap begins comes first, over all partitions in the order of time. One that ends there
+ * waits for transactions that are open, so it misses nothing that was settled before it began (the last records,
+ * asked for by number, are those that can be read at once). A follower then waits on connections of its own. A page
+ * a partition is held, no more. After every `BURST` records the event loop gets its turn, and the reader is asked
+ * whether it has room for more.
  */
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
@@ -20,6 +22,7 @@ import {
   type Raw,
   sizeOf,
   stableEnd,
+  writtenEnd,
 } from './pages.ts';
 import { type Schemas, unseal } from './registry.ts';
 
@@ -178,6 +181,14 @@ class Tap<T> {
     }
   }
 
+  /**
+   * The end of what has been written, decided or not: a process that was killed may have left a transaction
+   * open, and committed records of others lie behind it unseen until the broker gives it up.
+   */
+  #lastWritten(partition: number): Promise<number> {
+    return writtenEnd(this.#parts.link, this.#name, partition);
+  }
+
   /** The end of what can be read, and of what this process has written. */
   async #end(partition: number): Promise<number> {
     const stable = await stableEnd(this.#parts.link, this.#name, partition);
@@ -232,7 +243,11 @@ class Tap<T> {
 
   /** Everything up to the present end of each partition, by time. */
   async #toEnd(lanes: readonly Lane[]): Promise<void> {
-    const ends = await Promise.all(lanes.map(({ partition }) => this.#end(partition)));
+    const { follow, from } = this.#options;
+    const atOnce = follow || from.kind === 'last';
+    const ends = await Promise.all(
+      lanes.map(({ partition }) => (atOnce ? this.#end(partition) : this.#lastWritten(partition))),
+    );
     for (const [index, lane] of lanes.entries()) lane.end = ends[index]!;
     const open = (lane: Lane): boolean => this.#aheadIn(lane) > 0;
     while (!this.#ended) {

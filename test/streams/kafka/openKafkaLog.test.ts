@@ -115,6 +115,32 @@ describeKafka('a log on Kafka', () => {
     await expect(aborted).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  test('shows another process all that was settled before, also behind a transaction that is left open', async () => {
+    const log = await open();
+    await fill(log, 1);
+    const { brokers } = kafkaSettings(kafkaUrl);
+    const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
+    const killed = client.producer({ transactionalId: `${run}.killed`, maxInFlightRequests: 1 });
+    await killed.connect();
+    const undecided = await killed.transaction();
+    const messages = [{ key: 'theirs', value: 'x' }];
+    await undecided.send({ topic: `${run}.questions`, messages });
+    await fill(log, 2);
+    const reader = await openKafkaLog({ url: kafkaUrl, run, mode: 'read' });
+    logs.push(reader);
+    let shown = 0;
+    const asked = reader
+      .tap(topics.questions, { from: { kind: 'earliest' }, follow: false })
+      .forEach(() => void shown++);
+    // The last ones are those that can be read now.
+    const last$ = reader.tap(topics.questions, { from: { kind: 'last', count: 5 }, follow: false });
+    expect(await lastValueFrom(last$.pipe(toArray()))).toHaveLength(1);
+    await undecided.abort();
+    await killed.disconnect();
+    await asked;
+    expect(shown).toBe(3);
+  });
+
   test('buries what other clients have written to its topics, and goes on', async () => {
     const log = await open();
     await fill(log, 1);
@@ -242,7 +268,10 @@ describeKafka('a log on Kafka', () => {
     const key = (value: { readonly id: string }): string => value.id;
     const older = defineTopic({ name: 't', about, key, shape: record('T', { id: text }) });
     const clashing = defineTopic({
-      ...{ name: 't', about, key, version: 2 },
+      name: 't',
+      about,
+      key,
+      version: 2,
       shape: record('T', { id: text, count: whole }),
     });
     const log = await open();
@@ -295,7 +324,10 @@ describeKafka('a log on Kafka', () => {
 
 test('a log on Kafka says when no broker answers', async () => {
   const opening = openKafkaLog({
-    ...{ url: 'kafka://user:secret@127.0.0.1:1', run: 'r', mode: 'write', openMs: 200 },
+    url: 'kafka://user:secret@127.0.0.1:1',
+    run: 'r',
+    mode: 'write',
+    openMs: 200,
   });
   await expect(opening).rejects.toMatchObject({ code: 'KAFKA' });
   await expect(opening).rejects.toThrow(/127\.0\.0\.1:1/);
