@@ -58,7 +58,7 @@ export function metricFiles(
   );
 }
 
-/** Both files anew, as they are when these records have gone through `files`. */
+/** Writes both files from these records, as `metricFiles` would have written them. */
 export async function writeMetrics(
   folder: string,
   records: AsyncIterable<{

@@ -24,8 +24,11 @@ export interface Pulse {
 export interface ProgressOptions {
   /** What each stage is called; stage 0 is before any training. */
   readonly stages: readonly string[];
-  readonly pulse: () => Pulse;
+  /** What is going on, or a text that says it. */
+  readonly pulse: () => Pulse | string;
   readonly print: (line: string) => void;
+  /** Optimiser steps in all, where that is known: lines then say how much is left. */
+  readonly steps?: number;
 }
 
 const SPINNER_MS = 1000;
@@ -42,6 +45,7 @@ const OF_STEP: readonly Shown[] = [
   ['tools/mean', (value) => `tool calls ${value.toFixed(2)}`],
   ['examples', (value) => `${value.toFixed(0)} examples`],
   ['loss', (value) => `loss ${value.toFixed(4)}`],
+  ['heldout/loss', (value) => `held-out loss ${value.toFixed(4)}`],
   ['entropy/mean', (value) => `entropy ${value.toFixed(3)}`],
   ['policy/lag', (value) => `lag ${value.toFixed(1)}`],
   ['thr/gen_tok_s', (value) => `${value.toFixed(0)} tok/s out`],
@@ -65,10 +69,31 @@ function shown(list: readonly Shown[], numbers: Numbers): string[] {
   });
 }
 
-function stepLine({ step, stage }: Metric, numbers: Numbers, { stages }: ProgressOptions): string {
-  return [`${stages[stage] ?? `stage ${stage}`} · step ${step}`, ...shown(OF_STEP, numbers)].join(
-    ' · ',
-  );
+function stepLine(
+  { step, stage }: Metric,
+  numbers: Numbers,
+  { stages, steps }: ProgressOptions,
+): string {
+  const of = steps === undefined ? '' : ` of ${steps}`;
+  const name = `${stages[stage] ?? `stage ${stage}`} · step ${step}${of}`;
+  return [name, ...shown(OF_STEP, numbers)].join(' · ');
+}
+
+/** How long the steps that are left will take if they take as long as those seen, in words. */
+class TimeLeft {
+  #first: { readonly step: number; readonly atMs: number } | null = null;
+
+  /** '' until a second step was seen, and when none is left. */
+  after({ step, atMs }: Metric, steps: number | undefined): string {
+    this.#first ??= { step, atMs };
+    const seen = step - this.#first.step;
+    if (steps === undefined || seen <= 0 || step >= steps) return '';
+    const minutes = (((atMs - this.#first.atMs) / seen) * (steps - step)) / 60_000;
+    if (minutes < 1) return ' · under a minute left';
+    return minutes < 120
+      ? ` · about ${Math.round(minutes)} min left`
+      : ` · about ${(minutes / 60).toFixed(1)} h left`;
+  }
 }
 
 function evaluationLine({ stage }: Metric, numbers: Numbers, { stages }: ProgressOptions): string {
@@ -80,7 +105,9 @@ function evaluationLine({ stage }: Metric, numbers: Numbers, { stages }: Progres
 const LAST_OF_STEP = 'time/train_ms';
 const LAST_OF_EVALUATION = 'eval/questions';
 
-function pulseText({ inflight, generatedTokens, version }: Pulse): string {
+function pulseText(pulse: Pulse | string): string {
+  if (typeof pulse === 'string') return pulse;
+  const { inflight, generatedTokens, version } = pulse;
   return `policy ${version} · ${inflight} groups in flight · ${generatedTokens} tokens generated`;
 }
 
@@ -96,6 +123,8 @@ export function progress(
   return (source) =>
     defer(() => {
       const numbers = new Map<string, number>();
+      const left = new TimeLeft();
+      let heldOutStep = -1;
       const spinner = hasWidth(process.stderr)
         ? ora({ text: 'starting', discardStdin: false }).start()
         : null;
@@ -115,12 +144,18 @@ export function progress(
       return source.pipe(
         expandEach(
           (metric) => {
+            // what was measured before the first step belongs to the version before it
+            if (metric.name === LAST_OF_STEP && metric.step !== heldOutStep) {
+              numbers.delete('heldout/loss');
+            }
+            if (metric.name === 'heldout/loss') heldOutStep = metric.step;
             numbers.set(metric.name, metric.value);
             const line = { [LAST_OF_STEP]: stepLine, [LAST_OF_EVALUATION]: evaluationLine }[
               metric.name
             ];
             if (line !== undefined) {
-              say(line(metric, numbers, options));
+              const more = line === stepLine ? left.after(metric, options.steps) : '';
+              say(line(metric, numbers, options) + more);
               numbers.clear();
             }
             return [];

@@ -17,7 +17,7 @@ import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { Attribution } from '../model/credit/attribution.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
-import type { StepReport, TrainerEngine } from '../model/engine.ts';
+import type { Scorer, StepReport, TrainerEngine } from '../model/engine.ts';
 import type { PreparedLoss } from '../model/losses/loss.ts';
 import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
@@ -27,7 +27,12 @@ import { mapEach } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Weights } from '../streams/records.ts';
 import { beginOfStage } from '../streams/schedule.ts';
 import { topics } from '../streams/topics.ts';
-import { demonstrationBatch, type EncodeExample, pairBatch } from './trainer/exampleBatch.ts';
+import {
+  demonstrationBatch,
+  type EncodeExample,
+  type EncodeGiven,
+  pairBatch,
+} from './trainer/exampleBatch.ts';
 import { type FrozenEngine, holder } from './trainer/holder.ts';
 import { corrected } from './trainer/lagging.ts';
 import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
@@ -65,6 +70,18 @@ export interface TrainerOptions {
   readonly encode: EncodeExample;
   /** Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and counted. */
   readonly tokensMax?: number;
+  /** Of a longer demonstration the first tokens are trained on (`cut`); default: it is left out (`drop`). */
+  readonly tooLong?: 'drop' | 'cut';
+  /** A demonstration from a data file as sequences; left out = question and text by `encode`. */
+  readonly encodeGiven?: EncodeGiven;
+  /**
+   * Numbers of a version by itself (a held-out loss, say), measured while `engine` holds its weights: before the first step
+   * of a round (`done` = 0), as numbers of the step before it, and after every step; null = not now.
+   */
+  readonly measured?: (
+    engine: Scorer,
+    at: { readonly batch: Batch; readonly done: number; readonly encode: EncodeExample },
+  ) => Promise<Readonly<Record<string, number>> | null>;
   readonly clock: Clock;
 }
 
@@ -86,7 +103,8 @@ function stepping(
   options: TrainerOptions,
   loop: LoopGap,
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
-  const { engine, store, clock, losses } = options;
+  const { engine, store, clock, losses, encode } = options;
+  const { measured = async () => null } = options;
   const { reference = null, lagCorrection = null } = options;
   const learner = holder(engine, store);
   const frozen = reference === null ? learner : holder(reference, store);
@@ -115,12 +133,20 @@ function stepping(
       const steps = await compared(prepared.steps, batch, needs);
       await learner.toTrain(begun);
       const ready = await corrected(steps, lagCorrection, engine);
+      const { index, step, stage } = batch;
+      if (index === 0) {
+        const before = (await measured(engine, { batch, done: 0, encode })) ?? {};
+        for (const [name, value] of Object.entries(before)) {
+          scope.also(topics.metrics, { name, value, step: step - 1, stage, atMs: clock.now() });
+        }
+      }
       learner.changes();
       const reports: StepReport[] = [];
       for (const sequences of ready.steps) {
         if (sequences.length === 0) continue;
         reports.push(await engine.step({ sequences, loss, lr }));
       }
+      const after = (await measured(engine, { batch, done: index + 1, encode })) ?? {};
       const weights = await store.publish(engine, {
         batch,
         parent: begun,
@@ -129,11 +155,11 @@ function stepping(
       learner.holds(weights);
       const old = oldest(weights.version, options.keepVersions);
       await store.forget(old, isReference(old, batch));
-      const { step, stage } = batch;
       const atMs = clock.now();
       const numbers = {
         ...prepared.numbers,
         ...ready.numbers,
+        ...after,
         lr,
         'time/loop_gap_ms': loop.take(),
         ...stepNumbers(needs, reports),
@@ -151,7 +177,14 @@ function preparations(
   options: TrainerOptions,
 ): Record<BatchKind, (batch: Batch) => Promise<PreparedBatch>> {
   const { encode, log, tokensMax = Number.POSITIVE_INFINITY } = options;
-  const texts = { encode, log, tokensMax };
+  const { encodeGiven, tooLong = 'drop' } = options;
+  const texts = {
+    encode,
+    log,
+    tokensMax,
+    tooLong,
+    ...(encodeGiven === undefined ? {} : { encodeGiven }),
+  };
   const { attribution = 'soft', whiten = false } = options;
   const groups = { ...options, attribution, whiten };
   return {
@@ -171,6 +204,13 @@ function isReference(version: number, batch: Batch): boolean {
   return batch.kind === 'dpo' && version === beginOfStage(batch);
 }
 
+/** Nothing where the trainer cannot say. */
+function entropyOf(reports: readonly StepReport[]): Record<string, number> {
+  const entropies = reports.map(({ entropy }) => entropy);
+  const known = entropies.filter((entropy) => entropy !== null);
+  return known.length < entropies.length ? {} : { 'entropy/mean': mean(known) };
+}
+
 /** What the steps report; the time comes last, as the end of the step's numbers. */
 function stepNumbers(
   { metrics }: PreparedLoss,
@@ -186,7 +226,7 @@ function stepNumbers(
     loss: mean(reports.map((report) => report.loss)),
     grad_norm: mean(reports.map((report) => report.gradNorm)),
     'step/skipped': reports.filter((report) => !report.applied).length,
-    'entropy/mean': mean(reports.map((report) => report.entropy)),
+    ...entropyOf(reports),
     ...Object.fromEntries(own),
     'thr/train_tok_s': tokens / Math.max(1, trainMs) / 1e-3,
     'time/train_ms': trainMs,

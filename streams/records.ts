@@ -76,7 +76,7 @@ export const segment = record('Segment', {
   version: whole,
   /** ARPO step entropy of a policy segment (arpo §1.2); null where it was not measured. */
   entropy: nullable(real),
-  /** Tag of the tool that wrote a tool segment, or that a policy segment called; null otherwise. */
+  /** Tag of the tool that wrote a tool segment, or that a policy segment called (several with commas between); null otherwise. */
   tool: nullable(text),
 });
 /** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
@@ -267,6 +267,31 @@ export const evolved = record('Evolved', {
 /** One flywheel trajectory. */
 export interface Evolved extends ValueOf<typeof evolved> {}
 
+export const chatCall = record('ChatCall', {
+  name: text,
+  /** As JSON, or what the data has where that is not JSON. */
+  arguments: text,
+  /** By which a tool turn names it; empty where the data has none. */
+  id: text,
+});
+/** A function call of an assistant turn. */
+export interface ChatCall extends ValueOf<typeof chatCall> {}
+
+export const chatTurn = record('ChatTurn', {
+  role: choice('ChatRole', ['system', 'user', 'assistant', 'tool']),
+  text,
+  /** The thinking of an assistant turn where the data keeps it apart from the text; else empty. */
+  thinking: text,
+  calls: list(named<ChatCall>(chatCall)),
+  /** Of a tool turn: which tool, and which call it answers; empty where the data does not say. */
+  name: text,
+  callId: text,
+  /** Whether fine-tuning learns it; only assistant turns are learnt. */
+  learnt: flag,
+});
+/** One turn of a given conversation. */
+export interface ChatTurn extends ValueOf<typeof chatTurn> {}
+
 export const demonstration = record('Demonstration', {
   /** Index in the pool. */
   index: whole,
@@ -274,8 +299,12 @@ export const demonstration = record('Demonstration', {
   action: text,
   toolCalls: whole,
   text,
+  /** A conversation that is more than its question and one answer; then the question and `text` are only what people are shown. */
+  turns: withDefault(list(named<ChatTurn>(chatTurn)), []),
+  /** JSON list of the functions that the conversation may call; empty for none. */
+  functions: withDefault(text, ''),
 });
-/** A trajectory to fine-tune on, from the pool of its question. */
+/** A trajectory to fine-tune on: from the pool of its question, or from a data file (action `given`). */
 export interface Demonstration extends ValueOf<typeof demonstration> {}
 
 export const demonstrations = record('Demonstrations', {

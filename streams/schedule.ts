@@ -20,7 +20,7 @@ import type { Batch, Question, Schedule, Weights } from './records.ts';
 export const AFTER_LAST_STAGE = -1;
 
 /** Places a step. */
-export interface Pace {
+export interface StepSizes {
   /** Practice groups a step (B). */
   readonly batchGroups: number;
   /** Candidates a step, where groups are trained on as they are explored. */
@@ -38,7 +38,7 @@ export interface ScheduleStep {
 }
 
 /** What a manifest of weights says of the schedule. */
-export type Made = Pick<Weights, 'version' | 'roundsDone'>;
+export type VersionProgress = Pick<Weights, 'version' | 'roundsDone'>;
 
 /** Steps that `places` places make. */
 export function stepsOf(places: number, per: number): number {
@@ -94,7 +94,7 @@ export function beginOfStage({ version, index }: Pick<Batch, 'version' | 'index'
 }
 
 /** Whether a version is the one that finished a stage; `before` is its predecessor. */
-export function finishesStage(made: Made, before: Made): boolean {
+export function finishesStage(made: VersionProgress, before: VersionProgress): boolean {
   return made.roundsDone !== before.roundsDone;
 }
 
@@ -104,7 +104,7 @@ export function stagesBefore({ phase, stage }: Pick<Question, 'phase' | 'stage'>
 }
 
 /** The first version at which so many stages are finished; null while there is none. `known` = from the first on, in order. */
-export function versionAfter(stages: number, known: readonly Made[]): number | null {
+export function versionAfter(stages: number, known: readonly VersionProgress[]): number | null {
   let low = 0;
   let high = known.length;
   while (low < high) {
@@ -121,8 +121,8 @@ export function versionAfter(stages: number, known: readonly Made[]): number | n
  */
 export function versionDue(
   question: Question,
-  known: readonly Made[],
-  { batchGroups, window }: Pace,
+  known: readonly VersionProgress[],
+  { batchGroups, window }: StepSizes,
 ): number | null {
   const { phase, schedule } = question;
   const before = versionAfter(stagesBefore(question), known);
@@ -133,7 +133,7 @@ export function versionDue(
 }
 
 /** The question with the first version of its schedule filled in where that was left open. Throws while it is not there. */
-export function dated(question: Question, known: readonly Made[]): Question {
+export function withFirstVersion(question: Question, known: readonly VersionProgress[]): Question {
   const { schedule } = question;
   if (schedule?.version !== AFTER_LAST_STAGE) return question;
   const version = versionAfter(stagesBefore(question), known);
@@ -142,10 +142,14 @@ export function dated(question: Question, known: readonly Made[]): Question {
 }
 
 /**
- * Of a run that is made again with other settings: by how many versions a question's stage begins later than it did in the
- * record. `recorded` = all manifests of then, in order; `begun` = the version that the stage begins with now.
+ * Where a run is made again with other settings: by how many versions a question's stage begins later than it did in the
+ * record. `recorded` = all recorded manifests, in order; `begun` = the version that the stage begins with now.
  */
-export function movedBy(question: Question, recorded: readonly Made[], begun: number): number {
+export function movedBy(
+  question: Question,
+  recorded: readonly VersionProgress[],
+  begun: number,
+): number {
   return begun - (versionAfter(stagesBefore(question), recorded) ?? begun);
 }
 

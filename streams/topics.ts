@@ -76,9 +76,10 @@ export const topics = {
   demonstrations: defineTopic<r.Demonstrations>({
     name: 'demonstrations',
     about:
-      'Trajectories worth imitating, a record a question. The filter writes it; the fine-tuning batch and the curriculum read it.',
+      'Trajectories worth imitating, a record a question. The filter or a data file writes it; the fine-tuning batch and the curriculum read it.',
     shape: r.demonstrations,
     key: (value) => value.question.id,
+    version: 2,
   }),
   pairs: defineTopic<r.Pairs>({
     name: 'pairs',

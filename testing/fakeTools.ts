@@ -1,5 +1,4 @@
 /** Tools as a rollout sees them, without processes: each is a function from input to output. */
-import type { Tokenizer } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
 
 /** Tools without processes, and the calls made so far, in order. */
@@ -7,26 +6,19 @@ export interface FakeTools extends CallTool {
   readonly calls: readonly { readonly tool: string; readonly input: string }[];
 }
 
-/**
- * `answers` maps a tool's tag to a function from input to output. `tokenizer` needs one token for each closing tag.
- * `delay` is awaited in every call.
- */
+/** `answers` maps a tool's tag to a function from input to output. `delay` is awaited in every call. */
 export interface FakeToolsOptions {
-  readonly tokenizer: Tokenizer;
   readonly answers: Readonly<Record<string, (input: string) => string>>;
   readonly delay?: () => Promise<void>;
 }
 
 /** Tools that answer by these functions. Every call succeeds at the first attempt, takes 0 ms and is not cached. */
-export function fakeTools({ tokenizer, answers, delay }: FakeToolsOptions): FakeTools {
+export function fakeTools({ answers, delay }: FakeToolsOptions): FakeTools {
   const names = Object.keys(answers);
-  const closing = new Map(names.map((name) => [tokenizer.id(`</${name}>`), name]));
   const calls: { tool: string; input: string }[] = [];
   return {
     calls,
     tags: names,
-    stopTokens: [...closing.keys()],
-    tagOf: (token) => closing.get(token) ?? null,
     async call(tool, input) {
       calls.push({ tool, input });
       await delay?.();

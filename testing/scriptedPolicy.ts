@@ -14,6 +14,8 @@ import type {
   PolicyEngine,
   Tokenizer,
 } from '../model/engine.ts';
+import { StopTexts } from '../model/rollout/stopTexts.ts';
+import { type TokenBytes, tokenBytes } from '../model/rollout/tokenBytes.ts';
 
 /** What a script sees of one request: its context as text, draws tied to it, and the version of the loaded weights (-1 = none). */
 export interface ScriptLine {
@@ -53,6 +55,20 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   let active = 0;
   let generatedTokens = 0;
 
+  let table: TokenBytes | undefined;
+  /** The place of the token that ends it (-1 = none), and the stop text that it completes, where it does. */
+  const firstStop = (whole: readonly number[], request: GenerateRequest) => {
+    const { tokens, stopTokens, stopTexts = [], stopTextsFrom = tokens.length } = request;
+    if (stopTexts.length > 0) table ??= tokenBytes(tokenizer);
+    const stops = new StopTexts(stopTexts, table);
+    for (const token of tokens.subarray(stopTextsFrom)) stops.completedBy(token);
+    for (const [stop, token] of whole.entries()) {
+      const text = stops.completedBy(token);
+      if (text !== undefined || stopTokens.includes(token)) return { stop, text };
+    }
+    return { stop: -1, text: undefined };
+  };
+
   const answer = (request: GenerateRequest): Generation => {
     const line = {
       context: tokenizer.decode(request.tokens),
@@ -61,7 +77,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
       request,
     };
     const whole = [...tokenizer.encode(script(line))];
-    const stop = whole.findIndex((token) => request.stopTokens.includes(token));
+    const { stop, text } = firstStop(whole, request);
     const said = whole.slice(0, stop < 0 ? undefined : stop + 1);
     const tokens = Int32Array.from(said.slice(0, request.maxTokens));
     generatedTokens += tokens.length;
@@ -69,7 +85,9 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
     return {
       tokens,
       logProbs: Float32Array.from(tokens, (_, i) => -line.draws.uniform(1000 + i)),
-      finish: stop >= 0 && said.length <= request.maxTokens ? 'stop' : 'length',
+      ...(stop >= 0 && said.length <= request.maxTokens
+        ? { finish: 'stop', ...(text === undefined ? {} : { stopText: text }) }
+        : { finish: 'length' }),
       topLogProbs: [...tokens.subarray(0, request.topLogProbs)].map(() => top),
       version,
     };

@@ -7,7 +7,6 @@
  */
 import type { PolicyEngine, Tokenizer } from '../engine.ts';
 import { samplingIn } from '../sampling.ts';
-import { encodeTrajectory } from './encodeTrajectory.ts';
 import { cutAfterStop, type TextModel } from './textModel.ts';
 
 /** The engine, its tokenizer, and how a prompt becomes tokens. */
@@ -16,14 +15,16 @@ export interface EnginePolicyOptions {
   readonly tokenizer: Tokenizer;
   /** The chat template with its generation prompt. A template without a place for `system` may leave it out. */
   readonly prompt: (prompt: string, system?: string) => Int32Array;
-  /** Tokens of a continuation; by default those of a trajectory (`encodeTrajectory`). */
+  /** Tokens of a continuation; by default those of its text, tags and all. A trajectory's are its dialect's (`policyModel`). */
   readonly encode?: (continuation: string) => Int32Array;
+  /** The engine finds stop strings that are several tokens (it was started with `tokenBytes`); else they are cut afterwards. */
+  readonly stopTexts?: boolean;
 }
 
 /** The engine stays its owner's: closing the model leaves it open. */
 export function enginePolicy(options: EnginePolicyOptions): TextModel {
   const { engine, tokenizer } = options;
-  const encode = options.encode ?? ((text: string) => encodeTrajectory(tokenizer, text));
+  const encode = options.encode ?? ((text: string) => tokenizer.encode(text));
   return {
     async complete(request, signal) {
       const { stop = [], continuation = '', draws } = request;
@@ -31,10 +32,21 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
       const tokens = Int32Array.from([...prompt, ...encode(continuation)]);
       const maxTokens = Math.min(request.maxTokens, engine.contextMax - tokens.length);
       if (maxTokens < 1) return null;
-      const stopTokens = [tokenizer.endToken, ...stop.flatMap((text) => tokenOf(tokenizer, text))];
+      const tokensOf = stop.map((text) => tokenOf(tokenizer, text));
+      const stopTokens = [tokenizer.endToken, ...tokensOf.flat()];
+      const spelt = options.stopTexts ? stop.filter((_, i) => tokensOf[i]!.length === 0) : [];
+      const stopTexts = spelt.length === 0 ? {} : { stopTexts: spelt };
       const made = await engine.generate(
         // Draws are tied to places in the context: a longer continuation goes on in the same stream.
-        { tokens, maxTokens, ...samplingIn(request), stopTokens, draws, topLogProbs: 0 },
+        {
+          tokens,
+          maxTokens,
+          ...samplingIn(request),
+          stopTokens,
+          ...stopTexts,
+          draws,
+          topLogProbs: 0,
+        },
         signal,
       );
       const ended = made.tokens.at(-1) === tokenizer.endToken;

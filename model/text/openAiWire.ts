@@ -122,9 +122,9 @@ export function replyText(body: unknown, request: TextRequest, { server }: Wire)
 
 /** A chat message is null when the model said nothing (or thought only, and the server cut that out). */
 function textOf({ text, message }: Choice): string {
-  const said = message === undefined ? text : (message.content ?? '');
-  if (typeof said !== 'string') throw new Error('the reply has no text');
-  return said;
+  const written = message === undefined ? text : (message.content ?? '');
+  if (typeof written !== 'string') throw new Error('the reply has no text');
+  return written;
 }
 
 function withoutRepeated(text: string, continuation = ''): string {

@@ -2,11 +2,11 @@
  * Demonstrations and preference pairs as training sequences: the batch refers to them, the texts lie in their topics.
  *
  * A sequence longer than `tokensMax`, or without a token to learn, is left out (with its pair) and counted; a cut-off
- * one would teach a response without its end.
+ * one would teach a response without its end. Where that is wanted all the same (`tooLong: 'cut'`) its beginning is kept.
  */
 import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Batch } from '../../streams/records.ts';
+import type { Batch, Demonstration, Question } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { PreparedBatch } from './prepared.ts';
@@ -14,11 +14,22 @@ import type { PreparedBatch } from './prepared.ts';
 /** A question and the text of a response as tokens, with the targets in the mask. */
 export type EncodeExample = (question: string, text: string) => TrainSequence;
 
+/** A demonstration from a data file as sequences: one, or as many as its chat template takes. */
+export type EncodeGiven = (
+  question: Question,
+  given: Demonstration,
+  encode: EncodeExample,
+) => readonly TrainSequence[];
+
 export interface ExampleBatchOptions {
   readonly encode: EncodeExample;
+  /** For demonstrations of the action `given`; left out = as any other. */
+  readonly encodeGiven?: EncodeGiven;
   readonly log: Log;
   /** Longest sequence in tokens, prompt included. */
   readonly tokensMax: number;
+  /** A demonstration that is longer is left out (default), or its first tokens are trained on. */
+  readonly tooLong?: 'drop' | 'cut';
 }
 
 /** One optimiser step on demonstrations. */
@@ -27,10 +38,29 @@ export async function demonstrationBatch(
   options: ExampleBatchOptions,
 ): Promise<PreparedBatch> {
   const found = await fetched(topics.demonstrations, batch, options.log);
-  const examples = found.map(({ value: { question, kept }, index }) => [
-    options.encode(question.question, kept[index]!.text),
-  ]);
-  return preparedOf(examples, options.tokensMax);
+  const { encode, encodeGiven, tokensMax } = options;
+  const examples = found.map(({ value: { question, kept }, index }) => {
+    const one = kept[index]!;
+    return one.action === 'given' && encodeGiven !== undefined
+      ? encodeGiven(question, one, encode)
+      : [encode(question.question, one.text)];
+  });
+  if (options.tooLong !== 'cut') return preparedOf(examples, tokensMax);
+  const isLong = ({ tokens }: TrainSequence): boolean => tokens.length > tokensMax;
+  const long = examples.filter((sequences) => sequences.some(isLong)).length;
+  const fitting = examples.map((sequences) => sequences.map((one) => cut(one, tokensMax)));
+  const { steps, numbers } = preparedOf(fitting, tokensMax);
+  return { steps, numbers: { ...numbers, 'examples/cut': long } };
+}
+
+function cut(sequence: TrainSequence, length: number): TrainSequence {
+  if (sequence.tokens.length <= length) return sequence;
+  return {
+    tokens: sequence.tokens.slice(0, length),
+    mask: sequence.mask.slice(0, length),
+    advantages: sequence.advantages.slice(0, length),
+    oldLogProbs: sequence.oldLogProbs.slice(0, length),
+  };
 }
 
 /** One optimiser step on pairs: each the chosen sequence, then the rejected one. */

@@ -61,7 +61,7 @@ class Comparison {
     const [older, newer] = [resolved(writer, this.#older), resolved(reader, this.#newer)];
     const [was, is] = [kindOf(older), kindOf(newer)];
     if (was !== is) {
-      return WIDENS[was]?.includes(is) ? [] : [`${at(path)} was ${was} and is ${is}: ${ANEW}`];
+      return WIDENS[was]?.includes(is) ? [] : [`${at(path)} was ${was} and is ${is}: ${KEEP_TYPE}`];
     }
     switch (is) {
       case 'record':
@@ -123,7 +123,7 @@ class Comparison {
 /** Bytes that are numbers: the Avro library would read them as any bytes, or as text. */
 const PACKED: ReadonlySet<string> = new Set(Object.values(packedTypes));
 
-const ANEW =
+const KEEP_TYPE =
   'a field keeps its type, so leave it as it was and add a field of another name with a default';
 const KEEP_NULL = 'older records hold it, so leave it nullable';
 

@@ -2,9 +2,9 @@
  * A run on Kafka as a log in a folder: what looks back at a run (replay, rewind, diff) reads this copy.
  *
  * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what it settled,
- * its marks. The notes lie in an order in which causes come before effects, whoever wrote them, and in each partition
- * the records of a producer lie in the order of its commits. So the run is written down again commit by commit, as one
- * process with a log in its folder would have: one partition a topic, offsets without gaps, the whole history. What
+ * its marks. The notes lie in an order in which causes come before effects, whichever worker wrote them, and in each partition
+ * the records of a producer lie in the order of its commits. So the copy is written commit by commit, as one
+ * process with a log in its folder would have written it: one partition a topic, offsets without gaps, the whole history. What
  * refers to a record says where it lies now. The run is only read, also while it goes on; notes and offsets are held
  * in memory, records are not.
  */
@@ -123,7 +123,7 @@ async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<re
   if (noted === all) return notes;
   throw new MillraceError(
     'NO_HISTORY',
-    `of the ${all} records of run ${run} on Kafka, ${noted} were written by commits that left a note; the others are of a version of millrace that kept no history: begin the run anew to be able to look back at it`,
+    `of the ${all} records of run ${run} on Kafka, ${noted} were written by commits that left a note; the others are of a version of millrace that kept no history: start the run from the beginning to be able to look back at it`,
     { context: { run } },
   );
 }

@@ -59,18 +59,18 @@ async function lookUp(
 ): Promise<readonly Raw[]> {
   const name = topics.nameOf(topic);
   const end = Math.max(await stableEnd(link, name, partition), writtenEnd(name, partition));
-  const left = [...new Set(offsets)].sort((a, b) => a - b);
+  let left = [...new Set(offsets)].sort((a, b) => a - b);
   const found: Raw[] = [];
-  while (left.length > 0 && left[0]! < end) {
-    const page = await pageOf(link, name, partition, left[0]!, PAGE);
-    if (page.next === left[0]! && page.stable <= left[0]!) {
+  for (let [first = end] = left; first < end; [first = end] = left) {
+    const page = await pageOf(link, name, partition, first, PAGE);
+    if (page.next === first && page.stable <= first) {
       await pause(LOOK_AGAIN_MS, closing); // not known to be committed yet, here or before
       continue;
     }
     const asked = new Set(left);
     found.push(...page.records.filter(({ offset }) => asked.has(offset)));
-    const reached = Math.max(page.next, left[0]! + 1); // a gap is passed over
-    while (left.length > 0 && left[0]! < reached) left.shift();
+    const reached = Math.max(page.next, first + 1); // a gap is passed over
+    left = left.filter((offset) => offset >= reached);
   }
   return found;
 }

@@ -109,8 +109,10 @@ export function committedRecords(
   const records: Raw[] = [];
   for (const batch of batches) {
     const { producerId, attributes } = batch;
-    while (coming.length > 0 && coming[0]!.firstOffset <= lastOffsetOf(batch)) {
-      open.add(coming.shift()!.producerId);
+    const last = lastOffsetOf(batch);
+    for (let [next] = coming; next !== undefined && next.firstOffset <= last; [next] = coming) {
+      open.add(next.producerId);
+      coming.shift();
     }
     if ((attributes & IS_CONTROL) !== 0) {
       open.delete(producerId); // its mark: what follows is of its next transaction

@@ -10,8 +10,9 @@
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type InCharge, placeOf, type Root, type RootFate } from '../deliveries/settlement.ts';
-import { collectGarbage } from './collectGarbage.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
 const YOUNG_MS = 500;
@@ -122,4 +123,15 @@ export class InFlight {
       this.#collect();
     } else this.#collectAtMs = Math.min(this.#collectAtMs, nowMs + this.#collectMs);
   }
+}
+
+let collect: (() => void) | null = null;
+
+/** Asks V8 for a full collection, so that what nobody holds any more is found to be gone. */
+function collectGarbage(): void {
+  if (collect === null) {
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('gc') as () => void;
+  }
+  collect();
 }

@@ -24,11 +24,12 @@ export interface StageStats {
    */
   readonly oldestMs: number;
   /**
-   * Time with nothing in flight but what waits in open groups (it waits for its input), and with inflightMax in flight
-   * (its input waits for it).
+   * Time with nothing in flight but what waits in open groups (it waits for its input), with inflightMax in flight
+   * (its input waits for it), and between the two. Together they are the time since it started.
    */
   readonly idleMs: number;
   readonly fullMs: number;
+  readonly busyMs: number;
   /** Time with a commit under way: what is finished waits for the log. */
   readonly commitMs: number;
 }
@@ -49,6 +50,7 @@ export class StageCounter {
   #settled = 0;
   #idleMs = 0;
   #fullMs = 0;
+  #busyMs = 0;
   #commitMs = 0;
   /** Commits under way. */
   #committing = 0;
@@ -103,6 +105,7 @@ export class StageCounter {
       oldestMs: this.#gauges.oldestMs(nowMs),
       idleMs: this.#idleMs,
       fullMs: this.#fullMs,
+      busyMs: this.#busyMs,
       commitMs: this.#commitMs,
     };
   }
@@ -115,6 +118,7 @@ export class StageCounter {
     if (this.#committing > 0) this.#commitMs += spent;
     if (this.inflight === this.#gauges.waiting()) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
+    else this.#busyMs += spent;
     return now;
   }
 }

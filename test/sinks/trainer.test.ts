@@ -117,7 +117,8 @@ async function train(
     inflightMax: lagMax + 1,
   });
   const running = runFlow(flow(part), {
-    ...{ log: mortal.log, graceMs: 3_600_000 },
+    log: mortal.log,
+    graceMs: 3_600_000,
     ...(stop === undefined ? {} : { signal: stop.signal }),
   });
   if (stop !== undefined) {

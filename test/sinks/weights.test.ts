@@ -43,8 +43,15 @@ describe('the weights store', () => {
   test('adopts the first policy as version 0, whole and with its digest', async () => {
     const first = await store.adopt(base);
     expect(first).toEqual({
-      ...{ version: 0, parent: -1, step: 0, roundsDone: 0, consumed: null, parentDigest: null },
-      ...{ state: '', stateDigest: null, bytes: 12 },
+      version: 0,
+      parent: -1,
+      step: 0,
+      roundsDone: 0,
+      consumed: null,
+      parentDigest: null,
+      state: '',
+      stateDigest: null,
+      bytes: 12,
       uri: 'weights/000000.safetensors',
       digest: digest('base weights'),
     });
@@ -119,8 +126,11 @@ describe('the weights store', () => {
     const parent = await store.adopt(base);
     const made = await store.publish(trainer, { batch: batch(0), parent, consumed });
     expect(made).toMatchObject({
-      ...{ uri: 'tinker://m/sampler_weights/v1', digest: null },
-      ...{ state: 'tinker://m/weights/v1', stateDigest: null, parentDigest: parent.digest },
+      uri: 'tinker://m/sampler_weights/v1',
+      digest: null,
+      state: 'tinker://m/weights/v1',
+      stateDigest: null,
+      parentDigest: parent.digest,
     });
     await log.commit((tx) => {
       tx.append(topics.weights, parent);
@@ -144,8 +154,12 @@ describe('the weights store', () => {
     await log.commit((tx) => tx.append(older, { ...place, file, sha256: 'ab', optimiser }));
     const found = await store.manifest(3);
     expect(found).toEqual({
-      ...{ ...place, uri: file, digest: 'ab', state: optimiser },
-      ...{ stateDigest: null, parentDigest: null },
+      ...place,
+      uri: file,
+      digest: 'ab',
+      state: optimiser,
+      stateDigest: null,
+      parentDigest: null,
     });
     expect(store.saved(found)).toEqual({
       weights: { version: 3, uri: join(folder.path, file), digest: 'ab' },

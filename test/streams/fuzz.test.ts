@@ -99,7 +99,7 @@ describe('damaged records', () => {
       const bytes = damaged(pick(1_000), pick(1_001), chance);
       try {
         const value = reader.read(bytes);
-        // What is decoded is of the topic's shape: whoever looks at it may rely on that.
+        // What is decoded has the topic's shape: a reader may rely on that.
         identityOf(reader.topic, value);
         momentOf(reader.topic, value);
         referencesOf(reader.topic, value);

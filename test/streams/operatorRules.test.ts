@@ -1,7 +1,7 @@
 /**
  * Raw RxJS operators on deliveries: each works, or fails the stage with an error that names stage, record and remedy.
  */
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   bufferCount,
   debounceTime,
@@ -18,7 +18,6 @@ import {
 } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { deliver, setWorking, WaitingRecords } from '../../streams/deliveries/settlement.ts';
-import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow, type Part } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { keepIf, mapEach } from '../../streams/primitives.ts';
@@ -27,18 +26,12 @@ import { InFlight } from '../../streams/run/inFlight.ts';
 import { type FlowStats, type RunOptions, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshLog } from '../support/freshLog.ts';
 import { metric } from '../support/records.ts';
 
-let folder = temporaryFolder();
 let log: Log;
-beforeEach(async () => {
-  folder = temporaryFolder();
-  log = await openLog({ folder: folder.path, mode: 'write' });
-});
-afterEach(async () => {
-  await log.close();
-  folder.remove();
+freshLog((opened) => {
+  log = opened;
 });
 
 type Deliveries = Run<Metric, unknown>;
@@ -194,7 +187,10 @@ describe('a stage goes on', () => {
 describe('what is in flight', () => {
   const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const rootAt = (offset: number) => ({
-    ...{ topic: 'metrics', position: { partition: 0, offset }, key: 'k', reader: {} },
+    topic: 'metrics',
+    position: { partition: 0, offset },
+    key: 'k',
+    reader: {},
   });
 
   test('asks for a collection when a record is in nobody’s charge, ever more rarely, and not while one is at work', () => {

@@ -1,21 +1,14 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { map } from 'rxjs';
-import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../streams/topics.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshLog } from '../support/freshLog.ts';
 import { question } from '../support/records.ts';
 
-let folder = temporaryFolder();
 let log: Log;
-beforeEach(async () => {
-  folder = temporaryFolder();
-  log = await openLog({ folder: folder.path, mode: 'write' });
-});
-afterEach(async () => {
-  await log.close();
-  folder.remove();
+freshLog((opened) => {
+  log = opened;
 });
 
 const fill = (count: number, first = 0): Promise<void> =>

@@ -372,6 +372,7 @@ test('statistics say where records are and where time goes', async () => {
       oldestMs: 0,
       idleMs: 0,
       fullMs: 520,
+      busyMs: 0,
       commitMs: expect.any(Number),
     },
   ]);

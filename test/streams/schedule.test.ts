@@ -8,9 +8,7 @@ import type { Phase, Question } from '../../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   beginOfStage,
-  dated,
   finishesStage,
-  type Made,
   movedBy,
   movedSchedule,
   placesEach,
@@ -19,10 +17,12 @@ import {
   stepAt,
   stepRecord,
   stepsOf,
+  type VersionProgress,
   versionAfter,
   versionDue,
   versionMade,
   versionOf,
+  withFirstVersion,
 } from '../../streams/schedule.ts';
 import { question } from '../support/records.ts';
 
@@ -43,8 +43,8 @@ interface Job {
 }
 
 /** The versions of a whole run, as trainers make them: one a step, each stage finished by its last. */
-function made({ stages, per }: Job): Made[] {
-  const known: Made[] = [{ version: 0, roundsDone: 0 }];
+function made({ stages, per }: Job): VersionProgress[] {
+  const known: VersionProgress[] = [{ version: 0, roundsDone: 0 }];
   for (const [i, places] of stages.entries()) {
     const first = known.at(-1)!.version;
     for (const index of range(stepsOf(places, per))) {
@@ -136,9 +136,9 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
         expect(versionDue(open, known, pace(per))).toBe(
           versionDue(placed(i + 1, index, of, first), known, pace(per)),
         );
-        expect(dated(open, known).schedule).toEqual({ index, of, version: first });
+        expect(withFirstVersion(open, known).schedule).toEqual({ index, of, version: first });
         expect(versionDue(open, known.slice(0, first), pace(per))).toBeNull();
-        expect(() => dated(open, known.slice(0, first))).toThrow('has not begun');
+        expect(() => withFirstVersion(open, known.slice(0, first))).toThrow('has not begun');
       }
     }
   });

@@ -95,7 +95,10 @@ test('a root is told when all that is left of it waits in open groups, and when 
   const told: string[] = [];
   const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const root = (offset: number) => ({
-    ...{ topic: 'metrics', position: { partition: 0, offset }, key: '', reader: {} },
+    topic: 'metrics',
+    position: { partition: 0, offset },
+    key: '',
+    reader: {},
     onWaiting: (waits: boolean) => void told.push(`${offset} ${waits ? 'waits' : 'goes on'}`),
   });
   const [first, second] = [0, 1].map((offset) => deliver(metric(), root(offset), owner));

@@ -18,7 +18,7 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   clock.advance(20); // full
   counter.committing(true);
   clock.advance(40); // full, and a commit is under way
-  expect(counter.stats()).toMatchObject({ idleMs: 5, fullMs: 60, commitMs: 40 });
+  expect(counter.stats()).toMatchObject({ idleMs: 5, fullMs: 60, busyMs: 10, commitMs: 40 });
   counter.settled(2);
   counter.committing(false);
   clock.advance(80);
@@ -28,6 +28,7 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   expect(counter.stats()).toMatchObject({
     idleMs: 245,
     fullMs: 60,
+    busyMs: 10,
     commitMs: 40,
     waiting: 1,
     oldestMs: 7,

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, pipe, toArray } from 'rxjs';
 import { neverStopping, unlessStopping } from '../../streams/deliveries/stopping.ts';
-import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { expandEach, gatherBy, keepIf, mapEach, type Scope } from '../../streams/primitives.ts';
@@ -9,20 +8,14 @@ import type { Metric, Question } from '../../streams/records.ts';
 import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { freshLog } from '../support/freshLog.ts';
 import { metric, question } from '../support/records.ts';
 
 const GRACE_MS = 3_600_000;
 
-let folder = temporaryFolder();
 let log: Log;
-beforeEach(async () => {
-  folder = temporaryFolder();
-  log = await openLog({ folder: folder.path, mode: 'write' });
-});
-afterEach(async () => {
-  await log.close();
-  folder.remove();
+freshLog((opened) => {
+  log = opened;
 });
 
 const questions = ['a', 'b', 'c'].map((id) => ({ value: question({ id }) }));

@@ -22,7 +22,11 @@ describe('a policy engine as a text model', () => {
       {
         tokens: Int32Array.from([...prompt('What is one'), ...tinyWords.encode('<search>two')]),
         maxTokens: 9,
-        ...{ temperature: 0.5, topP: 0.9, topK: 0, minP: 0, repetitionPenalty: 1 },
+        temperature: 0.5,
+        topP: 0.9,
+        topK: 0,
+        minP: 0,
+        repetitionPenalty: 1,
         stopTokens: [tinyWords.endToken, tinyWords.id('</search>')],
         draws: [7, 'q', 'a'],
         topLogProbs: 0,

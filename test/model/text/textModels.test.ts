@@ -113,7 +113,7 @@ describe.each(MODELS)('%s', (_, make) => {
     expect(await model.complete(request({ maxTokens: 2 }))).toBe('I look');
   });
 
-  it('gives the same text for the same request, and draws anew for another', async () => {
+  it('gives the same text for the same request, and draws others for another', async () => {
     const [one, other] = [await make(), await make()];
     const texts = async (model: TextModel, order: readonly number[]) => {
       const said: (string | null)[] = [];

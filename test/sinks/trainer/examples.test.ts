@@ -44,7 +44,13 @@ const demonstrations = (i: number): Demonstrations => ({
   question: question({ id: `q${i}`, question: `What is ${i}?`, phase: 'evolve', stage: 1 }),
   difficulty: '',
   kept: [said(i), called].map((text, index) => ({
-    ...{ index, round: index, action: 'initial', toolCalls: index, text },
+    index,
+    round: index,
+    action: 'initial',
+    toolCalls: index,
+    text,
+    turns: [],
+    functions: '',
   })),
   dropped: [],
   version: 0,
@@ -96,11 +102,15 @@ async function run(over: Partial<TrainerOptions> = {}, fate?: Fate): Promise<Ran
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const engine = fakeTrainer({ before: mortal.life });
   const learnt = trainer({
-    ...{ engine, store: weightsStore(folder.path, mortal.log), log: mortal.log },
+    engine,
+    store: weightsStore(folder.path, mortal.log),
+    log: mortal.log,
     losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: 0.1 } } },
     lr: roundRate({ lr: 0.01, schedule: 'cosine', warmupRatio: 0.1 }),
     encode: encodeTiny,
-    ...{ miniBatches: 2, lagMax: 0, clock: manualClock(50) },
+    miniBatches: 2,
+    lagMax: 0,
+    clock: manualClock(50),
     ...over,
   });
   const options = { questions: QUESTIONS, epochs: 1, perQuestionMax: 2, seed: 3, openMax: 1 };

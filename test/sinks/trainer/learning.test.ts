@@ -30,9 +30,17 @@ const encodeTiny = (question: string, text: string) =>
   });
 
 const CONFIG: DecoderConfig = {
-  ...{ architecture: 'qwen2', vocabSize: tinyWords.vocabSize, hiddenSize: 16, layers: 1 },
-  ...{ heads: 2, kvHeads: 1, intermediateSize: 32, ropeTheta: 10_000, rmsEps: 1e-6 },
-  ...{ attentionBias: false, tiedEmbeddings: true },
+  architecture: 'qwen2',
+  vocabSize: tinyWords.vocabSize,
+  hiddenSize: 16,
+  layers: 1,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 32,
+  ropeTheta: 10_000,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
 };
 const BETA = 0.5;
 const answer = (digit: number): string => `<answer>\\boxed{${digit}}</answer>`;
@@ -74,7 +82,9 @@ const prompt = (text: string): Int32Array => tinyWords.encode(text, { tags: fals
 const putPair = (): Promise<void> =>
   log.commit((tx) =>
     tx.append(topics.pairs, {
-      ...{ question: asked, difficulty: '', version: 0 },
+      question: asked,
+      difficulty: '',
+      version: 0,
       pairs: [{ chosen: answer(2), rejected: answer(3), why: 'right' }],
     }),
   );
@@ -82,9 +92,16 @@ const putPair = (): Promise<void> =>
 async function train(reference: EmbeddedTrainer | null = null): Promise<void> {
   const round = { questions: 1, epochs: 6, size: 2, perQuestionMax: 2, seed: 1, openMax: 1 };
   const learnt = trainer({
-    ...{ engine, store, log, reference, encode: encodeTiny, clock: manualClock() },
+    engine,
+    store,
+    log,
+    reference,
+    encode: encodeTiny,
+    clock: manualClock(),
     losses: { sft: { name: 'sft' }, dpo: { name: 'dpo', settings: { beta: BETA } } },
-    ...{ lr: 0.01, miniBatches: 1, lagMax: 0 },
+    lr: 0.01,
+    miniBatches: 1,
+    lagMax: 0,
   });
   const end = await runFlow(
     flow(
@@ -103,9 +120,18 @@ const losses = async (): Promise<number[]> =>
 test('fine-tuning lowers the loss from step to step', async () => {
   await log.commit((tx) =>
     tx.append(topics.demonstrations, {
-      ...{ question: asked, difficulty: '', dropped: [], version: 0 },
+      question: asked,
+      difficulty: '',
+      dropped: [],
+      version: 0,
       kept: [2, 3].map((digit, index) => ({
-        ...{ index, round: 0, action: 'initial', toolCalls: 0, text: answer(digit) },
+        index,
+        round: 0,
+        action: 'initial',
+        toolCalls: 0,
+        text: answer(digit),
+        turns: [],
+        functions: '',
       })),
     }),
   );

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { type Assignment, assign, type Claim } from '../../../streams/kafka/assign.ts';
 
 const claim = (memberId: string, generation = -1, partitions: readonly number[] = []): Claim => ({
-  ...{ memberId, generation, partitions },
+  memberId,
+  generation,
+  partitions,
 });
 
 /** The claims that members make in the round after this one. */

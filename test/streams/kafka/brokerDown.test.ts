@@ -68,7 +68,12 @@ describeKafka('a broker that goes away and comes back', () => {
       .subscribe((delivery) => {
         seen.push(delivery.value.id);
         const derived = delivery.also(topics.deadLetters, {
-          ...{ origin: 'test', place: 0, key: delivery.key, field: '', reason: '', payload: '' },
+          origin: 'test',
+          place: 0,
+          key: delivery.key,
+          field: '',
+          reason: '',
+          payload: '',
         });
         settling.push(log.commit((tx) => tx.settle(derived)));
       });

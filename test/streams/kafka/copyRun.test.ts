@@ -98,9 +98,17 @@ async function comesOutAgain({ url, run, folder }: Place, settings: Settings): P
   mkdirSync(join(again, 'log'), { recursive: true });
   const scratch = await openLog({ folder: join(again, 'log'), mode: 'write' });
   const found = await verify({
-    ...{ job: tinyJob({ timing: 1000 }), run: 'tiny', seed: 7, recorded, scratch, ahead },
-    ...{ settings: { ...tinySettings, ...settings }, folder: again },
-    ...{ clock: manualClock(5), signal: new AbortController().signal, print: () => undefined },
+    job: tinyJob({ timing: 1000 }),
+    run: 'tiny',
+    seed: 7,
+    recorded,
+    scratch,
+    ahead,
+    settings: { ...tinySettings, ...settings },
+    folder: again,
+    clock: manualClock(5),
+    signal: new AbortController().signal,
+    print: () => undefined,
   });
   await scratch.close();
   await recorded.close();

@@ -13,8 +13,13 @@ describe('the address of a Kafka log', () => {
   test('asks for nothing it does not say', () => {
     expect(kafkaSettings('kafka://one')).toEqual({
       brokers: ['one:9092'],
-      ...{ tls: null, sasl: null, registry: null },
-      ...{ compression: 'none', partitions: 1, replication: -1, worker: 'main' },
+      tls: null,
+      sasl: null,
+      registry: null,
+      compression: 'none',
+      partitions: 1,
+      replication: -1,
+      worker: 'main',
     });
   });
 

@@ -31,7 +31,10 @@ describeKafka('a broker with TLS and logins', () => {
 
   const open = (url: string, password: string): Promise<Log> =>
     openKafkaLog({
-      ...{ url, run: 'secured', mode: 'write', openMs: 3000 },
+      url,
+      run: 'secured',
+      mode: 'write',
+      openMs: 3000,
       env: { MILLRACE_KAFKA_USERNAME: 'me', MILLRACE_KAFKA_PASSWORD: password },
     });
 

@@ -13,8 +13,12 @@ import { metric } from '../../../support/records.ts';
 
 const [, , url, run, worker] = process.argv;
 const log = await openKafkaLog({
-  ...{ url: url!, run: run!, worker: worker!, mode: 'write' },
-  ...{ sessionMs: 6000, drainMs: 5000 },
+  url: url!,
+  run: run!,
+  worker: worker!,
+  mode: 'write',
+  sessionMs: 6000,
+  drainMs: 5000,
 });
 console.log('ready');
 await runFlow(
