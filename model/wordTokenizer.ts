@@ -69,6 +69,13 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
   return {
     vocabSize: FIRST_TAG + texts.length,
     endToken: FIRST_TAG,
+    markers: vocabulary.tags,
+    // A word's implied space belongs to neither of its neighbours.
+    bytes(token) {
+      if (token === JOINER) return new Uint8Array(0);
+      if (token < FIRST_TAG) return Uint8Array.of(token - FIRST_BYTE);
+      return new TextEncoder().encode(texts[token - FIRST_TAG] ?? '');
+    },
     id(token) {
       const id = ids.get(token);
       if (id === undefined) throw new Error(`the tokenizer has no token ${JSON.stringify(token)}`);

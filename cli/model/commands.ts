@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
+import { addTagsCommand, paperTags } from './addTags.ts';
 import { convertCommand } from './convert.ts';
 import { initCommand } from './init.ts';
 import { inspectCommand } from './inspect.ts';
@@ -15,6 +16,7 @@ export function addModel(program: Command, io: Io, done: Done): void {
   addInit(model, io, done);
   addInspect(model, io, done);
   addConvert(model, io, done);
+  addAddTags(model, io, done);
 }
 
 /** What `--config` stands in place of. */
@@ -114,6 +116,26 @@ function addConvert(model: Command, io: Io, done: Done): void {
     )
     .action(async (from: string, to: string, options) =>
       done(await convertCommand({ ...options, from, to }, io)),
+    );
+}
+
+function addAddTags(model: Command, io: Io, done: Done): void {
+  model
+    .command('add-tags')
+    .description('Write a checkpoint with the tags of trajectories as tokens of their own.')
+    .argument('<from>', 'a Hugging Face folder')
+    .argument('<to>', 'where to; a new folder')
+    .option('--tags <names>', 'tags, each of which opens and closes', paperTags)
+    .option('--json', 'say what was written as one JSON object')
+    .addHelpText(
+      'after',
+      examples(
+        'millrace model add-tags Qwen2.5-3B-Instruct/ qwen-tags/',
+        'millrace model add-tags base/ tagged/ --tags think,browse,result,answer',
+      ),
+    )
+    .action(async (from: string, to: string, options) =>
+      done(await addTagsCommand({ ...options, from, to }, io)),
     );
 }
 

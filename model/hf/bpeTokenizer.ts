@@ -1,5 +1,7 @@
 /**
- * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, SmolLM) behind our interface.
+ * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, Mistral, Gemma, SmolLM) behind our
+ * interface. A tokenizer of another kind, or with a part that would be run otherwise than the `tokenizers` package does, is
+ * refused when it is loaded.
  *
  * A tag is an added token that is not white space alone (`<|im_start|>`, `<think>`). Tags come from texts that are
  * encoded with `tags` alone: a second tokenizer without them encodes text from outside. No token is ever added or left
@@ -9,6 +11,7 @@ import { Tokenizer as Pipeline } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../engine.ts';
+import { type AddedToken, addedTokenFinder } from './addedTokens.ts';
 
 /** A stretch of text; `tags` as in `encode`. */
 export interface TextPart {
@@ -17,6 +20,8 @@ export interface TextPart {
 }
 
 export interface BpeTokenizer extends Omit<Tokenizer, 'endToken'> {
+  bytes(token: number): Uint8Array;
+  readonly markers: readonly string[];
   /**
    * Encode parts as one text: tokens may reach over the seams, tags come from parts with `tags` alone. The same as
    * encoding the text that the parts make, when no part without `tags` spells one.
@@ -31,16 +36,27 @@ const addedToken = z.looseObject({
   content: z.string().min(1),
   lstrip: z.boolean().default(false),
   rstrip: z.boolean().default(false),
+  special: z.boolean().default(true),
+  single_word: z.boolean().default(false),
+  normalized: z.boolean().default(true),
 });
-type AddedToken = z.infer<typeof addedToken>;
+
+const decoderPart = z.looseObject({ type: z.string() });
+
+/** A normaliser or pre-tokeniser; a sequence holds others. */
+const step = z.looseObject({ type: z.string() });
 
 const tokenizerFile = z.looseObject({
   added_tokens: z.array(addedToken).default([]),
+  normalizer: step.nullish(),
+  pre_tokenizer: step.nullish(),
+  decoder: decoderPart.extend({ decoders: z.array(decoderPart).default([]) }).nullish(),
   model: z.looseObject({
     type: z.string().nullish(),
     vocab: z.record(z.string(), z.number().int().nonnegative()),
     merges: z.array(z.unknown()),
     byte_fallback: z.boolean().nullish(),
+    dropout: z.number().nullish(),
   }),
 });
 type TokenizerFile = z.infer<typeof tokenizerFile>;
@@ -55,16 +71,26 @@ function refuse(path: string, what: string, cause?: unknown): MillraceError<'TOK
 /** A tokenizer over the parsed `tokenizer.json`; `path` is for messages. Throws `TOKENIZER`. */
 export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
   const parsed = tokenizerFile.safeParse(json);
-  if (!parsed.success || (parsed.data.model.type ?? 'BPE') !== 'BPE')
+  const kind = (json as { model?: { type?: unknown } } | null)?.model?.type ?? 'BPE';
+  if (!parsed.success || kind !== 'BPE')
     throw refuse(
       path,
-      'not a byte-pair tokenizer (model.vocab and model.merges), the kind that Llama and Qwen checkpoints have',
+      `${kind === 'BPE' ? 'not a byte-pair tokenizer' : `a tokenizer of the kind ${String(kind)}`}: only byte-pair ` +
+        'tokenizers are read (model.vocab and model.merges), the kind of Llama, Qwen, Mistral and Gemma checkpoints',
     );
   const { added_tokens: added, model } = parsed.data;
-  const full = pipeline(path, parsed.data);
+  const data = { ...parsed.data, pre_tokenizer: preTokenizer(path, parsed.data) };
+  if (model.dropout) throw refuse(path, 'model.dropout makes its tokens random: set it to null');
+  const full = pipeline(path, data);
+  keepByteOrderMarks((full.decoder ?? {}) as Decoder);
   const tags = added.filter(({ content }) => content.trim() !== '');
+  checkTags(path, data.normalizer, tags);
   const blank = added.filter(({ content }) => content.trim() === '');
-  const plain = pipeline(path, { ...parsed.data, added_tokens: blank });
+  const plain = pipeline(path, { ...data, added_tokens: blank });
+  // what begins a text may get a space before it; what follows a tag does not
+  const later = withoutFirstSpace(data.pre_tokenizer);
+  const following =
+    later === null ? plain : pipeline(path, { ...data, added_tokens: blank, pre_tokenizer: later });
   const tagIds = new Map(tags.map(({ content, id }) => [content, id]));
   const texts = new Map([...tagIds].map(([content, id]) => [id, content]));
   const known = new Set([...Object.values(model.vocab), ...added.map(({ id }) => id)]);
@@ -72,12 +98,14 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
   const run = (which: Pipeline, text: string): readonly number[] =>
     text === '' ? [] : which.encode(text, { add_special_tokens: false }).ids;
   /** A vocabulary may list a tag among its pieces; then it is spelt in pieces of its own. */
-  const withoutTags = (text: string): readonly number[] =>
-    run(plain, text).flatMap((id) => {
+  const withoutTags = (text: string, first = true): readonly number[] =>
+    run(first ? plain : following, text).flatMap((id) => {
       const tag = texts.get(id);
-      return tag === undefined ? id : [...tag].flatMap((character) => run(plain, character));
+      return tag === undefined ? id : [...tag].flatMap((character) => run(following, character));
     });
-  const cut = cutter(tags);
+  // white space that is a token goes before a tag that begins with some
+  const spaced = tags.some(({ content }) => content.trim() !== content);
+  const find = addedTokenFinder(spaced ? added : tags);
   const ids = (list: readonly number[], text: string): Int32Array => {
     if (list.some((id) => id === undefined))
       throw refuse(
@@ -87,25 +115,35 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
     return Int32Array.from(list);
   };
 
+  let bytesOf: readonly (Uint8Array | undefined)[] | undefined;
+  const pieces = () => {
+    bytesOf ??= tokenBytesOf(parsed.data);
+    return bytesOf;
+  };
+
   const tokenizer: BpeTokenizer = {
     vocabSize: [...known].reduce((most, id) => Math.max(most, id + 1), 0),
+    markers: tags.filter(({ special }) => special).map(({ content }) => content),
     problems: problemsOf(model.vocab, model.byte_fallback ?? false),
     encode(text, options) {
-      return ids(options?.tags === false ? withoutTags(text) : run(full, text), text);
+      return tokenizer.encodeParts([{ text, tags: options?.tags !== false }]);
     },
     encodeParts(parts) {
       const out: number[] = [];
       let open = '';
+      const close = () => {
+        out.push(...withoutTags(open, out.length === 0));
+        open = '';
+      };
       for (const { text, tags: tagged } of parts)
-        for (const piece of tagged ? cut(text) : [text]) {
-          const tag = tagged ? tagIds.get(piece.trim()) : undefined;
-          if (tag === undefined) open += piece;
+        for (const piece of tagged ? find(text) : [{ text, id: null }]) {
+          if (piece.id === null) open += piece.text;
           else {
-            out.push(...withoutTags(open), tag);
-            open = '';
+            close();
+            out.push(piece.id);
           }
         }
-      out.push(...withoutTags(open));
+      close();
       return ids(out, parts.map(({ text }) => text).join(''));
     },
     decode(tokens) {
@@ -115,6 +153,7 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
       const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
       return full.decode(list, options);
     },
+    bytes: (token) => pieces()[token] ?? new Uint8Array(0),
     id(token) {
       const [first, ...more] = tagIds.has(token) ? [tagIds.get(token)!] : withoutTags(token);
       if (first === undefined || more.length > 0 || tokenizer.decode([first]) !== token)
@@ -134,17 +173,76 @@ function pipeline(path: string, json: TokenizerFile): Pipeline {
   }
 }
 
-/** Cuts a text into tags (with the white space that they take along) and what lies between. */
-function cutter(tags: readonly AddedToken[]): (text: string) => readonly string[] {
-  if (tags.length === 0) return (text) => [text];
-  const alternatives = [...tags]
-    .sort((a, b) => b.content.length - a.content.length)
-    .map(({ content, lstrip, rstrip }) => {
-      const literal = content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-      return `${lstrip ? '\\s*' : ''}${literal}${rstrip ? '\\s*' : ''}`;
-    });
-  const pattern = new RegExp(`(${alternatives.join('|')})`, 'u');
-  return (text) => text.split(pattern).filter((piece) => piece !== '');
+type Step = z.infer<typeof step>;
+
+/** The steps of a sequence, or the one step. */
+function steps(of: Step | null | undefined, within: string): readonly Step[] {
+  if (!of) return [];
+  const inner = of.type === 'Sequence' ? of[within] : null;
+  return Array.isArray(inner) ? inner.flatMap((each) => steps(each as Step, within)) : [of];
+}
+
+const sequence = (pretokenizers: readonly Step[]): Step | null =>
+  pretokenizers.length === 0 ? null : { type: 'Sequence', pretokenizers };
+
+/** GPT-2's pattern, for the white space that Rust's regular expressions have. */
+const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+/** The pre-tokeniser, written so that it is run as the `tokenizers` package runs it. */
+function preTokenizer(
+  path: string,
+  { pre_tokenizer: given, normalizer }: TokenizerFile,
+): Step | null {
+  const spaceless = steps(normalizer, 'normalizers').some(
+    ({ type, pattern }) => type === 'Replace' && (pattern as { String?: string })?.String === ' ',
+  );
+  const written = steps(given, 'pretokenizers').flatMap((each): readonly Step[] => {
+    if (each.type === 'ByteLevel' && each.add_prefix_space === true)
+      throw refuse(path, 'pre_tokenizer: a ByteLevel with add_prefix_space is not supported');
+    if (each.type === 'ByteLevel' && each.use_regex !== false)
+      return [
+        { type: 'Split', pattern: { Regex: GPT2 }, behavior: 'Isolated', invert: false },
+        { ...each, use_regex: false },
+      ];
+    if (each.type !== 'Split') return [each];
+    if (each.behavior === 'Isolated') return [{ ...each, invert: false }];
+    if (each.behavior === 'Removed') return [each];
+    // of Gemma: its normaliser has left no space to split at
+    if (spaceless && (each.pattern as { String?: string })?.String === ' ') return [];
+    throw refuse(path, `pre_tokenizer: a Split that is ${String(each.behavior)} is not supported`);
+  });
+  return sequence(written);
+}
+
+/** The pre-tokeniser for what does not begin a text; null where it is the same. */
+function withoutFirstSpace(given: Step | null): Step | null {
+  const all = steps(given, 'pretokenizers');
+  const first = (each: Step) => each.type === 'Metaspace' && each.prepend_scheme === 'first';
+  if (!all.some(first)) return null;
+  return sequence(all.map((each) => (first(each) ? { ...each, prepend_scheme: 'never' } : each)));
+}
+
+/** Refuse tags that are looked for in text whose letters are changed first, and tags that are whole words. */
+function checkTags(
+  path: string,
+  normalizer: Step | null | undefined,
+  tags: readonly AddedToken[],
+): void {
+  const word = tags.find((tag) => tag.single_word);
+  if (word)
+    throw refuse(
+      path,
+      `the added token ${JSON.stringify(word.content)} is single_word, which is not supported`,
+    );
+  const changes = steps(normalizer, 'normalizers').find(({ type }) =>
+    ['Lowercase', 'StripAccents', 'BertNormalizer'].includes(type),
+  );
+  const tag = tags.find(({ normalized }) => normalized);
+  if (changes && tag)
+    throw refuse(
+      path,
+      `the added token ${JSON.stringify(tag.content)} is normalised by ${changes.type}, which is not supported`,
+    );
 }
 
 /** The character that byte-level vocabularies write a byte as: itself where it can be seen, else from 256 on. */
@@ -155,6 +253,19 @@ function byteCharacters(): readonly string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(seen(byte) ? byte : next++));
 }
 
+/** As the library has them, in as far as they are read here. */
+interface Decoder {
+  readonly decoders?: readonly Decoder[];
+  text_decoder?: InstanceType<typeof TextDecoder>;
+}
+
+/** The library's decoder of bytes drops U+FEFF where a stretch of bytes begins with it; text keeps what it holds. */
+function keepByteOrderMarks(decoder: Decoder): void {
+  for (const part of decoder.decoders ?? []) keepByteOrderMarks(part);
+  if (decoder.text_decoder === undefined) return;
+  decoder.text_decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+}
+
 function problemsOf(vocab: Readonly<Record<string, number>>, fallback: boolean): readonly string[] {
   const names = fallback
     ? Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`)
@@ -163,4 +274,24 @@ function problemsOf(vocab: Readonly<Record<string, number>>, fallback: boolean):
   return missing === 0
     ? []
     : [`the vocabulary lacks ${missing} of the 256 bytes: text with them does not come back`];
+}
+
+/** By id, the bytes that a token adds to a text. */
+function tokenBytesOf({ added_tokens, decoder, model }: TokenizerFile): (Uint8Array | undefined)[] {
+  const encoder = new TextEncoder();
+  const types = decoder == null ? [] : [decoder, ...decoder.decoders].map(({ type }) => type);
+  const written = types.includes('ByteLevel')
+    ? new Map(byteCharacters().map((character, byte) => [character, byte]))
+    : null;
+  const ofPiece = (piece: string): Uint8Array => {
+    const bytes = written && [...piece].map((character) => written.get(character));
+    if (bytes?.every((byte) => byte !== undefined)) return Uint8Array.from(bytes);
+    const [, byte] = (model.byte_fallback && /^<0x([0-9A-F]{2})>$/.exec(piece)) || [];
+    if (byte !== undefined) return Uint8Array.of(Number.parseInt(byte, 16));
+    return encoder.encode(written ? piece : piece.replaceAll('\u2581', ' '));
+  };
+  const found: (Uint8Array | undefined)[] = [];
+  for (const [piece, id] of Object.entries(model.vocab)) found[id] = ofPiece(piece);
+  for (const { id, content } of added_tokens) found[id] = encoder.encode(content);
+  return found;
 }

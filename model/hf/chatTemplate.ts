@@ -4,15 +4,40 @@
  * Rendering is pure: the same messages give the same text. Templates that ask for today's date get it from `now` alone;
  * without it `strftime_now` is not defined, and they fall back to what they say themselves.
  */
-import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { MillraceError } from '../../base/errors.ts';
+import { convert } from './template/convert.ts';
+import { TemplateFailure } from './template/failure.ts';
+import { compile } from './template/render.ts';
+import type { Run } from './template/text.ts';
+import { Dict, List, type Value } from './template/values.ts';
+
+/** A call that an assistant's message holds, as the OpenAI form has it. */
+export interface ChatToolCall {
+  readonly id?: string;
+  readonly type?: 'function';
+  /** `arguments` as an object (most templates) or as JSON text (some); they are rendered as they are given. */
+  readonly function: { readonly name: string; readonly arguments: unknown };
+}
+
+/** A piece of a message's content: `{ type: 'text', text }`, or another kind that the template knows. */
+export interface ChatContentPart {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
 
 /** A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. */
 export interface ChatMessage {
   readonly role: string;
-  /** Null where a message holds tool calls alone. */
-  readonly content: string | null;
-  /** Whatever else the template reads: `tool_calls`, `name`, `reasoning_content`. */
+  /** Null or left out where a message holds tool calls alone. */
+  readonly content?: string | null | readonly ChatContentPart[];
+  readonly tool_calls?: readonly ChatToolCall[];
+  /** What the assistant thought, for templates that have a place for it. */
+  readonly reasoning_content?: string | null;
+  /** Which call a tool answers. */
+  readonly tool_call_id?: string;
+  /** Of the tool that answers. */
+  readonly name?: string;
+  /** Whatever else the template reads. */
   readonly [field: string]: unknown;
 }
 
@@ -30,13 +55,33 @@ export interface ChatOptions {
 export interface ChatTemplate {
   /** Throws `CHAT_TEMPLATE` where the template refuses the messages or cannot be run. */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;
+  /**
+   * The same text in stretches, each with the message that it was taken from; null for what the template wrote. What users
+   * and tools said is `outside`, in whatever form the template wrote it.
+   */
+  runs(messages: readonly ChatMessage[], options?: ChatOptions): readonly Run[];
 }
+
+/** Whose messages are text from outside. */
+const OUTSIDE: ReadonlySet<string> = new Set([
+  'user',
+  'tool',
+  'ipython',
+  'observation',
+  'function',
+]);
 
 function refuse(path: string, what: string, cause: unknown): MillraceError<'CHAT_TEMPLATE'> {
   return new MillraceError('CHAT_TEMPLATE', `${path}: ${what}`, {
     context: { file: path },
     cause,
   });
+}
+
+/** A failure of the template's in words, with its line. */
+function described(cause: unknown): string {
+  if (!(cause instanceof TemplateFailure)) throw cause;
+  return cause.line === null ? cause.message : `line ${cause.line}: ${cause.message}`;
 }
 
 /**
@@ -48,92 +93,56 @@ export function chatTemplate(
   source: string,
   tokens: Readonly<Record<string, string>>,
 ): ChatTemplate {
-  const template = parse(path, source);
+  const renderer = compiled(path, source);
+  const runs: ChatTemplate['runs'] = (messages, options = {}) => {
+    try {
+      return renderer(variablesOf(messages, options, tokens), options.now);
+    } catch (cause) {
+      const roles = messages.map(({ role }) => role).join(', ');
+      throw refuse(
+        path,
+        `the chat template does not take these messages (${roles}): ${described(cause)}`,
+        cause,
+      );
+    }
+  };
   return {
-    render(messages, { addGenerationPrompt = false, tools, variables = {}, now } = {}) {
-      const environment = new Environment();
-      const values = {
-        ...constants,
-        ...(now === undefined ? {} : { strftime_now: (format: string) => date(format, now) }),
-        ...tokens,
-        documents: null,
-        ...variables,
-        messages,
-        tools: tools ?? null,
-        add_generation_prompt: addGenerationPrompt,
-      };
-      for (const [name, value] of Object.entries(values)) environment.set(name, value);
-      try {
-        return String(new Interpreter(environment).run(template.parsed).value);
-      } catch (cause) {
-        const roles = messages.map(({ role }) => role).join(', ');
-        throw refuse(
-          path,
-          `the chat template does not take these messages (${roles}): ${(cause as Error).message}`,
-          cause,
-        );
-      }
-    },
+    runs,
+    render: (messages, options) =>
+      runs(messages, options)
+        .map(({ text }) => text)
+        .join(''),
   };
 }
 
-function parse(path: string, source: string): Template {
-  // marks what the policy wrote, for training masks; it renders as what is inside
-  const plain = source
-    .replace(/(\{%[-+]?\s*)generation(\s*[-+]?%\})/g, '$1if true$2')
-    .replace(/(\{%[-+]?\s*)endgeneration(\s*[-+]?%\})/g, '$1endif$2');
+function compiled(path: string, source: string): ReturnType<typeof compile> {
   try {
-    return new Template(plain);
+    return compile(source);
   } catch (cause) {
-    throw refuse(path, `the chat template does not parse: ${(cause as Error).message}`, cause);
+    throw refuse(path, `the chat template does not parse: ${described(cause)}`, cause);
   }
 }
 
-/** What transformers gives every template. */
-const constants: Readonly<Record<string, unknown>> = {
-  true: true,
-  false: false,
-  none: null,
-  True: true,
-  False: false,
-  None: null,
-  range: (start: number, stop?: number, step = 1) => {
-    const [first, end] = typeof stop === 'number' ? [start, stop] : [0, start];
-    const length = Math.max(0, Math.ceil((end - first) / step));
-    return Array.from({ length }, (_, i) => first + i * step);
-  },
-  raise_exception: (message: string) => {
-    throw new Error(message);
-  },
-};
+function variablesOf(
+  messages: readonly ChatMessage[],
+  { addGenerationPrompt = false, tools, variables = {} }: ChatOptions,
+  tokens: Readonly<Record<string, string>>,
+): ReadonlyMap<string, Value> {
+  const given = { ...tokens, documents: null, ...variables };
+  const values = new Map<string, Value>();
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) values.set(name, convert(value));
+  values.set('messages', new List(messages.map(saidBy)));
+  // a server of tools describes them itself: what it says makes no tags
+  values.set('tools', convert(tools ?? null, { message: -1, outside: true }));
+  values.set('add_generation_prompt', addGenerationPrompt);
+  return values;
+}
 
-const MONTHS =
-  'January February March April May June July August September October November December'.split(
-    ' ',
-  );
-const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
-
-/** The parts of Python's strftime that templates use, in UTC. */
-function date(format: string, now: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const month = MONTHS[now.getUTCMonth()]!;
-  const day = DAYS[now.getUTCDay()]!;
-  const parts: Readonly<Record<string, string>> = {
-    Y: String(now.getUTCFullYear()),
-    m: two(now.getUTCMonth() + 1),
-    d: two(now.getUTCDate()),
-    H: two(now.getUTCHours()),
-    M: two(now.getUTCMinutes()),
-    S: two(now.getUTCSeconds()),
-    B: month,
-    b: month.slice(0, 3),
-    A: day,
-    a: day.slice(0, 3),
-    '%': '%',
-  };
-  return format.replace(/%(.)/g, (_, letter: string) => {
-    const part = parts[letter];
-    if (part === undefined) throw new Error(`strftime_now: %${letter} is not known`);
-    return part;
-  });
+/** A message, its texts marked with where they come from; the role is the job's. */
+function saidBy(message: ChatMessage, at: number): Value {
+  const origin = { message: at, outside: OUTSIDE.has(message.role) };
+  const said = convert(message, origin);
+  if (!(said instanceof Dict) || typeof message.role !== 'string') return said;
+  return new Dict([...said.entries.values(), ['role', message.role]]);
 }

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
-import { type BpeTokenizer, bpeTokenizer } from './bpeTokenizer.ts';
+import { type BpeTokenizer, bpeTokenizer, type TextPart } from './bpeTokenizer.ts';
 import {
   type ChatMessage,
   type ChatOptions,
@@ -23,6 +23,8 @@ import { readJson } from './openFolder.ts';
 
 /** A tokenizer with its special tokens and, where the folder has one, its chat template. */
 export interface LoadedTokenizer extends Tokenizer {
+  /** As in `BpeTokenizer`; of the word vocabulary each part by itself. */
+  encodeParts(parts: readonly TextPart[]): Int32Array;
   /** The token that begins a text, where the checkpoint has one; `encode` never adds it. */
   readonly startToken: number | null;
   /** Every token that ends the policy's turn; the first is `endToken`. */
@@ -33,11 +35,18 @@ export interface LoadedTokenizer extends Tokenizer {
   readonly chat: boolean;
   /** Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, also when there is no template. */
   applyChatTemplate(messages: readonly ChatMessage[], options?: ChatOptions): string;
+  /** The same text in stretches, each with the message that it was taken from. Throws `CHAT_TEMPLATE`. */
+  chatRuns: ChatTemplate['runs'];
   /**
    * Messages as tokens. What stands in messages of the roles `user` and `tool` is text from outside and gives no tags;
    * all else as `encode(applyChatTemplate(…))`.
    */
   encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
+  /**
+   * `applyChatTemplate` in stretches, those from outside without tags: for who encodes parts of a conversation by
+   * themselves. Throws `CHAT_TEMPLATE`.
+   */
+  chatParts(messages: readonly ChatMessage[], options?: ChatOptions): readonly TextPart[];
 }
 
 /** Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
@@ -59,8 +68,12 @@ function ofWords(path: string, vocabulary: WordVocabulary): LoadedTokenizer {
     endTokens: [tokenizer.endToken],
     problems: [],
     chat: false,
+    encodeParts: (parts) =>
+      Int32Array.from(parts.flatMap(({ text, tags }) => [...tokenizer.encode(text, { tags })])),
     applyChatTemplate: () => noTemplate(path),
+    chatRuns: () => noTemplate(path),
     encodeChat: () => noTemplate(path),
+    chatParts: () => noTemplate(path),
   };
 }
 
@@ -82,6 +95,8 @@ const configFile = z.looseObject({
   eos_token: special,
   pad_token: special,
   unk_token: special,
+  // a list has no names
+  extra_special_tokens: z.record(z.string(), special).nullish().catch(null),
   chat_template: z
     .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
     .nullish(),
@@ -94,17 +109,20 @@ async function ofCheckpoint(folder: string, base: BpeTokenizer): Promise<LoadedT
   const named = namedTokens(config);
   const template = await findTemplate(folder, config, named);
   const endTokens = await findEnds(folder, base, named);
-  const render: ChatTemplate['render'] = (messages, options) =>
-    template === null ? noTemplate(folder) : template.render(messages, options);
+  const chat: ChatTemplate = template ?? {
+    render: () => noTemplate(folder),
+    runs: () => noTemplate(folder),
+  };
   return {
     ...base,
     startToken: named.bos_token === undefined ? null : base.id(named.bos_token),
     endToken: endTokens[0]!,
     endTokens,
     chat: template !== null,
-    applyChatTemplate: render,
-    encodeChat: (messages, options) =>
-      base.encodeParts(guardedParts(folder, messages, (guarded) => render(guarded, options))),
+    applyChatTemplate: chat.render,
+    chatRuns: chat.runs,
+    chatParts: (messages, options) => guardedParts(chat, messages, options),
+    encodeChat: (messages, options) => base.encodeParts(guardedParts(chat, messages, options)),
   };
 }
 
@@ -125,12 +143,15 @@ async function optional<Shape extends z.ZodType>(
   });
 }
 
+const NAMED = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`);
+
+/** The special tokens that a chat template may name, those of the model's own (`extra_special_tokens`) too. */
 function namedTokens(config: ConfigFile): Readonly<Record<string, string>> {
-  const names = ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const;
-  const found = names.map((name) => [name, config[name]] as const);
-  return Object.fromEntries(
-    found.filter((pair): pair is [(typeof names)[number], string] => pair[1] != null),
-  );
+  const given = [
+    ...NAMED.map((name) => [name, special.safeParse(config[name]).data] as const),
+    ...Object.entries(config.extra_special_tokens ?? {}),
+  ];
+  return Object.fromEntries(given.filter((pair): pair is [string, string] => pair[1] != null));
 }
 
 /** The tokenizer's own end token first, then those of the generation settings and the model. */

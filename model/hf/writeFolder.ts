@@ -22,7 +22,7 @@ import {
 } from './writeTensorFile.ts';
 
 /** What is carried from another folder, unchanged, beside the fields of its `config.json`. */
-const CARRIED: readonly string[] = [
+export const CARRIED: readonly string[] = [
   'added_tokens.json',
   'additional_chat_templates',
   'chat_template.jinja',

@@ -13,7 +13,7 @@ import {
   runBatch,
 } from './rollouts/batchRollout.ts';
 import { grownBatch } from './rollouts/grownBatch.ts';
-import { type Called, character, Departure, grownGroups } from './rollouts/grownGroups.ts';
+import { type Called, Departure, grownGroups } from './rollouts/grownGroups.ts';
 import { decode, encode } from './rollouts/scripted.ts';
 import { runVectorFile } from './run.ts';
 import { rolloutsBy } from './subjects/rollouts.ts';
@@ -144,8 +144,11 @@ function comesTo(script: RandomScript, result: BatchResult): unknown {
   return {
     ...result,
     trajectories: result.trajectories.map((one) => ({
-      ...{ prompt: one.prompt, kind: one.kind, parent: one.parent },
-      ...{ offset: one.offset, round: one.round },
+      prompt: one.prompt,
+      kind: one.kind,
+      parent: one.parent,
+      offset: one.offset,
+      round: one.round,
       output: finalOutput(one, script.responseLength),
     })),
     baselines: [...script.baselines].sort(([a], [b]) => a - b),
@@ -215,7 +218,7 @@ describe('on random scripts', () => {
           },
         });
         const outputs = group!.rollouts.map(({ tokens, parent, finish }) => ({
-          tokens: [...Array.from(tokens, character), ...(finish === 'callLimit' ? [1] : [])],
+          tokens: [...tokens, ...(finish === 'callLimit' ? [1] : [])],
           parent,
         }));
         expect({ seed, outputs }).toEqual({

@@ -86,7 +86,9 @@ test('growGuided gives what the published sampling gives, on random scripts', as
       }),
     );
     expect({ seed, chains, asked: script.asked }).toEqual({
-      ...{ seed, chains: written, asked: again.asked },
+      seed,
+      chains: written,
+      asked: again.asked,
     });
     grown++;
   }

@@ -17,14 +17,7 @@ import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEnt
 import { strip } from '../../../operators/text/characters.ts';
 import type { Rollout } from '../../../streams/records.ts';
 import type { BatchResult, BatchScript, Trajectory } from './batchRollout.ts';
-import {
-  type Asked,
-  type Called,
-  character,
-  Departure,
-  grownGroups,
-  type Origin,
-} from './grownGroups.ts';
+import { type Asked, type Called, Departure, grownGroups, type Origin } from './grownGroups.ts';
 import {
   callWithRetry,
   decode,
@@ -89,8 +82,12 @@ function trajectoryOf(
   // The published loop writes an end token there, in the policy's name.
   const atLimit = finish === 'callLimit';
   return {
-    ...{ number, prompt, promptLength: bare.length, calls, round },
-    context: [...bare, ...Array.from(tokens, character), ...(atLimit ? [END_TOKEN] : [])],
+    number,
+    prompt,
+    promptLength: bare.length,
+    calls,
+    round,
+    context: [...bare, ...tokens, ...(atLimit ? [END_TOKEN] : [])],
     mask: [...segments.flatMap(maskOf), ...(atLimit ? [1] : [])],
     kind: parent !== null ? 'clone' : round === 0 ? 'initial' : 'restart',
     parent: parent && rounds.numberOf({ prompt, index: parent.index }).number,
@@ -174,7 +171,8 @@ class Rounds {
     const { branching, beamSize, draw, counts, monitor, samples } = this.#script;
     const split = branching.initialRollouts;
     return {
-      ...{ ...branching, beamSize },
+      ...branching,
+      beamSize,
       initialRollouts:
         monitor === undefined || typeof split === 'number'
           ? this.initialRollouts[prompt]!

@@ -13,7 +13,7 @@ import { countPairs } from '../../../operators/dialect/tags.ts';
 import type { Group } from '../../../operators/rollout/growGroup.ts';
 import type { Rollout } from '../../../streams/records.ts';
 import type { EntropyScript, Sampled, Step } from './entropySampling.ts';
-import { type Asked, type Called, character, Departure, grownGroups } from './grownGroups.ts';
+import { type Asked, type Called, Departure, grownGroups } from './grownGroups.ts';
 import { decode, encode, type Generated } from './scripted.ts';
 
 const TAGS = ['python', 'search'] as const;
@@ -119,7 +119,7 @@ class Chains {
       segments.filter(({ kind, tool }) => kind === 'tool' && tool === tag).length;
     const entropies = segments.flatMap(({ entropy }) => (entropy === null ? [] : [entropy]));
     return {
-      output: decode(Array.from(rollout.tokens, character)),
+      output: decode(Array.from(rollout.tokens)),
       pythonCalls: callsOf('python'),
       searchCalls: callsOf('search'),
       entropies: isEmpty ? [...entropies, 0] : entropies,

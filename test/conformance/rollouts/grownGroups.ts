@@ -3,11 +3,14 @@
  * itself, then all who are served in that round. So the product's own state machine is checked, and a script that counts
  * requests (the second one for the same context, say) knows which is which.
  *
- * A token is one character, as in `scripted.ts`; where a generation ends in a call, its last token says so too (a policy's
- * closing tag is one token, and it may have another character after the tag).
+ * A token is one character, as in `scripted.ts`: closing tags are stop texts. Results enter as they are, as in the published
+ * loop.
  */
 import type { Generation, PolicyEngine, Tokenizer } from '../../../model/engine.ts';
 import type { CallTool } from '../../../operators/callTools.ts';
+import type { Dialect } from '../../../operators/dialect/dialect.ts';
+import { resultTokens } from '../../../operators/dialect/resultBlock.ts';
+import { tagsDialect } from '../../../operators/dialect/tagsDialect.ts';
 import type { PolicyGate } from '../../../operators/gate.ts';
 import { type Group, growGroup } from '../../../operators/rollout/growGroup.ts';
 import type { RolloutOptions } from '../../../operators/rollout.ts';
@@ -64,14 +67,6 @@ export class Departure extends Error {
   override readonly name = 'Departure';
 }
 
-/** More than any code point: a token that is this many times more closes a call of the tool with that number. */
-const CLOSES = 0x20_0000;
-
-/** The character of a token. */
-export function character(token: number): number {
-  return token % CLOSES;
-}
-
 /** Grows a group for each prompt. Throws what the script throws. */
 export async function grownGroups(script: GroupsScript): Promise<Group[]> {
   const asked = new Map<Asked, (made: Generated) => void>();
@@ -112,8 +107,7 @@ function optionsOf(
 ): RolloutOptions {
   return {
     engine: engineOf(script, asked),
-    tokenizer: tokenizerOf(script),
-    prompt: (text) => Int32Array.from(script.prompts[Number(text)]!),
+    dialect: dialectOf(script),
     tools: toolsOf(script, called),
     gate: open,
     seed: 0,
@@ -127,10 +121,21 @@ function optionsOf(
   };
 }
 
+function dialectOf(script: GroupsScript): Dialect {
+  const { tags: tools, prompts } = script;
+  const tokenizer = tokenizerOf(script);
+  const prompt = (text: string) => Int32Array.from(prompts[Number(text)]!);
+  return {
+    ...tagsDialect({ tokenizer, tools, prompt }),
+    results: (outputs) =>
+      Int32Array.from(outputs.flatMap((output) => [...resultTokens(tokenizer, output)])),
+  };
+}
+
 const open: PolicyGate = {
   version: 0,
   inflight: 0,
-  dated: (asked) => asked,
+  withFirstVersion: (asked) => asked,
   admission: () => ({ admit: async () => () => undefined }),
   close: async () => undefined,
 };
@@ -145,7 +150,7 @@ function engineOf(
       // [seed, question, phase, stage, index], with the name of what is looked at before the index.
       const prompt = Number(draws[1]);
       const of = draws.length === 5 ? 'rollout' : (draws[4] as Origin['of']);
-      const context = Array.from(tokens, character);
+      const context = Array.from(tokens);
       const promptLength = prompts[prompt]!.length;
       const one: Asked = { prompt, of, index: Number(draws.at(-1)), context, promptLength, room };
       const made = await new Promise<Generated>((resolve) => asked.set(one, resolve));
@@ -159,12 +164,12 @@ function engineOf(
 
 function generation(made: Generated, topLogProbs: number, tags: readonly string[]): Generation {
   const tokens = Int32Array.from(made.tokens);
-  const closes = tags.findIndex((tag) => made.stop === `</${tag}>`) + 1;
-  if (tokens.length > 0) tokens[tokens.length - 1]! += closes * CLOSES;
+  const closed = tags.find((tag) => made.stop === `</${tag}>`);
   return {
     tokens,
     logProbs: new Float32Array(tokens.length),
     finish: made.finish,
+    ...(closed === undefined ? {} : { stopText: `</${closed}>` }),
     topLogProbs: firstLogProbs(made, topLogProbs),
     version: 0,
   };
@@ -177,7 +182,7 @@ function tokenizerOf({ vocabSize, resultOpens }: GroupsScript): Tokenizer {
     endToken: END_TOKEN,
     encode: (text) =>
       Int32Array.from(encode(text === ' <result>\n' ? (resultOpens ?? text) : text)),
-    decode: (tokens) => decode(Array.from(tokens, character)),
+    decode: (tokens) => decode(Array.from(tokens)),
     id: (token) => {
       throw new Error(`${token} is no token of its own`);
     },
@@ -189,8 +194,6 @@ function toolsOf(script: GroupsScript, called: Map<Called, () => void>): CallToo
   const { tags, attemptsMax, retryEmpty } = script;
   return {
     tags,
-    stopTokens: [],
-    tagOf: (token) => tags[Math.floor(token / CLOSES) - 1] ?? null,
     async call(tool, input, signal, origin) {
       const [prompt, , name] = origin!.rolloutId.split('/');
       const of = name === 'monitor' ? 'monitor' : 'rollout';

@@ -129,7 +129,13 @@ async function bentAdvantages(
 }
 
 const estimates: Readonly<Record<KlKind, KlEstimate>> = {
-  ...{ kl: 'k1', k1: 'k1', abs: 'abs', mse: 'k2', k2: 'k2', low_var_kl: 'k3', k3: 'k3' },
+  kl: 'k1',
+  k1: 'k1',
+  abs: 'abs',
+  mse: 'k2',
+  k2: 'k2',
+  low_var_kl: 'k3',
+  k3: 'k3',
 };
 
 /** A token at a time, with nothing but the divergence in the loss. */

@@ -63,10 +63,13 @@ function efficiencyReward(args: EfficiencyArgs): unknown {
     schedule: null,
   };
   const reward = efficiency({ sigmaTool: args.sigmaTool, sigmaLength: args.sigmaLength });
+  const texts = [args.response, ...args.otherResponses];
   const [own] = reward({
     question,
     tools: paperTools,
-    texts: [args.response, ...args.otherResponses],
+    texts,
+    // The reference scores whole texts.
+    own: texts,
     lengths: [args.length, ...args.otherLengths],
   });
   const { raw, tool, length, format, toolCalls, f1 } = own!.parts;

@@ -15,7 +15,7 @@ import { agreement } from '../../../operators/metrics/sample.ts';
 import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import type { Variant } from '../../../operators/text/variant.ts';
-import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
+import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
 import { priorReasoning } from '../../oracles/priorReasoning.ts';
 import { splitLogs, tagSolution, thinkingText } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';

@@ -1,0 +1,42 @@
+/** `millrace model add-tags`: a checkpoint whose tags are tokens of their own. */
+import { resolve } from 'node:path';
+import { addTokens } from '../../model/hf/addTokens.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { parameterCount } from './writePolicy.ts';
+
+export interface AddTagsOptions {
+  readonly from: string;
+  readonly to: string;
+  /** Names with commas. */
+  readonly tags: string;
+  readonly json?: boolean;
+}
+
+/** The tags of the papers. */
+export const paperTags = 'think,search,python,result,answer';
+
+export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<number> {
+  const names = options.tags.split(',').map((name) => name.trim());
+  const odd = names.find((name) => !/^[\w-]+$/.test(name));
+  if (odd !== undefined) {
+    throw usageError(`--tags ${options.tags}: ${JSON.stringify(odd)} cannot be a tag`);
+  }
+  const texts = names.flatMap((name) => [`<${name}>`, `</${name}>`]);
+  const path = resolve(io.cwd, options.to);
+  const { saved, config, added } = await addTokens(resolve(io.cwd, options.from), path, texts);
+  const { sha256, bytes } = saved;
+  const parameters = parameterCount(config);
+  const text =
+    options.json === true
+      ? JSON.stringify({ path, added, config, parameters, bytes, sha256 })
+      : [
+          `wrote ${path}: ${parameters.toLocaleString('en')} parameters, a vocabulary of ${config.vocabSize.toLocaleString('en')}`,
+          added.length === 0
+            ? 'all of these tags were tokens already'
+            : `new tokens: ${added.map(({ text: tag, id }) => `${tag} ${id}`).join(', ')}`,
+          `sha256 ${sha256}`,
+        ].join('\n');
+  await io.out(`${text}\n`);
+  return exitCodes.done;
+}

@@ -1,0 +1,29 @@
+/** What Jinja finds when it compiles a template: filters and tests that nobody knows, where they are sure to be needed. */
+import { fail } from './failure.ts';
+import { FILTERS } from './filters.ts';
+import { TESTS } from './tests.ts';
+
+/** Kinds whose parts may never run: an unknown name there fails when it is reached. */
+const MAYBE = new Set(['if', 'condition']);
+/** Kinds whose bodies are looked at for themselves. */
+const APART = new Set([
+  'for',
+  'macro',
+  'callBlock',
+  'filterBlock',
+  'with',
+  'generation',
+  'setBlock',
+]);
+
+/** Fail where `node`, a tree or a list of them, names what nobody knows. */
+export function checkNames(node: unknown, maybe = false): void {
+  if (Array.isArray(node)) for (const each of node) checkNames(each, maybe);
+  if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
+  const { kind, name, line } = node as { kind?: string; name?: string; line?: number };
+  const known = kind === 'filter' ? FILTERS : kind === 'test' ? TESTS : null;
+  if (known !== null && !maybe && !Object.hasOwn(known, name ?? ''))
+    fail(`No ${kind} named '${name}'.`, line);
+  const inside = MAYBE.has(kind ?? '') || (maybe && !APART.has(kind ?? ''));
+  for (const each of Object.values(node)) checkNames(each, inside);
+}

@@ -1,0 +1,21 @@
+/** What stops a template: a fault of its own text, of what it is given, or a thing of Jinja's that is not here. */
+
+/** `line` counts from 1 in the template; it is added where it becomes known. */
+export class TemplateFailure extends Error {
+  line: number | null;
+
+  constructor(message: string, line: number | null = null) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Throw a failure; `message` is in Python's and Jinja's words where they have some. */
+export function fail(message: string, line: number | null = null): never {
+  throw new TemplateFailure(message, line);
+}
+
+/** Refuse what Jinja has and this renderer has not: an error is better than another text. */
+export function unsupported(what: string, line: number | null = null): never {
+  throw new TemplateFailure(`${what} is not supported here`, line);
+}

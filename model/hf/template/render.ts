@@ -1,0 +1,39 @@
+/**
+ * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break and continue,
+ * its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure, never another text.
+ */
+import { checkNames } from './check.ts';
+import { evaluate } from './evaluate.ts';
+import { fail, TemplateFailure } from './failure.ts';
+import { globals } from './globals.ts';
+import { parse } from './parse.ts';
+import { hiddenNames } from './scopes.ts';
+import { type Run, runsOf } from './text.ts';
+import type { Value } from './values.ts';
+
+/** What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. */
+export type Renderer = (
+  variables: ReadonlyMap<string, Value>,
+  now: Date | undefined,
+) => readonly Run[];
+
+/** Compile a template. Throws a `TemplateFailure` with the line, also when it renders. */
+export function compile(source: string): Renderer {
+  return shallow(() => {
+    const body = parse(source);
+    checkNames(body);
+    const hidden = hiddenNames(body);
+    return (variables, now) =>
+      shallow(() => runsOf(evaluate(body, hidden, new Map([...globals(now), ...variables]))));
+  });
+}
+
+/** A stack that overflows is a failure like any other. */
+function shallow<Result>(act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof TemplateFailure || !(error instanceof RangeError)) throw error;
+    return fail('it nests too deep');
+  }
+}

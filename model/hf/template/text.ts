@@ -1,0 +1,125 @@
+/**
+ * A string that knows which message each of its characters came from, so that a rendering can be taken apart into what the
+ * template wrote and what each message said, whatever the template did in between: trimmed, split, quoted as JSON.
+ *
+ * `Str` is a plain string when nothing in it came from a message. Positions are UTF-16 units here; Python's are code points,
+ * which strings.ts translates.
+ */
+
+/** Where a stretch of text came from: the message of this number, counted from 0; -1 for the description of a tool. */
+export interface Origin {
+  readonly message: number;
+  /** Whether it was said by somebody other than the job and the policy. */
+  readonly outside: boolean;
+}
+
+/** A stretch of text of one origin; null is the template's own. */
+export interface Run {
+  readonly text: string;
+  readonly origin: Origin | null;
+}
+
+export class Text {
+  readonly runs: readonly Run[];
+  /** The whole text. */
+  readonly text: string;
+  /** Whether it is what Jinja calls markup: `+` escapes what is put to it. */
+  readonly safe: boolean;
+
+  constructor(runs: readonly Run[], safe = false) {
+    this.runs = runs;
+    this.safe = safe;
+    this.text = runs.length === 1 && runs[0] !== undefined ? runs[0].text : joined(runs);
+  }
+}
+
+export type Str = string | Text;
+
+const joined = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('');
+
+export function isStr(value: unknown): value is Str {
+  return typeof value === 'string' || value instanceof Text;
+}
+
+export function plain(value: Str): string {
+  return typeof value === 'string' ? value : value.text;
+}
+
+export function runsOf(value: Str): readonly Run[] {
+  return typeof value === 'string' ? [{ text: value, origin: null }] : value.runs;
+}
+
+/** `text` from a message. */
+export function from(text: string, origin: Origin | null): Str {
+  return origin === null || text === '' ? text : new Text([{ text, origin }]);
+}
+
+/** One text of many, neighbours of one origin joined. */
+export function concat(parts: readonly Str[]): Str {
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  const runs: { text: string[]; origin: Origin | null }[] = [];
+  for (const part of parts)
+    for (const { text, origin } of runsOf(part)) {
+      if (text === '') continue;
+      const last = runs.at(-1);
+      if (last !== undefined && last.origin === origin) last.text.push(text);
+      else runs.push({ text: [text], origin });
+    }
+  if (runs.every(({ origin }) => origin === null)) return runs.flatMap(({ text }) => text).join('');
+  return new Text(runs.map(({ text, origin }) => ({ text: text.join(''), origin })));
+}
+
+/** The units from `start` up to `end`. */
+export function cut(value: Str, start: number, end: number = plain(value).length): Str {
+  if (typeof value === 'string') return value.slice(start, end);
+  if (start <= 0 && end >= value.text.length) return value.safe ? new Text(value.runs) : value;
+  const runs: Run[] = [];
+  let at = 0;
+  for (const { text, origin } of value.runs) {
+    const piece = text.slice(Math.max(0, start - at), Math.max(0, end - at));
+    if (piece !== '') runs.push({ text: piece, origin });
+    at += text.length;
+  }
+  return runs.length === 0 ? '' : new Text(runs);
+}
+
+/**
+ * What `change` makes of a text, each stretch by itself where that comes to the same. Where it does not, the whole is said
+ * by the one who said a part of it, somebody outside first.
+ */
+export function changed(value: Str, change: (text: string) => string): Str {
+  if (typeof value === 'string') return change(value);
+  const whole = change(value.text);
+  const runs = value.runs.map(({ text, origin }) => ({ text: change(text), origin }));
+  if (joined(runs) === whole) return concat(runs.map(({ text, origin }) => from(text, origin)));
+  return from(whole, originOf([value]));
+}
+
+/** The one origin for a text made of all of these. */
+export function originOf(values: readonly Str[]): Origin | null {
+  const origins = values.flatMap((value) => runsOf(value).map(({ origin }) => origin));
+  return origins.find((origin) => origin?.outside) ?? origins.find((origin) => origin) ?? null;
+}
+
+/** The same text as markup. */
+export function asSafe(value: Str): Text {
+  return new Text(runsOf(value), true);
+}
+
+export function isSafe(value: unknown): boolean {
+  return value instanceof Text && value.safe;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  "'": '&#39;',
+  '"': '&#34;',
+};
+
+/** Text as markup, its special characters escaped. */
+export function escaped(value: Str): Str {
+  if (isSafe(value)) return value;
+  return asSafe(changed(value, (text) => text.replace(/[&<>'"]/g, (one) => ENTITIES[one] ?? one)));
+}

@@ -1,0 +1,156 @@
+/**
+ * Templates render as Jinja renders them in the environment of transformers: expectations made by `oracle.py` (jinja2), as
+ * digests where they are long. `yardstick.test.ts` makes them again.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { chatTemplate } from '../../../../model/hf/chatTemplate.ts';
+import { Float, parseJson } from '../../../../model/hf/template/jsonNumbers.ts';
+import { fixtures, renderAll, renderSource, sources } from './cases.ts';
+
+const expected = JSON.parse(readFileSync(fixtures('expected.json'), 'utf8')) as Record<
+  string,
+  Record<string, string | null>
+>;
+
+/** As `expected.json` keeps a text. */
+const digest = (text: string | null): string | null =>
+  text === null ? null : createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 16);
+
+test('our templates over our conversations', () => {
+  const rendered = renderAll(fixtures('templates'));
+  expect(Object.keys(rendered)).toEqual(Object.keys(expected));
+  for (const [file, texts] of Object.entries(rendered))
+    for (const [name, text] of Object.entries(texts))
+      expect([file, name, digest(text)]).toEqual([file, name, expected[file]?.[name]]);
+});
+
+test.each(sources)('$source', ({ source, text }) => {
+  expect(renderSource(source)).toBe(text);
+});
+
+test('what Jinja has and we have not is refused by name and line', () => {
+  const refused: Record<string, string> = {
+    '{% include "other" %}': 'the tag include',
+    '{% block a %}{% endblock %}': 'the tag block',
+    '{{ "a" | urlize }}': 'the filter urlize',
+    '{{ "a".encode() }}': 'str.encode',
+    '{{ messages.items }}{{ {}.items }}': 'printing a function',
+    '{{ "a" | select }}': 'printing a generator',
+    '{{ self }}': 'self',
+    '{{ lipsum() }}': 'lipsum',
+    '{{ 2.5 ** 0.5 }}': '** of floating-point numbers',
+    '{{ ("a" | safe).strip() }}': '.strip of what went through the filter safe',
+  };
+  for (const [source, what] of Object.entries(refused)) {
+    const render = () => chatTemplate('my.jinja', `line\n${source}`, {}).render([]);
+    expect(render).toThrow(/^my\.jinja: the chat template .*line 2: /);
+    expect(render).toThrow(what);
+  }
+});
+
+test('a fault of the template is told with its line, before and while it runs', () => {
+  const parsing: Record<string, string> = {
+    '{% if a %}': "line 2: unexpected end of template, expected '%}'",
+    '{{ a b }}': "line 2: expected token 'variable_end', got 'b'",
+    '{{ (a }}': 'line 2: ',
+    '{{ "a }}': "line 2: unexpected char '\"' at 7",
+    '{% nosuch %}': "line 2: Encountered unknown tag 'nosuch'.",
+    '{{ a | nosuch }}': "line 2: No filter named 'nosuch'.",
+    '{{ a is nosuch }}': "line 2: No test named 'nosuch'.",
+    '{# never closed': 'line 2: Missing end of comment tag',
+    '{% break %}': "line 2: 'break' outside loop",
+  };
+  for (const [source, what] of Object.entries(parsing))
+    if (source !== '{% if a %}')
+      expect(() => chatTemplate('t', `one\n${source}`, {})).toThrow(
+        what.startsWith('line') ? `t: the chat template does not parse: ${what}` : what,
+      );
+  expect(() => chatTemplate('t', 'one\n{% if a %}', {})).toThrow(/line \d: Unexpected end/);
+  const template = chatTemplate(
+    't',
+    '{% for m in messages %}\n{{ m.content + 1 }}{% endfor %}',
+    {},
+  );
+  expect(() => template.render([{ role: 'user', content: 'a' }])).toThrow(
+    't: the chat template does not take these messages (user): line 2: can only concatenate str (not "int") to str',
+  );
+});
+
+test('what runs away is refused', () => {
+  const deep = `{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}`;
+  expect(() => chatTemplate('t', deep, {}).render([])).toThrow('nests too deep');
+  const nested = `{{ ${'('.repeat(5000)}1${')'.repeat(5000)} }}`;
+  expect(() => chatTemplate('t', nested, {})).toThrow('nests too deep');
+  const long = `{{ 'a' * 100000000 }}`;
+  expect(() => chatTemplate('t', long, {}).render([])).toThrow('so long a repetition');
+  const loop: unknown[] = [];
+  loop.push(loop);
+  expect(() => chatTemplate('t', '{{ x }}', {}).render([], { variables: { x: loop } })).toThrow(
+    'nested deeper than 500',
+  );
+});
+
+test('a template cannot change what it is given, nor reach beyond it', () => {
+  const messages = [{ role: 'user', content: 'a', tool_calls: [] }];
+  for (const source of [
+    '{{ messages.append(1) }}',
+    '{{ messages[0].update({"a": 1}) }}',
+    '{{ messages[0].tool_calls.clear() }}',
+    '{{ messages.constructor.constructor("return process")() }}',
+    '{{ "".__class__.__mro__ }}',
+  ])
+    expect(() => chatTemplate('t', source, {}).render(messages)).toThrow('line 1');
+  expect(messages).toEqual([{ role: 'user', content: 'a', tool_calls: [] }]);
+  const given = chatTemplate(
+    't',
+    '{{ messages[0].constructor }}{{ toString }}{{ hasOwnProperty }}',
+    {},
+  );
+  expect(given.render(messages)).toBe('');
+});
+
+test('JSON keeps what Python’s reader keeps', () => {
+  expect(parseJson(' [1, 1.5, -0, true, null, "a\\u00e9\\n", {}, [ ]] ')).toEqual([
+    1,
+    1.5,
+    0,
+    true,
+    null,
+    'aé\n',
+    {},
+    [],
+  ]);
+  expect(parseJson('[1.0, -0.0, 1e2, 9007199254740993]')).toEqual([
+    new Float(1),
+    new Float(-0),
+    new Float(100),
+    9007199254740993n,
+  ]);
+  expect(parseJson('{"b": 1, "2": 2, "1": 3}')).toEqual(
+    new Map([
+      ['b', 1],
+      ['2', 2],
+      ['1', 3],
+    ]),
+  );
+  expect(Object.keys(parseJson('{"__proto__": 1, "a": 2}') as object)).toEqual(['__proto__', 'a']);
+  expect(JSON.stringify(parseJson('{"a": [1.0, "x"]}'))).toBe('{"a":[1,"x"]}');
+  for (const text of [
+    '',
+    '[1,]',
+    '{"a"}',
+    '{1: 2}',
+    "'a'",
+    '01',
+    '1 2',
+    '"\n"',
+    '[1',
+    'nul',
+    '"\\x"',
+  ])
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  const long = JSON.stringify('é"\\'.repeat(300_000));
+  expect(parseJson(long)).toBe('é"\\'.repeat(300_000));
+});
