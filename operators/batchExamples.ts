@@ -20,7 +20,7 @@ import type {
   Question,
 } from '../streams/records.ts';
 import { stepRecord, versionOf } from '../streams/schedule.ts';
-import { type Mix, mixed } from './batching/mix.ts';
+import { type ClassMix, mixed } from './batching/mix.ts';
 
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {
@@ -35,7 +35,7 @@ export interface BatchExamplesOptions {
   /** Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones have their place. */
   readonly balance?: boolean;
   /** In which proportions the classes of examples are trained on (batching/mix.ts); left out = all there are. */
-  readonly mix?: Mix;
+  readonly mix?: ClassMix;
   /** Most examples of a round, drawn from all of them; left out = no limit. */
   readonly examplesMax?: number;
   readonly seed: number;

@@ -1,10 +1,9 @@
 /**
- * `callTools`: the tools as a rollout sees them. Which token closes a call, and the call itself, as data.
+ * `callTools`: the tools as a rollout sees them: a call by its tool's name, as data.
  *
  * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a replay can
- * answer it from the record. What a call is known by is its `CallOrigin`.
+ * answer it from the record. What a call is known by is its `CallOrigin`. How the policy writes a call is the dialect's.
  */
-import type { Tokenizer } from '../model/engine.ts';
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -18,28 +17,15 @@ export interface CallOrigin {
 export interface CallTool {
   /** Their tags: whatever reads a trajectory looks for these. */
   readonly tags: readonly string[];
-  /** Tokens that end a segment with a call. */
-  readonly stopTokens: readonly number[];
-  /** The tool that this closing token calls; null for any other token. */
-  tagOf(token: number): string | null;
   call(tool: string, input: string, signal: AbortSignal, origin?: CallOrigin): Promise<Called>;
   close(): Promise<void>;
 }
 
-/** Attempts, retries and cache of the tools, and the tokenizer that knows their closing tags. */
-export interface CallToolsOptions extends ToolboxOptions {
-  /** Must have one token for each tool's closing tag. */
-  readonly tokenizer: Tokenizer;
-}
-
-/** The tools of a run, by their closing tags. */
-export function callTools(tools: readonly Tool[], options: CallToolsOptions): CallTool {
+/** The tools of a run: attempts, retries and cache as `toolbox` has them. */
+export function callTools(tools: readonly Tool[], options: ToolboxOptions): CallTool {
   const box = toolbox(tools, options);
-  const closing = new Map(tools.map(({ name }) => [options.tokenizer.id(`</${name}>`), name]));
   return {
-    tags: [...closing.values()],
-    stopTokens: [...closing.keys()],
-    tagOf: (token) => closing.get(token) ?? null,
+    tags: tools.map(({ name }) => name),
     call: (tool, input, signal) => box.call(tool, input, signal),
     close: box.close,
   };

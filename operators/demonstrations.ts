@@ -3,8 +3,9 @@
  *
  * A trajectory is kept when its answer is right, it is well-formed, every call in it worked, it calls tools seldom
  * enough, and no other says the same (ET-Agent §5); of those, at most `perQuestion`, best first. Every other one is
- * listed with the first reason against it: `wrong`, `malformed: <fault>`, `failed call`, `<n> calls`, `same as <index>`,
- * `not among the best`. A question of which nothing is kept gives a record too.
+ * listed with the first reason against it: `wrong`, `malformed: <fault>`, `result without a call` (made up, not a tool's),
+ * `chat marker`, `failed call`, `<n> calls`, `same as <index>`, `not among the best`. A question of which nothing is kept
+ * gives a record too. Form and hints are read in what the policy wrote; a tool has no say in them.
  *
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
@@ -13,11 +14,19 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach } from '../streams/primitives.ts';
 import type { Demonstration, Demonstrations, Evolved } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';
-import { formatFault, isWellFormed } from './dialect/format.ts';
+import { chatFence } from './dialect/fence.ts';
+import { formatFault } from './dialect/format.ts';
 import { repairHintPosition } from './dialect/repair.ts';
-import { isFailedResult, resultBlocks } from './dialect/results.ts';
+import {
+  isFailedResult,
+  mapResults,
+  resultBlocks,
+  resultsFollowCalls,
+  withEmptyResults,
+} from './dialect/results.ts';
 import type { Hints } from './evolve/hints.ts';
 import { defaultHints } from './evolve/hints.ts';
+import type { FormOf } from './rewards/reward.ts';
 import { strip } from './text/characters.ts';
 
 /** Negative when `a` is the better demonstration. */
@@ -27,6 +36,8 @@ export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
 export interface DemonstrationsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
+  /** What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers' tags. */
+  readonly formatFault?: FormOf;
   /** Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the others). */
   readonly perQuestion?: number;
   /**
@@ -78,7 +89,7 @@ export function demonstrations(
   );
 }
 
-type Verdict = Demonstrations['dropped'][number];
+type Dropped = Demonstrations['dropped'][number];
 
 /** The filter on one pool, whatever its order. */
 export function filterPool(
@@ -90,20 +101,22 @@ export function filterPool(
   const preference = typeof prefer === 'function' ? prefer : demonstrationOrders[prefer];
   const members = [...pool].sort((a, b) => a.index - b.index);
   const { difficulty, against } = options.find?.(members, tools) ?? nothing;
-  const dropped: Verdict[] = [];
+  const form: FormOf =
+    options.formatFault ?? ((text, variant) => formatFault(text, variant, tools));
+  const dropped: Dropped[] = [];
   const good: Demonstration[] = [];
   const seen = new Map<string, number>();
   for (const evolved of members) {
     const { index, round, action, toolCalls, question } = evolved;
-    const text = repaired(evolved.text, hints[question.ability], tools);
+    const text = repaired(evolved.text, hints[question.ability], form);
     const same = seen.get(strip(text));
     const why =
-      fault(evolved, text, options) ??
+      fault(evolved, text, options, form) ??
       against(evolved) ??
       (same === undefined ? null : `same as ${same}`);
     if (why === null) {
       seen.set(strip(text), index);
-      good.push({ index, round, action, toolCalls, text });
+      good.push({ index, round, action, toolCalls, text, turns: [], functions: '' });
     } else dropped.push({ index, why });
   }
   const best = good.sort(
@@ -120,11 +133,17 @@ export function filterPool(
   };
 }
 
-/** Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of itself. */
-function repaired(text: string, hints: readonly string[], tools: readonly string[]): string {
-  if (isWellFormed(text, 'selection', tools)) return text;
-  const better = hints.reduce((so, hint) => repairHintPosition(so, hint), text);
-  return isWellFormed(better, 'selection', tools) ? better : text;
+/**
+ * Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of itself. A hint in a
+ * result is none.
+ */
+function repaired(text: string, hints: readonly string[], form: FormOf): string {
+  const own = withEmptyResults(text);
+  if (form(own, 'selection') === null) return text;
+  const better = hints.reduce((so, hint) => repairHintPosition(so, hint), own);
+  if (form(better, 'selection') !== null) return text;
+  const results = resultBlocks(text);
+  return mapResults(better, (_, place) => results[place]!);
 }
 
 /** The first reason against a trajectory; null when there is none. */
@@ -132,11 +151,15 @@ function fault(
   { action, correct, toolCalls, text: original }: Evolved,
   text: string,
   { callsMax = Number.POSITIVE_INFINITY, tools }: Pick<DemonstrationsOptions, 'callsMax' | 'tools'>,
+  form: FormOf,
 ): string | null {
   if (action === 'failed') return `failed: ${original}`;
   if (!correct) return 'wrong';
-  const malformed = formatFault(text, 'selection', tools.tags);
+  const own = withEmptyResults(text);
+  const malformed = form(own, 'selection');
   if (malformed !== null) return `malformed: ${malformed}`;
+  if (!resultsFollowCalls(text, tools.tags)) return 'result without a call';
+  if (chatFence(own) !== own) return 'chat marker';
   if (resultBlocks(text).some((result) => isFailedResult(strip(result)))) return 'failed call';
   return toolCalls > callsMax ? `${toolCalls} calls` : null;
 }

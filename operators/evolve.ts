@@ -21,6 +21,7 @@ import { expandEach, type Scope } from '../streams/primitives.ts';
 import type { DeadLetter, Evolved, Question } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import type { CallTool } from './callTools.ts';
+import { fenceFor } from './dialect/fence.ts';
 import type { ResultBlock } from './dialect/resultBlock.ts';
 import { countToolCalls } from './dialect/tags.ts';
 import type { EvolveAction } from './evolve/action.ts';
@@ -55,6 +56,8 @@ export interface EvolveOptions {
   readonly hints?: Hints;
   /** How a result stands in the text (default: `<result>…</result>`). */
   readonly resultBlock?: ResultBlock;
+  /** Special tokens of the policy's tokenizer, as texts: no result has one (default: well-known chat markers alone). */
+  readonly markers?: readonly string[];
   /** First trajectories a question (default 1, as published; the paper samples several). */
   readonly initial?: number;
   /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
@@ -70,7 +73,7 @@ export interface EvolveOptions {
 export type Quotas = number | Readonly<Record<string, number>>;
 
 type Ready = EvolveOptions &
-  Pick<FlywheelOptions, 'actions' | 'quotas' | 'extraQuotas' | 'prompts'>;
+  Pick<FlywheelOptions, 'actions' | 'fence' | 'quotas' | 'extraQuotas' | 'prompts'>;
 
 const RESERVED = ['initial', 'failed'];
 
@@ -80,9 +83,10 @@ export function evolve(
 ): OperatorFunction<Delivery<Question>, Delivery<Evolved>> {
   const { actions = defaultActions, prompts = loadPrompts() } = options;
   const { tags } = options.tools;
+  const fence = fenceFor({ tools: tags, markers: options.markers ?? [] });
   const quotas = byTag(options.quotas, tags);
   const extraQuotas = byTag(options.extraQuotas ?? 0, tags);
-  const ready = { ...options, actions, quotas, extraQuotas, prompts };
+  const ready = { ...options, actions, fence, quotas, extraQuotas, prompts };
   checkActions(actions);
   const admission = options.gate?.admission(options.concurrency);
   const concurrency = admission === undefined ? options.concurrency : BOUNDED_BY_ADMISSION;

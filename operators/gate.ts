@@ -12,7 +12,7 @@ import type { Observable } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
 import { notNow, type StopSignals } from '../streams/deliveries/stopping.ts';
 import type { Question, Weights } from '../streams/records.ts';
-import { dated, type Pace, versionDue } from '../streams/schedule.ts';
+import { type StepSizes, versionDue, withFirstVersion } from '../streams/schedule.ts';
 
 /** Who is admitted, so many at once. */
 export interface Admission {
@@ -32,18 +32,18 @@ export interface PolicyGate {
   /** An admission of its own, of at most so many questions at once. */
   admission(concurrency: number): Admission;
   /** The question with its schedule's first version filled in; to be asked once it is admitted. */
-  dated(question: Question): Question;
+  withFirstVersion(question: Question): Question;
   close(): Promise<void>;
 }
 
 /** What the gate loads weights into, and how far rollouts may lag behind (versions). */
-export interface GateOptions extends Pace {
+export interface GateOptions extends StepSizes {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
   readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
-  /** All who are due are admitted at once: for a replay, where the record decides who waits for whom. */
+  /** All questions that are due are admitted at once: for a replay, where the record decides what waits for what. */
   readonly unlimited?: boolean;
 }
 
@@ -174,7 +174,7 @@ export function policyGate(options: GateOptions): PolicyGate {
       const slots = { free: unlimited ? Number.POSITIVE_INFINITY : concurrency };
       return { admit: (question, signals) => admit(question, slots, signals) };
     },
-    dated: (question) => dated(question, known),
+    withFirstVersion: (question) => withFirstVersion(question, known),
     async close() {
       subscription.unsubscribe();
       fail(new Error('the policy gate is closed'));

@@ -42,6 +42,11 @@ export interface ParetoOptions {
   readonly mode?: 'reference' | 'paper';
   /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
   readonly mixedOnly: boolean;
+  /**
+   * How often each kept question has a place (default once). From its second place on it is another question, with another
+   * draw of everything: its id ends in `~2`, `~3`, ….
+   */
+  readonly epochs?: number;
   /** Windows that may be incomplete at once: `windowsOpen(lagMax)` is enough. */
   readonly openMax: number;
   readonly seed: number;
@@ -95,7 +100,8 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     return ranks[i] === lastFront ? 'crowded' : 'dominated';
   };
   const others = candidates.map((_, i) => i).filter((i) => !place.has(i));
-  return [...place.keys(), ...others].map((i) => ({
+  const epochs = options.epochs ?? 1;
+  const once = [...place.keys(), ...others].map((i) => ({
     question: candidates[i]!.value.question,
     objectives: points[i]!,
     front: ranks[i]!,
@@ -103,10 +109,20 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     kept: place.has(i),
     why: why(i),
     index: place.get(i) ?? -1,
-    of: kept.length,
+    of: kept.length * epochs,
     version,
     scored: candidates[i]!.position,
   }));
+  const again = (_: unknown, epoch: number): Selected[] => {
+    if (epoch === 0) return once;
+    const order = shuffled(once.slice(0, kept.length), options.seed, 'epoch', epoch, stage, id);
+    return order.map((verdict, index) => ({
+      ...verdict,
+      question: { ...verdict.question, id: `${verdict.question.id}~${epoch + 1}` },
+      index: epoch * kept.length + index,
+    }));
+  };
+  return Array.from({ length: epochs }, again).flat();
 }
 
 function gatherWindows({

@@ -32,7 +32,7 @@ export function rollout(
       setMaxListeners(0, signal);
       const release = await admission.admit(question, scope);
       try {
-        const group = await growGroup(options.gate.dated(question), options, signal);
+        const group = await growGroup(options.gate.withFirstVersion(question), options, signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
         return group.rollouts;
       } finally {

@@ -17,15 +17,26 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
 import type { Question, Reward, Rollout, Scored } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';
+import { withEmptyResults } from './dialect/results.ts';
 import { inCallOrder } from './inCallOrder.ts';
-import type { RewardFunction } from './rewards/reward.ts';
+import type { FormOf, RewardFunction } from './rewards/reward.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
+
+/** Which part of a response answers: what the policy wrote, or all of it. */
+export type AnswersIn = 'own' | 'whole';
 
 /** The reward and the advantage, and how many groups are worked on at once. */
 export interface ScoreOptions {
   /** The tools of the job: rewards see their tags. */
   readonly tools: Pick<CallTool, 'tags'>;
   readonly reward: RewardFunction;
+  /**
+   * Where rewards look for answers and form: `own` (default) = in what the policy wrote, `whole` = in results too, as the
+   * references do. A tool that says `\boxed{42}` then answers for the policy: only for tools whose every word is trusted.
+   */
+  readonly answers?: AnswersIn;
+  /** What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers' tags. */
+  readonly formatFault?: FormOf | undefined;
   /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
   readonly advantage: GroupAdvantage;
   /** Parts that every reward must have, because something behind reads them (default: none); else code `REWARD_PART`. */
@@ -51,8 +62,18 @@ async function scoreGroup(
   const lengths = rollouts.map((rollout) => rollout.tokens.length);
   const policyLengths = rollouts.map(policyTokens);
   const texts = rollouts.map((rollout) => rollout.text);
+  const own = options.answers === 'whole' ? texts : texts.map(withEmptyResults);
+  const tools = options.tools.tags;
   const rewards = await options.reward(
-    { question, tools: options.tools.tags, texts, lengths, policyLengths },
+    {
+      question,
+      tools,
+      texts,
+      own,
+      lengths,
+      policyLengths,
+      ...(options.formatFault === undefined ? {} : { formatFault: options.formatFault }),
+    },
     signal,
   );
   if (rewards.length !== rollouts.length) {

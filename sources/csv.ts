@@ -72,21 +72,21 @@ async function* drain(
   ended: boolean,
 ): AsyncGenerator<CsvRecord | Refused, TextLine[]> {
   let rest = pending;
-  while (rest.length > 0) {
-    if (rest[0]!.text.trim() === '') {
+  for (let [first] = rest; first !== undefined; [first] = rest) {
+    if (first.text.trim() === '') {
       rest = rest.slice(1);
       continue;
     }
     const length = recordLength(rest);
     if (length === null && !ended) return rest;
-    const place = rest[0]!.number;
+    const place = first.number;
     const payload = rest
       .slice(0, length ?? 1)
       .map((line) => line.text)
       .join('\n');
     const cells = length === null ? 'a quote is opened and never closed' : await parse(payload);
     if (typeof cells === 'string') {
-      yield { place, reason: `bad CSV: ${cells}`, payload: rest[0]!.text };
+      yield { place, reason: `bad CSV: ${cells}`, payload: first.text };
       rest = rest.slice(1);
     } else {
       yield { place, cells, payload };

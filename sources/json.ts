@@ -1,8 +1,12 @@
 /**
  * Rows of JSON: a file of JSON Lines (one object a line; blank lines are skipped), or a file that holds one array of
- * objects. The latter is read whole, so its size is bounded; `place` counts its elements from 1.
+ * objects. Either is read as a stream, one row in memory at a time, so a file may be of any size.
+ *
+ * Of an array `place` counts the elements from 1. An element that is not JSON by itself costs itself and nothing after
+ * it, as long as its brackets and quotes close. A `.json` file of several objects, one a line, is read as JSON Lines, as
+ * other loaders do.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { type JsonElement, jsonElements } from './jsonElements.ts';
 import { lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
@@ -11,51 +15,61 @@ export async function* jsonlRows(path: string): AsyncGenerator<RawRow> {
     if (line.text === null) {
       yield { kind: 'unreadable', place: line.number, reason: line.reason, payload: '' };
     } else if (line.text.trim() !== '') {
-      yield parsedLine(line.number, line.text);
+      yield parsed(line.number, line.text, 'a line must hold one JSON object');
     }
   }
 }
 
-function parsedLine(place: number, payload: string): RawRow {
+export async function* jsonArrayRows(path: string): AsyncGenerator<RawRow> {
+  for await (const element of jsonElements(path)) {
+    if (element.kind === 'noArray') {
+      if (!(await holdsLines(path))) throw notAnArray(path, element);
+      yield* jsonlRows(path);
+      return;
+    }
+    const { place } = element;
+    if (element.kind === 'refused') {
+      if (element.cut && place === 1) {
+        throw questionsFileError(`${path} is not JSON: ${element.reason}. ${renamed}`);
+      }
+      yield { kind: 'unreadable', place, reason: element.reason, payload: element.text };
+    } else {
+      yield parsed(place, element.text, 'an element must be a JSON object');
+    }
+  }
+}
+
+const renamed = 'If it is JSON Lines, rename it to end in .jsonl';
+
+/** Whether the first line is an object by itself and more lines follow. */
+async function holdsLines(path: string): Promise<boolean> {
+  let objects = 0;
+  for await (const { text } of lines(path)) {
+    if (text?.trim() === '') continue;
+    if (objects > 0) return true;
+    if (text === null || parsed(1, text, '').kind !== 'fields') return false;
+    objects++;
+  }
+  return false;
+}
+
+function notAnArray(path: string, { begins }: Extract<JsonElement, { kind: 'noArray' }>) {
+  if (begins === '{') {
+    return questionsFileError(`${path} must hold one array of objects, one per row. ${renamed}`);
+  }
+  return questionsFileError(
+    `${path} is not JSON: ${begins === '' ? 'it is empty' : `it begins with ${JSON.stringify(begins)}`}; a .json file must hold one array of objects`,
+  );
+}
+
+function parsed(place: number, payload: string, otherwise: string): RawRow {
   try {
-    return row(place, JSON.parse(payload), payload, 'a line must hold one JSON object');
+    const value: unknown = JSON.parse(payload);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { kind: 'fields', place, fields: value as Record<string, unknown>, payload };
+    }
+    return { kind: 'unreadable', place, reason: otherwise, payload };
   } catch (error) {
     return { kind: 'unreadable', place, reason: `bad JSON: ${(error as Error).message}`, payload };
   }
-}
-
-const jsonBytesMax = 256 * 1024 * 1024;
-
-export async function* jsonArrayRows(path: string): AsyncGenerator<RawRow> {
-  const { size } = await stat(path);
-  if (size > jsonBytesMax) {
-    throw questionsFileError(
-      `${path} has ${size} bytes, and a JSON file, which is read whole, may have at most ${jsonBytesMax}; write it as JSON Lines (.jsonl)`,
-    );
-  }
-  for (const [index, value] of elements(path, await readFile(path, 'utf8')).entries()) {
-    yield row(index + 1, value, JSON.stringify(value), 'an element must be a JSON object');
-  }
-}
-
-function elements(path: string, text: string): readonly unknown[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (cause) {
-    const why = (cause as Error).message;
-    throw questionsFileError(
-      `${path} is not JSON: ${why}. If it is JSON Lines, rename it to end in .jsonl`,
-      cause,
-    );
-  }
-  if (Array.isArray(value)) return value;
-  throw questionsFileError(`${path} must hold one array of objects, one per question`);
-}
-
-function row(place: number, value: unknown, payload: string, otherwise: string): RawRow {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { kind: 'unreadable', place, reason: otherwise, payload };
-  }
-  return { kind: 'fields', place, fields: value as Record<string, unknown>, payload };
 }

@@ -8,7 +8,7 @@
  */
 
 /** The proportions in which classes of examples are trained on. */
-export interface Mix {
+export interface ClassMix {
   /** By class; only ratios count. An example of a class that is not named, or has share 0, is left out. */
   readonly shares: Readonly<Record<string, number>>;
   /** A class with less than this part of its due is set aside (default 1/4; 0 = an empty one alone). */
@@ -26,7 +26,7 @@ interface Class<T> {
 export function mixed<T>(
   items: readonly T[],
   classOf: (item: T) => string,
-  { shares, scarce = SCARCE }: Mix,
+  { shares, scarce = SCARCE }: ClassMix,
   most: number = Number.POSITIVE_INFINITY,
 ): T[] {
   const classes = new Map(

@@ -12,6 +12,7 @@
 import type { Question } from '../../streams/records.ts';
 import { extractAnswer } from '../dialect/answer.ts';
 import { firstCall } from '../dialect/calls.ts';
+import { withEmptyResults } from '../dialect/results.ts';
 import { type FlywheelOptions, grow, type Turn } from '../evolve/context.ts';
 import {
   type EvolvedTrajectory,
@@ -66,7 +67,7 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
     const join = (round: number, attempts: readonly Attempt[]): void => {
       for (const { action, parent, text } of attempts) {
         if (text === '') continue;
-        const prediction = extractAnswer(text, 'rollout')!;
+        const prediction = extractAnswer(withEmptyResults(text), 'rollout')!;
         const correct = isRight(question, text);
         pool.push({ text, prediction, correct, round, parent, action, version });
       }
@@ -103,9 +104,12 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
   };
 }
 
-/** Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and punctuation. */
+/**
+ * Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and punctuation. Results do
+ * not answer.
+ */
 export function rightByRule(question: Question, text: string): boolean {
-  return correctness(question, text).raw >= RIGHT_FROM;
+  return correctness(question, withEmptyResults(text)).raw >= RIGHT_FROM;
 }
 
 async function attempt(

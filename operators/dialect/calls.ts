@@ -1,7 +1,4 @@
-/**
- * Tool calls in text: which tool a piece calls, with what, and an output that cannot pass for the policy's own words
- * (ET-Agent §2.1, §4.3).
- */
+/** Tool calls in text: which tool a piece calls, and with what (ET-Agent §2.1, §4.3). */
 import { strip } from '../text/characters.ts';
 
 /** The tool that a piece calls: the first of `tools` whose closing tag occurs; null when there is none. */
@@ -27,15 +24,4 @@ export function lastCallInput(piece: string, tool: string): string {
 export function firstCall(text: string, tools: readonly string[]): number {
   const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
   return calls.length === 0 ? -1 : Math.min(...calls);
-}
-
-/**
- * A tool's output that cannot pass for the policy's own text: the tags of a trajectory in it are broken by a space
- * (`</result>` becomes `< /result>`).
- */
-export function withoutTags(output: string, tools: readonly string[]): string {
-  return ['think', 'result', 'answer', ...tools].reduce(
-    (text, tag) => text.replaceAll(`<${tag}>`, `< ${tag}>`).replaceAll(`</${tag}>`, `< /${tag}>`),
-    output,
-  );
 }

@@ -12,6 +12,7 @@ import { hasTag, occurrences } from './tags.ts';
 
 /** The first fault of a text; that of a call begins with its tool. */
 export type FormatFault =
+  | 'malformed-call'
   | 'unpaired-think'
   | 'no-think'
   | 'answer-tag-count'

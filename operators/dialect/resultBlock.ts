@@ -4,8 +4,10 @@
  */
 import type { Tokenizer } from '../../model/engine.ts';
 
-const OPEN = ' <result>\n';
-const CLOSE = '\n</result>';
+/** What a rollout puts before a tool's output. */
+export const RESULT_OPEN = ' <result>\n';
+/** What it puts behind it. */
+export const RESULT_CLOSE = '\n</result>';
 
 /** How a tool's output stands in a trajectory. */
 export type ResultBlock = (output: string) => string;
@@ -15,14 +17,14 @@ export const plainBlock: ResultBlock = (output) => `<result>${output}</result>`;
 
 /** The tags with the separators that a rollout puts there. */
 export function resultBlock(output: string): string {
-  return `${OPEN}${output}${CLOSE}`;
+  return `${RESULT_OPEN}${output}${RESULT_CLOSE}`;
 }
 
 /** The block as tokens; whatever tags the output holds are plain text to the policy. */
 export function resultTokens(tokenizer: Tokenizer, output: string): Int32Array {
   return Int32Array.from([
-    ...tokenizer.encode(OPEN),
+    ...tokenizer.encode(RESULT_OPEN),
     ...tokenizer.encode(output, { tags: false }),
-    ...tokenizer.encode(CLOSE),
+    ...tokenizer.encode(RESULT_CLOSE),
   ]);
 }

@@ -2,7 +2,7 @@
  * The result blocks of a trajectory: what tools answered, which answers were failures, and the text
  * without them.
  */
-import { blocks, withoutBlocks } from './tags.ts';
+import { blocks, occurrences, withoutBlocks } from './tags.ts';
 
 /** The content of every closed result block. */
 export function resultBlocks(text: string): string[] {
@@ -22,6 +22,42 @@ export function isFailedResult(result: string): boolean {
 /** Number of result blocks that tell of a failed call. */
 export function countFailedResults(text: string): number {
   return resultBlocks(text).filter(isFailedResult).length;
+}
+
+/**
+ * The trajectory with nothing in its results: what the policy wrote, and where a tool answered. A result that was cut off
+ * is left out, and nothing follows it. What reads this alone cannot be told anything by a tool.
+ */
+export function withEmptyResults(text: string): string {
+  return mapResults(text, () => '');
+}
+
+/** The trajectory with other texts in its results; `put` gets what the place-th one (from 0) holds. */
+export function mapResults(text: string, put: (inner: string, place: number) => string): string {
+  let mapped = '';
+  let from = 0;
+  for (const [place, { inner, start, end }] of blocks(text, 'result').entries()) {
+    mapped += `${text.slice(from, start)}<result>${put(inner, place)}</result>`;
+    from = end;
+  }
+  const cutOff = text.indexOf('<result>', from);
+  return mapped + (cutOff < 0 ? text.slice(from) : text.slice(from, cutOff));
+}
+
+/**
+ * Whether every result is one that a call asked for: each is closed, and by then as many calls have ended. A text in which
+ * this is not so has results that somebody made up, and does not say whose words they are.
+ */
+export function resultsFollowCalls(text: string, tools: readonly string[]): boolean {
+  let open = 0;
+  let from = 0;
+  for (const { start, end } of blocks(text, 'result')) {
+    const between = text.slice(from, start);
+    open += tools.reduce((sum, tool) => sum + occurrences(between, `</${tool}>`), 0) - 1;
+    if (open < 0) return false;
+    from = end;
+  }
+  return !text.slice(from).includes('<result>');
 }
 
 /** The text without its closed result blocks. */

@@ -12,6 +12,7 @@
  */
 import type { Draws } from '../../base/draws.ts';
 import type { Question } from '../../streams/records.ts';
+import type { Fence } from '../dialect/fence.ts';
 import type { Role } from './models.ts';
 import type { Prompts } from './prompts.ts';
 
@@ -34,11 +35,16 @@ export interface ActionContext {
   readonly prompts: Prompts;
   /** The tags of the tools that there are. */
   readonly tools: readonly string[];
+  /** Breaks tags and chat markers: for words of a model that must be words alone. */
+  readonly fence: Fence;
   /** Draws of this action on this parent. */
   readonly draws: Draws;
-  /** Asks a model. The reply is stripped and cut behind the first call or answer in it; '' when the model gave up. */
+  /**
+   * Asks a model. The reply is stripped and cut behind the first call or answer in it; result tags in it, which are a
+   * tool's, and chat markers are broken. '' when the model gave up.
+   */
   readonly ask: (role: Role, prompt: string, as?: AskAs) => Promise<string>;
-  /** The reply as it came; null when the model gave up. */
+  /** The reply as it came, tags and all; null when the model gave up. */
   readonly complete: (role: Role, prompt: string, as?: AskAs) => Promise<string | null>;
   /** A fresh trajectory of the policy. */
   readonly rollOut: () => Promise<string>;

@@ -4,7 +4,8 @@
  */
 import type { DrawKey, Draws } from '../../base/draws.ts';
 import type { Question } from '../../streams/records.ts';
-import { calledTool, withoutTags } from '../dialect/calls.ts';
+import { calledTool } from '../dialect/calls.ts';
+import { chatFence, type Fence, fenceFor, ownWords, stepFence } from '../dialect/fence.ts';
 import { plainBlock, type ResultBlock } from '../dialect/resultBlock.ts';
 import { numberedSteps } from '../dialect/steps.ts';
 import { stripEnd } from '../text/characters.ts';
@@ -40,6 +41,8 @@ export interface FlywheelOptions {
   readonly parents?: number;
   /** How a result stands in the text (default `plainBlock`). */
   readonly resultBlock?: ResultBlock;
+  /** What results pass before they are text (default: a fence against the tags of `quotas`' tools). */
+  readonly fence?: Fence;
   /** The policy version in use, asked when a trajectory begins (default 0). */
   readonly version?: () => number;
   /**
@@ -74,26 +77,38 @@ function closeTags({ quotas }: FlywheelOptions): string[] {
   return ['answer', ...Object.keys(quotas)].map((tag) => `</${tag}>`);
 }
 
-/** A reply as one piece of a trajectory; '' when the model gave up. */
+/**
+ * A reply as one piece of a trajectory; '' when the model gave up. A step may have the tags of a step; a result is a tool's
+ * alone, and a message ends where the chat template says.
+ */
 async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<string> {
   const tags = closeTags(turn.options);
-  return asPiece((await request(turn, role, prompt, { stop: tags, ...as })) ?? '', tags);
+  const piece = asPiece((await request(turn, role, prompt, { stop: tags, ...as })) ?? '', tags);
+  if (role === 'policy' || turn.options.mode === 'reference') return piece;
+  return stepFence(piece);
 }
 
 /** The policy's next piece. A result is a tool's to write: what the policy makes of one itself is cut away. */
 async function nextPiece(turn: Turn, purpose: string, text: string): Promise<string> {
   const stop = [...closeTags(turn.options), '<result>'];
   const as = { purpose, continuation: text, stop };
-  const piece = await ask(turn, 'policy', turn.question.question, as);
-  const own = piece.indexOf('<result>');
-  return own < 0 || turn.options.mode === 'reference' ? piece : stripEnd(piece.slice(0, own));
+  const { question } = turn.question;
+  if (turn.options.mode === 'reference') return ask(turn, 'policy', question, as);
+  // A server that reads text takes chat markers in it for the template's own.
+  const piece = await ask(turn, 'policy', chatFence(question), as);
+  const made = piece.indexOf('<result>');
+  return ownWords(made < 0 ? piece : stripEnd(piece.slice(0, made)));
 }
 
 async function resultOf(turn: Turn, by: string, tool: string, piece: string): Promise<string> {
-  const { run, quotas, mode, resultBlock = plainBlock } = turn.options;
+  const { run, mode, resultBlock = plainBlock } = turn.options;
   const named = (called: string, input: string) => run(called, input, `${turn.label}/${by}`);
   const output = await outputOfCall(named, tool, piece);
-  return resultBlock(mode === 'reference' ? output : withoutTags(output, Object.keys(quotas)));
+  return resultBlock(mode === 'reference' ? output : fenceOf(turn.options)(output));
+}
+
+function fenceOf({ fence, quotas }: FlywheelOptions): Fence {
+  return fence ?? fenceFor({ tools: Object.keys(quotas) });
 }
 
 /** A trajectory of the policy, from the question or, with the raised quotas, from `start` on. */
@@ -140,6 +155,7 @@ export function actionContext(
     mode,
     prompts,
     tools: Object.keys(quotas),
+    fence: fenceOf(options),
     draws,
     locate,
     ask: (role, prompt, as) => ask(turn, role, prompt, { purpose: name, ...as }),

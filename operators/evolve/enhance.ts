@@ -43,13 +43,16 @@ export const refinement: EvolveAction = {
     const reference = context.mode === 'reference';
     if (actions.length === 0) {
       const whole = await think(context, '');
-      return whole === null || whole.startsWith('<think>') ? whole : `<think>${whole}`;
+      if (whole === null) return null;
+      if (!reference) return closedThinking(whole, context.fence);
+      return whole.startsWith('<think>') ? whole : `<think>${whole}`;
     }
     let written = '';
     for (const action of actions) {
       const thinking = await think(context, written);
       if (thinking === null) return null;
-      written += (reference ? upToThinkEnd(thinking) : closedThinking(thinking)) + action;
+      written +=
+        (reference ? upToThinkEnd(thinking) : closedThinking(thinking, context.fence)) + action;
     }
     return reference ? `<think>${written}` : written;
   },

@@ -6,6 +6,7 @@
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { Question } from '../../streams/records.ts';
 import { extractAnswer } from '../dialect/answer.ts';
+import { withEmptyResults } from '../dialect/results.ts';
 import { rolloutF1 } from '../text/overlap.ts';
 import type { EvolveAction } from './action.ts';
 import { actionContext, type FlywheelOptions, locator, rollOut, type Turn } from './context.ts';
@@ -50,7 +51,7 @@ export interface FlywheelRun {
 }
 
 /** A first trajectory, or what an action made of its parent. */
-type Made = Omit<EvolvedTrajectory, 'prediction' | 'correct'>;
+type NewTrajectory = Omit<EvolvedTrajectory, 'prediction' | 'correct'>;
 interface Judged extends EvolvedTrajectory {
   readonly score: number;
 }
@@ -84,7 +85,7 @@ async function evolvePool(
 ): Promise<void> {
   const { rounds, initial = 1, parents = 1, version = () => 0 } = options;
   const used = new Set<number>();
-  const add = async (made: readonly Made[]) =>
+  const add = async (made: readonly NewTrajectory[]) =>
     void pool.push(
       ...(await together(made.map((one, i) => judged(question, one, pool.length + i, options)))),
     );
@@ -130,7 +131,7 @@ async function takeTurn(turn: Turn, round: number, parent: number, { text, corre
   const outcomes = await together(
     actions.map((action) => attempt(action, actionContext(turn, action, text, locate), options)),
   );
-  const made = outcomes.flatMap(({ action, text: child }): Made[] =>
+  const made = outcomes.flatMap(({ action, text: child }): NewTrajectory[] =>
     child === '' ? [] : [{ text: child, round, parent, action, version }],
   );
   const dropped = outcomes.flatMap(({ action, text: child, why }) =>
@@ -174,11 +175,12 @@ export async function together<T>(work: readonly Promise<T>[]): Promise<T[]> {
 
 async function judged(
   question: Question,
-  made: Made,
+  made: NewTrajectory,
   index: number,
   options: FlywheelOptions,
 ): Promise<Judged> {
-  const prediction = extractAnswer(made.text, 'rollout')!;
+  const whole = options.mode === 'reference';
+  const prediction = extractAnswer(whole ? made.text : withEmptyResults(made.text), 'rollout')!;
   const score = await scoreOf(question, prediction, index, options);
   const correct = question.ability === 'math' ? score === 1 : score > CORRECT_ABOVE;
   return { ...made, prediction, score, correct };

@@ -10,6 +10,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { chatFence } from '../dialect/fence.ts';
 
 /** The prompts and the places of each. */
 const PLACES = {
@@ -73,7 +74,10 @@ function checkFolder(folder: string): void {
   }
 }
 
-/** The file as a function that fills its places in; blank lines at its ends do not count. */
+/**
+ * The file as a function that fills its places in, where nothing can end the message that the prompt is; blank lines at its
+ * ends do not count.
+ */
 function template(file: string, places: readonly string[]) {
   const text = reading(file, () => readFileSync(file, 'utf8')).trim();
   const found = [...text.matchAll(PLACE)].map((match) => match[1]!);
@@ -86,7 +90,7 @@ function template(file: string, places: readonly string[]) {
   const missing = places.find((place) => place !== OPTIONAL && !found.includes(place));
   if (missing !== undefined) throw wrong(missing, 'it lacks');
   return (values: Readonly<Record<string, string>>) =>
-    text.replaceAll(PLACE, (_, place: string) => values[place]!);
+    text.replaceAll(PLACE, (_, place: string) => chatFence(values[place]!));
 }
 
 function listed(places: readonly string[]): string {

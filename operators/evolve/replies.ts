@@ -4,6 +4,7 @@
  */
 
 import { firstCall } from '../dialect/calls.ts';
+import type { Fence } from '../dialect/fence.ts';
 import { afterLastResult } from '../dialect/steps.ts';
 import { strip, stripEnd } from '../text/characters.ts';
 
@@ -88,12 +89,15 @@ export function upToThinkEnd(text: string): string {
   return close < 0 ? text : text.slice(0, close + '</think>'.length);
 }
 
-/** A reply as one block of thinking, opened and closed once, nothing behind it; '' when there is no thought in it. */
-export function closedThinking(reply: string): string {
+/**
+ * A reply as one block of thinking, opened and closed once, with no tag in it and nothing behind it; '' when there is no
+ * thought in it.
+ */
+export function closedThinking(reply: string, fence: Fence): string {
   const thought = strip(
     upToThinkEnd(strip(reply))
       .replace(/^<think>/, '')
       .replace(/<\/think>$/, ''),
   );
-  return thought === '' ? '' : `<think>${thought}</think>`;
+  return thought === '' ? '' : `<think>${fence(thought)}</think>`;
 }

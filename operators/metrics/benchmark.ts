@@ -8,31 +8,41 @@
  */
 import type { Question, Reward } from '../../streams/records.ts';
 import { extractAnswer } from '../dialect/answer.ts';
-import { isWellFormed } from '../dialect/format.ts';
+import { withEmptyResults } from '../dialect/results.ts';
 import { correctness } from '../rewards/accuracy.ts';
-import type { GroupForReward, PureReward, RewardFunction } from '../rewards/reward.ts';
+import {
+  faultOf,
+  type GroupForReward,
+  ownTexts,
+  type PureReward,
+  type RewardFunction,
+} from '../rewards/reward.ts';
 import { callParts } from './callParts.ts';
 import { executions } from './execution.ts';
 import { headline } from './headline.ts';
 import type { Jury } from './jury.ts';
 import { type EvaluatedSample, evaluateSample } from './sample.ts';
 
-/** A response as evaluation sees it: its answer is the last box of the last answer block, else of the text. */
+/**
+ * A response as evaluation sees it: its answer is the last box of the last answer block, else of the text. `own` = what
+ * the policy wrote of it (default: all but what stands in results).
+ */
 export function evaluatedSample(
   { ability, answers }: Pick<Question, 'ability' | 'answers'>,
   output: string,
   tools: readonly string[],
+  own: string = withEmptyResults(output),
 ): EvaluatedSample {
-  const prediction = extractAnswer(output, 'rollout') ?? '';
-  return { ability, output, prediction, references: answers, tools };
+  const prediction = extractAnswer(own, 'rollout') ?? '';
+  return { ability, output, own, prediction, references: answers, tools };
 }
 
 /** The parts without a jury. */
 export function benchmark(): PureReward {
   return (group) => {
     const behaved = executions(group);
-    return group.texts.map((text, i) =>
-      worth(group.question, { ...numbersOf(group, text), ...behaved[i]! }),
+    return samplesOf(group).map((sample, i) =>
+      worth(group.question, { ...numbersOf(group, sample), ...behaved[i]! }),
     );
   };
 }
@@ -40,27 +50,35 @@ export function benchmark(): PureReward {
 /** The parts with those of a jury; the responses of a group are judged at once. */
 export function judgedBenchmark(jury: Jury): RewardFunction {
   const plain = benchmark();
-  return (group, signal) =>
-    Promise.all(
+  return (group, signal) => {
+    const samples = samplesOf(group);
+    return Promise.all(
       plain(group).map(async ({ parts }, i) => {
-        const sample = evaluatedSample(group.question, group.texts[i]!, group.tools);
-        const found = await jury(group.question, sample, signal);
+        const found = await jury(group.question, samples[i]!, signal);
         return worth(group.question, { ...parts, ...found });
       }),
     );
+  };
+}
+
+function samplesOf(group: GroupForReward): EvaluatedSample[] {
+  const own = ownTexts(group);
+  return group.texts.map((text, i) => evaluatedSample(group.question, text, group.tools, own[i]));
 }
 
 function worth({ ability }: Question, parts: Reward['parts']): Reward {
   return { score: headline(parts, ability), parts };
 }
 
-function numbersOf({ question, tools }: GroupForReward, text: string): Reward['parts'] {
-  const { valid, calls, ...numbers } = evaluateSample(evaluatedSample(question, text, tools));
+function numbersOf(group: GroupForReward, sample: EvaluatedSample): Reward['parts'] {
+  const { question } = group;
+  const { output, own = output } = sample;
+  const { valid, calls, ...numbers } = evaluateSample(sample);
   return {
     ...numbers,
     ...callParts(calls),
     valid: valid ? 1 : 0,
-    raw: correctness(question, text).raw,
-    format: isWellFormed(text, 'reward', tools) ? 0 : -1,
+    raw: correctness(question, own).raw,
+    format: faultOf(group, own) === null ? 0 : -1,
   };
 }

@@ -1,4 +1,10 @@
-/** What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`. */
+/**
+ * What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`.
+ *
+ * What a jury is shown cannot end the message that it stands in, nor hold a verdict's tag. It can still say that it is
+ * right: a judge that believes what it grades is a poor judge.
+ */
+import { chatFence, judgeFence } from '../dialect/fence.ts';
 
 /** Whether an answer says what one of the references says. The reply ends in Correct or Incorrect, between tags. */
 export function judgePrompt(given: {
@@ -9,13 +15,13 @@ export function judgePrompt(given: {
   return `You grade an answer against reference answers.
 
 Question:
-${given.question}
+${judgeFence(given.question)}
 
 Reference answers (any one of them is right):
-${given.references.map((reference) => `- ${reference}`).join('\n')}
+${given.references.map((reference) => `- ${judgeFence(reference)}`).join('\n')}
 
 Answer to grade:
-${given.prediction}
+${judgeFence(given.prediction)}
 
 The answer is right when it means the same as one of the references and has all of its key information. Wording, units \
 that go without saying and notation do not matter. More or other facts than the reference has make it wrong when they \
@@ -39,10 +45,10 @@ can work out at once. A tool call is ineffective when its result brings the assi
 nothing, or nothing of it is used afterwards.
 
 Question:
-${given.question}
+${chatFence(given.question)}
 
 The assistant's work:
-${given.output}
+${chatFence(given.output)}
 
 Does the work have redundant or ineffective tool calls? Reply with <answer>yes</answer> or <answer>no</answer> and \
 nothing else.`;

@@ -12,6 +12,8 @@ export interface EvaluatedSample {
   readonly ability: Ability;
   /** The whole response, and the answer that was extracted from it (may be empty). */
   readonly output: string;
+  /** The response with nothing in its results. Left out = `output`: a tool's words count as the policy's then. */
+  readonly own?: string;
   readonly prediction: string;
   readonly references: readonly string[];
   /** The tags of the tools that it may call. */
@@ -44,22 +46,22 @@ const LINES_KEPT = 5;
 
 export function evaluateSample(sample: EvaluatedSample): SampleMetrics {
   const prediction = predictionOf(sample);
-  const { ability, output, tools } = sample;
+  const { ability, tools, output, own = output } = sample;
   const valid = prediction !== '';
-  const counts = tools.map((tool) => (valid ? countPairs(output, tool) : 0));
+  const counts = tools.map((tool) => (valid ? countPairs(own, tool) : 0));
   return {
     valid,
     ...(valid ? agreement(prediction, sample.references, ability) : NONE),
     calls: Object.fromEntries(tools.map((tool, i) => [tool, counts[i]!])),
     toolCalls: counts.reduce((sum, count) => sum + count, 0),
-    outputLength: valid ? codePoints(ownText(output)) : 0,
+    outputLength: valid ? codePoints(ownText(own)) : 0,
   };
 }
 
 /** The extracted answer, or the last five lines of the response where there is none. */
-export function predictionOf({ prediction, output }: EvaluatedSample): string {
+export function predictionOf({ prediction, output, own = output }: EvaluatedSample): string {
   if (prediction !== '') return prediction;
-  return strip(output.replaceAll('\n\n', '\n')).split('\n').slice(-LINES_KEPT).join('\n');
+  return strip(own.replaceAll('\n\n', '\n')).split('\n').slice(-LINES_KEPT).join('\n');
 }
 
 /** The best of each measure over the references. Articles count for mathematics only. */

@@ -15,7 +15,7 @@ export interface Candidate {
 }
 
 /** What a criterion makes of a group. */
-export interface Verdict {
+export interface CriterionResult {
   /** The criterion's class of the question; '' where it has none. */
   readonly difficulty: string;
   /** Best first. */
@@ -23,7 +23,10 @@ export interface Verdict {
 }
 
 /** A group of candidates to pairs; `tools` are the tags that call a tool. Pure; equals stay in the order of the rollouts. */
-export type Criterion = (candidates: readonly Candidate[], tools: readonly string[]) => Verdict;
+export type Criterion = (
+  candidates: readonly Candidate[],
+  tools: readonly string[],
+) => CriterionResult;
 
 /** An answer to a question of knowledge counts as right from this F1 on, as in Pareto sampling. */
 export const RIGHT_FROM = 0.75;

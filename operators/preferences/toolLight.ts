@@ -8,6 +8,7 @@
  */
 import type { PreferencePair } from '../../streams/records.ts';
 import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
+import { withEmptyResults } from '../dialect/results.ts';
 import {
   allPairs,
   type Candidate,
@@ -49,7 +50,8 @@ function sidesOf(
   { tokensMax = 6000 }: ToolLightOptions,
 ): Sides {
   const usable = candidates.filter(
-    (candidate) => candidate.length <= tokensMax && isPreferenceFormat(candidate.text, tools),
+    (candidate) =>
+      candidate.length <= tokensMax && isPreferenceFormat(withEmptyResults(candidate.text), tools),
   );
   const rights = candidates.filter(({ correct }) => correct).length;
   return {

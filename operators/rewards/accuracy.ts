@@ -1,8 +1,9 @@
 /**
  * Accuracy: whether the final answer of a response is right, nothing else (ET-Agent §8.5, "raw").
  *
- * Mathematics compares normal forms of the last box in the whole response, and asks for an answer block
- * somewhere. Knowledge compares the last box in the answer block with every reference.
+ * Mathematics compares normal forms of the last box in the whole text, and asks for an answer block somewhere. Knowledge
+ * compares the last box in the answer block with every reference. Rewards give it what the policy wrote itself
+ * (`ownTexts`); the references give it all, results too, and then a tool that says a box answers for the policy.
  */
 
 import { boxContent, lastBoxed } from '../../base/boxed.ts';
@@ -25,7 +26,7 @@ export interface Correctness {
   readonly answer: string;
 }
 
-/** How right one response is. */
+/** How right the answer in a text is. */
 export function correctness(
   question: Pick<Question, 'ability' | 'answers'>,
   text: string,
@@ -49,5 +50,5 @@ function bestF1(answer: string, references: readonly string[]): number {
 
 /** The reward that is accuracy alone; part `raw`. */
 export function accuracy(knowledge: KnowledgeScore = 'match'): PureReward {
-  return perRollout('raw', ({ question, text }) => correctness(question, text, knowledge).raw);
+  return perRollout('raw', ({ question, own }) => correctness(question, own, knowledge).raw);
 }

@@ -7,7 +7,7 @@ import { lastBoxed } from '../../base/boxed.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { plainWords, wordF1 } from '../text/overlap.ts';
-import type { PureReward } from './reward.ts';
+import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
 const SEVERAL_TOOLS_BONUS = 0.1;
 
@@ -21,15 +21,15 @@ export interface OutcomeVerdict {
 
 /**
  * Verdict on one response; `tools` are the tags that call a tool. `endText` is the text of the end token, dropped where it
- * ends the response.
+ * ends the response; `fault` = what is wrong with its form, as the tags have it unless given.
  */
 export function outcomeVerdict(
   response: string,
   references: readonly string[],
   tools: readonly string[],
   endText = '',
+  fault: FormatFault | null = formatFault(response, 'reward', tools),
 ): OutcomeVerdict {
-  const fault = formatFault(response, 'reward', tools);
   if (fault !== null) return { score: -1, f1: 0, answer: '', reason: fault };
   const text =
     endText !== '' && response.endsWith(endText) ? response.slice(0, -endText.length) : response;
@@ -46,9 +46,11 @@ export function outcomeVerdict(
 
 /** The reward; parts `f1` and `format` (0 or -1). */
 export function deepResearch(): PureReward {
-  return ({ question, tools, texts }) =>
-    texts.map((text) => {
-      const { score, f1 } = outcomeVerdict(text, question.answers, tools);
+  return (group) =>
+    ownTexts(group).map((text) => {
+      const { answers } = group.question;
+      const fault = faultOf(group, text);
+      const { score, f1 } = outcomeVerdict(text, answers, group.tools, '', fault);
       return { score, parts: { raw: f1, f1, format: score < 0 ? -1 : 0 } };
     });
 }

@@ -8,10 +8,9 @@
  * and 1 at the mean. With σ = 0 the reward is accuracy and format alone.
  */
 import type { Question, Reward } from '../../streams/records.ts';
-import { isWellFormed } from '../dialect/format.ts';
 import { countToolCalls } from '../dialect/tags.ts';
 import { correctness } from './accuracy.ts';
-import type { PureReward } from './reward.ts';
+import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
 /** A constant, or one that depends on the question (its stage, say: σ shrinks from round to round). */
 export type Sigma = number | ((question: Question) => number);
@@ -31,7 +30,9 @@ export interface EfficiencyOptions {
 /** Parts: `raw`, `tool`, `length`, `format` (0 or -1), `toolCalls`, `f1`. */
 export function efficiency(options: EfficiencyOptions): PureReward {
   const paper = options.mode === 'paper';
-  return ({ question, tools, texts, lengths, policyLengths = lengths }) => {
+  return (group) => {
+    const { question, tools, lengths, policyLengths = lengths } = group;
+    const texts = ownTexts(group);
     const calls = texts.map((text) => countToolCalls(text, tools));
     const toolFactors = factors(calls, sigmaOf(options.sigmaTool, question), paper ? 1 : 2);
     const lengthFactors = factors(
@@ -43,7 +44,7 @@ export function efficiency(options: EfficiencyOptions): PureReward {
       const { raw, f1 } = correctness(question, text, paper ? 'f1' : 'match');
       const tool = toolFactors[i]!;
       const length = lengthFactors[i]!;
-      const format = isWellFormed(text, 'reward', tools) ? 0 : -1;
+      const format = faultOf(group, text) === null ? 0 : -1;
       return {
         score: raw * tool * length + format,
         parts: { raw, tool, length, format, toolCalls: calls[i]!, f1 },

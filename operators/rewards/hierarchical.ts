@@ -6,10 +6,9 @@
  *
  * The paper has two tools and asks for both; of more it takes any two.
  */
-import { isWellFormed } from '../dialect/format.ts';
 import { countToolsUsed } from '../dialect/tags.ts';
 import { correctness, type KnowledgeScore } from './accuracy.ts';
-import type { PureReward } from './reward.ts';
+import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
 /** The bonus for several tools, and the score of a knowledge question. */
 export interface HierarchicalOptions {
@@ -22,10 +21,11 @@ export interface HierarchicalOptions {
 /** Parts: `raw`, `tools` (the bonus or 0), `format` (0 or -1). */
 export function hierarchical(options: HierarchicalOptions = {}): PureReward {
   const { bonus = 0.1, knowledge = 'f1' } = options;
-  return ({ question, tools, texts }) =>
-    texts.map((text) => {
+  return (group) =>
+    ownTexts(group).map((text) => {
+      const { question, tools } = group;
       const { raw } = correctness(question, text, knowledge);
-      if (!isWellFormed(text, 'reward', tools)) {
+      if (faultOf(group, text) !== null) {
         return { score: -1, parts: { raw, tools: 0, format: -1 } };
       }
       const extra = raw > 0 && countToolsUsed(text, tools) >= 2 ? bonus : 0;

@@ -18,18 +18,44 @@
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
 import type { Question, Reward } from '../../streams/records.ts';
+import { type FormatFault, formatFault } from '../dialect/format.ts';
+import { withEmptyResults } from '../dialect/results.ts';
+import type { Variant } from '../text/variant.ts';
 
 /** The finished rollouts of one question. `texts[i]` and `lengths[i]` belong together. */
 export interface GroupForReward {
   readonly question: Question;
   /** The tags of the job's tools, whether or not a response calls them; `score` says it. */
   readonly tools: readonly string[];
-  /** The responses as text, tool calls and results included. */
+  /** The responses as text, tool calls and results included. What tools say in them is no word of the policy's. */
   readonly texts: readonly string[];
+  /**
+   * What is read as the policy's answers and form: `texts` with nothing in their results, unless the job asks for whole
+   * texts; `score` says it. Left out = made from `texts` (`ownTexts`).
+   */
+  readonly own?: readonly string[];
+  /** What counts as a fault of form in the policy's dialect; left out = the papers' tags. `score` says it. */
+  readonly formatFault?: FormOf;
   /** Response lengths in tokens, tool results included. */
   readonly lengths: readonly number[];
   /** How many of these tokens the policy wrote itself; `score` says it. */
   readonly policyLengths?: readonly number[];
+}
+
+/** The first fault of a text's form; null = it is well-formed (`Dialect.formatFault`). */
+export type FormOf = (text: string, variant: Variant) => FormatFault | null;
+
+/** The first fault of a response's form, as the policy's dialect has it. */
+export function faultOf(
+  { tools, formatFault: own }: Pick<GroupForReward, 'tools' | 'formatFault'>,
+  text: string,
+): FormatFault | null {
+  return own === undefined ? formatFault(text, 'reward', tools) : own(text, 'reward');
+}
+
+/** What counts of each response as the policy's own. A reward that reads answers or tags reads them here. */
+export function ownTexts({ texts, own }: GroupForReward): readonly string[] {
+  return own ?? texts.map(withEmptyResults);
 }
 
 /** `signal` is aborted when the answer is no longer wanted. */
@@ -47,6 +73,8 @@ export interface RolloutForReward {
   /** The tags of the job's tools. */
   readonly tools: readonly string[];
   readonly text: string;
+  /** The text with nothing in its results: the answer is looked for here, where no tool can write one. */
+  readonly own: string;
   readonly length: number;
 }
 
@@ -69,8 +97,10 @@ export function perRolloutAsync(
   };
 }
 
-function rolloutsOf({ question, tools, texts, lengths }: GroupForReward): RolloutForReward[] {
-  return texts.map((text, i) => ({ question, tools, text, length: lengths[i]! }));
+function rolloutsOf(group: GroupForReward): RolloutForReward[] {
+  const { question, tools, texts, lengths } = group;
+  const own = ownTexts(group);
+  return texts.map((text, i) => ({ question, tools, text, own: own[i]!, length: lengths[i]! }));
 }
 
 function named(name: string, value: number): Reward {

@@ -5,13 +5,19 @@
  * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
  */
 import type { DrawKey } from '../../base/draws.ts';
-import type { Tokenizer } from '../../model/engine.ts';
+import type { GenerateRequest } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
-import { lastCallInput } from '../dialect/calls.ts';
-import { resultTokens } from '../dialect/resultBlock.ts';
+import type { Dialect, DialectCall } from '../dialect/dialect.ts';
 import type { Branching } from '../sampling/branching.ts';
-import { appendGeneration, appendResult, type Branch } from './branch.ts';
+import {
+  appendGeneration,
+  appendResult,
+  type Branch,
+  nameTool,
+  partsOf,
+  turnStart,
+} from './branch.ts';
 import type { RolloutOptions } from './options.ts';
 import { precedence } from './precedence.ts';
 
@@ -52,7 +58,7 @@ export async function advanceBranch(growth: Growth, branch: Branch): Promise<boo
 /** Generates one segment and runs the call it ends in. Null = the branch goes on. */
 async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   const { prompt, options, key } = growth;
-  const { engine, tokenizer, tools } = options;
+  const { engine, dialect } = options;
   const { branching } = growth;
   if (prompt instanceof Error) throw prompt;
   const room = Math.min(
@@ -70,7 +76,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       tokens: Int32Array.from([...prompt, ...branch.tokens]),
       maxTokens: room,
       ...samplingIn(options),
-      stopTokens: [tokenizer.endToken, ...tools.stopTokens],
+      ...stopsOf(dialect, prompt, branch),
       draws: [...key, branch.index],
       topLogProbs: growth.watch === undefined ? (branching?.entropyTokens ?? 0) : room,
       priority: precedence(growth.question),
@@ -79,10 +85,9 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   );
   const entropy =
     growth.watch?.(made.topLogProbs) ??
-    branching?.stepEntropy(made.topLogProbs, tokenizer.vocabSize) ??
+    branching?.stepEntropy(made.topLogProbs, dialect.tokenizer.vocabSize) ??
     null;
-  const tool = made.finish === 'stop' ? tools.tagOf(made.tokens.at(-1)!) : null;
-  appendGeneration(branch, made, entropy, tool);
+  appendGeneration(branch, made, entropy);
   branch.entropyFirst ??= entropy;
   branch.entropyLast = entropy ?? 0;
   if (made.finish === 'length') {
@@ -90,52 +95,59 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
     const isShort = made.tokens.length > 0 && made.tokens.length < room;
     return isShort ? null : 'length';
   }
-  if (tool === null) {
-    return hasAnswered(branch, tokenizer) ? 'answer' : 'stop';
-  }
-  return callTool(growth, branch, tool, policyTexts(branch, tokenizer).at(-1)!);
+  const turns = partsOf(branch, dialect).flatMap(({ author, text }) =>
+    author === 'policy' ? [text] : [],
+  );
+  const stop = { token: made.tokens.at(-1)!, text: made.stopText ?? null };
+  const turn = dialect.turn(turns, stop);
+  if (typeof turn === 'string') return turn;
+  nameTool(branch, namesOf(turn.calls));
+  return callTools(growth, branch, turn.calls);
 }
 
-/** Whether the policy itself closed an answer; what a tool wrote does not count. */
-function hasAnswered(branch: Branch, tokenizer: Tokenizer): boolean {
-  return policyTexts(branch, tokenizer).some((text) => text.includes('</answer>'));
+/** What ends a generation; a stop text may begin in what the turn has already. */
+export function stopsOf(
+  { stopTokens, stopTexts }: Dialect,
+  prompt: Int32Array,
+  branch: Branch,
+): Pick<GenerateRequest, 'stopTokens' | 'stopTexts' | 'stopTextsFrom'> {
+  if (stopTexts.length === 0) return { stopTokens };
+  return { stopTokens, stopTexts, stopTextsFrom: prompt.length + turnStart(branch) };
 }
 
-/** What the policy wrote between one result and the next; segments that go on in the middle of a step are one text. */
-function policyTexts({ tokens, segments }: Branch, tokenizer: Tokenizer): string[] {
-  const spans: { start: number; end: number }[] = [];
-  for (const { kind, start, end } of segments) {
-    const last = spans.at(-1);
-    if (kind !== 'policy') continue;
-    if (last?.end === start) last.end = end;
-    else spans.push({ start, end });
-  }
-  return spans.map(({ start, end }) => tokenizer.decode(tokens.slice(start, end)));
+/** The tools that a turn calls, one name a call, as its segments have them; `?` for a call that names none. */
+function namesOf(calls: readonly DialectCall[]): string {
+  return calls.map(({ tool }) => tool || '?').join(',');
 }
 
-/** Runs the call that `text` ends in and appends its result. The limit counts empty calls too. */
-async function callTool(
+/** Runs the calls of a turn, one after the other, and appends their results. The limit counts empty calls too. */
+async function callTools(
   growth: Growth,
   branch: Branch,
-  tool: string,
-  text: string,
+  calls: readonly DialectCall[],
 ): Promise<Finish | null> {
-  const { options, question } = growth;
-  if (branch.calls >= options.callLimit) return 'callLimit';
-  const turn = branch.calls++;
-  const input = lastCallInput(text, tool);
-  if (input === '') return 'stop';
-  const origin = { rolloutId: `${growth.owner}/${branch.index}`, turn };
-  const called = await options.tools.call(tool, input, growth.signal, origin);
-  growth.toolCalls.push({
-    ...origin,
-    questionId: question.id,
-    tool,
-    input,
-    ...called,
-  });
-  appendResult(branch, resultTokens(options.tokenizer, called.output), tool, options.responseMax);
+  const { options } = growth;
+  const outputs: string[] = [];
+  for (const call of calls) {
+    if (branch.calls >= options.callLimit) return 'callLimit';
+    const turn = branch.calls++;
+    if (call.fault === undefined && call.input === '') return 'stop';
+    outputs.push(call.fault ?? (await callTool(growth, branch, call, turn)));
+  }
+  appendResult(branch, options.dialect.results(outputs), namesOf(calls), options.responseMax);
   return branch.tokens.length >= options.responseMax ? 'length' : null;
+}
+
+async function callTool(
+  { options, question, owner, signal, toolCalls }: Growth,
+  branch: Branch,
+  { tool, input }: DialectCall,
+  turn: number,
+): Promise<string> {
+  const origin = { rolloutId: `${owner}/${branch.index}`, turn };
+  const called = await options.tools.call(tool, input, signal, origin);
+  toolCalls.push({ ...origin, questionId: question.id, tool, input, ...called });
+  return called.output;
 }
 
 export function ownerOf({ id, phase, stage }: Question): string {

@@ -5,6 +5,7 @@
  */
 import type { Generation } from '../../model/engine.ts';
 import type { Finish, Segment } from '../../streams/records.ts';
+import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 
 export interface Branch {
   readonly index: number;
@@ -62,13 +63,8 @@ export function clone(source: Branch, index: number): Branch {
   };
 }
 
-/** One segment a policy version: the step's entropy is the first one's, the tool that it calls the last one's. */
-export function appendGeneration(
-  branch: Branch,
-  made: Generation,
-  entropy: number | null,
-  tool: string | null,
-): void {
+/** One segment a policy version: the step's entropy is the first one's. */
+export function appendGeneration(branch: Branch, made: Generation, entropy: number | null): void {
   const start = branch.tokens.length;
   branch.tokens.push(...made.tokens);
   branch.logProbs.push(...made.logProbs);
@@ -81,9 +77,15 @@ export function appendGeneration(
       end: start + span.end,
       version: span.version,
       entropy: i === 0 ? entropy : null,
-      tool: i === spans.length - 1 ? tool : null,
+      tool: null,
     });
   }
+}
+
+/** The last segment ends in a call of this tool, or of these, with commas between. */
+export function nameTool({ segments }: Branch, tool: string): void {
+  const last = segments.pop();
+  if (last !== undefined) segments.push({ ...last, tool });
 }
 
 /** Appends a tool's result, cut so that the response stays within `responseMax` tokens. */
@@ -107,4 +109,34 @@ export function appendResult(
     entropy: null,
     tool,
   });
+}
+
+/** What the policy wrote between one result and the next is one part, its end tokens left out; a result is another. */
+export function partsOf(
+  { tokens, segments }: Pick<Branch, 'tokens' | 'segments'>,
+  { tokenizer, stopTokens }: Pick<Dialect, 'tokenizer' | 'stopTokens'>,
+): Part[] {
+  const ends = endTokens(tokenizer);
+  return spansOf(segments).map(({ kind, start, end }) => {
+    const written = tokens.slice(start, end);
+    if (kind === 'tool') return { author: kind, text: tokenizer.decode(written) };
+    const own = written.filter((token) => !ends.includes(token));
+    const ended = stopTokens.includes(written.at(-1)!);
+    return { author: kind, text: tokenizer.decode(own), ended };
+  });
+}
+
+/** Where the policy's last turn begins: behind the last result, or at the response's beginning. */
+export function turnStart({ segments }: Pick<Branch, 'segments'>): number {
+  return segments.findLast(({ kind }) => kind === 'tool')?.end ?? 0;
+}
+
+function spansOf(segments: readonly Segment[]) {
+  const spans: { readonly kind: Segment['kind']; readonly start: number; end: number }[] = [];
+  for (const { kind, start, end } of segments) {
+    const last = spans.at(-1);
+    if (kind === 'policy' && last?.kind === 'policy') last.end = end;
+    else spans.push({ kind, start, end });
+  }
+  return spans;
 }

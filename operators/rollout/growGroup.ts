@@ -12,8 +12,8 @@ import { samplingIn } from '../../model/sampling.ts';
 import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { isGuided } from '../sampling/branching.ts';
-import { advanceBranch, type Growth, ownerOf } from './advanceBranch.ts';
-import { type Branch, clone, copy, root } from './branch.ts';
+import { advanceBranch, type Growth, ownerOf, stopsOf } from './advanceBranch.ts';
+import { type Branch, clone, copy, partsOf, root } from './branch.ts';
 import { growGuided } from './growGuided.ts';
 import { monitor } from './monitor.ts';
 import type { RolloutOptions } from './options.ts';
@@ -105,7 +105,7 @@ function isFull({ branches, options, question }: GroupGrowth): boolean {
 
 function promptOf({ question }: Question, options: RolloutOptions): Int32Array | Error {
   try {
-    return options.prompt(question);
+    return options.dialect.prompt(question);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -169,7 +169,7 @@ function joining(
 /** How sure the branch is behind its result: the first tokens that it will go on with. They are sampled again then. */
 async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
   const { prompt, options, key, branching, signal } = growth;
-  const { engine, tokenizer, tools } = options;
+  const { engine, dialect } = options;
   const room = Math.min(branching!.entropyTokens, options.responseMax - branch.tokens.length);
   if (prompt instanceof Error || room < 1) return;
   try {
@@ -178,14 +178,14 @@ async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
         tokens: Int32Array.from([...prompt, ...branch.tokens]),
         maxTokens: room,
         ...samplingIn(options),
-        stopTokens: [tokenizer.endToken, ...tools.stopTokens],
+        ...stopsOf(dialect, prompt, branch),
         draws: [...key, branch.index],
         topLogProbs: room,
         priority: precedence(growth.question),
       },
       signal,
     );
-    branch.entropyLast = branching!.stepEntropy(ahead.topLogProbs, tokenizer.vocabSize);
+    branch.entropyLast = branching!.stepEntropy(ahead.topLogProbs, dialect.tokenizer.vocabSize);
   } catch (error) {
     // What ails the branch shows when it goes on.
     if (signal.aborted) throw error;
@@ -214,9 +214,7 @@ function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollo
     tokens: Int32Array.from(branch.tokens),
     logProbs: Float32Array.from(branch.logProbs),
     segments: branch.segments,
-    text: options.tokenizer.decode(
-      branch.tokens.filter((token) => token !== options.tokenizer.endToken),
-    ),
+    text: options.dialect.read(partsOf(branch, options.dialect)),
     toolCalls: branch.calls,
     parent: branch.parent,
     version: branch.segments[0]?.version ?? options.gate.version,

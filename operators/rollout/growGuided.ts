@@ -74,6 +74,10 @@ function branchAt(main: Branch, position: number, index: number): Branch {
     tokens: main.tokens.slice(0, position),
     logProbs: main.logProbs.slice(0, position),
     segments,
-    calls: segments.filter(({ kind }) => kind === 'tool').length,
+    // A tool segment names the tool of each call that it answers.
+    calls: segments.reduce(
+      (sum, { kind, tool }) => sum + (kind === 'tool' ? (tool ?? '').split(',').length : 0),
+      0,
+    ),
   };
 }

@@ -1,18 +1,18 @@
 /** What a rollout needs: the policy and its tools, how many rollouts a question gets, and their limits. */
 import type { Clock } from '../../base/clock.ts';
-import type { PolicyEngine, Tokenizer } from '../../model/engine.ts';
+import type { PolicyEngine } from '../../model/engine.ts';
 import type { Sampling } from '../../model/sampling.ts';
 import type { Question } from '../../streams/records.ts';
 import type { CallTool } from '../callTools.ts';
+import type { Dialect } from '../dialect/dialect.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { Branching, EntropyGuided } from '../sampling/branching.ts';
 
 /** What rolls out, how often, and where a rollout has to end. */
 export interface RolloutOptions extends Sampling {
   readonly engine: PolicyEngine;
-  readonly tokenizer: Tokenizer;
-  /** The chat template: question text to prompt tokens. */
-  readonly prompt: (question: string) => Int32Array;
+  /** How the policy is asked, calls and answers. */
+  readonly dialect: Dialect;
   readonly tools: CallTool;
   readonly gate: PolicyGate;
   readonly seed: number;

@@ -32,7 +32,7 @@ export function stripStart(text: string): string {
 /** The text without white space at its end. Scans from the end: a pattern would be quadratic here. */
 export function stripEnd(text: string): string {
   let end = text.length;
-  while (end > 0 && isSpace(text[end - 1]!)) end--;
+  while (end > 0 && isSpace(text.charAt(end - 1))) end--;
   return text.slice(0, end);
 }
 

@@ -75,15 +75,15 @@ function withoutUnit(text: string, variant: Variant): string {
     }
     return text;
   }
-  const parts = text.split('\\text{ ');
-  if (parts.length > 2) throw new LatexError(`more than one unit in ${JSON.stringify(text)}`);
-  return parts[0]!;
+  const [before = '', ...units] = text.split('\\text{ ');
+  if (units.length > 1) throw new LatexError(`more than one unit in ${JSON.stringify(text)}`);
+  return before;
 }
 
 /** Scans from the end: a pattern would be quadratic here. */
 function withoutTrailing(text: string, characters: string): string {
   let end = text.length;
-  while (end > 0 && characters.includes(text[end - 1]!)) end--;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
   return text.slice(0, end);
 }
 
@@ -108,14 +108,14 @@ function unwrapTexts(text: string): string {
 function braceOfText(text: string, at: number): number {
   if (!text.startsWith('\\text', at)) return -1;
   let i = at + '\\text'.length;
-  while (i < text.length && isSpace(text[i]!)) i++;
+  while (i < text.length && isSpace(text.charAt(i))) i++;
   return text[i] === '{' ? i : -1;
 }
 
 /** `x=3` says 3: one equals sign with at most two characters before it. */
 function rightOfShortEquation(text: string): string {
-  const sides = text.split('=');
-  return sides.length === 2 && [...sides[0]!].length <= 2 ? sides[1]! : text;
+  const [left = '', right, ...more] = text.split('=');
+  return right !== undefined && more.length === 0 && [...left].length <= 2 ? right : text;
 }
 
 /** `\sqrt3` becomes `\sqrt{3}`. */

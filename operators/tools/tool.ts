@@ -9,12 +9,30 @@ export interface ToolResult {
   readonly ok: boolean;
 }
 
+/** The JSON schema of a call's arguments. */
+export interface ToolParameters {
+  readonly type: 'object';
+  readonly properties: Readonly<
+    Record<
+      string,
+      { readonly type?: string; readonly description?: string; readonly [key: string]: unknown }
+    >
+  >;
+  readonly required?: readonly string[];
+  readonly [key: string]: unknown;
+}
+
 /** A tool that the policy can call by its tag; `close` ends what it holds open. */
 export interface Tool {
   /** Its tag. */
   readonly name: string;
   /** One sentence for a reader (and a system prompt). */
   readonly about: string;
+  /**
+   * What it takes, as a JSON schema of an object, for policies that call functions. Left out = one text: `query` for search,
+   * `code` for python, `input` for any other. Where there is one text, `run` is given it; else the arguments as JSON.
+   */
+  readonly parameters?: ToolParameters;
   /** Most calls that may run at once. */
   readonly concurrencyMax: number;
   /** The same input gives the same output, so that a result may be cached. */

@@ -24,6 +24,8 @@ const round = (kept = (i: number) => i % 4, stage = 1, version = 3): Demonstrati
       round: 1,
       action: ACTIONS[at % ACTIONS.length]!,
       toolCalls: 1,
+      turns: [],
+      functions: '',
       text: 'text',
     })),
     dropped: [],

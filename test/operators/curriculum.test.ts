@@ -62,7 +62,9 @@ describe('the questions to train on', () => {
   });
 
   test('are right to the share of their trajectories that gave the answer', () => {
-    const kept = [{ index: 9, round: 0, action: 'tools', toolCalls: 1, text: '' }];
+    const kept = [
+      { index: 9, round: 0, action: 'tools', toolCalls: 1, text: '', turns: [], functions: '' },
+    ];
     const dropped = ['wrong', 'failed: gone', 'failed call', '6 calls'].map((why, index) => {
       return { index, why };
     });

@@ -351,11 +351,11 @@ describe('a schedule that begins when the stage before is finished', () => {
   test('is dated once its question is admitted', async () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
-    expect(() => gate.dated(open(1))).toThrow('has not begun');
+    expect(() => gate.withFirstVersion(open(1))).toThrow('has not begun');
     weights$.next(weights(1, 1));
     await gate.admission(9).admit(open(1), signals);
-    expect(gate.dated(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
-    expect(gate.dated(practice(5, 0))).toEqual(practice(5, 0));
+    expect(gate.withFirstVersion(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
+    expect(gate.withFirstVersion(practice(5, 0))).toEqual(practice(5, 0));
     await gate.close();
   });
 });

@@ -14,7 +14,7 @@ import {
 } from '../../testing/scriptedPolicy.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
-import { tinyWords } from '../support/tinyWords.ts';
+import { tinyDialect, tinyWords } from '../support/tinyWords.ts';
 
 const ask = question({ id: 'a/b', question: 'What is 1 + 1?' });
 const answer = (text: string): string =>
@@ -210,8 +210,11 @@ describe('a rollout', () => {
     [
       'cannot be made',
       {
-        prompt: () => {
-          throw new Error('no template');
+        dialect: {
+          ...tinyDialect(),
+          prompt: () => {
+            throw new Error('no template');
+          },
         },
       },
       /no template/,

@@ -275,4 +275,18 @@ describe('other ways to sample', () => {
     expect(all.get('c')!.distance).toBeCloseTo(gap + corr);
     expect(all.get('f')!.distance).toBeCloseTo(gap + Math.sqrt(3) / 4 / 0.5);
   });
+
+  test('with several epochs, the kept have a place in each, in another order', async () => {
+    const all = await verdicts({ epochs: 3, mixedOnly: false });
+    const once = await verdicts({ mixedOnly: false });
+    const placed = [...all.values()].filter(({ kept }) => kept).sort((a, b) => a.index - b.index);
+    expect(placed.map(({ index }) => index)).toEqual(Array.from({ length: 12 }, (_, i) => i));
+    expect(new Set([...all.values()].map(({ of }) => of))).toEqual(new Set([12]));
+    const idsOf = (epoch: number): string[] =>
+      placed.slice(4 * epoch, 4 * epoch + 4).map(({ question: { id } }) => id);
+    expect([...idsOf(0)].sort()).toEqual(keptIds(once));
+    expect([...idsOf(1)].sort()).toEqual(keptIds(once).map((id) => `${id}~2`));
+    expect([...idsOf(2)].sort()).toEqual(keptIds(once).map((id) => `${id}~3`));
+    expect(idsOf(1).map((id) => id.slice(0, -2))).not.toEqual(idsOf(0));
+  });
 });

@@ -52,7 +52,7 @@ describe('rollout', () => {
     let most = 0;
     const counting: PolicyGate = {
       ...openGate,
-      dated: (asked) => asked,
+      withFirstVersion: (asked) => asked,
       admission: (concurrency) => {
         const { admit } = openGate.admission(concurrency);
         return {
@@ -87,7 +87,7 @@ describe('rollout', () => {
   test('ends with the error of a gate that has failed: no question is lost to a dead letter', async () => {
     const gate: PolicyGate = {
       ...openGate,
-      dated: (asked) => asked,
+      withFirstVersion: (asked) => asked,
       admission: () => ({ admit: () => Promise.reject(new Error('the digest differs')) }),
     };
     const run = runOperator(rollout(rolloutOptions(script, { gate })), topics.questions, questions);
@@ -97,7 +97,7 @@ describe('rollout', () => {
   test('leaves a question unsettled when the run is stopping', async () => {
     const gate: PolicyGate = {
       ...openGate,
-      dated: (asked) => asked,
+      withFirstVersion: (asked) => asked,
       admission: () => ({
         admit: () => Promise.reject(new MillraceError('NOT_NOW', 'the run is stopping')),
       }),

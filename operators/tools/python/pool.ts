@@ -4,7 +4,7 @@
  *
  * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them.
  */
-import { Sandbox, type SandboxSettings, type Verdict } from './sandbox.ts';
+import { type ProgramResult, Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
 /** Starts that may fail in a row before the pool says so instead of trying again. */
@@ -42,7 +42,7 @@ export class Pool {
   }
 
   /** Runs a program in a process of its own for that time. Rejects when no process can be started. */
-  async run(program: string): Promise<Verdict> {
+  async run(program: string): Promise<ProgramResult> {
     const sandbox = await this.#take();
     try {
       return await sandbox.run(program);

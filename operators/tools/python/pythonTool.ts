@@ -13,7 +13,7 @@ import { raceAbort } from '../../../base/raceAbort.ts';
 import { cutCodePoints } from '../../text/characters.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { Pool } from './pool.ts';
-import type { Verdict } from './sandbox.ts';
+import type { ProgramResult } from './sandbox.ts';
 
 /** Limits of the interpreter, and how its output is printed. */
 export interface PythonOptions {
@@ -41,10 +41,10 @@ function failed(output: string): ToolResult {
   return { output, ok: false };
 }
 
-/** What the policy reads of a verdict. */
-function resultOf(verdict: Verdict, limits: Required<PythonOptions>): ToolResult {
-  const text = cutCodePoints(verdict.text.trim(), limits.outputMax);
-  switch (verdict.kind) {
+/** What the policy reads of a program that ended. */
+function resultOf(ended: ProgramResult, limits: Required<PythonOptions>): ToolResult {
+  const text = cutCodePoints(ended.text.trim(), limits.outputMax);
+  switch (ended.kind) {
     case 'done':
       return { output: text, ok: true };
     case 'raised':
@@ -58,7 +58,7 @@ function resultOf(verdict: Verdict, limits: Required<PythonOptions>): ToolResult
     case 'stopped':
       return failed(`SystemError: the interpreter stopped (${text})`);
     default:
-      return verdict.kind satisfies never;
+      return ended.kind satisfies never;
   }
 }
 
@@ -86,8 +86,8 @@ export function pythonTool(options: PythonOptions = {}): Tool {
       if (program.length > PROGRAM_MAX) {
         return failed(`ValueError: the program is longer than ${PROGRAM_MAX} characters`);
       }
-      const verdict = await raceAbort(pool.run(program), signal);
-      return resultOf(verdict, limits);
+      const ended = await raceAbort(pool.run(program), signal);
+      return resultOf(ended, limits);
     },
     close: () => pool.close(),
   };

@@ -24,14 +24,20 @@ export interface SandboxSettings {
  * How a program ended: `done` with its output, `raised` with the error's last line, `expired` and
  * `overgrown` at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke.
  */
-export type VerdictKind = 'done' | 'raised' | 'expired' | 'overgrown' | 'forbidden' | 'stopped';
+export type ProgramResultKind =
+  | 'done'
+  | 'raised'
+  | 'expired'
+  | 'overgrown'
+  | 'forbidden'
+  | 'stopped';
 
-export interface Verdict {
-  readonly kind: VerdictKind;
+export interface ProgramResult {
+  readonly kind: ProgramResultKind;
   readonly text: string;
 }
 
-const KINDS: readonly VerdictKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
+const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
 const START_MAX_MS = 60_000;
 const GRACE_MS = 1000;
@@ -46,7 +52,7 @@ const MIB = 2 ** 20;
 
 interface Pending {
   readonly id: number;
-  settle(verdict: Verdict): void;
+  settle(result: ProgramResult): void;
 }
 
 /** Resident size of a process in bytes; null where the system does not tell (no /proc). */
@@ -58,13 +64,13 @@ function residentBytes(pid: number): number | null {
   }
 }
 
-function isAnswer(message: unknown, id: number): message is Verdict & { reusable: boolean } {
-  const answer = message as Partial<Verdict & { id: number; reusable: boolean }> | null;
+function isAnswer(message: unknown, id: number): message is ProgramResult & { reusable: boolean } {
+  const answer = message as Partial<ProgramResult & { id: number; reusable: boolean }> | null;
   return (
     answer?.id === id &&
     typeof answer.text === 'string' &&
     typeof answer.reusable === 'boolean' &&
-    KINDS.includes(answer.kind as VerdictKind)
+    KINDS.includes(answer.kind as ProgramResultKind)
   );
 }
 
@@ -121,14 +127,14 @@ export class Sandbox {
   }
 
   /** Runs one program; the next one only after this has settled. Never rejects. */
-  async run(program: string): Promise<Verdict> {
+  async run(program: string): Promise<ProgramResult> {
     if (this.#pending) throw new Error('a sandbox runs one program at a time');
     const { timeoutMs } = this.#settings;
     const id = this.#nextId++;
     const late = setTimeout(() => this.#kill({ kind: 'expired', text: '' }), timeoutMs + GRACE_MS);
     const watch = setInterval(() => this.#watchSize(), WATCH_MS);
     try {
-      return await new Promise<Verdict>((settle) => {
+      return await new Promise<ProgramResult>((settle) => {
         this.#pending = { id, settle };
         if (!this.#usable) this.#lost('the process ended');
         else this.#child.send({ id, program }, (error) => error && this.#lost(error.message));
@@ -200,10 +206,10 @@ export class Sandbox {
     if (bytes !== null && bytes > bytesMax) this.#kill({ kind: 'overgrown', text: '' });
   }
 
-  #kill(verdict: Verdict): void {
+  #kill(result: ProgramResult): void {
     this.#usable = false;
     this.#child.kill('SIGKILL');
-    this.#settle(verdict);
+    this.#settle(result);
   }
 
   #lost(reason: string): void {
@@ -211,10 +217,10 @@ export class Sandbox {
     this.#settle({ kind: 'stopped', text: reason });
   }
 
-  #settle(verdict: Verdict): void {
+  #settle(result: ProgramResult): void {
     const pending = this.#pending;
     this.#pending = null;
-    pending?.settle(verdict);
+    pending?.settle(result);
   }
 
   #complain(text: string): void {

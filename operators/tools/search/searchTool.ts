@@ -5,7 +5,7 @@
  * on every machine.
  */
 import MiniSearch from 'minisearch';
-import { cutCodePoints } from '../../text/characters.ts';
+import { cutCodePoints, isSpace, strip } from '../../text/characters.ts';
 import type { Tool } from '../tool.ts';
 
 /** A document that can be found; title and text are both searched. */
@@ -98,4 +98,15 @@ export function searchTool(options: SearchOptions): Tool {
     },
     close: async () => undefined,
   };
+}
+
+/**
+ * The normal form of a query (ET-Agent reference, search cache key), for `callTools`' `cacheKey`: queries that differ in case
+ * or punctuation alone share a cached result. `' What is "New-York"?  '` becomes `'what is newyork'`; white space and word
+ * characters are Python's.
+ */
+export function searchCacheKey(query: string): string {
+  return strip(query)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_]/gu, (character) => (isSpace(character) ? character : ''));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Mix, mixed } from '../../../operators/batching/mix.ts';
+import { type ClassMix, mixed } from '../../../operators/batching/mix.ts';
 
 type Item = readonly [name: string, place: number];
 
@@ -13,7 +13,7 @@ function counts(taken: readonly Item[]): Record<string, number> {
   for (const [name] of taken) of[name] = (of[name] ?? 0) + 1;
   return of;
 }
-const mix = (from: Readonly<Record<string, number>>, how: Mix, most?: number) =>
+const mix = (from: Readonly<Record<string, number>>, how: ClassMix, most?: number) =>
   counts(mixed(items(from), ([name]) => name, how, most));
 
 /** Tool-Light's: vanilla to guided 13 : 7, hard to easy 2 : 1. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
-import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
+import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
 import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
 import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';

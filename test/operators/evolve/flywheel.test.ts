@@ -78,7 +78,7 @@ describe('flywheel', () => {
     expect(hinted.map(({ draws }) => draws)).toContainEqual(['test', '1/step-hint-continue', 0]);
   });
 
-  test('asks for the faulty step once, whoever wants to know', async () => {
+  test('asks for the faulty step once, for all actions that need it', async () => {
     const asked: CompletionRequest[] = [];
     const nosy: EvolveAction = {
       name: 'nosy',

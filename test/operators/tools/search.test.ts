@@ -7,9 +7,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { searchCacheKey } from '../../../operators/tools/search/cacheKey.ts';
 import { CorpusError, readCorpus } from '../../../operators/tools/search/corpus.ts';
-import { type SearchDocument, searchTool } from '../../../operators/tools/search/searchTool.ts';
+import {
+  type SearchDocument,
+  searchCacheKey,
+  searchTool,
+} from '../../../operators/tools/search/searchTool.ts';
 
 const signal = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 // Tries the host's doors from JavaScript in the sandbox's process, as code would that had come through the
-// gate. Answers with the names of those that opened.
+// gate. Answers with the names of those that opened. `control FOLDER` tries them without the layers, and writes there.
 
 import childProcess from 'node:child_process';
 import dgram from 'node:dgram';
@@ -10,7 +10,8 @@ import net from 'node:net';
 import os from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-const protect = process.argv[2] !== 'control';
+const [, , mode, folder = os.tmpdir()] = process.argv;
+const protect = mode !== 'control';
 if (protect) {
   const host = await import('../../../../operators/tools/python/child/host.mjs');
   host.closeNetwork();
@@ -21,7 +22,7 @@ if (protect) {
 const DOORS = {
   'reads a file': () => fs.readFileSync('/etc/passwd'),
   'lists a folder': () => fs.readdirSync('/'),
-  'writes a file': () => fs.writeFileSync(`${os.tmpdir()}/millrace-probe`, 'x'),
+  'writes a file': () => fs.writeFileSync(`${folder}/millrace-probe`, 'x'),
   'starts a process': () => childProcess.spawnSync('/bin/true').status === 0 || fail(),
   'starts a worker': () => new Worker('0', { eval: true }),
   'makes a function of a string': () => Reflect.construct(Function, ['return 1'])(),

@@ -7,7 +7,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { kernelWrapper, launch } from '../../../../operators/tools/python/launch.ts';
+import { freshFolders } from '../../../support/folder.ts';
 
+const newFolder = freshFolders();
 const INSIDE = fileURLToPath(new URL('./inside.mjs', import.meta.url));
 /** Doors that need something of the machine to open: names are answered by it, the interface is its own. */
 const OPTIONAL = [
@@ -34,7 +36,7 @@ it('opens no door to JavaScript that is inside', async () => {
 });
 
 it('would open them without its layers', async () => {
-  const control = fork(INSIDE, ['control'], {
+  const control = fork(INSIDE, ['control', newFolder()], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     execArgv: [],
   });

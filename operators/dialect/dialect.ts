@@ -1,0 +1,84 @@
+/**
+ * A dialect: how a policy writes tool calls, thinking and answers. Everything that depends on it goes through this
+ * interface, so that rollouts, rewards, demonstrations and training are the same for all of them.
+ *
+ * Two come with the package: the papers' tags (tagsDialect.ts) and the model's own function calling through its chat
+ * template (native/nativeDialect.ts). docs/dialects.md shows a third.
+ *
+ * Holds true of each:
+ * - the policy's own tokens are never tokenised a second time: a rollout's context grows by what the policy sampled and by
+ *   `results`, nothing else;
+ * - text from outside (a question, a tool's output) opens and closes nothing: it makes no special token and no tag;
+ * - rewards, metrics, judges, the flywheel and views read a *trajectory*: the papers' tag form, which `read` gives.
+ */
+import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import type { Variant } from '../text/variant.ts';
+import type { ResultTokens } from './encodeExample.ts';
+import type { FormatFault } from './format.ts';
+
+/** A stretch of a response as text, and who wrote it. What the policy wrote without a result between is one part. */
+export interface Part {
+  readonly author: 'policy' | 'tool';
+  /** Decoded from its tokens; of the policy's, end tokens left out. */
+  readonly text: string;
+  /** The policy stopped there by itself, at a stop token; left out = it was cut off, or went on. */
+  readonly ended?: boolean;
+}
+
+/** A call as the policy wrote it. */
+export interface DialectCall {
+  /** One of the dialect's tools; '' where the call names none. */
+  readonly tool: string;
+  /** What the tool is given; '' = nothing, which ends a rollout. */
+  readonly input: string;
+  /** Why the call cannot be made, as the policy is told in the place of a result; left out = it can. */
+  readonly fault?: string;
+}
+
+/** What ended a generation: its last token, and the stop text that it completed, where it did. */
+export interface Stop {
+  readonly token: number;
+  readonly text: string | null;
+}
+
+/** What a policy's turn comes to: calls to make, in order; the end with an answer; or the end without one. */
+export type Turn = { readonly calls: readonly DialectCall[] } | 'answer' | 'stop';
+
+/** How a policy writes. Pure: the same arguments give the same values. */
+export interface Dialect {
+  /** `tags`, `native`, or a name of one's own. */
+  readonly name: string;
+  readonly tokenizer: Tokenizer;
+  /** What a person who starts a run should know, a line each; left out = nothing. */
+  readonly notes?: readonly string[];
+  /** What can be called, by the tags of trajectories, in order. */
+  readonly tools: readonly string[];
+  /** A generation ends after one of these tokens. */
+  readonly stopTokens: readonly number[];
+  /** Or with the token that completes one of these texts; that token is kept whole, whatever follows the text in it. */
+  readonly stopTexts: readonly string[];
+  /** A question to the tokens that the policy goes on from. */
+  prompt(question: string): Int32Array;
+  /** What the policy's last turn comes to. `turns` = what it wrote between one result and the next; the last has just ended. */
+  turn(turns: readonly string[], stop: Stop): Turn;
+  /** The tokens that stand for the results of a turn's calls, one output a call, up to where the policy goes on. */
+  results(outputs: readonly string[]): Int32Array;
+  /** A response as a trajectory: the policy's words as it wrote them, results such that they cannot pass for its own. */
+  read(parts: readonly Part[]): string;
+  /** The first fault of a trajectory; null = it is well-formed. */
+  formatFault(trajectory: string, variant: Variant): FormatFault | null;
+  /** A trajectory so far as response tokens, such that the policy goes on from there. */
+  continuation(trajectory: string): Int32Array;
+  /**
+   * What a policy went on with, in the form of trajectories. `before` = what stood in its turn already. Left out = as it wrote
+   * it.
+   */
+  piece?(before: string, own: string, ended: boolean): string;
+  /** A whole trajectory as a training sequence: what the policy wrote is the target, results as `results` says. */
+  encodeExample(question: string, trajectory: string, results: ResultTokens): TrainSequence;
+}
+
+/** The tokens that end a policy's text; the first is the tokenizer's own. */
+export function endTokens({ endToken, endTokens = [] }: Tokenizer): readonly number[] {
+  return [...new Set([endToken, ...endTokens])];
+}

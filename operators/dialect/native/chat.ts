@@ -1,0 +1,37 @@
+/** A chat template as the native dialect needs it; `nativeChat` of millrace/jobs makes one of a policy's folder. */
+import type { Tokenizer } from '../../../model/engine.ts';
+
+/** One turn of the policy's, and what its calls gave. */
+export interface ChatTurn {
+  /** What stands in its thinking block; null = it has none. */
+  readonly thinking: string | null;
+  readonly content: string;
+  readonly calls: readonly { readonly tool: string; readonly input: string }[];
+  /** One a call; none for calls that were not answered. */
+  readonly outputs: readonly string[];
+}
+
+/** Tokens of a conversation, and whose they are. */
+export interface ChatSegment {
+  readonly author: 'prompt' | 'policy' | 'tool';
+  readonly tokens: Int32Array;
+}
+
+/** Renders conversations, and says whose tokens are whose. */
+export interface NativeChat {
+  /** Its `endTokens` are all that end a policy's turn. */
+  readonly tokenizer: Tokenizer;
+  /** What the template writes before the policy goes on: `<|im_start|>assistant\n`. */
+  readonly opening: string;
+  /** Where a conversation that grows call by call differs from what the template makes of the whole, in words. */
+  readonly notes: readonly string[];
+  /** System prompt, tools and question. The question is text from outside. */
+  prompt(question: string): Int32Array;
+  /** What follows a turn of calls: its results, up to where the policy goes on. Outputs are text from outside. */
+  results(outputs: readonly string[]): Int32Array;
+  /**
+   * The whole conversation as the template writes it, in order. The policy's segments end with the token that ends its turn;
+   * `open` = the policy is to go on behind the last result.
+   */
+  conversation(question: string, turns: readonly ChatTurn[], open: boolean): readonly ChatSegment[];
+}

@@ -1,0 +1,82 @@
+/**
+ * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, told apart by the name's ending. What a
+ * row means is the caller's.
+ */
+import { stat } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import type { DeadLetter } from '../streams/records.ts';
+import { csvRows } from './csv.ts';
+import { jsonArrayRows, jsonlRows } from './json.ts';
+import { parquetRows } from './parquet.ts';
+import { questionsFileError, type RawRow } from './rawRow.ts';
+
+/** What is wrong with the columns of a file that has some (CSV, Parquet), or null. */
+export type CheckColumns = (columns: readonly string[]) => string | null;
+
+type Reader = (path: string, check: CheckColumns) => AsyncGenerator<RawRow>;
+
+const readers: Readonly<Record<string, Reader>> = {
+  '.csv': csvRows,
+  '.jsonl': jsonlRows,
+  '.ndjson': jsonlRows,
+  '.json': jsonArrayRows,
+  '.parquet': parquetRows,
+};
+
+/** The extensions of files that can be read. */
+export const fileKinds: readonly string[] = Object.keys(readers);
+
+export interface Rows {
+  readonly rows: AsyncGenerator<RawRow>;
+  /** What `place` counts. */
+  readonly counted: 'row' | 'line';
+  /** Every cell is text (CSV). */
+  readonly text: boolean;
+}
+
+/**
+ * Opens a file of rows; `what` names it in messages (`questions file`). Throws code `QUESTIONS_FILE` when it is of another
+ * kind or not there, at once, and when it turns out to be unusable as a whole, while it is read.
+ */
+export async function openRows(path: string, what: string, check: CheckColumns): Promise<Rows> {
+  const kind = extname(path).toLowerCase();
+  const read = readers[kind];
+  const kinds = fileKinds.join(', ');
+  if (read === undefined) {
+    const why = kind === '' ? 'has no extension' : `ends in ${kind}`;
+    throw questionsFileError(`${what} ${path} ${why}; give a file that ends in ${kinds}`);
+  }
+  const entry = await stat(path).catch(() => null);
+  if (entry === null) {
+    const where = resolve(path);
+    throw questionsFileError(
+      `${what} ${path} does not exist (looked for ${where}). Check the path; it is relative to the folder that you start from.`,
+    );
+  }
+  if (!entry.isFile()) {
+    throw questionsFileError(`${path} is not a file; give one that ends in ${kinds}`);
+  }
+  const counted = kind === '.parquet' || kind === '.json' ? 'row' : 'line';
+  return { rows: read(path, check), counted, text: kind === '.csv' };
+}
+
+/** What is wrong with a row, and with which field. */
+export interface RowFault {
+  readonly field: string;
+  readonly reason: string;
+  /** The row's id when it has one, else empty. */
+  readonly key: string;
+}
+
+/** A dead letter keeps this much of its row. */
+const payloadCharactersMax = 2000;
+
+/** The dead letter of a row that cannot be used. */
+export function deadRow(
+  origin: string,
+  row: { readonly place: number; readonly payload: string },
+  { field, key, reason }: RowFault,
+): { readonly deadLetter: DeadLetter } {
+  const payload = row.payload.slice(0, payloadCharactersMax);
+  return { deadLetter: { origin, place: row.place, key, field, reason, payload } };
+}
