@@ -12,7 +12,10 @@ export function checkpointsIn(run: string): CheckpointStore {
   const local = localCheckpoints(run);
   return {
     target: (version) => local.target(version),
-    adopt: (base) => local.adopt(base),
+    async adopt(base) {
+      const weights = { version: 0, uri: base, digest: null };
+      return isLocal(weights) ? local.adopt(base) : { weights, state: null, bytes: 0 };
+    },
     resolve: (checkpoint) => (isLocal(checkpoint) ? local.resolve(checkpoint) : checkpoint),
     record: (checkpoint) => (isLocal(checkpoint) ? local.record(checkpoint) : checkpoint),
     exists: async (checkpoint) => !isLocal(checkpoint) || local.exists(checkpoint),

@@ -1,11 +1,11 @@
 /**
- * One generation from whichever server of a pool answers.
+ * One generation from whichever server of a pool answers, or from one of them.
  */
 import { draws } from '../../base/draws.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { GenerateRequest } from '../engine.ts';
 import { checked } from './checkReply.ts';
-import type { ServerPool } from './serverPool.ts';
+import type { PoolResult, ServerPool } from './serverPool.ts';
 import type { Generated, ServerWire, Serving } from './serverWire.ts';
 
 const SEEDS = 2 ** 31;
@@ -17,29 +17,63 @@ export interface TokenServers {
   readonly vocabSize?: number;
 }
 
+/** What was generated, and by which of the servers. */
+export interface Answered extends Generated {
+  readonly server: number;
+}
+
 /**
  * Fails with `MODEL_REFUSED`, `MODEL_DOWN` (no server answers, or none with what can be used), `MODEL_ACCESS` (an adapter
  * that a server does not know), `WEIGHTS_LOST` and `WEIGHTS_UNKNOWN` (checkReply.ts).
  */
 export async function askTokens(
-  { pool, wire, ...known }: TokenServers,
+  servers: TokenServers,
   request: GenerateRequest,
   serving: Serving,
   signal?: AbortSignal,
-): Promise<Generated> {
-  const { tokens, draws: key, maxTokens } = request;
-  // Like the embedded engine's draws, the seed belongs to a place in the context.
-  const seed = draws(...key).integer(tokens.length, SEEDS);
-  const result = await pool.ask(
+): Promise<Answered> {
+  const { draws: key } = request;
+  const result = await servers.pool.ask(
     {
-      ...wire.generate(request, serving, seed),
+      ...servers.wire.generate(request, serving, seedOf(request)),
       // Rollouts of a question begin alike, and their keys differ in the last part.
       session: JSON.stringify(key.slice(0, -1)),
-      read: (body) => checked(wire.read(body), { ...known, maxTokens, serving }),
+      read: reading(servers, request, serving),
     },
     signal,
   );
-  if (result.kind === 'answer') return result.value;
+  return answered(result);
+}
+
+/** The same from one server alone. */
+export async function askServerTokens(
+  servers: TokenServers,
+  server: number,
+  request: GenerateRequest,
+  serving: Serving,
+): Promise<Answered> {
+  const { path, body } = servers.wire.generate(request, serving, seedOf(request));
+  const read = reading(servers, request, serving);
+  const result = await servers.pool.askServer(server, path, body, { patient: true, read });
+  return answered(result as PoolResult<Generated>);
+}
+
+/** Like the embedded engine's draws, the seed belongs to a place in the context. */
+function seedOf({ tokens, draws: key }: GenerateRequest): number {
+  return draws(...key).integer(tokens.length, SEEDS);
+}
+
+function reading(
+  { wire, vocabSize }: TokenServers,
+  { maxTokens }: GenerateRequest,
+  serving: Serving,
+): (body: unknown) => Generated {
+  const known = vocabSize === undefined ? {} : { vocabSize };
+  return (body) => checked(wire.read(body), { ...known, maxTokens, serving });
+}
+
+function answered(result: PoolResult<Generated>): Answered {
+  if (result.kind === 'answer') return { ...result.value, server: result.server };
   throw new MillraceError(
     result.kind === 'refused' ? 'MODEL_REFUSED' : 'MODEL_DOWN',
     result.kind === 'refused'

@@ -3,6 +3,9 @@
  */
 import { MillraceError } from '../../base/errors.ts';
 import type { GenerateRequest, Generation } from '../engine.ts';
+import { StopTexts } from '../rollout/stopTexts.ts';
+import type { TokenBytes } from '../rollout/tokenBytes.ts';
+import { isLabel } from './publish.ts';
 import type { Generated, Serving } from './serverWire.ts';
 
 /** What SGLang calls the weights that it was started with. */
@@ -64,40 +67,74 @@ function checkLabel({ label: said }: Generated, { label, reported }: Serving): v
   if (said === AT_START) {
     throw new MillraceError('WEIGHTS_LOST', `a server was restarted and has lost '${label}'`);
   }
+  if (isLabel(said)) {
+    throw new MillraceError(
+      'WEIGHTS_LOST',
+      `a server answered with weights '${said}' and not '${label}': it was away when those were loaded, or another run loads weights into it`,
+    );
+  }
   throw new MillraceError(
     'WEIGHTS_UNKNOWN',
     `a server answered with weights '${said}' and not '${label}': something else loads weights into it`,
   );
 }
 
-/** Fails with code `MODEL_REPLY` when the server ended, or went on, where the request does not say so. */
+/** What a generation is made of beside the reply. */
+export interface MadeBy {
+  readonly version: number;
+  /** To find stop texts by. */
+  readonly tokenBytes: TokenBytes | undefined;
+}
+
+/**
+ * The reply as a generation. Where it ends is decided here, by the tokens: a server that looks for stop texts in what it has decoded may go
+ * on a few tokens behind one, and what comes after is dropped. Fails with code `MODEL_REPLY` when the server ended, or
+ * went on, where the request does not say so.
+ */
 export function generationOf(
   made: Generated,
   request: GenerateRequest,
-  version: number,
+  { version, tokenBytes }: MadeBy,
 ): Generation {
-  const { stopTokens, maxTokens, topLogProbs } = request;
+  const { stopTexts = [], maxTokens, topLogProbs } = request;
+  const found = endOf(made.tokens, request, tokenBytes);
+  const end = found?.end ?? made.tokens.length;
   const last = made.tokens.at(-1);
-  const stopped = last !== undefined && stopTokens.includes(last);
-  const passed = made.tokens.slice(0, -1).find((token) => stopTokens.includes(token));
-  if (passed !== undefined) {
+  if (found?.stopText === undefined && found !== null && end < made.tokens.length) {
     throw new MillraceError(
       'MODEL_REPLY',
-      `a server went on after stop token ${passed}: its wire has to send the stop tokens`,
+      `a server went on after stop token ${made.tokens[end - 1]}: its wire has to send the stop tokens`,
     );
   }
-  if (!stopped && made.tokens.length < maxTokens) {
+  if (found === null && made.tokens.length < maxTokens) {
     throw new MillraceError(
       'MODEL_REPLY',
-      `a server ended after ${made.tokens.length} of ${maxTokens} tokens at token ${last}, which is no stop token: name the ` +
+      `a server ended after ${made.tokens.length} of ${maxTokens} tokens at token ${last}, which is no stop token${stopTexts.length > 0 ? ' and completes no stop text' : ''}: name the ` +
         "model's end token among the stop tokens, and start vLLM with --generation-config vllm",
     );
   }
   return {
-    tokens: Int32Array.from(made.tokens),
-    logProbs: Float32Array.from(made.logProbs),
-    finish: stopped ? 'stop' : 'length',
-    topLogProbs: made.topLogProbs.slice(0, topLogProbs),
+    tokens: Int32Array.from(made.tokens.slice(0, end)),
+    logProbs: Float32Array.from(made.logProbs.slice(0, end)),
+    finish: found === null ? 'length' : 'stop',
+    topLogProbs: made.topLogProbs.slice(0, Math.min(topLogProbs, end)),
     version,
+    ...(found?.stopText === undefined ? {} : { stopText: found.stopText }),
   };
+}
+
+/** How many tokens there are up to the first that ends the generation, and the stop text that it completes; null = none does. */
+function endOf(
+  tokens: readonly number[],
+  { tokens: context, stopTokens, stopTexts = [], stopTextsFrom = context.length }: GenerateRequest,
+  tokenBytes: TokenBytes | undefined,
+): { readonly end: number; readonly stopText?: string } | null {
+  const stops = new StopTexts(stopTexts, tokenBytes);
+  for (const token of context.subarray(stopTextsFrom)) stops.completedBy(token);
+  for (const [place, token] of tokens.entries()) {
+    const stopText = stops.completedBy(token);
+    if (stopText !== undefined) return { end: place + 1, stopText };
+    if (stopTokens.includes(token)) return { end: place + 1 };
+  }
+  return null;
 }

@@ -13,10 +13,18 @@ import type { SleepClock } from '../../base/sleepClock.ts';
 
 export type Outcome =
   | { readonly kind: 'reply'; readonly body: unknown }
-  /** Worth another try: no connection, no answer in time, overload, a server error, a reply that is no JSON. */
-  | { readonly kind: 'transient'; readonly reason: string; readonly retryAfterMs: number | null }
+  | Transient
   /** The server will not do this request, however often it is asked. */
   | { readonly kind: 'refused'; readonly reason: string };
+
+/** Worth another try: no connection, no answer in time, overload, a server error, a reply that is no JSON. */
+export interface Transient {
+  readonly kind: 'transient';
+  readonly reason: string;
+  readonly retryAfterMs: number | null;
+  /** Nobody is there, or nobody has time: waiting may help. False = somebody answered, and wrongly. */
+  readonly away: boolean;
+}
 
 export interface HttpOptions {
   readonly clock: SleepClock;
@@ -41,6 +49,8 @@ const REASON_MAX = 300;
 /** Wrong for every request: the key, the model's name, the path. */
 const ACCESS = [401, 403, 404, 405];
 const TRANSIENT = [408, 409, 425, 429];
+/** Too busy, or a proxy before a server that is not there. */
+const AWAY = [429, 502, 503, 504];
 
 export class HttpClient {
   readonly #options: HttpOptions;
@@ -78,9 +88,10 @@ export class HttpClient {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof MillraceError) throw error;
-      return transient(
-        late ? `no answer within ${timeoutMs} ms` : this.#blotted(networkReason(error)),
-      );
+      const reason = late
+        ? `no answer within ${timeoutMs} ms`
+        : this.#blotted(networkReason(error));
+      return transient(reason, { away: true });
     } finally {
       signal.removeEventListener('abort', abort);
       timer.abort();
@@ -122,7 +133,8 @@ export class HttpClient {
       );
     }
     if (status < 500 && !TRANSIENT.includes(status)) return { kind: 'refused', reason };
-    return transient(reason, retryAfterMs(headers.get('retry-after'), this.#options.clock.now()));
+    const retryAfter = retryAfterMs(headers.get('retry-after'), this.#options.clock.now());
+    return transient(reason, { retryAfter, away: AWAY.includes(status) });
   }
 
   #blotted(text: string): string {
@@ -140,8 +152,11 @@ function keyFrom(name: string): string {
   );
 }
 
-function transient(reason: string, retryAfter: number | null = null): Outcome {
-  return { kind: 'transient', reason, retryAfterMs: retryAfter };
+function transient(
+  reason: string,
+  { retryAfter = null, away = false }: { retryAfter?: number | null; away?: boolean } = {},
+): Outcome {
+  return { kind: 'transient', reason, retryAfterMs: retryAfter, away };
 }
 
 function replied(text: string, plain: boolean): Outcome {

@@ -1,12 +1,31 @@
 /**
- * What servers are found to do before anything is asked of them in earnest.
+ * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may have been
+ * started differently.
  */
+import { draws } from '../../base/draws.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { askTokens, type TokenServers } from './askTokens.ts';
+import { askServerTokens, type TokenServers } from './askTokens.ts';
+import { isLabel } from './publish.ts';
 import type { Serving } from './serverWire.ts';
 
 /** Log-probs of the same token may differ by this much between two calls, for the rounding of half precision. */
 const PROBE_TOLERANCE = 0.05;
+/** Highest log-probs that differ by less than this show no temperature. */
+const FLAT = 0.3;
+/** Tokens that have to come out alike where a seed decides them. */
+const SEEDED_TOKENS = 16;
+
+/** Contexts to try servers out with when nobody gives better ones: ids that are ordinary tokens of most vocabularies. */
+export function ordinaryContexts(vocabSize = 32): readonly Int32Array[] {
+  const [low, high] = [Math.floor(vocabSize / 20), Math.max(2, Math.floor(vocabSize / 2))];
+  return Array.from({ length: 4 }, (_, context) => {
+    const stream = draws('probe', context);
+    return Int32Array.from(
+      { length: 8 },
+      (_, place) => low + stream.integer(place, Math.max(1, high - low)),
+    );
+  });
+}
 
 /** The longest context in tokens that all servers allow. Fails with code `USAGE` where they do not say. */
 export async function contextMaxOf({ pool, wire }: TokenServers): Promise<number> {
@@ -17,43 +36,186 @@ export async function contextMaxOf({ pool, wire }: TokenServers): Promise<number
       `${wire.name} does not say how long a context may be: set contextMax`,
     );
   }
-  const limits = await Promise.all(
-    pool.urls.map(async (url, server) => {
-      const result = await pool.askServer(server, contextMax.path);
-      if (result.kind !== 'answer') {
-        throw new MillraceError('MODEL_DOWN', `${url} does not answer: ${result.reason}`);
-      }
-      const limit = contextMax.read(result.value);
-      if (limit !== null) return limit;
-      throw new MillraceError(
-        'USAGE',
-        `${url} does not say how long a context may be: set contextMax`,
-      );
-    }),
-  );
+  const limits = await onEach(pool.urls, async (url, server) => {
+    const limit = contextMax.read(await got({ pool, wire }, server, contextMax.path));
+    if (limit !== null) return limit;
+    throw new MillraceError(
+      'USAGE',
+      `${url} does not say how long a context may be: set contextMax`,
+    );
+  });
   return Math.min(...limits);
 }
 
-/** Whether the highest log-prob after one token changes with the temperature: then it is not that of temperature 1. */
-export async function isTempered(servers: TokenServers, serving: Serving): Promise<boolean> {
-  const probe = async (temperature: number) => {
-    const request = {
-      tokens: Int32Array.of(0),
-      maxTokens: 1,
-      temperature,
-      stopTokens: [],
-      draws: ['probe', 0],
-      topLogProbs: 1,
-    };
-    const made = await askTokens(servers, request, serving);
-    return made.topLogProbs[0]?.[0] ?? Number.NaN;
-  };
-  const [atOne, atTwo] = [await probe(1), await probe(2)];
-  if (Number.isNaN(atOne) || Number.isNaN(atTwo)) {
+/**
+ * Fails with code `MODEL_OTHER` when a server does not serve the model. Gives, by server, the adapters that runs left behind
+ * on it (by their names).
+ */
+export async function checkModels(
+  servers: TokenServers,
+  model: string,
+): Promise<readonly (readonly string[])[]> {
+  const { pool, wire } = servers;
+  const { models } = wire;
+  if (models === undefined) return pool.urls.map(() => []);
+  return onEach(pool.urls, async (url, server) => {
+    const names = models.read(await got(servers, server, models.path));
+    if (model !== '' && !names.includes(model)) {
+      const there = names.filter((name) => !isLabel(name));
+      throw new MillraceError(
+        'MODEL_OTHER',
+        `${url} does not serve ${model}; it serves ${there.join(', ') || 'nothing'}: name that model, or start the server with this one`,
+        { context: { url, model, names } },
+      );
+    }
+    return names.filter(isLabel);
+  });
+}
+
+/**
+ * Fails with code `MODEL_OTHER` when the weights that a server was started with were replaced by a run (its label says so): what lies
+ * over a base model, adapters or nothing, would lie over another one. A server that has no labels, or hides them, passes.
+ */
+export async function checkUnreplaced(servers: TokenServers): Promise<void> {
+  const { pool, wire } = servers;
+  const label = wire.replacement?.label;
+  if (label === undefined) return;
+  await onEach(pool.urls, async (url, server) => {
+    const result = await pool
+      .askServer(server, label.path, undefined, { triesMax: 1 })
+      .catch(() => null);
+    const said = result?.kind === 'answer' ? label.read(result.value) : null;
+    if (said === null || !isLabel(said)) return;
     throw new MillraceError(
-      'MODEL_REPLY',
-      'the servers give no top log-probs: training needs them',
+      'MODEL_OTHER',
+      `${url} has weights '${said}' of a run in the place of those that it was started with: start it once more, or publish all weights (engine.publish=full)`,
+      { context: { url, label: said } },
     );
+  });
+}
+
+/** What is known of the temperature in reported log-probs. `unknown`: the distributions that were tried are flat. */
+export type Tempered = 'yes' | 'no' | 'unknown';
+
+/**
+ * Whether the highest log-probs after several contexts change with the temperature: then they are not those of
+ * temperature 1. One server that does so is enough.
+ */
+export async function temperedOf(
+  servers: TokenServers,
+  serving: Serving,
+  contexts: readonly Int32Array[],
+): Promise<Tempered> {
+  const found = await onEach(servers.pool.urls, (_, server) =>
+    temperedAt(servers, serving, { contexts, server }),
+  );
+  if (found.includes('yes')) return 'yes';
+  return found.includes('unknown') ? 'unknown' : 'no';
+}
+
+interface Probed {
+  readonly contexts: readonly Int32Array[];
+  readonly server: number;
+}
+
+async function temperedAt(
+  servers: TokenServers,
+  serving: Serving,
+  { contexts, server }: Probed,
+): Promise<Tempered> {
+  let verdict: Tempered = 'unknown';
+  for (const tokens of contexts) {
+    const top = async (temperature: number) => {
+      const request = {
+        tokens,
+        maxTokens: 1,
+        temperature,
+        stopTokens: [],
+        draws: ['probe', 0],
+        topLogProbs: 1,
+      };
+      const made = await askServerTokens(servers, server, request, serving);
+      const tops = made.topLogProbs[0] ?? [];
+      if (tops.length > 0 && tops.every(Number.isFinite)) return tops;
+      throw new MillraceError(
+        'MODEL_REPLY',
+        'the servers give no top log-probs: training needs them',
+      );
+    };
+    const [atOne, atTwo] = [await top(1), await top(2)];
+    const differs = Math.abs(atOne[0]! - atTwo[0]!) > PROBE_TOLERANCE;
+    if (differs) return 'yes';
+    // Where all tokens are about as likely, no temperature shows.
+    const spread = Math.max(...atOne) - Math.min(...atOne);
+    if (spread > FLAT) verdict = 'no';
   }
-  return Math.abs(atOne - atTwo) > PROBE_TOLERANCE;
+  return verdict;
+}
+
+/** Whether the same request with the same seed gives the same tokens twice, on every server. */
+export async function seedsHold(
+  servers: TokenServers,
+  serving: Serving,
+  contexts: readonly Int32Array[],
+): Promise<boolean> {
+  const request = {
+    tokens: contexts[0]!,
+    maxTokens: SEEDED_TOKENS,
+    temperature: 1,
+    stopTokens: [],
+    draws: ['probe', 'seed'],
+    topLogProbs: 0,
+  };
+  const equal = await onEach(servers.pool.urls, async (_, server) => {
+    const [one, two] = [
+      await askServerTokens(servers, server, request, serving),
+      await askServerTokens(servers, server, request, serving),
+    ];
+    return one.tokens.join() === two.tokens.join();
+  });
+  return equal.every(Boolean);
+}
+
+/**
+ * Fails with code `MODEL_OTHER` when a server refuses the last token of the policy's vocabulary: its model has a smaller one.
+ */
+export async function checkVocabulary(servers: TokenServers, serving: Serving): Promise<void> {
+  const { vocabSize, pool } = servers;
+  if (vocabSize === undefined) return;
+  await onEach(pool.urls, async (url, server) => {
+    const request = {
+      tokens: Int32Array.of(vocabSize - 1),
+      maxTokens: 1,
+      temperature: 1,
+      stopTokens: [],
+      draws: ['probe', 'vocabulary'],
+      topLogProbs: 0,
+    };
+    try {
+      await askServerTokens(servers, server, request, serving);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.code !== 'MODEL_REFUSED') throw error;
+      throw new MillraceError(
+        'MODEL_OTHER',
+        `${url} refuses token ${vocabSize - 1}, the last of the policy's vocabulary (${error.message}): it serves another model`,
+        { context: { url, vocabSize }, cause: error },
+      );
+    }
+  });
+}
+
+async function got({ pool }: TokenServers, server: number, path: string): Promise<unknown> {
+  const result = await pool.askServer(server, path, undefined, { patient: true });
+  if (result.kind === 'answer') return result.value;
+  throw new MillraceError(
+    'MODEL_DOWN',
+    `${pool.urls[server]} does not answer: ${result.reason}. Start the server (docs/servers.md), or correct the URL.`,
+  );
+}
+
+function onEach<T>(
+  urls: readonly string[],
+  work: (url: string, server: number) => Promise<T>,
+): Promise<T[]> {
+  return Promise.all(urls.map(work));
 }

@@ -1,19 +1,23 @@
 /**
  * How new weights reach the servers: by adapter, from disk, or by a route of one's own.
  *
- * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's layout. `folder`
- * says where they find that of a version. Publishing is all or nothing: it succeeded on every server, or it fails with code `WEIGHTS_REFUSED`.
+ * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's layout
+ * (servedFolders.ts writes them). A server is told only when the folder is there and whole: a bad one ends some servers.
+ *
+ * A server that is away while others take the weights does without them: it shows that it lacks them when it is back, and is
+ * given them then. Where it would not show, publishing is all or nothing. A server that answers and does not take them fails the whole
+ * with code `WEIGHTS_REFUSED`.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { Checkpoint } from '../engine.ts';
-import type { PoolResult } from './serverPool.ts';
-import type { ServerWire, Serving, WireRequest } from './serverWire.ts';
+import type { AskOptions, PoolResult } from './serverPool.ts';
+import type { LabelWire, ServerWire, Serving, WireRequest } from './serverWire.ts';
 
 /** The servers to publish to, by their place in `urls`. */
 export interface Servers {
   readonly urls: readonly string[];
   /** One POST to one of them, tried several times. */
-  ask(server: number, request: WireRequest): Promise<PoolResult<unknown>>;
+  ask(server: number, request: WireRequest, options?: AskOptions): Promise<PoolResult<unknown>>;
 }
 
 /** What requests ask for once weights are published. */
@@ -29,20 +33,31 @@ export interface Publishing {
    * different weights. False = the new weights stand beside the old ones.
    */
   readonly replaces: boolean;
+  /** Where servers say which weights they have, if not with each answer. */
+  readonly label?: LabelWire;
+  /** Weights that replace others on servers: told all of them. Those that stand beside others: told those that are there. */
   publish(weights: Checkpoint, servers: Servers): Promise<Published>;
   /** Nobody asks for these any more. */
-  retire(published: Published, servers: Servers): Promise<void>;
+  retire(published: Published, servers: Servers, options?: AskOptions): Promise<void>;
 }
 
 /** How it is done on servers of this wire. Fails with code `USAGE` where they cannot. */
 export type Publisher = (wire: ServerWire) => Publishing;
 
-/** Path of the folder of these weights, as the servers see it. */
-export type FolderOf = (weights: Checkpoint) => string;
+/**
+ * Path of the folder of these weights, as the servers see it; it is there and whole. For `publishAdapter` null = they are the base
+ * model itself, which the servers were started with.
+ */
+export type FolderOf = (weights: Checkpoint) => string | null | Promise<string | null>;
 
 /** Never the same for different weights: a version and the beginning of its digest. */
 export function labelOf({ version, digest }: Checkpoint): string {
   return `policy-v${version}${digest === null ? '' : `-${digest.slice(0, 12)}`}`;
+}
+
+/** Whether a name on a server is one that `labelOf` gives. */
+export function isLabel(name: string): boolean {
+  return /^policy-v\d+(-[0-9a-f]{12})?$/.test(name);
 }
 
 /**
@@ -57,34 +72,41 @@ export function publishAdapter(folder: FolderOf): Publisher {
         `${server} loads no adapters while it runs: publish all weights (publishFromDisk, publishByRoute)`,
       );
     }
-    const unload = (name: string, { urls, ask }: Servers) =>
-      onEach(urls, (at) => ask(at, adapters.unload(name)));
+    const unload = (name: string, { urls, ask }: Servers, options?: AskOptions) =>
+      onEach(urls, (at) => ask(at, adapters.unload(name), options));
     return {
       replaces: false,
       async publish(weights, servers) {
         const label = labelOf(weights);
-        const request = adapters.load(label, folder(weights));
-        const failures = await onEach(servers.urls, async (at) => {
-          const result = await servers.ask(at, request);
+        const path = await folder(weights);
+        if (path === null) return { adapter: null, label: '' };
+        const request = adapters.load(label, path);
+        const load = async (at: number, options?: AskOptions) => {
+          const result = await servers.ask(at, request, options);
           // A name that carries the digest stands for these very weights: an earlier try, or an earlier start, loaded them.
           const isThere =
             result.kind === 'refused' &&
             weights.digest !== null &&
             adapters.isLoaded(result.reason);
-          return isThere ? { kind: 'answer', value: label } : succeeded(result);
-        });
-        if (failures.length === 0) return { adapter: label, label };
-        await unload(label, servers);
-        throw refused(weights, failures);
+          if (!isThere) return succeeded(result);
+          return { kind: 'answer', value: label, server: at } as const;
+        };
+        try {
+          await byThoseThere(weights, servers, load, path);
+        } catch (error) {
+          await unload(label, servers, { triesMax: 1 });
+          throw error;
+        }
+        return { adapter: label, label };
       },
-      async retire({ adapter }, servers) {
-        if (adapter !== null) await unload(adapter, servers);
+      async retire({ adapter }, servers, options) {
+        if (adapter !== null) await unload(adapter, servers, options);
       },
     };
   };
 }
 
-/** All weights from a folder, by the server's own route (SGLang's `/update_weights_from_disk`). */
+/** All weights from a folder, by the server's own routes (`replacement` of its wire). */
 export function publishFromDisk(folder: FolderOf): Publisher {
   return ({ name, replacement }) => {
     if (replacement === undefined) {
@@ -93,8 +115,18 @@ export function publishFromDisk(folder: FolderOf): Publisher {
         `${name} has no route of its own that reads weights from a folder: publish adapters (publishAdapter), or give it a route (publishByRoute)`,
       );
     }
-    const { load, reported } = replacement;
-    return replacing((weights) => load(labelOf(weights), folder(weights)), reported);
+    const { load, reported, label, needs } = replacement;
+    return replacing({
+      async requests(weights) {
+        const path = await folder(weights);
+        if (path === null) throw new Error(`version ${weights.version} has no folder`);
+        const asked = load(labelOf(weights), path);
+        return Array.isArray(asked) ? asked : [asked as WireRequest];
+      },
+      reported,
+      ...(label === undefined ? {} : { label }),
+      ...(needs === undefined ? {} : { needs }),
+    });
   };
 }
 
@@ -103,19 +135,62 @@ export function publishFromDisk(folder: FolderOf): Publisher {
  * `publishByRoute('/update_weights', (weights) => ({ weight_dir: weights.uri }))`.
  */
 export function publishByRoute(path: string, body: (weights: Checkpoint) => unknown): Publisher {
-  return () => replacing((weights) => ({ path, body: body(weights) }), false);
+  return () =>
+    replacing({
+      requests: async (weights) => [{ path, body: body(weights) }],
+      reported: false,
+    });
 }
 
-function replacing(request: (weights: Checkpoint) => WireRequest, reported: boolean): Publishing {
+interface Replacing {
+  requests(weights: Checkpoint): Promise<readonly WireRequest[]>;
+  readonly reported: boolean;
+  readonly label?: LabelWire;
+  readonly needs?: string;
+}
+
+function replacing({ requests, reported, label, needs }: Replacing): Publishing {
   return {
     replaces: true,
-    async publish(weights, { urls, ask }) {
-      const failures = await onEach(urls, async (at) => succeeded(await ask(at, request(weights))));
-      if (failures.length > 0) throw refused(weights, failures);
+    ...(label === undefined ? {} : { label }),
+    async publish(weights, servers) {
+      const steps = await requests(weights);
+      const replace = async (at: number, options?: AskOptions) => {
+        let result: PoolResult<unknown> | null = null;
+        for (const step of steps) {
+          result = succeeded(await servers.ask(at, step, options));
+          if (result.kind !== 'answer') break;
+        }
+        return result as PoolResult<unknown>;
+      };
+      if (reported || label !== undefined)
+        await byThoseThere(weights, servers, replace, weights.uri, needs);
+      else {
+        const failures = await onEach(servers.urls, (at) => replace(at, { patient: true }));
+        if (failures.length > 0) throw refused(weights, failures, weights.uri, needs);
+      }
       return { adapter: null, label: labelOf(weights), reported };
     },
     retire: async () => undefined,
   };
+}
+
+type Work = (server: number, options?: AskOptions) => Promise<PoolResult<unknown>>;
+
+/** Does the work at the servers that are there; where none is, waits for them. */
+async function byThoseThere(
+  weights: Checkpoint,
+  { urls }: Servers,
+  work: Work,
+  path: string,
+  needs?: string,
+): Promise<void> {
+  const first = await settled(urls, (at) => work(at));
+  const failures = first.filter(({ failure, away }) => failure !== null && !away);
+  if (failures.length > 0) throw refused(weights, reasons(failures), path, needs);
+  if (first.some(({ failure }) => failure === null)) return;
+  const second = reasons(await settled(urls, (at) => work(at, { patient: true })));
+  if (second.length === urls.length) throw refused(weights, second, path, needs);
 }
 
 /** Some servers say `success: false` with status 200. */
@@ -125,23 +200,43 @@ function succeeded(result: PoolResult<unknown>): PoolResult<unknown> {
   return said?.success === false ? { kind: 'refused', reason: String(said.message) } : result;
 }
 
-/** Does the same at all servers at once; what failed, with the server's name. */
-async function onEach(
-  urls: readonly string[],
-  work: (server: number) => Promise<PoolResult<unknown>>,
-): Promise<string[]> {
+interface Settled {
+  /** With the server's name; null = it is done. */
+  readonly failure: string | null;
+  readonly away: boolean;
+}
+
+/** Does the same at all servers at once. */
+async function settled(urls: readonly string[], work: Work): Promise<Settled[]> {
   const results = await Promise.allSettled(urls.map((_, server) => work(server)));
-  return results.flatMap((result, server) => {
-    if (result.status === 'rejected') return [`${urls[server]}: ${messageOf(result.reason)}`];
-    return result.value.kind === 'answer' ? [] : [`${urls[server]}: ${result.value.reason}`];
+  return results.map((result, server) => {
+    if (result.status === 'rejected')
+      return { failure: `${urls[server]}: ${messageOf(result.reason)}`, away: false };
+    const { value } = result;
+    if (value.kind === 'answer') return { failure: null, away: false };
+    return {
+      failure: `${urls[server]}: ${value.reason}`,
+      away: value.kind === 'down' && value.away,
+    };
   });
 }
 
-function refused({ version, uri }: Checkpoint, failures: readonly string[]): MillraceError {
+const reasons = (results: readonly Settled[]): string[] =>
+  results.flatMap(({ failure }) => failure ?? []);
+
+const onEach = async (urls: readonly string[], work: Work): Promise<string[]> =>
+  reasons(await settled(urls, work));
+
+function refused(
+  { version, uri }: Checkpoint,
+  failures: readonly string[],
+  path: string,
+  needs?: string,
+): MillraceError {
   return new MillraceError(
     'WEIGHTS_REFUSED',
     `version ${version} was not taken by every server (${failures.join('; ')}). ` +
-      `Check that they can read ${uri} and were started with what loading weights needs.`,
-    { context: { version, uri } },
+      `Check that they can read ${path} and were started with what loading weights needs${needs === undefined ? '' : ` (${needs})`}.`,
+    { context: { version, uri, path } },
   );
 }

@@ -3,15 +3,17 @@
  *
  * A request tries its session's server up to four times, waiting longer each time (and at least as long as
  * `Retry-After` says), then each other server once; the one that answers is the session's from then on. This is the
- * client pool of ET-Agent §3.
+ * client pool of ET-Agent §3. Where none is there and `awayMaxMs` is set, the request goes round until one is, or for
+ * that long: a server takes minutes to start.
  */
 import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
+import { Absence } from './absence.ts';
 import { SessionAffinity } from './affinity.ts';
-import { HttpClient } from './httpClient.ts';
+import { HttpClient, type Transient } from './httpClient.ts';
 import { RateLimit } from './rateLimit.ts';
 import { baseUrls } from './urls.ts';
 
@@ -33,6 +35,10 @@ export interface PoolOptions {
   readonly triesMax?: number;
   /** Wait after the first failed try; doubles each time (default 500). */
   readonly backoffMs?: number;
+  /** How long a request waits for a server when none is there or has time (default 0: it fails after its tries). */
+  readonly awayMaxMs?: number;
+  /** A line for the person who watches, while no server is there. */
+  readonly report?: (line: string) => void;
 }
 
 export interface PoolRequest<T> {
@@ -45,11 +51,30 @@ export interface PoolRequest<T> {
 }
 
 export type PoolResult<T> =
-  | { readonly kind: 'answer'; readonly value: T }
+  /** From the server at this place in `urls`. */
+  | { readonly kind: 'answer'; readonly value: T; readonly server: number }
   /** The request itself was refused. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Every try failed. */
-  | { readonly kind: 'down'; readonly reason: string };
+  /** Every try failed; `away` = nobody was there, or had time. */
+  | {
+      readonly kind: 'down';
+      readonly reason: string;
+      readonly away: boolean;
+      /** What it asked to be left alone for, where it did. */
+      readonly retryAfterMs: number | null;
+    };
+
+/** How a request to one server is tried. */
+export interface AskOptions {
+  /** A server that is away is waited for (`awayMaxMs`). */
+  readonly patient?: boolean;
+  /** Tries, where it is not waited for (default `triesMax`). */
+  readonly triesMax?: number;
+  /** The request is made although the pool is closing. */
+  readonly last?: boolean;
+  /** Reads the reply, which is JSON then; what it throws makes the try a failed one. */
+  readonly read?: (body: unknown) => unknown;
+}
 
 const busy = (waiting: number): MillraceError =>
   new MillraceError(
@@ -59,6 +84,8 @@ const busy = (waiting: number): MillraceError =>
 
 /** A server that asks for a longer pause than this is left for another. */
 const RETRY_AFTER_MAX_MS = 60_000;
+/** Between rounds, while no server is there. */
+const ROUND_PAUSE_MAX_MS = 10_000;
 
 export class ServerPool {
   readonly urls: readonly string[];
@@ -68,6 +95,7 @@ export class ServerPool {
   readonly #rate: RateLimit;
   readonly #affinity: SessionAffinity;
   readonly #tries: number;
+  readonly #absence: Absence;
   readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
@@ -82,6 +110,11 @@ export class ServerPool {
     });
     this.#rate = new RateLimit(options.requestsPerMinute ?? 0, clock);
     this.#affinity = new SessionAffinity(this.urls.length);
+    this.#absence = new Absence({
+      clock,
+      maxMs: options.awayMaxMs ?? 0,
+      report: options.report ?? (() => undefined),
+    });
   }
 
   /** Rejects with the signal's reason, or with `MODEL_ACCESS`, `MODEL_BUSY`, `MODEL_CLOSED`. */
@@ -91,32 +124,77 @@ export class ServerPool {
     );
   }
 
-  /** A request to one server alone, tried as often; posts `body` if there is one. Its reply may be plain text. */
-  askServer(server: number, path: string, body?: unknown): Promise<PoolResult<unknown>> {
-    const request = { path, body, session: this.urls[server]!, read: (reply: unknown) => reply };
-    return this.#linked(undefined, (linked) =>
-      this.#tryOne(request, server, this.#tries, linked, true),
+  /** A request to one server alone; posts `body` if there is one. Its reply may be plain text. */
+  askServer(
+    server: number,
+    path: string,
+    body?: unknown,
+    { patient = false, triesMax = this.#tries, last = false, read }: AskOptions = {},
+  ): Promise<PoolResult<unknown>> {
+    const asItIs = (reply: unknown) => reply;
+    const request = { path, body, session: this.urls[server]!, read: read ?? asItIs };
+    const plain = read === undefined;
+    const ask = (linked: AbortSignal) => {
+      const round = () => this.#tryOne(request, server, triesMax, linked, plain);
+      return patient ? this.#rounds(request.session, linked, round) : round();
+    };
+    return last ? ask(new AbortController().signal) : this.#linked(undefined, ask);
+  }
+
+  /** Requests under way reject with code `MODEL_CLOSED`, and all later ones but those that are the last. */
+  abort(): void {
+    this.#closing.abort(
+      new MillraceError('MODEL_CLOSED', 'the model’s client was closed before the request ended'),
     );
   }
 
   /** Requests under way reject with code `MODEL_CLOSED`. */
   async close(): Promise<void> {
-    this.#closing.abort(
-      new MillraceError('MODEL_CLOSED', 'the model’s client was closed before the request ended'),
-    );
+    this.abort();
     this.#http.close();
   }
 
-  async #tryAll<T>(request: PoolRequest<T>, signal: AbortSignal): Promise<PoolResult<T>> {
-    const reasons: string[] = [];
-    for (const [rank, server] of this.#affinity.order(request.session).entries()) {
-      const tries = rank === 0 ? this.#tries : 1;
-      const result = await this.#tryOne(request, server, tries, signal);
-      if (result.kind === 'answer') this.#affinity.bind(request.session, server);
-      if (result.kind !== 'down') return result;
-      reasons.push(`${this.urls[server]}: ${result.reason}`);
+  #tryAll<T>(request: PoolRequest<T>, signal: AbortSignal): Promise<PoolResult<T>> {
+    return this.#rounds(request.session, signal, async (round) => {
+      const reasons: string[] = [];
+      let away = true;
+      let retryAfterMs: number | null = null;
+      for (const [rank, server] of this.#affinity.order(request.session).entries()) {
+        const tries = rank === 0 && round === 1 ? this.#tries : 1;
+        const result = await this.#tryOne(request, server, tries, signal);
+        if (result.kind === 'answer') this.#affinity.bind(request.session, server);
+        if (result.kind !== 'down') return result;
+        reasons.push(`${this.urls[server]}: ${result.reason}`);
+        away &&= result.away;
+        const asked = result.retryAfterMs ?? 0;
+        retryAfterMs = Math.min(retryAfterMs ?? asked, asked);
+      }
+      return { kind: 'down', reason: reasons.join('; '), away, retryAfterMs };
+    });
+  }
+
+  /** Goes round while nobody is there, for as long as that may take; the first round begins at once. */
+  async #rounds<T>(
+    session: string,
+    signal: AbortSignal,
+    tryAll: (round: number) => Promise<PoolResult<T>>,
+  ): Promise<PoolResult<T>> {
+    const { clock, awayMaxMs = 0 } = this.#options;
+    let untilMs: number | null = null;
+    for (let round = 1; ; round++) {
+      const startedMs = clock.now();
+      const result = await tryAll(round);
+      if (result.kind !== 'down' || !result.away) {
+        this.#absence.ended();
+        return result;
+      }
+      untilMs ??= startedMs + awayMaxMs;
+      const backoff = Math.min(this.#backoff(session, round + 2), ROUND_PAUSE_MAX_MS);
+      const pause = Math.max(backoff, result.retryAfterMs ?? 0);
+      if (clock.now() + pause > untilMs) return result;
+      this.#absence.goesOn(result.reason);
+      await clock.sleep(pause, signal);
     }
-    return { kind: 'down', reason: reasons.join('; ') };
   }
 
   async #tryOne<T>(
@@ -133,10 +211,9 @@ export class ServerPool {
       const outcome = await this.#http.ask(asked, signal);
       if (outcome.kind === 'refused') return outcome;
       const result = outcome.kind === 'reply' ? readSafely(outcome.body, read) : outcome;
-      if (result.kind === 'answer') return result;
+      if (result.kind === 'answer') return { ...result, server };
       const pause = Math.max(this.#backoff(request.session, attempt), result.retryAfterMs ?? 0);
-      if (attempt >= tries || pause > RETRY_AFTER_MAX_MS)
-        return { kind: 'down', reason: result.reason };
+      if (attempt >= tries || pause > RETRY_AFTER_MAX_MS) return { ...result, kind: 'down' };
       await this.#options.clock.sleep(pause, signal);
     }
   }
@@ -173,13 +250,11 @@ export class ServerPool {
 function readSafely<T>(
   body: unknown,
   read: (body: unknown) => T,
-):
-  | { readonly kind: 'answer'; readonly value: T }
-  | { readonly kind: 'transient'; readonly reason: string; readonly retryAfterMs: null } {
+): { readonly kind: 'answer'; readonly value: T } | Transient {
   try {
     return { kind: 'answer', value: read(body) };
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    return { kind: 'transient', reason: messageOf(error), retryAfterMs: null };
+    return { kind: 'transient', reason: messageOf(error), retryAfterMs: null, away: false };
   }
 }

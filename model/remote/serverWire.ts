@@ -52,6 +52,12 @@ export interface ServerWire {
   read(body: unknown): Generated;
   /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
   readonly contextMax?: ContextMaxWire;
+  /** How given tokens are scored; left out = what is published cannot be compared with the trainer's (canary.ts). */
+  readonly score?: ScoreWire;
+  /** Where a server says which models and adapters it has; left out = a wrong name shows at the first request. */
+  readonly models?: ModelsWire;
+  /** What a server has to be started with for the same seed to give the same tokens; left out = nothing. */
+  readonly seedsNeed?: string;
   /** How LoRA adapters are loaded while it runs; left out = they are not. */
   readonly adapters?: AdapterWire;
   /** How all weights are replaced while it runs; left out = they are not. */
@@ -66,6 +72,21 @@ export interface ContextMaxWire {
   read(body: unknown): number | null;
 }
 
+/** A request for the log-probs of given tokens, and how its reply is read. */
+export interface ScoreWire {
+  request(tokens: readonly number[], serving: Serving): WireRequest;
+  /** Per token its log-prob (nats) at temperature 1 after those before it; place 0 is not read. Throws on another shape. */
+  read(body: unknown, tokens: readonly number[]): readonly number[];
+}
+
+/** A GET request whose reply lists what a server serves. */
+export interface ModelsWire {
+  /** Of a GET. */
+  readonly path: string;
+  /** Names, those of adapters among them. */
+  read(body: unknown): readonly string[];
+}
+
 /** The requests that load and unload a LoRA adapter. `folder` is a path that the server can read. */
 export interface AdapterWire {
   load(name: string, folder: string): WireRequest;
@@ -74,11 +95,25 @@ export interface AdapterWire {
   isLoaded(reason: string): boolean;
 }
 
-/** The request that replaces all weights by those in `folder`, a path that the server can read. */
+/** The requests that replace all weights by those in `folder`, a path that the server can read; one after the other. */
 export interface ReplacementWire {
-  load(label: string, folder: string): WireRequest;
+  load(label: string, folder: string): WireRequest | readonly WireRequest[];
   /** The server remembers the label and says it with each answer. */
   readonly reported: boolean;
+  /**
+   * Where a server that does not say it with each answer says the label; a server that was restarted says another. Left out
+   * = whether it was cannot be told.
+   */
+  readonly label?: LabelWire;
+  /** What a server has to be started with for these routes; for messages. */
+  readonly needs?: string;
+}
+
+/** A GET request whose reply says which label a server remembers. */
+export interface LabelWire {
+  /** Of a GET. */
+  readonly path: string;
+  read(body: unknown): string | null;
 }
 
 /** Log-probs that are reported for a token where a step entropy needs them. */
@@ -109,5 +144,14 @@ export const listedContextMax: ContextMaxWire = {
     const models = (body as { data?: { max_model_len?: unknown }[] } | null)?.data ?? [];
     const found = models.map((each) => each.max_model_len).find((each) => Number(each) > 0);
     return found === undefined ? null : Number(found);
+  },
+};
+
+/** `models` of servers that list their models as OpenAI does. */
+export const listedModels: ModelsWire = {
+  path: '/v1/models',
+  read(body) {
+    const models = (body as { data?: { id?: unknown }[] } | null)?.data ?? [];
+    return models.map(({ id }) => String(id));
   },
 };

@@ -20,9 +20,12 @@ type Entry = readonly [number, number, unknown];
 
 interface MetaInfo {
   readonly output_token_logprobs?: readonly Entry[];
+  readonly input_token_logprobs?: readonly Entry[];
   readonly output_top_logprobs?: readonly (readonly Entry[] | null)[];
   readonly finish_reason?: { readonly type?: unknown; readonly message?: unknown } | null;
   readonly weight_version?: string | null;
+  /** Of newer servers: which weights made which tokens. */
+  readonly weight_versions?: readonly { readonly version: string }[];
   readonly prompt_tokens?: number;
   readonly cached_tokens?: number;
 }
@@ -34,7 +37,11 @@ export const sglang: ServerWire = {
     repetitionPenalty === 1
       ? null
       : 'SGLang reports log-probs of the penalised logits, and training needs the policy’s own: leave repetitionPenalty at 1',
-  generate: ({ tokens, maxTokens, stopTokens, topLogProbs, ...how }, { adapter }, seed) => ({
+  generate: (
+    { tokens, maxTokens, stopTokens, stopTexts = [], topLogProbs, ...how },
+    { adapter },
+    seed,
+  ) => ({
     path: '/generate',
     body: {
       input_ids: [...tokens],
@@ -44,6 +51,14 @@ export const sglang: ServerWire = {
         sampling_seed: seed,
         ignore_eos: stopTokens.length === 0,
         stop_token_ids: stopTokens,
+        ...(stopTexts.length === 0
+          ? {}
+          : {
+              stop: stopTexts,
+              no_stop_trim: true,
+              skip_special_tokens: false,
+              spaces_between_special_tokens: false,
+            }),
       },
       return_logprob: true,
       logprob_start_len: -1,
@@ -58,6 +73,8 @@ export const sglang: ServerWire = {
     if (info.finish_reason?.type === 'abort') {
       throw new Error(`the server aborted the request: ${String(info.finish_reason.message)}`);
     }
+    const versions = new Set(info.weight_versions?.map(({ version }) => version));
+    if (versions.size > 1) throw new Error(`weights ${[...versions].join(', ')} made one reply`);
     const entries = info.output_token_logprobs;
     if (!Array.isArray(entries)) throw new Error('the reply has no output_token_logprobs');
     return {
@@ -74,7 +91,32 @@ export const sglang: ServerWire = {
       label: info.weight_version ?? null,
     };
   },
+  score: {
+    request: (tokens, { adapter }) => ({
+      path: '/generate',
+      body: {
+        input_ids: [...tokens],
+        sampling_params: { max_new_tokens: 1, ...samplingParameters({ temperature: 1 }) },
+        return_logprob: true,
+        logprob_start_len: 0,
+        stream: false,
+        ...(adapter === null ? {} : { lora_path: adapter }),
+      },
+    }),
+    read(body, tokens) {
+      const info = (body as { meta_info?: MetaInfo } | null)?.meta_info;
+      const entries = info?.input_token_logprobs;
+      if (!Array.isArray(entries)) throw new Error('the reply has no input_token_logprobs');
+      const places = entries.length - tokens.length;
+      return tokens.map((token, place) => {
+        if (place === 0) return 0;
+        const [logProb, id] = (entries[place + places] ?? []) as Partial<Entry>;
+        return id === token ? Number(logProb) : Number.NaN;
+      });
+    },
+  },
   contextMax: listedContextMax,
+  seedsNeed: '--enable-deterministic-inference',
   adapters: adaptersBelow(''),
   replacement: {
     load: (label, folder) => ({

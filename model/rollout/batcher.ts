@@ -12,6 +12,7 @@ import { KvCache } from './kvCache.ts';
 import { commonPrefix, Prefixes, type Source } from './prefixes.ts';
 import { Row, type RowResult } from './row.ts';
 import { sample } from './sampler.ts';
+import type { TokenBytes } from './tokenBytes.ts';
 
 export interface BatcherOptions {
   /** Rows that are active at once. */
@@ -20,8 +21,8 @@ export interface BatcherOptions {
   readonly contextMax: number;
   /** Contexts kept for reuse after their row ended; 0 = none are. */
   readonly prefixSlots: number;
-  /** The text of each token, for requests with stop texts; there can be none without. */
-  readonly tokenTexts?: readonly string[];
+  /** The bytes of each token, for requests with stop texts; there can be none without. */
+  readonly tokenBytes?: TokenBytes | undefined;
 }
 
 /** One request's end. */
@@ -114,10 +115,10 @@ export class Batcher {
     if (alien !== undefined) {
       throw new Error(`token ${alien} is not in the policy's vocabulary of ${vocabSize}`);
     }
-    const { contextMax, tokenTexts = [] } = this.#options;
-    if ((request.stopTexts?.length ?? 0) > 0 && tokenTexts.length === 0)
-      throw new Error('stop texts need the texts of the tokens: start the engine with tokenTexts');
-    const row = new Row(id, request, { contextMax, tokenTexts });
+    const { contextMax, tokenBytes } = this.#options;
+    if ((request.stopTexts?.length ?? 0) > 0 && tokenBytes === undefined)
+      throw new Error('stop texts need the bytes of the tokens: start the engine with tokenBytes');
+    const row = new Row(id, request, { contextMax, tokenBytes });
     const before = this.#waiting.findLastIndex(({ priority }) => priority <= row.priority);
     this.#waiting.splice(before + 1, 0, row);
   }

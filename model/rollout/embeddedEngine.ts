@@ -11,7 +11,6 @@ import type {
   GenerateRequest,
   Generation,
   PolicyEngine,
-  Tokenizer,
 } from '../engine.ts';
 import { watchLoop } from '../runtime/loopGap.ts';
 import { placeOn } from '../runtime/place.ts';
@@ -19,6 +18,7 @@ import type { Provider } from '../runtime/provider.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
+import type { TokenBytes } from './tokenBytes.ts';
 
 export interface EmbeddedEngineOptions {
   /** Path of the first weights (a policy file or a Hugging Face folder), or a checkpoint with version and digest. */
@@ -37,8 +37,8 @@ export interface EmbeddedEngineOptions {
   readonly prefixSlots?: number;
   /** Swap weights at a token boundary, or, by default, when the active rollouts have ended; see server.ts. */
   readonly swap?: 'token' | 'rollout';
-  /** The text of each token by id (`tokenTexts`), which requests with stop texts need. */
-  readonly tokenTexts?: readonly string[];
+  /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
+  readonly tokenBytes?: TokenBytes | undefined;
   readonly clock: { now(): number };
 }
 
@@ -92,8 +92,8 @@ export class EmbeddedEngine implements PolicyEngine {
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
     const first =
       typeof weights === 'string' ? { version: 0, uri: resolve(weights), digest: null } : weights;
-    const { swap = 'rollout', tokenTexts = [] } = options;
-    const batching = { rowsMax, contextMax, prefixSlots, tokenTexts };
+    const { swap = 'rollout', tokenBytes } = options;
+    const batching = { rowsMax, contextMax, prefixSlots, tokenBytes };
     const place = placeOn(options.provider ?? 'cpu');
     const argument: OpenArgument = { weights: first, threads, place, swap, ...batching };
     try {
@@ -192,9 +192,4 @@ function checkSampling(request: GenerateRequest): void {
   if (!(minP >= 0 && minP < 1)) refuse('minP', minP, 'at least 0 and below 1');
   if (!(repetitionPenalty > 0)) refuse('repetitionPenalty', repetitionPenalty, 'more than 0');
   if (stopTexts?.includes('')) refuse('a stop text', '""', 'texts of at least one character');
-}
-
-/** The text of each token of a tokenizer, for `EmbeddedEngineOptions.tokenTexts`. */
-export function tokenTexts(tokenizer: Tokenizer): string[] {
-  return Array.from({ length: tokenizer.vocabSize }, (_, id) => tokenizer.decode([id]));
 }

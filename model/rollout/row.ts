@@ -9,14 +9,15 @@ import type { GenerateRequest, Generation, VersionSpan } from '../engine.ts';
 import type { Sampled, SampleOptions } from './sampler.ts';
 import { isShaped, type Shaping } from './shaping.ts';
 import { StopTexts } from './stopTexts.ts';
+import type { TokenBytes } from './tokenBytes.ts';
 
 export type RowResult = Omit<Generation, 'version'> & { readonly spans: readonly VersionSpan[] };
 
 export interface RowOptions {
   /** Cuts what may be generated. */
   readonly contextMax: number;
-  /** By token; empty when no request has stop texts. */
-  readonly tokenTexts: readonly string[];
+  /** Needed for requests with stop texts. */
+  readonly tokenBytes?: TokenBytes | undefined;
 }
 
 export class Row {
@@ -36,7 +37,7 @@ export class Row {
   readonly #stops: StopTexts;
   readonly #draws: Draws;
 
-  constructor(id: number, request: GenerateRequest, { contextMax, tokenTexts }: RowOptions) {
+  constructor(id: number, request: GenerateRequest, { contextMax, tokenBytes }: RowOptions) {
     const prompt = request.tokens.length;
     const { temperature, topK = 0, topP = 1, minP = 0, repetitionPenalty = 1 } = request;
     this.id = id;
@@ -49,7 +50,9 @@ export class Row {
     this.#logProbs = new Float32Array(this.#tokens.length - prompt);
     this.#entropies = new Float32Array(request.entropies ? this.#logProbs.length : 0);
     this.#seen = new Set(repetitionPenalty === 1 ? [] : request.tokens);
-    this.#stops = new StopTexts(request.stopTexts ?? [], tokenTexts);
+    this.#stops = new StopTexts(request.stopTexts ?? [], tokenBytes);
+    for (const token of request.tokens.subarray(request.stopTextsFrom ?? prompt))
+      this.#stops.completedBy(token);
     this.#draws = draws(...request.draws);
   }
 

@@ -1,33 +1,41 @@
 /**
- * Finds stop texts in what a row generates, token by token.
+ * Finds stop texts in what a row generates, token by token, by their bytes: a tag may be cut anywhere, a character too.
  *
- * Only generated tokens count: what the prompt ends with does not. The texts of tokens are joined as they are, which
- * is right for byte-level tokenizers; a character that is cut over two tokens matches nothing.
+ * What the prompt ends with does not count, but for what the caller says was generated before (`GenerateRequest.stopTextsFrom`).
  */
+import { byteText, type TokenBytes, utf8 } from './tokenBytes.ts';
+
+interface Stop {
+  readonly text: string;
+  readonly bytes: string;
+}
+
 export class StopTexts {
-  readonly #stops: readonly string[];
-  readonly #tokenTexts: readonly string[];
-  /** The end of what was generated, one character short of the longest stop text. */
+  readonly #stops: readonly Stop[];
+  readonly #tokens: TokenBytes | undefined;
+  /** Bytes that a stop text may begin in: one fewer than the longest has. */
+  readonly #tailMax: number;
+  /** The end of what was generated. */
   #tail = '';
 
-  /** `tokenTexts[id]` = the text of a token. */
-  constructor(stops: readonly string[], tokenTexts: readonly string[]) {
-    this.#stops = stops;
-    this.#tokenTexts = tokenTexts;
+  /** `tokens` may be left out where there are no stop texts. */
+  constructor(stops: readonly string[], tokens: TokenBytes | undefined) {
+    this.#stops = stops.map((text) => ({ text, bytes: utf8(text) }));
+    this.#tokens = tokens;
+    this.#tailMax = this.#stops.reduce((most, { bytes }) => Math.max(most, bytes.length), 1) - 1;
   }
 
   /** Take the next token; the stop text that it completes (the first to end in it), if it does. */
   completedBy(token: number): string | undefined {
-    if (this.#stops.length === 0) return undefined;
-    const text = this.#tail + (this.#tokenTexts[token] ?? '');
-    const longest = this.#stops.reduce((most, stop) => Math.max(most, stop.length), 0);
-    this.#tail = longest > 1 ? text.slice(-(longest - 1)) : '';
-    let first: { readonly stop: string; readonly end: number } | undefined;
+    if (this.#stops.length === 0 || this.#tokens === undefined) return undefined;
+    const text = this.#tail + byteText(this.#tokens, token);
+    this.#tail = this.#tailMax === 0 ? '' : text.slice(-this.#tailMax);
+    let first: { readonly text: string; readonly end: number } | undefined;
     for (const stop of this.#stops) {
-      const at = text.indexOf(stop);
-      if (at >= 0 && (first === undefined || at + stop.length < first.end))
-        first = { stop, end: at + stop.length };
+      const at = text.indexOf(stop.bytes);
+      const end = at + stop.bytes.length;
+      if (at >= 0 && (first === undefined || end < first.end)) first = { text: stop.text, end };
     }
-    return first?.stop;
+    return first?.text;
   }
 }

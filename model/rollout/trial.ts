@@ -27,7 +27,10 @@ async function generate(config: DecoderConfig, device: Device): Promise<Outcome>
     const cache = new KvCache(forward.shape, ROWS, CAPACITY);
     const contexts = someTokens(config, Array(ROWS).fill(PROMPT + 1));
     const input = (start: number, width: number) => ({
-      ...{ rows: ROWS, width, capacity: CAPACITY, ...cache.view(0, ROWS) },
+      rows: ROWS,
+      width,
+      capacity: CAPACITY,
+      ...cache.view(0, ROWS),
       tokens: Int32Array.from(contexts.flatMap((all) => [...all.subarray(start, start + width)])),
       positions: Int32Array.from({ length: ROWS * width }, (_, place) => start + (place % width)),
     });

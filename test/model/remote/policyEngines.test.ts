@@ -12,6 +12,7 @@ import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/re
 import { sglang } from '../../../model/remote/sglang.ts';
 import { vllm } from '../../../model/remote/vllm.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
+import { tokenBytes } from '../../../model/rollout/tokenBytes.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type EngineServerOptions, engineServer } from '../../support/engineServer.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
@@ -47,8 +48,24 @@ afterAll(async () => {
 });
 
 const clock = { now: () => 0 };
+/** Two characters a token. */
+const bytes = tokenBytes({
+  vocabSize: TINY.vocabSize,
+  endToken: 0,
+  encode: () => Int32Array.of(),
+  decode: (tokens) =>
+    Array.from(tokens, (id) => String.fromCharCode(33 + id, 33 + ((7 * id) % 50))).join(''),
+  id: () => 0,
+});
 const embedded = (weights: Checkpoint) =>
-  EmbeddedEngine.create({ weights, threads: 1, rowsMax: 8, contextMax: 60, clock });
+  EmbeddedEngine.create({
+    weights,
+    threads: 1,
+    rowsMax: 8,
+    contextMax: 60,
+    clock,
+    tokenBytes: bytes,
+  });
 
 /** A server with an engine of its own, and the remote engine before it. */
 async function behindServer(
@@ -76,9 +93,11 @@ async function behindServer(
     model: 'base',
     clock: impatientClock(),
     version: 0,
+    tokenBytes: bytes,
   });
   return {
     engine,
+    bytes,
     async close() {
       await engine.close();
       for (const each of open.reverse()) await each.close();
@@ -91,7 +110,7 @@ policyEngineContract(
   () => fixture,
   async ([first]) => {
     const engine = await embedded(first);
-    return { engine, close: () => engine.close() };
+    return { engine, bytes, close: () => engine.close() };
   },
 );
 

@@ -524,7 +524,12 @@ describe('weights that are replaced', () => {
 
 describe('a publisher that the servers’ wire has no routes for', () => {
   it.each([
-    ['all weights from a folder', vllm, publishFromDisk(asItIs), 'vLLM has no route of its own'],
+    [
+      'all weights from a folder',
+      bare(vllm),
+      publishFromDisk(asItIs),
+      'vLLM has no route of its own',
+    ],
     ['adapters', bare(sglang), publishAdapter(asItIs), 'SGLang loads no adapters'],
   ])('is refused before anything is asked: %s', async (_, wire, publisher, said) => {
     const server = await wrapped();

@@ -1,0 +1,183 @@
+/**
+ * Whether servers answer with the weights that they were given: fixed sequences of tokens are scored by each of them after
+ * every publish, and compared with what the trainer says of them under these weights.
+ *
+ * A label only says what a server believes. Found this way: an adapter that was loaded with another scale or not at all, an old
+ * version behind a new name, a base model other than the trainer's, versions that move while others are loaded.
+ */
+import { MillraceError } from '../../base/errors.ts';
+import type { Checkpoint } from '../engine.ts';
+import type { TokenServers } from './askTokens.ts';
+import type { Serving } from './serverWire.ts';
+
+/** What is scored after each publish, and how far servers may be from the trainer. */
+export interface CanaryOptions {
+  /** What is scored; a few dozen ordinary tokens in all. */
+  readonly sequences: readonly Int32Array[];
+  /** Largest mean difference from the trainer's (nats): float32 servers differ by 1e-5, bfloat16 ones by some hundredths. */
+  readonly toleranceMax: number;
+}
+
+/**
+ * What the trainer says of sequences under these weights: per sequence log-probs (nats) as `Scorer.score` gives them.
+ * Null = it cannot say: it has other weights now.
+ */
+export type Expected = (
+  weights: Checkpoint,
+  sequences: readonly Int32Array[],
+) => Promise<readonly Float32Array[] | null>;
+
+/** Log-probs of all places that count, of all sequences, one after the other. */
+type Scores = Float64Array;
+
+/** Numbers of what was scored twice may differ by this much (nats, mean) where the batch decides the rounding. */
+const REPEAT_NOISE = 0.02;
+/** What the trainer's numbers have to move by before a server that did not move is found out (nats, mean). */
+const MOVED = 1e-3;
+
+interface Known {
+  /** By server; of those that were there. */
+  readonly scores: ReadonlyMap<number, Scores>;
+}
+
+/** What one check found: the mean differences from the trainer, by server; null where it could not say. */
+export interface CanaryReading {
+  readonly gaps: readonly number[] | null;
+}
+
+export class Canary {
+  readonly #servers: TokenServers;
+  readonly #options: CanaryOptions;
+  /** Of the weights that servers hold now, by label. */
+  readonly #known = new Map<string, Known>();
+  /** Who says what is right; until somebody does, servers are compared with themselves alone. */
+  expected: Expected = async () => null;
+  #before: { readonly label: string; readonly expected: Scores } | null = null;
+
+  constructor(servers: TokenServers, options: CanaryOptions) {
+    this.#servers = servers;
+    this.#options = options;
+  }
+
+  /** Fails with code `WEIGHTS_WRONG` when a server that is there does not answer as these weights would. */
+  async check(weights: Checkpoint, serving: Serving): Promise<CanaryReading> {
+    const { sequences } = this.#options;
+    const [found, said] = await Promise.all([
+      this.#scores(serving),
+      this.expected(weights, sequences),
+    ]);
+    const expected = said === null ? null : flat(said.map((each) => [...each]));
+    const gaps: number[] = [];
+    for (const [server, scores] of found) {
+      if (expected === null) continue;
+      const gap = meanGap(scores, expected);
+      gaps.push(gap);
+      this.#compare(weights, { server, scores, expected, gap });
+    }
+    this.#known.set(serving.label, { scores: found });
+    if (expected !== null) this.#before = { label: serving.label, expected };
+    return { gaps: expected === null ? null : gaps };
+  }
+
+  /** Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers beside newer ones give other numbers than before. */
+  async unmoved(serving: Serving): Promise<void> {
+    const before = this.#known.get(serving.label);
+    if (before === undefined) return;
+    for (const [server, scores] of await this.#scores(serving)) {
+      const old = before.scores.get(server);
+      const gap = old === undefined ? 0 : meanGap(scores, old);
+      if (gap > REPEAT_NOISE)
+        throw wrong(
+          this.#url(server),
+          `changed what '${serving.label || 'the base model'}' says by ${short(gap)} nats a token when newer weights were loaded beside it`,
+        );
+    }
+  }
+
+  /** These are on no server any more. */
+  forget({ label }: Pick<Serving, 'label'>): void {
+    this.#known.delete(label);
+  }
+
+  #compare(
+    { version }: Checkpoint,
+    at: { server: number; scores: Scores; expected: Scores; gap: number },
+  ): void {
+    const { server, scores, expected, gap } = at;
+    const before = this.#before;
+    const url = this.#url(server);
+    if (!(gap <= this.#options.toleranceMax)) {
+      throw wrong(
+        url,
+        `says log-probs of version ${version} that differ from the trainer's by ${short(gap)} nats a token (at most ${this.#options.toleranceMax} may)`,
+      );
+    }
+    if (before === null) return;
+    const moved = meanGap(expected, before.expected);
+    const held = this.#known.get(before.label)?.scores.get(server);
+    const stands = held !== undefined && meanGap(scores, held) === 0 && moved > MOVED;
+    // Nearer to the weights before than to its own, and by more than rounding.
+    const isOld = moved > 4 * gap && meanGap(scores, before.expected) < gap;
+    if (stands || isOld) {
+      throw wrong(
+        url,
+        `still answers with '${before.label || 'the base model'}' after version ${version} was loaded (the trainer's numbers moved by ${short(moved)} nats a token)`,
+      );
+    }
+  }
+
+  /** By server; those that are away are left out. */
+  async #scores(serving: Serving): Promise<Map<number, Scores>> {
+    const { pool, wire } = this.#servers;
+    const { score } = wire;
+    const found = new Map<number, Scores>();
+    if (score === undefined) return found;
+    await Promise.all(
+      pool.urls.map(async (url, server) => {
+        const rows: (readonly number[])[] = [];
+        for (const sequence of this.#options.sequences) {
+          const tokens = [...sequence];
+          const { path, body } = score.request(tokens, serving);
+          const read = (reply: unknown) => checkedScores(score.read(reply, tokens));
+          const result = await pool.askServer(server, path, body, { read });
+          if (result.kind === 'down' && result.away) return;
+          if (result.kind !== 'answer')
+            throw wrong(url, `does not score the tokens of the check: ${result.reason}`);
+          rows.push(result.value as readonly number[]);
+        }
+        found.set(server, flat(rows));
+      }),
+    );
+    return found;
+  }
+
+  #url(server: number): string {
+    return this.#servers.pool.urls[server] ?? String(server);
+  }
+}
+
+function checkedScores(scores: readonly number[]): readonly number[] {
+  const wrongAt = scores.findIndex((each, place) => place > 0 && !(each <= 1e-3 && each > -1e6));
+  if (wrongAt < 0) return scores;
+  throw new Error(`the log-prob of prompt token ${wrongAt} is ${scores[wrongAt]}`);
+}
+
+/** The first token of a sequence has no log-prob. */
+function flat(rows: readonly (readonly number[])[]): Scores {
+  return Float64Array.from(rows.flatMap((row) => row.slice(1)));
+}
+
+function meanGap(one: Scores, other: Scores): number {
+  if (one.length !== other.length || one.length === 0) return Number.NaN;
+  return one.reduce((sum, value, i) => sum + Math.abs(value - other[i]!), 0) / one.length;
+}
+
+function wrong(url: string, what: string): MillraceError {
+  return new MillraceError(
+    'WEIGHTS_WRONG',
+    `${url} ${what}. Nothing is generated with it: see that it has the same base model, reads the same disk and loads adapters of this rank`,
+    { context: { url } },
+  );
+}
+
+const short = (value: number): string => value.toPrecision(2);

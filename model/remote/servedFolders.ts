@@ -1,0 +1,115 @@
+/**
+ * What servers load: for each version a folder on a disk that they share, in the layout of Hugging Face (a whole policy) or of
+ * PEFT (an adapter).
+ *
+ * Holds true: a folder is written beside its place, read back, and renamed, so that a path that a server is told is always
+ * whole; writing and reading happen in another thread; a folder that is there already is used only when it was made of the
+ * same weights and nothing in it has changed. Folders of versions long gone are deleted.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
+import { localPath } from '../checkpoints/local.ts';
+import type { Checkpoint } from '../engine.ts';
+import type { Dtype } from '../hf/dtypes.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
+import { isLabel, labelOf } from './publish.ts';
+
+/** What a version is written as. */
+export type ServedAs = 'adapter' | 'full';
+
+/** Where folders go, as what, and what is carried into them. */
+export interface ServedFoldersOptions {
+  readonly as: ServedAs;
+  /** Folder on the shared disk; made where it is not there. */
+  readonly share: string;
+  /** The same folder as the servers see it; `share` when left out. */
+  readonly seenAs?: string;
+  /** Hugging Face folder of the first policy: its tokenizer, template and settings are carried along, if it is one. */
+  readonly like?: string;
+  /** The first policy as the servers know it, for the adapter's `base_model_name_or_path`. */
+  readonly base?: string;
+  /** Numbers of whole policies (default: as they are); adapters are float32. */
+  readonly dtype?: Dtype | 'keep';
+  /** Newest folders that are kept (default 3). */
+  readonly keep?: number;
+}
+
+/** Folders of versions, written when they are asked for. */
+export interface ServedFolders {
+  /**
+   * The folder of these weights as the servers see it, written where it is not there; null when a whole policy is asked for as an
+   * adapter and it is the first version: the one that the servers were started with. Rejects with `WEIGHTS_REFUSED` when they
+   * cannot be written as that, `CHECKPOINT` or `DIGEST` when they cannot be read.
+   */
+  of(weights: Checkpoint): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** What the thread is told. */
+export interface WriteArgument {
+  readonly weights: Checkpoint;
+  readonly as: ServedAs;
+  readonly place: string;
+  readonly like: string | null;
+  readonly base: string | null;
+  readonly dtype: Dtype | 'keep';
+}
+
+/** `base` = it is a whole policy, and adapters are published. */
+export type WriteResult = 'there' | 'written' | 'base';
+
+/** Folders for servers on this disk; close them at the end. */
+export function servedFolders(options: ServedFoldersOptions): ServedFolders {
+  const { as, like = null, base = null, dtype = 'keep', keep = 3 } = options;
+  const share = resolve(options.share);
+  const seenAs = options.seenAs ?? share;
+  let worker: WorkerHandle | null = null;
+  /** One after the other: they write to one disk. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const write = async (weights: Checkpoint): Promise<string | null> => {
+    const label = labelOf(weights);
+    await mkdir(share, { recursive: true });
+    worker ??= startWorker(workerEntry('servedFolderWorker', import.meta.url));
+    const argument: WriteArgument = {
+      weights: { ...weights, uri: localPath(weights) },
+      as,
+      place: join(share, label),
+      like,
+      base,
+      dtype,
+    };
+    const result = await worker.call<WriteResult>('write', argument);
+    if (result === 'base') {
+      if (weights.version === 0) return null;
+      throw new MillraceError(
+        'WEIGHTS_REFUSED',
+        `version ${weights.version} is a whole policy, and adapters are published: let the trainer write adapters (trainer.adapterRank=16, trainer.adapterAs=adapter), or publish all weights (engine.publish=full)`,
+        { context: { uri: weights.uri } },
+      );
+    }
+    await forget(label);
+    return `${seenAs.replace(/\/+$/, '')}/${label}`;
+  };
+
+  /** Deletes all but the newest folders. */
+  const forget = async (current: string): Promise<void> => {
+    const version = (name: string) => Number(/\d+/.exec(name)?.[0]);
+    const there = (await readdir(share)).filter((name) => isLabel(name) && name !== current);
+    const old = there.sort((a, b) => version(b) - version(a)).slice(Math.max(0, keep - 1));
+    for (const name of old) await rm(join(share, name), { recursive: true, force: true });
+  };
+
+  return {
+    of(weights) {
+      const written = last.then(() => write(weights));
+      last = written.catch(() => undefined);
+      return written;
+    },
+    async close() {
+      await last;
+      await worker?.close();
+    },
+  };
+}

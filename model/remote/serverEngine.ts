@@ -1,0 +1,188 @@
+/**
+ * The policy on vLLM or SGLang by settings: `engine.server=vllm engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
+ */
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Tokenizer } from '../engine.ts';
+import { openPolicy } from '../hf/loadPolicy.ts';
+import { tokenBytes } from '../rollout/tokenBytes.ts';
+import { ordinaryContexts } from './probe.ts';
+import { type Publisher, publishAdapter, publishFromDisk } from './publish.ts';
+import { RemoteEngine } from './remoteEngine.ts';
+import { type ServedFolders, servedFolders } from './servedFolders.ts';
+import { sglang } from './sglang.ts';
+import { vllm } from './vllm.ts';
+
+/** Kinds of servers by the name of the setting. */
+export const serverWires = { vllm, sglang } as const;
+/** `vllm` or `sglang`. */
+export type ServerName = keyof typeof serverWires;
+
+/** The settings of a policy on servers, to be spread into those of a job's engine. */
+export const serverSettings = {
+  urls: z
+    .string()
+    .default('')
+    .describe('vllm, sglang: base URLs of the servers, commas between: http://gpu1:8000'),
+  model: z
+    .string()
+    .default('')
+    .describe('vllm: the name under which they serve the first policy; empty = as in `policy`'),
+  publish: z
+    .enum(['full', 'adapter', 'none'])
+    .default('full')
+    .describe(
+      'vllm, sglang: new weights reach them as all weights, as LoRA adapters, or not at all (to evaluate)',
+    ),
+  share: z
+    .string()
+    .default('')
+    .describe(
+      'vllm, sglang: folder on a disk that the servers share, for new weights; empty = published/ in the run’s folder',
+    ),
+  seenAs: z
+    .string()
+    .default('')
+    .describe('vllm, sglang: path of that folder as the servers see it; empty = the same'),
+  dtype: z
+    .enum(['keep', 'F32', 'F16', 'BF16'])
+    .default('keep')
+    .describe('vllm, sglang: numbers of published weights (full); keep = as the trainer has them'),
+  keyEnv: z
+    .string()
+    .default('')
+    .describe('vllm, sglang: name of the environment variable with the API key; empty = none'),
+  inflight: z
+    .number()
+    .int()
+    .positive()
+    .default(256)
+    .describe('vllm, sglang: requests under way at once, over all servers'),
+  timeoutMs: z
+    .number()
+    .int()
+    .positive()
+    .default(600_000)
+    .describe('vllm, sglang: for one response; slower ones are asked for another time'),
+  awayMaxMs: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(600_000)
+    .describe('vllm, sglang: how long rollouts wait for a server when none is there'),
+  canaryMax: z
+    .number()
+    .nonnegative()
+    .default(0.1)
+    .describe(
+      'vllm, sglang: after each publish, most nats a token by which servers and trainer may differ (mean); 0 = do not compare',
+    ),
+};
+
+const shape = z.object(serverSettings);
+/** `serverSettings` with all defaults filled in. */
+export type ServerSettings = z.infer<typeof shape>;
+
+/** What the engine is made for. */
+export interface ServerPlace {
+  /** The first policy, a file or a folder; null = only the servers have it. */
+  readonly policy: string | null;
+  /** Its name as the user gave it. */
+  readonly policyName: string;
+  readonly tokenizer: Tokenizer;
+  /** Longest context that the job asks for, in tokens. */
+  readonly contextMax: number;
+  /** Of the run, absolute. */
+  readonly folder: string;
+  readonly clock: SleepClock;
+  readonly print: (line: string) => void;
+}
+
+/**
+ * The engine, its servers tried out. With `publish: 'none'` it serves what they have, as version 0; else nothing is generated
+ * before the first `load`. Rejects like `RemoteEngine.create`.
+ */
+export async function serverEngine(
+  server: ServerName,
+  settings: ServerSettings,
+  place: ServerPlace,
+): Promise<RemoteEngine> {
+  const { publish, canaryMax, keyEnv, timeoutMs, awayMaxMs, inflight } = settings;
+  const { policy, tokenizer, clock, print } = place;
+  const vocabSize = policy === null ? undefined : await vocabSizeOf(policy);
+  const folders = publish === 'none' ? null : foldersFor(publish, settings, place);
+  const probes = ordinaryTexts(tokenizer, vocabSize ?? tokenizer.vocabSize);
+  const engine = await RemoteEngine.create({
+    wire: serverWires[server],
+    urls: settings.urls.split(',').map((url) => url.trim()),
+    model: server === 'vllm' ? settings.model || place.policyName : settings.model,
+    keyEnv,
+    timeoutMs,
+    awayMaxMs,
+    concurrencyMax: inflight,
+    waitingMax: Number.MAX_SAFE_INTEGER,
+    clock,
+    report: print,
+    tokenBytes: tokenBytes(tokenizer),
+    probes,
+    ...(vocabSize === undefined ? {} : { vocabSize }),
+    ...(folders === null ? { version: 0 } : publishing(publish, folders)),
+    ...(canaryMax > 0 && folders !== null
+      ? { canary: { sequences: probes, toleranceMax: canaryMax } }
+      : {}),
+  });
+  if (engine.contextMax < place.contextMax) {
+    print(
+      `the servers allow ${engine.contextMax} tokens and the job asks for up to ${place.contextMax}: longer rollouts end there`,
+    );
+  }
+  return engine;
+}
+
+function foldersFor(
+  as: 'full' | 'adapter',
+  { share, seenAs, dtype }: ServerSettings,
+  { policy, policyName, folder }: ServerPlace,
+): ServedFolders {
+  return servedFolders({
+    as,
+    share: share === '' ? join(folder, 'published') : resolve(share),
+    base: policyName,
+    dtype,
+    ...(seenAs === '' ? {} : { seenAs }),
+    ...(policy === null ? {} : { like: policy }),
+  });
+}
+
+function publishing(
+  as: ServerSettings['publish'],
+  folders: ServedFolders,
+): { publisher: Publisher; onClose: () => Promise<void> } {
+  const publisher = as === 'adapter' ? publishAdapter : publishFromDisk;
+  return {
+    publisher: publisher((weights) => folders.of(weights)),
+    onClose: () => folders.close(),
+  };
+}
+
+async function vocabSizeOf(policy: string): Promise<number> {
+  const { config, close } = await openPolicy(policy);
+  await close();
+  return config.vocabSize;
+}
+
+/** Plain text of several kinds, about twenty tokens each. */
+const TEXTS = [
+  'The river that runs through the town is crossed by seven bridges, and the oldest of them is made of stone.',
+  'To add 17 and 25, first add the tens: 10 + 20 = 30; then 7 + 5 = 12; together they are 42.',
+  'Who wrote the letter, when was it sent, and which of the two brothers answered it?',
+  'def area(width, height): return width * height  # in square metres',
+];
+
+/** As tokens; drawn ones for a tokenizer that knows no such words. */
+function ordinaryTexts(tokenizer: Tokenizer, vocabSize: number): readonly Int32Array[] {
+  const encoded = TEXTS.map((text) => tokenizer.encode(text, { tags: false }));
+  const isOrdinary = encoded.every((tokens) => new Set(tokens).size >= 8);
+  return isOrdinary ? encoded : ordinaryContexts(vocabSize);
+}

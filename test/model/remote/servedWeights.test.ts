@@ -1,0 +1,461 @@
+/**
+ * That servers are what they were taken for: what is found out at the start, after each publish, and when one of them was
+ * away. The servers are toys whose right answers are known.
+ */
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Checkpoint, PolicyEngine } from '../../../model/engine.ts';
+import {
+  labelOf,
+  type Publisher,
+  publishAdapter,
+  publishFromDisk,
+} from '../../../model/remote/publish.ts';
+import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
+import { vllm } from '../../../model/remote/vllm.ts';
+import { impatientClock } from '../../support/impatientClock.ts';
+import { answer, reset } from '../../support/scriptedServer.ts';
+import { type ToyServer, toyScores, toyServer } from '../../support/toyServer.ts';
+import { request } from '../rollout/fakeForward.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+async function toy(given: Parameters<typeof toyServer>[0] = {}): Promise<ToyServer> {
+  const server = await toyServer(given);
+  open.push(server);
+  return server;
+}
+
+const weights = (version: number): Checkpoint => ({
+  version,
+  uri: `/checkpoints/${version}`,
+  digest: null,
+});
+const adapters: Publisher = publishAdapter((each) =>
+  each.version === 0 ? null : `/share/${labelOf(each)}`,
+);
+const full: Publisher = publishFromDisk((each) => `/share/${labelOf(each)}`);
+const SEQUENCE = Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6);
+const ask = (more: Parameters<typeof request>[1] = {}) => request([1, 2, 3], more);
+
+interface Opened {
+  readonly engine: RemoteEngine;
+  readonly lines: string[];
+  readonly clock: ReturnType<typeof impatientClock>;
+}
+
+async function remote(
+  servers: readonly ToyServer[],
+  options: Partial<RemoteEngineOptions> = {},
+): Promise<Opened> {
+  const lines: string[] = [];
+  // The time that the last requests of a closing engine have is not skipped.
+  const clock = impatientClock((ms) => ms >= 120_000 || ms === 5_000);
+  const engine = await RemoteEngine.create({
+    urls: servers.map(({ url }) => url),
+    wire: vllm,
+    model: 'base',
+    clock,
+    report: (line) => lines.push(line),
+    canary: { sequences: [SEQUENCE], toleranceMax: 0.1 },
+    ...options,
+  });
+  open.push(engine);
+  engine.expect(async ({ version }, sequences) =>
+    sequences.map((each) => toyScores(version, each)),
+  );
+  return { engine, lines, clock };
+}
+
+/** Generates until it is made by this version. */
+const versionOf = async (engine: PolicyEngine) => (await engine.generate(ask())).version;
+
+describe('at the start', () => {
+  it('a server whose log-probs are tempered is found out, whichever of them it is', async () => {
+    const servers = [await toy(), await toy({ faults: { tempered: true } })];
+    const { engine } = await remote(servers, { version: 0 });
+    await engine.generate(ask({ temperature: 1 }));
+    for (const more of [{ temperature: 0.7 }, { topP: 0.9 }, { topK: 5 }, { minP: 0.1 }])
+      await expect(engine.generate(ask(more))).rejects.toMatchObject({ code: 'MODEL_LOG_PROBS' });
+  });
+
+  it('flat distributions tell nothing: sampling that would need to know waits for weights that do', async () => {
+    const server = await toy({ faults: { flatBelow: 1 } });
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(0));
+    await expect(engine.generate(ask({ temperature: 0.7 }))).rejects.toMatchObject({
+      code: 'MODEL_LOG_PROBS',
+      message: expect.stringContaining('cannot be told'),
+    });
+    expect(await versionOf(engine)).toBe(0);
+    await engine.load(weights(1));
+    expect((await engine.generate(ask({ temperature: 0.7 }))).version).toBe(1);
+  });
+
+  it('flat distributions of a server that tempers do not let it pass later either', async () => {
+    const server = await toy({ faults: { flatBelow: 1, tempered: true } });
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    await expect(engine.generate(ask({ temperature: 0.7 }))).rejects.toMatchObject({
+      message: expect.stringContaining('--logprobs-mode'),
+    });
+  });
+
+  it('several contexts are tried, none of them of token 0', async () => {
+    const server = await toy();
+    await remote([server], { version: 0, vocabSize: 100 });
+    const tried = server.bodies('/v1/completions').map(({ prompt }) => prompt as number[]);
+    expect(new Set(tried.map(String)).size).toBeGreaterThanOrEqual(4);
+    expect(tried.flat().every((token) => token > 0)).toBe(true);
+  });
+
+  it('another model than the named one, or one with fewer tokens, is an error', async () => {
+    const server = await toy();
+    await expect(remote([server], { version: 0, model: 'org/other' })).rejects.toMatchObject({
+      code: 'MODEL_OTHER',
+      message: expect.stringContaining('does not serve org/other; it serves base'),
+    });
+    await expect(remote([server], { version: 0, vocabSize: 200 })).rejects.toMatchObject({
+      code: 'MODEL_OTHER',
+      message: expect.stringContaining('refuses token 199'),
+    });
+  });
+
+  it.each([401, 403])('a wrong key (%d) is an error, and is not waited for', async (status) => {
+    const wrongKey = answer({ error: { message: 'Unauthorized' } }, status);
+    const server = await toy({
+      faults: {
+        before: (seen, response) => {
+          void wrongKey(seen, response);
+          return true;
+        },
+      },
+    });
+    await expect(remote([server], { version: 0 })).rejects.toMatchObject({ code: 'MODEL_ACCESS' });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('a base model that another run has replaced is an error, unless all weights are published', async () => {
+    const server = await toy();
+    const one = await remote([server], { publisher: full });
+    await one.engine.load(weights(3));
+    await one.engine.close();
+    await expect(remote([server], { publisher: adapters })).rejects.toMatchObject({
+      code: 'MODEL_OTHER',
+      message: expect.stringContaining("'policy-v3' of a run"),
+    });
+    const other = await remote([server], { publisher: full });
+    await other.engine.load(weights(0));
+    expect(await versionOf(other.engine)).toBe(0);
+  });
+
+  it('seeds that do not count are told, with what the server has to be started with', async () => {
+    const wire = { ...vllm, seedsNeed: '--deterministic' };
+    const good = await remote([await toy()], { version: 0, wire });
+    expect(good.lines).toEqual([]);
+    const seedless = await toy({ faults: { seedless: true } });
+    const { lines } = await remote([await toy(), seedless], { version: 0, wire });
+    expect(lines.join()).toContain('--deterministic');
+  });
+
+  it('adapters that a killed run left are unloaded', async () => {
+    const server = await toy({ left: ['policy-v7-0123456789ab', 'somebody-elses'] });
+    const { lines } = await remote([server], { publisher: adapters });
+    expect(server.adapters()).toEqual(['somebody-elses']);
+    expect(lines.join()).toContain('policy-v7-0123456789ab');
+  });
+});
+
+describe('after each publish', () => {
+  it.each([
+    ['adapters', adapters],
+    ['all weights', full],
+  ])('the servers’ numbers are compared with the trainer’s: %s', async (_, publisher) => {
+    const servers = [await toy(), await toy()];
+    const { engine, lines } = await remote(servers, { publisher });
+    for (const version of [0, 1, 2]) {
+      await engine.load(weights(version));
+      expect(await versionOf(engine)).toBe(version);
+    }
+    expect(lines.filter((line) => line.includes('agree with the trainer'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['adapters', adapters],
+    ['all weights', full],
+  ])('a server that answers with other weights is refused: %s', async (_, publisher) => {
+    const servers = [await toy(), await toy()];
+    const { engine } = await remote(servers, { publisher });
+    await engine.load(weights(1));
+    servers[1]!.faults.stuckAt = 1;
+    await expect(engine.load(weights(2))).rejects.toMatchObject({
+      code: 'WEIGHTS_WRONG',
+      message: expect.stringContaining(servers[1]!.url),
+    });
+    for (const server of servers) expect(server.adapters()).not.toContain('policy-v2');
+  });
+
+  it('a base model other than the trainer’s is refused before anything is generated', async () => {
+    const server = await toy({ faults: { stuckAt: 5 } });
+    const { engine } = await remote([server], { publisher: adapters });
+    await expect(engine.load(weights(0))).rejects.toMatchObject({ code: 'WEIGHTS_WRONG' });
+    await expect(engine.generate(ask())).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
+  });
+
+  it('an old version behind a new name is found out although it lies within the tolerance', async () => {
+    const server = await toy();
+    const canary = { sequences: [SEQUENCE], toleranceMax: 100 };
+    const { engine } = await remote([server], { publisher: adapters, canary });
+    await engine.load(weights(1));
+    server.faults.stuckAt = 1;
+    await expect(engine.load(weights(2))).rejects.toMatchObject({
+      message: expect.stringContaining("still answers with 'policy-v1'"),
+    });
+  });
+
+  it('publishes once more before it gives up', async () => {
+    const server = await toy();
+    const { engine, lines } = await remote([server], { publisher: adapters });
+    let loads = 0;
+    server.faults.before = ({ path, body }) => {
+      if (path === '/v1/load_lora_adapter') loads++;
+      if (body?.prompt_logprobs === undefined) return false;
+      if (loads === 1) server.faults.stuckAt = 9;
+      else delete server.faults.stuckAt;
+      return false;
+    };
+    await engine.load(weights(1));
+    expect(loads).toBe(2);
+    expect(lines.join()).toContain('publishing once more');
+    expect(await versionOf(engine)).toBe(1);
+  });
+
+  it('versions that stay beside newer ones must not move', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    let go = (): void => undefined;
+    server.faults.before = (seen, response) => {
+      const { body } = seen;
+      const isOld = body?.model === 'policy-v1';
+      if (isOld && body?.prompt_logprobs === undefined) {
+        go = () => void answer(reply(8))(seen, response);
+        return true;
+      }
+      if (isOld) server.faults.stuckAt = 8;
+      else delete server.faults.stuckAt;
+      return false;
+    };
+    const underWay = engine.generate(ask()).catch(() => undefined);
+    while (server.active === 0) await new Promise(setImmediate);
+    await expect(engine.load(weights(2))).rejects.toMatchObject({
+      code: 'WEIGHTS_WRONG',
+      message: expect.stringContaining("changed what 'policy-v1' says"),
+    });
+    go();
+    await underWay;
+  });
+
+  it('without a trainer that can say, nothing is refused for its sake', async () => {
+    const server = await toy({ faults: { stuckAt: 3 } });
+    const { engine } = await remote([server], { publisher: adapters });
+    engine.expect(async () => null);
+    await engine.load(weights(1));
+    expect(await versionOf(engine)).toBe(1);
+  });
+});
+
+describe('adapters on the servers', () => {
+  it('are unloaded when they are not used any more, the last one when the engine is closed', async () => {
+    const servers = [await toy(), await toy()];
+    const { engine } = await remote(servers, { publisher: adapters });
+    for (const version of [0, 1, 2, 3]) {
+      await engine.load(weights(version));
+      await engine.generate(ask());
+    }
+    for (const server of servers) {
+      while (server.adapters().length > 1) await new Promise(setImmediate);
+      expect(server.adapters()).toEqual(['policy-v3']);
+    }
+    await engine.close();
+    for (const server of servers) expect(server.adapters()).toEqual([]);
+  });
+
+  it('leave a closing engine when a server does not answer any more', async () => {
+    const server = await toy();
+    const { engine, clock } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    server.faults.before = () => true;
+    const closed = engine.close();
+    while (server.active === 0) await new Promise(setImmediate);
+    clock.ring();
+    await closed;
+    await expect(engine.generate(ask())).rejects.toThrow(/closed/);
+  });
+
+  it('are not two while requests for the base model are under way', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    await engine.load(weights(0));
+    let go = (): void => undefined;
+    server.faults.before = (seen, response) => {
+      const isHeld = seen.body?.model === 'base' && seen.body?.max_tokens === 5;
+      if (isHeld) go = () => void answer(reply(5))(seen, response);
+      return isHeld;
+    };
+    // The first adapter is gone by now; a second one may come, the third waits.
+    const underWay = engine.generate(ask({ maxTokens: 5 }));
+    while (server.active === 0) await new Promise(setImmediate);
+    await engine.load(weights(2));
+    expect(server.adapters()).toEqual(['policy-v2']);
+    go();
+    expect((await underWay).version).toBe(0);
+  });
+});
+
+const reply = (count: number) => ({
+  choices: [
+    {
+      token_ids: Array.from({ length: count }, () => 1),
+      logprobs: { token_logprobs: Array.from({ length: count }, () => -1) },
+    },
+  ],
+});
+
+describe('a server that is away', () => {
+  const cut = (server: ToyServer) => {
+    server.faults.before = (seen, response) => {
+      void reset(seen, response);
+      return true;
+    };
+  };
+
+  it('is waited for, with lines that count, and given its weights when it is back', async () => {
+    const server = await toy();
+    const { engine, lines, clock } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    cut(server);
+    const startedMs = clock.now();
+    const before = server.seen.length;
+    const made = Promise.all([engine.generate(ask()), engine.generate(ask({ draws: ['b', 1] }))]);
+    while (server.seen.length < before + 40) await new Promise(setImmediate);
+    server.restart();
+    server.faults.before = () => false;
+    expect((await made).map(({ version }) => version)).toEqual([1, 1]);
+    expect(clock.now() - startedMs).toBeGreaterThan(60_000);
+    const told = lines.filter((line) => line.includes('no model server answers since'));
+    expect(told.length).toBeGreaterThan(2);
+    expect(told.at(-1)).toMatch(/since \d+ s .*requests wait up to 600 s/);
+    expect(lines.join()).toMatch(/a model server answers after \d+ s/);
+    expect(server.adapters()).toEqual(['policy-v1']);
+  });
+
+  it('is given up after the time that is set', async () => {
+    const server = await toy();
+    const { engine, clock } = await remote([server], {
+      publisher: adapters,
+      awayMaxMs: 120_000,
+    });
+    await engine.load(weights(1));
+    cut(server);
+    const startedMs = clock.now();
+    await expect(engine.generate(ask())).rejects.toMatchObject({ code: 'MODEL_DOWN' });
+    expect(clock.now() - startedMs).toBeGreaterThan(100_000);
+    expect(clock.now() - startedMs).toBeLessThan(130_000);
+  });
+
+  it.each([429, 503])(
+    'or overloaded (%d) is asked when it said that it has time',
+    async (status) => {
+      const server = await toy();
+      const { engine, clock } = await remote([server], { version: 0 });
+      let left = 6;
+      const busy = answer({ error: { message: 'later' } }, status, { 'retry-after': '20' });
+      server.faults.before = (seen, response) => {
+        if (left-- <= 0) return false;
+        void busy(seen, response);
+        return true;
+      };
+      const startedMs = clock.now();
+      expect(await versionOf(engine)).toBe(0);
+      expect(clock.now() - startedMs).toBeGreaterThanOrEqual(120_000);
+    },
+  );
+
+  it('is not waited for when it answers, and wrongly', async () => {
+    const server = await toy();
+    const { engine, clock } = await remote([server], { version: 0 });
+    server.faults.before = (seen, response) => {
+      void answer('no JSON at all')(seen, response);
+      return true;
+    };
+    const startedMs = clock.now();
+    await expect(engine.generate(ask())).rejects.toMatchObject({ code: 'MODEL_DOWN' });
+    expect(clock.now() - startedMs).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ['adapters', adapters],
+    ['all weights', full],
+  ])('while others take new weights gets them when it is back: %s', async (_, publisher) => {
+    const servers = [await toy(), await toy()] as const;
+    const { engine } = await remote(servers, { publisher });
+    await engine.load(weights(1));
+    cut(servers[1]);
+    await engine.load(weights(2));
+    servers[1].restart();
+    servers[1].faults.before = () => false;
+    const many = Array.from({ length: 6 }, (_, i) => ask({ draws: [`q${i}`, 0] }));
+    const made = await Promise.all(many.map((each) => engine.generate(each)));
+    expect(made.map(({ version }) => version)).toEqual([2, 2, 2, 2, 2, 2]);
+    for (const { tokens, logProbs } of made) {
+      const right = toyScores(
+        2,
+        [0, ...tokens].flatMap((token) => [0, token]),
+      );
+      expect([...logProbs]).toEqual([...right].filter((_, i) => i % 2 === 1).slice(1));
+    }
+  });
+});
+
+describe('all weights on vLLM', () => {
+  it('are reloaded, the caches emptied and the label set, in this order', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: full });
+    await engine.load(weights(4));
+    const paths = server.seen.map(({ path }) => path);
+    const begun = paths.indexOf('/collective_rpc');
+    expect(paths.slice(begun, begun + 3)).toEqual([
+      '/collective_rpc',
+      '/reset_prefix_cache',
+      '/update_weight_version',
+    ]);
+    expect(server.bodies('/collective_rpc')).toEqual([
+      { method: 'reload_weights', kwargs: { weights_path: '/share/policy-v4' } },
+    ]);
+  });
+
+  it('that a restart lost while nobody asked are noticed by the label, and loaded', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: full });
+    await engine.load(weights(4));
+    server.restart();
+    const made = await engine.generate(ask());
+    expect(made.version).toBe(4);
+    expect(server.bodies('/collective_rpc')).toHaveLength(2);
+  });
+
+  it('need no more than one question for the label at a time', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: full });
+    await engine.load(weights(1));
+    const before = server.bodies('/weight_info').length;
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => engine.generate(ask({ draws: ['q', i] }))),
+    );
+    expect(server.bodies('/weight_info').length - before).toBeLessThan(20);
+  });
+});
