@@ -23,6 +23,8 @@ export interface EngineServerOptions {
   readonly load?: (folder: string) => Promise<void>;
   /** Opens an adapter beside the engine. */
   readonly adapter?: (folder: string) => Promise<PolicyEngine>;
+  /** Log-probs of given tokens. */
+  readonly score?: (tokens: Int32Array) => Promise<ArrayLike<number>>;
   /** Log-probs as the server reports them, in place of the engine's. */
   readonly reported?: (logProb: number, temperature: number) => number;
 }
@@ -37,6 +39,7 @@ interface Sampling {
   readonly temperature: number;
   readonly seed: number;
   readonly stopTokens: readonly number[];
+  readonly stopTexts?: readonly string[];
   readonly top: number;
 }
 
@@ -124,7 +127,7 @@ function explicit(body: Json): void {
 function run(
   { engine }: EngineServerOptions,
   tokens: readonly number[],
-  { maxTokens, temperature, seed, stopTokens, top }: Sampling,
+  { maxTokens, temperature, seed, stopTokens, stopTexts = [], top }: Sampling,
   gone: AbortSignal,
 ): Promise<Generation> {
   return engine.generate(
@@ -133,6 +136,7 @@ function run(
       maxTokens,
       temperature,
       stopTokens,
+      stopTexts,
       draws: ['server', seed],
       topLogProbs: top > 0 ? maxTokens : 0,
     },
@@ -149,6 +153,10 @@ async function tokensIn(
   explicit(body);
   const prompt = body.prompt as number[];
   const temperature = Number(body.temperature);
+  if (body.prompt_logprobs !== undefined) return scoredPrompt(options, prompt);
+  const stopTexts = (body.stop ?? []) as string[];
+  const isWhole = body.include_stop_str_in_output && body.skip_special_tokens === false;
+  if (stopTexts.length > 0 && !isWhole) throw new Error('the stop text would be cut off');
   const made = await run(
     options,
     prompt,
@@ -157,6 +165,7 @@ async function tokensIn(
       temperature,
       seed: Number(body.seed),
       stopTokens: body.ignore_eos ? (body.stop_token_ids as number[]) : [0],
+      stopTexts,
       top: Number(body.logprobs),
     },
     gone,
@@ -187,6 +196,15 @@ async function tokensIn(
   };
 }
 
+/** vLLM's log-probs of a prompt; there are none without `score`. */
+async function scoredPrompt({ score }: EngineServerOptions, prompt: number[]): Promise<Json> {
+  const scores = (await score?.(Int32Array.from(prompt))) ?? prompt.map(() => -1);
+  const given = prompt.map((token, place) =>
+    place === 0 ? null : { [String(token)]: { logprob: scores[place], rank: 1 } },
+  );
+  return { choices: [{ token_ids: [0], prompt_logprobs: given }] };
+}
+
 /** SGLang, token ids in. */
 async function generate(
   options: EngineServerOptions,
@@ -197,6 +215,9 @@ async function generate(
   const params = body.sampling_params as Json;
   explicit(params);
   const temperature = Number(params.temperature);
+  const stopTexts = (params.stop ?? []) as string[];
+  const isWhole = params.no_stop_trim && params.skip_special_tokens === false;
+  if (stopTexts.length > 0 && !isWhole) throw new Error('the stop text would be cut off');
   const made = await run(
     options,
     body.input_ids as number[],
@@ -206,6 +227,7 @@ async function generate(
       seed: Number(params.sampling_seed),
       // It ignores the stop tokens as well.
       stopTokens: params.ignore_eos ? [] : (params.stop_token_ids as number[]),
+      stopTexts,
       top: Number(body.top_logprobs_num),
     },
     gone,

@@ -88,16 +88,17 @@ export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
       optimiser = sha256(optimiser, digest);
       const tokens = batch.sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
       return {
-        ...{ loss: 0.5, gradNorm: 1, applied: true, entropy: 0.25 },
-        ...{
-          numbers: {
-            'clip/fraction': 0.125,
-            'kl/behaviour': 0.01,
-            'logprob/diff_max': batch.sequences.length,
-          },
-          tokens,
-          ms: 10,
+        loss: 0.5,
+        gradNorm: 1,
+        applied: true,
+        entropy: 0.25,
+        numbers: {
+          'clip/fraction': 0.125,
+          'kl/behaviour': 0.01,
+          'logprob/diff_max': batch.sequences.length,
         },
+        tokens,
+        ms: 10,
       };
     },
     async save(target) {

@@ -4,11 +4,14 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Checkpoint, Generation, PolicyEngine } from '../../model/engine.ts';
+import { byteText, type TokenBytes } from '../../model/rollout/tokenBytes.ts';
 import { request } from '../model/rollout/fakeForward.ts';
 
 export interface EngineUnderTest {
   /** Has loaded the first of `versions`; its longest context is 60. */
   readonly engine: PolicyEngine;
+  /** Of the engine's tokens. */
+  readonly bytes: TokenBytes;
   close(): Promise<void>;
 }
 
@@ -68,6 +71,30 @@ export function policyEngineContract(
       expect(made.logProbs).toHaveLength(made.tokens.length);
     });
 
+    it('ends with the token that completes a stop text, and keeps it whole', async () => {
+      const { bytes } = under;
+      const free = await generate({ maxTokens: 24 });
+      const texts = [...free.tokens].map((token) => byteText(bytes, token));
+      // A text over the seam of two tokens, of characters that stand for themselves.
+      const isPlain = (text: string) => /^[\x21-\x7e]{2,}$/.test(text);
+      const seam = texts.findIndex(
+        (text, place) =>
+          place > 2 && isPlain(text.slice(-1) + (texts[place + 1] ?? '').slice(0, 1)),
+      );
+      expect(seam).toBeGreaterThan(0);
+      const stop = texts[seam]!.slice(-1) + texts[seam + 1]!.slice(0, 1);
+      const end = texts.findIndex((_, place) =>
+        texts
+          .slice(0, place + 1)
+          .join('')
+          .includes(stop),
+      );
+      const made = await generate({ maxTokens: 24, stopTexts: ['never said', stop] });
+      expect([made.finish, made.stopText]).toEqual(['stop', stop]);
+      expect([...made.tokens]).toEqual([...free.tokens.subarray(0, end + 1)]);
+      expect(made.logProbs).toHaveLength(end + 1);
+    });
+
     it('ends at the most tokens asked for, or where the context is full', async () => {
       const short = await generate({ maxTokens: 3 });
       expect([short.finish, short.tokens.length]).toEqual(['length', 3]);
@@ -86,7 +113,7 @@ export function policyEngineContract(
     });
 
     it('gives the ten highest log-probs of the first tokens, then the sampled one’s', async () => {
-      const made = await generate({ topLogProbs: 5, temperature: 3 });
+      const made = await generate({ topLogProbs: 5, temperature: 2 });
       expect(made.topLogProbs).toHaveLength(5);
       for (const [i, top] of made.topLogProbs.entries()) {
         const sampled = made.logProbs[i]!;

@@ -45,8 +45,15 @@ export function metric(over: Partial<r.Metric> = {}): r.Metric {
 
 export function batch(over: Partial<r.Batch> = {}): r.Batch {
   return {
-    ...{ step: 0, stage: 0, version: 0, groups: [], last: false },
-    ...{ kind: 'policy', examples: [], index: 0, of: 0 },
+    step: 0,
+    stage: 0,
+    version: 0,
+    groups: [],
+    last: false,
+    kind: 'policy',
+    examples: [],
+    index: 0,
+    of: 0,
     ...over,
   };
 }
@@ -243,7 +250,36 @@ export const samples = {
     full: {
       question: question(),
       difficulty: 'medium',
-      kept: [{ index: 3, round: 2, action: 'self-correct', toolCalls: 1, text: '<answer>' }],
+      kept: [
+        {
+          index: 3,
+          round: 2,
+          action: 'self-correct',
+          toolCalls: 1,
+          text: '<answer>',
+          turns: [
+            {
+              role: 'assistant',
+              text: 'Wait.',
+              thinking: 'hm',
+              calls: [{ name: 'search', arguments: '{"query": "x"}', id: 'c1' }],
+              name: '',
+              callId: '',
+              learnt: true,
+            },
+            {
+              role: 'tool',
+              text: '🌊',
+              thinking: '',
+              calls: [],
+              name: 'search',
+              callId: 'c1',
+              learnt: false,
+            },
+          ],
+          functions: '[{"name": "search"}]',
+        },
+      ],
       dropped: [{ index: 0, why: 'wrong answer' }],
       version: 2,
     },

@@ -43,7 +43,10 @@ export async function startRegistry(): Promise<RegistryServer> {
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const { port } = server.address() as { port: number };
   const registry: RegistryServer = {
-    ...{ url: `http://127.0.0.1:${port}`, schemas, logins, status: 0 },
+    url: `http://127.0.0.1:${port}`,
+    schemas,
+    logins,
+    status: 0,
     async close() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

@@ -7,13 +7,13 @@ import type { Rollout } from '../../streams/records.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { type ScriptedPolicyOptions, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
-import { tinyWords } from './tinyWords.ts';
+import { tinyDialect, tinyWords } from './tinyWords.ts';
 
 /** Every policy version is the one that is due; of a stage so many are let in at once. */
 export const openGate: PolicyGate = {
   version: 0,
   inflight: 0,
-  dated: (asked) => asked,
+  withFirstVersion: (asked) => asked,
   admission: (free) => {
     const waiting: (() => void)[] = [];
     const leave = (): void => {
@@ -42,14 +42,11 @@ export function rolloutOptions(
 ): RolloutOptions {
   const { policy, answers, branching = null, ...rest } = over;
   const tokenizer = tinyWords;
+  const answering = answers ?? { search: (q: string) => `found ${q}`, python: () => '2' };
   return {
     engine: scriptedPolicy({ tokenizer, script, ...policy }),
-    tokenizer,
-    prompt: (question) => tokenizer.encode(question, { tags: false }),
-    tools: fakeTools({
-      tokenizer,
-      answers: answers ?? { search: (q) => `found ${q}`, python: () => '2' },
-    }),
+    dialect: tinyDialect(Object.keys(answering)),
+    tools: fakeTools({ answers: answering }),
     gate: openGate,
     seed: 7,
     samples: () => 2,

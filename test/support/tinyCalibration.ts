@@ -15,11 +15,12 @@ import type { Job, JobContext } from '../../jobs/defineJob.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { trainPolicy } from '../../jobs/method.ts';
-import { role } from '../../jobs/roles.ts';
-import type { Checkpoint, Tokenizer } from '../../model/engine.ts';
-import { enginePolicy } from '../../model/text/enginePolicy.ts';
+import { policyModel } from '../../jobs/policyModel.ts';
+import { completeWith } from '../../jobs/roles.ts';
+import type { Checkpoint, Tokenizer, TrainerEngine } from '../../model/engine.ts';
 import { scripted } from '../../model/text/scripted.ts';
 import type { TextRequest } from '../../model/text/textModel.ts';
+import type { Dialect } from '../../operators/dialect/dialect.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Flow } from '../../streams/flow.ts';
@@ -37,7 +38,7 @@ import {
 } from '../../testing/scriptedPolicy.ts';
 import { fakeTrainer } from './fakeTrainer.ts';
 import { type Fate, mortalLog } from './mortalLog.ts';
-import { tinyWords } from './tinyWords.ts';
+import { tinyDialect, tinyWords } from './tinyWords.ts';
 
 export interface TinyOptions {
   readonly folder: string;
@@ -59,6 +60,10 @@ export interface TinyWorld {
   readonly tokenizer: Tokenizer;
   /** What each tool answers, by tag. */
   readonly answers: FakeToolsOptions['answers'];
+  /** How the policy writes; tags unless given. */
+  readonly dialect?: Dialect;
+  /** What is trained; a trainer of its own unless given. */
+  readonly trainer?: TrainerEngine;
 }
 
 export interface TinyEnd {
@@ -151,7 +156,7 @@ export async function tinyParts(
   folder: string,
   script: (line: ScriptLine) => string,
   delay: () => Promise<void>,
-  { tokenizer, answers }: TinyWorld = tinyWorld,
+  { tokenizer, answers, dialect, trainer }: TinyWorld = tinyWorld,
 ) {
   const base = join(folder, 'base.safetensors');
   if (!existsSync(base)) await writeFile(base, 'base weights');
@@ -164,10 +169,10 @@ export async function tinyParts(
     topLogProbs: ({ draws }) => [Math.log(0.5 + 0.4 * draws.uniform(7)), Math.log(0.1)],
   });
   return {
-    ...{ engine, tokenizer, base },
-    tools: fakeTools({ tokenizer, answers, delay }),
-    trainer: fakeTrainer({ before: delay }),
-    prompt: (question: string) => tokenizer.encode(question, { tags: false }),
+    ...{ engine, base },
+    dialect: dialect ?? tinyDialect(Object.keys(answers), tokenizer),
+    tools: fakeTools({ answers, delay }),
+    trainer: trainer ?? fakeTrainer({ before: delay }),
   };
 }
 
@@ -186,12 +191,16 @@ async function wire(
   const { evolve = 0, script = sloppy } = options;
   const parts = await tinyParts(folder, script, delay, options.world);
   const { engine, tools } = parts;
-  const sampling = { temperature: 1, maxTokens: 40 };
-  const critic = role(scripted(careless), sampling);
+  const sampling = { temperature: 1, maxTokens: 200 };
+  const critic = completeWith(scripted(careless), sampling);
   const evolving = flywheelSettings.parse({ questions: evolve, rounds: 2, concurrency: 2 });
   const before = [
     flywheel(evolving, {
-      models: (live) => ({ policy: role(enginePolicy(live), sampling), analyst: critic, critic }),
+      models: (live) => ({
+        policy: completeWith(policyModel(live), sampling),
+        analyst: critic,
+        critic,
+      }),
       hints: { math: ['I look it up.'], qa: ['I look it up.'] },
     }),
     finetune(finetuneSettings.parse({ size: 2 })),

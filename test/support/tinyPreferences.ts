@@ -3,11 +3,11 @@
 import { draws } from '../../base/draws.ts';
 import { type Method, trainPolicy } from '../../jobs/method.ts';
 import type { PolicyParts } from '../../jobs/policyLoop.ts';
+import { policyModel } from '../../jobs/policyModel.ts';
 import type { PolicySettings } from '../../jobs/policySettings.ts';
-import { role } from '../../jobs/roles.ts';
+import { completeWith } from '../../jobs/roles.ts';
 import { type ToolLightSettings, toolLight, toolLightSettings } from '../../jobs/toolLight.ts';
 import { type ToolStarSettings, toolStar, toolStarSettings } from '../../jobs/toolStar.ts';
-import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import type { ScriptLine } from '../../testing/scriptedPolicy.ts';
 import {
   oneLife,
@@ -62,7 +62,7 @@ export const tinyStarSettings: ToolStarSettings = toolStarSettings.parse({
 
 const sampling = { temperature: 1, maxTokens: 40 };
 
-const policy = (parts: PolicyParts) => role(enginePolicy(parts), sampling);
+const policy = (parts: PolicyParts) => completeWith(policyModel(parts), sampling);
 
 export const tinyToolLight: TinyJob<ToolLightSettings> = (options) =>
   tinyJobOf(options, { ...tinyLightSettings, ...options.settings }, (settings) =>

@@ -1,6 +1,8 @@
 /** A small word tokenizer with the tags of a trajectory, for tests that need text and tokens. */
 import type { Tokenizer } from '../../model/engine.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
+import type { Dialect } from '../../operators/dialect/dialect.ts';
+import { tagsDialect } from '../../operators/dialect/tagsDialect.ts';
 
 /** The same words with the tags of these tools. */
 export function tinyWordsWith(tools: readonly string[]): Tokenizer {
@@ -19,3 +21,12 @@ export function tinyWordsWith(tools: readonly string[]): Tokenizer {
 }
 
 export const tinyWords: Tokenizer = tinyWordsWith(['search', 'python']);
+
+/** The tags over a small tokenizer; the question is the prompt. */
+export function tinyDialect(
+  tools: readonly string[] = ['search', 'python'],
+  tokenizer: Tokenizer = tinyWords,
+): Dialect {
+  const prompt = (question: string) => tokenizer.encode(question, { tags: false });
+  return tagsDialect({ tokenizer, tools, prompt });
+}

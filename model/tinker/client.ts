@@ -1,0 +1,238 @@
+/**
+ * Requests to a training service and their results: what is worth another try is tried until the service has been away for
+ * too long, what may not be done twice is never sent twice.
+ *
+ * Most requests answer with a *future*, whose result is asked for until it is there. Services say "not yet" in three ways
+ * (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status 400 with a detail, status
+ * 200 with an `error`); some give a result once and never more.
+ */
+import { MillraceError } from '../../base/errors.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Answer, Ask, Transport } from './transport.ts';
+
+/** What a request may do to a model when it is made a second time. */
+export type Repeat =
+  /** Nothing. */
+  | 'harmless'
+  /** It would train once more, unless the service knows a repetition by its number. */
+  | 'numbered';
+
+/** The service does not do this, however often it is asked. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+/** What the model on the service holds is no longer known: a reply was lost, or the service has lost the model. */
+export class StateLost extends Error {}
+
+export interface ClientOptions {
+  readonly transport: Transport;
+  readonly clock: SleepClock;
+  /** How long the service may be away before that is an error. */
+  readonly awayMs: number;
+  /** Told, while the service is away, since when and why. */
+  readonly print: (line: string) => void;
+}
+
+/** A result of a future, unread: it may be large. */
+export interface Result {
+  readonly bytes: Uint8Array;
+}
+
+/** Above this a result holds numbers, and is not looked at here. */
+const LOOKED_AT_MAX = 65_536;
+const FIRST_PAUSE_MS = 200;
+const LAST_PAUSE_MS = 5_000;
+/** Times in a row that a result is asked for when the service answers that something went wrong in it: half a minute. */
+const BROKEN_MAX = 10;
+const SAID_EVERY_MS = 10_000;
+const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
+const GIVEN_BEFORE = /already (been )?retrieved/i;
+
+export class Client {
+  /** Whether the service knows a repeated request by its number; it is tried out (probe.ts). */
+  deduplicates = false;
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return this.#options.transport.url;
+  }
+
+  /** The reply, parsed. Rejects with `Refused`, `StateLost`, or one of ours: `TRAINER_DOWN`, `TRAINER_ACCESS`. */
+  async call(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
+    return parsed(await this.bytes(ask, repeat));
+  }
+
+  async bytes(ask: Ask, repeat: Repeat = 'harmless'): Promise<Uint8Array> {
+    const absence = this.#absence();
+    for (;;) {
+      const answer = await this.#ask(ask);
+      if (answer.kind === 'reply') return answer.bytes;
+      if (answer.kind === 'status') throw this.#refused(answer.status, answer.detail);
+      if (answer.arrived && repeat === 'numbered' && !this.deduplicates) {
+        throw new StateLost(`the reply to ${ask.route} was lost (${answer.reason})`);
+      }
+      await absence.lasts(answer.reason);
+    }
+  }
+
+  /** Number of the future that a request makes. */
+  async submit(ask: Ask, repeat: Repeat = 'harmless'): Promise<string> {
+    const { request_id: id, future_id: other } = await this.call(ask, repeat);
+    const found = id ?? other;
+    if (typeof found === 'string' || typeof found === 'number') return String(found);
+    throw new MillraceError('TRAINER_REPLY', `${this.url}: ${ask.route} names no request_id`);
+  }
+
+  /** Waits for the result of a future. Rejects as `call` does; a failed future is a `Refused` of status 400. */
+  async result(id: string): Promise<Result> {
+    const absence = this.#absence();
+    const pauses = new Pauses(this.#options.clock);
+    let broken = 0;
+    for (;;) {
+      const answer = await this.#ask({ route: 'retrieve_future', body: { request_id: id } });
+      if (answer.kind === 'away') {
+        broken = answer.status === 500 ? broken + 1 : 0;
+        // a result that the service cannot write (numbers that are no JSON) stays so
+        if (broken === BROKEN_MAX) throw new Refused(500, answer.reason);
+        await absence.lasts(answer.reason);
+        continue;
+      }
+      absence.ends();
+      if (answer.kind === 'status') {
+        if (answer.status === 408) continue;
+        throw this.#failed(answer.status, answer.detail);
+      }
+      const { bytes } = answer;
+      if (bytes.length > LOOKED_AT_MAX) return { bytes };
+      const reply = parsed(bytes);
+      if (reply.type === 'try_again') {
+        await pauses.next();
+        continue;
+      }
+      if (typeof reply.error === 'string') throw this.#failed(400, reply.error);
+      return { bytes };
+    }
+  }
+
+  /** A request and the result of its future, parsed. */
+  async run(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
+    const { bytes } = await this.result(await this.submit(ask, repeat));
+    return parsed(bytes);
+  }
+
+  #ask(ask: Ask): Promise<Answer> {
+    return this.#options.transport.ask(ask);
+  }
+
+  #refused(status: number, detail: string): Error {
+    if (status === 401 || status === 403 || status === 402) {
+      return new MillraceError(
+        'TRAINER_ACCESS',
+        `${this.url} answers HTTP ${status}: ${detail}. Check the key (trainer.keyEnv names the environment variable that holds it) and the account.`,
+        { context: { url: this.url, status } },
+      );
+    }
+    if (status === 404 && MODEL_GONE.test(detail)) return new StateLost(detail);
+    return new Refused(status, detail);
+  }
+
+  #failed(status: number, detail: string): Error {
+    if (GIVEN_BEFORE.test(detail)) return new StateLost(`a result was lost (${detail})`);
+    if (status === 404 || status === 410) return new StateLost(`a result is gone (${detail})`);
+    if (MODEL_GONE.test(detail)) return new StateLost(detail);
+    return this.#refused(status, detail);
+  }
+
+  #absence(): Absence {
+    return new Absence(this.#options, this.url);
+  }
+}
+
+/** How long a service has been away, and what is said of it. */
+class Absence {
+  readonly #options: ClientOptions;
+  readonly #url: string;
+  #sinceMs: number | null = null;
+  #saidMs = 0;
+  #pauseMs = FIRST_PAUSE_MS;
+
+  constructor(options: ClientOptions, url: string) {
+    this.#options = options;
+    this.#url = url;
+  }
+
+  /** Waits before the next try. Rejects with code `TRAINER_DOWN` when it has lasted too long. */
+  async lasts(reason: string): Promise<void> {
+    const { clock, awayMs, print } = this.#options;
+    const nowMs = clock.now();
+    this.#sinceMs ??= nowMs;
+    const goneMs = nowMs - this.#sinceMs;
+    if (goneMs >= awayMs) {
+      throw new MillraceError(
+        'TRAINER_DOWN',
+        `the training service ${this.#url} has not answered for ${seconds(goneMs)} s: ${reason}. Start it (npm run servers -- start skyrl) ` +
+          'and start the run again, or let it be away for longer (trainer.waitSeconds).',
+        { context: { url: this.#url } },
+      );
+    }
+    if (goneMs >= this.#saidMs) {
+      this.#saidMs += SAID_EVERY_MS;
+      print(
+        `training service ${this.#url} does not answer (${reason}); waiting, ${seconds(goneMs)} of ${seconds(awayMs)} s`,
+      );
+    }
+    await clock.sleep(Math.min(this.#pauseMs, awayMs - goneMs));
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LAST_PAUSE_MS);
+  }
+
+  ends(): void {
+    this.#sinceMs = null;
+    this.#saidMs = 0;
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+}
+
+/** Pauses between questions for a result: a hundredth of the time that it has taken so far. */
+class Pauses {
+  readonly #clock: SleepClock;
+  readonly #startMs: number;
+
+  constructor(clock: SleepClock) {
+    this.#clock = clock;
+    this.#startMs = clock.now();
+  }
+
+  next(): Promise<void> {
+    const waitedMs = this.#clock.now() - this.#startMs;
+    return this.#clock.sleep(Math.min(1000, Math.max(5, waitedMs / 100)));
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000);
+}
+
+/** A reply as an object. Rejects with code `TRAINER_REPLY`. */
+export function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  const text = new TextDecoder().decode(bytes);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw new MillraceError(
+    'TRAINER_REPLY',
+    `the training service's reply is no JSON object: ${text.slice(0, 200)}`,
+  );
+}

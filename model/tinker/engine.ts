@@ -1,0 +1,323 @@
+/**
+ * `PolicyEngine` on a training service: token ids to `asample`, token ids and log-probs back.
+ *
+ * Holds true:
+ * - versions are sampled from models of this engine's own. Some services (SkyRL's JAX backend) sample from the very memory that is
+ *   trained, and an old snapshot would be put back under the trainer; what is sampled here nobody trains;
+ * - a snapshot has a name of its own and is sampled only while its model holds it;
+ * - after every load the service's sampler is compared with its trainer: log-probs of a few tokens, at most 0.05 apart;
+ * - log-probs are those of temperature 1, as services give them.
+ *
+ * Services sample from the whole context of a request and know no priorities, no top log-probs and no entropies.
+ */
+import { draws } from '../../base/draws.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { raceAbort } from '../../base/raceAbort.ts';
+import type {
+  Checkpoint,
+  EngineStats,
+  GenerateRequest,
+  Generation,
+  PolicyEngine,
+} from '../engine.ts';
+import { StopTexts } from '../rollout/stopTexts.ts';
+import type { TokenBytes } from '../rollout/tokenBytes.ts';
+import { samplingIn } from '../sampling.ts';
+import { Refused, StateLost } from './client.ts';
+import { PROBE_TOKENS, probeLogProbs } from './probe.ts';
+import type { RemoteModel } from './remoteModel.ts';
+import type { ModelSpec, TinkerService } from './service.ts';
+
+export interface TinkerEngineOptions {
+  /** Longest context in tokens, prompt and response: services do not say theirs. */
+  readonly contextMax: number;
+  /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
+  readonly tokenBytes?: TokenBytes;
+}
+
+interface Sampled {
+  readonly version: number;
+  readonly model: RemoteModel;
+  readonly uri: string;
+  active: number;
+  /** Nobody asks for it any more. */
+  retired: boolean;
+}
+
+const SEEDS = 2 ** 31;
+const LOSSES_MAX = 5;
+/** Between two ways of computing the same log-prob, in half precision. */
+const TOLERANCE = 0.05;
+/** A log-prob may come out of half precision as a little more than 0. */
+const ROUNDING = 1e-2;
+
+/**
+ * An engine whose weights are states of the service (`trainer.publish=state`), or the policy as it is. `generate` fails with
+ * `MODEL_UNSUPPORTED`, `WEIGHTS_UNKNOWN` before the first `load`, and `MODEL_REPLY`; `load` with `CHECKPOINT_KIND`,
+ * `CHECKPOINT` and `WEIGHTS_REFUSED`.
+ */
+export class TinkerEngine implements PolicyEngine {
+  readonly contextMax: number;
+  readonly #service: TinkerService;
+  readonly #spec: ModelSpec;
+  readonly #options: TinkerEngineOptions;
+  #wanted: Checkpoint | null = null;
+  #sampled: Promise<Sampled> | null = null;
+  #loading: Promise<unknown> = Promise.resolve();
+  #pending = 0;
+  #busySince = 0;
+  #busyMs = 0;
+  #generatedTokens = 0;
+  #prefillTokens = 0;
+
+  /** Use `TinkerTrainer.sampler`. */
+  constructor(service: TinkerService, spec: ModelSpec, options: TinkerEngineOptions) {
+    this.#service = service;
+    this.#spec = spec;
+    this.#options = options;
+    this.contextMax = options.contextMax;
+  }
+
+  async generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
+    this.#check(request);
+    signal?.throwIfAborted();
+    if (this.#pending++ === 0) this.#busySince = this.#service.clock.now();
+    const made = this.#generate(request);
+    made.catch(() => undefined);
+    try {
+      return await (signal === undefined ? made : raceAbort(made, signal));
+    } finally {
+      if (--this.#pending === 0) this.#busyMs += this.#service.clock.now() - this.#busySince;
+    }
+  }
+
+  load(weights: Checkpoint): Promise<void> {
+    const loaded = this.#loading.then(async () => {
+      if (this.#sampled !== null && isSame(this.#wanted, weights)) return;
+      const before = this.#sampled;
+      const next = this.#prepare(weights);
+      await next;
+      this.#wanted = weights;
+      this.#sampled = next;
+      await this.#retire(before);
+    });
+    this.#loading = loaded.catch(() => undefined);
+    return loaded;
+  }
+
+  stats(): EngineStats {
+    const running = this.#pending > 0 ? this.#service.clock.now() - this.#busySince : 0;
+    return {
+      generatedTokens: this.#generatedTokens,
+      prefillTokens: this.#prefillTokens,
+      busyMs: this.#busyMs + running,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#loading;
+    await this.#retire(this.#sampled);
+    this.#sampled = null;
+  }
+
+  #check({ tokens, maxTokens, ...request }: GenerateRequest): void {
+    if (tokens.length === 0) throw new Error('the context is empty: give at least one token');
+    if (!(maxTokens >= 1)) throw new Error(`maxTokens is ${maxTokens}: ask for at least one token`);
+    if (tokens.length >= this.contextMax) {
+      throw new Error(
+        `the context has ${tokens.length} tokens and contextMax is ${this.contextMax}: end the conversation earlier`,
+      );
+    }
+    const { minP, repetitionPenalty } = samplingIn(request);
+    const unsupported = {
+      'top log-probs': request.topLogProbs > 0,
+      entropies: request.entropies === true,
+      minP: minP !== 0,
+      repetitionPenalty: repetitionPenalty !== 1,
+      'stop texts where the bytes of tokens are not known':
+        (request.stopTexts ?? []).length > 0 && this.#options.tokenBytes === undefined,
+    };
+    const found = Object.entries(unsupported).flatMap(([name, is]) => (is ? [name] : []));
+    if (found.length === 0) return;
+    throw new MillraceError(
+      'MODEL_UNSUPPORTED',
+      `a training service samples without ${found.join(', ')}: set branching=none and plain sampling, or generate on vLLM, SGLang or the embedded engine`,
+    );
+  }
+
+  async #generate(request: GenerateRequest): Promise<Generation> {
+    for (let losses = 0; ; losses++) {
+      const sampled = await this.#current();
+      try {
+        sampled.active++;
+        return this.#generation(await this.#ask(request, sampled), request, sampled.version);
+      } catch (error) {
+        if (error instanceof Refused) {
+          throw new MillraceError('MODEL_REFUSED', `the service refuses: ${error.message}`, {
+            cause: error,
+          });
+        }
+        if (!(error instanceof StateLost) || losses >= LOSSES_MAX) throw error;
+        await this.#again(sampled);
+      } finally {
+        sampled.active--;
+        if (sampled.retired) await this.#unloadIdle(sampled);
+      }
+    }
+  }
+
+  async #current(): Promise<Sampled> {
+    if (this.#sampled !== null) return this.#sampled;
+    throw new MillraceError(
+      'WEIGHTS_UNKNOWN',
+      'it is not known which weights are to be sampled: load a version first',
+    );
+  }
+
+  /** The service has lost the model: of many requests that find it gone, the first one makes it once more. */
+  #again(gone: Sampled): Promise<void> {
+    const loaded = this.#loading.then(async () => {
+      const now = await this.#sampled?.catch(() => null);
+      if ((now !== gone && now !== null) || this.#wanted === null) return;
+      this.#sampled = this.#prepare(this.#wanted);
+      await this.#sampled;
+    });
+    this.#loading = loaded.catch(() => undefined);
+    return loaded;
+  }
+
+  /** A model of its own with these weights, and a snapshot of it. */
+  async #prepare({ version, uri }: Checkpoint): Promise<Sampled> {
+    const inService = uri.startsWith('tinker://');
+    if (!inService && version !== 0) {
+      throw new MillraceError(
+        'CHECKPOINT_KIND',
+        `policy version ${version} is at '${uri}', which a training service cannot sample: train with trainer.publish=state`,
+        { context: { uri, version } },
+      );
+    }
+    const model = await this.#service.create(this.#spec);
+    try {
+      if (inService) await model.load(uri);
+      const snapshot = await model.snapshot(`v${version}-sampled`);
+      await this.#compare(model, snapshot.uri, version);
+      return { version, model, uri: snapshot.uri, active: 0, retired: false };
+    } catch (error) {
+      await model.unload().catch(() => undefined);
+      if (!(error instanceof Refused)) throw error;
+      throw new MillraceError(
+        'WEIGHTS_REFUSED',
+        `version ${version} cannot be sampled on the training service ${this.#service.url}: ${error.message}`,
+        { context: { uri, version }, cause: error },
+      );
+    }
+  }
+
+  /** The sampler and the trainer of the service say the same of the probe's tokens. */
+  async #compare(model: RemoteModel, uri: string, version: number): Promise<void> {
+    const trained = await probeLogProbs(model);
+    const { prompt_logprobs: said } = await model.sample({
+      ...{ model_path: uri, num_samples: 1, prompt_logprobs: true },
+      prompt: promptOf(PROBE_TOKENS),
+      sampling_params: { max_tokens: 1, temperature: 0, seed: 0, top_k: -1, top_p: 1 },
+    });
+    // services that do not say log-probs of the prompt are taken at their word
+    if (!Array.isArray(said)) return;
+    const sampled = said.filter((value): value is number => typeof value === 'number');
+    const apart = Math.max(
+      ...trained.map((value, index) => Math.abs(value - (sampled[index] ?? Number.NaN))),
+    );
+    if (apart <= TOLERANCE) return;
+    throw new MillraceError(
+      'WEIGHTS_REFUSED',
+      `the training service ${this.#service.url} samples version ${version} with other weights than it trains: log-probs are ${apart} nats apart`,
+      { context: { version, apart } },
+    );
+  }
+
+  #ask(
+    { tokens, maxTokens, stopTokens, draws: key, ...request }: GenerateRequest,
+    { model, uri }: Sampled,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { temperature, topP, topK } = samplingIn(request);
+    const params = {
+      max_tokens: Math.min(maxTokens, this.contextMax - tokens.length),
+      ...(stopTokens.length === 0 ? {} : { stop: stopTokens }),
+      // Like the embedded engine's draws, the seed belongs to a place in the context.
+      seed: draws(...key).integer(tokens.length, SEEDS),
+      ...{ temperature, top_p: topP, top_k: topK === 0 ? -1 : topK },
+    };
+    this.#prefillTokens += tokens.length;
+    const body = { model_path: uri, num_samples: 1, prompt: promptOf(tokens) };
+    return model.sample({ ...body, sampling_params: params });
+  }
+
+  /** What came, cut behind the first stop text. Fails with code `MODEL_REPLY`. */
+  #generation(
+    reply: Readonly<Record<string, unknown>>,
+    { tokens: context, stopTokens, stopTexts = [], stopTextsFrom, maxTokens }: GenerateRequest,
+    version: number,
+  ): Generation {
+    const { tokens, logProbs } = sequenceIn(reply);
+    const most = Math.min(maxTokens, this.contextMax - context.length);
+    const stops = new StopTexts(stopTexts, this.#options.tokenBytes);
+    for (const token of context.subarray(stopTextsFrom ?? context.length)) stops.completedBy(token);
+    let stopText: string | undefined;
+    const end = tokens.findIndex((token) => {
+      stopText = stops.completedBy(token);
+      return stopText !== undefined || stopTokens.includes(token);
+    });
+    const length = end < 0 ? tokens.length : end + 1;
+    if (length > most || (end < 0 && length < most)) {
+      throw refused(`${tokens.length} tokens came where ${most} were asked for`);
+    }
+    this.#generatedTokens += length;
+    return {
+      tokens: Int32Array.from(tokens.slice(0, length)),
+      logProbs: Float32Array.from(logProbs.slice(0, length), (value) => Math.min(0, value)),
+      finish: end < 0 ? 'length' : 'stop',
+      topLogProbs: [],
+      version,
+      ...(stopText === undefined ? {} : { stopText }),
+    };
+  }
+
+  async #retire(before: Promise<Sampled> | null): Promise<void> {
+    const sampled = await before?.catch(() => null);
+    if (sampled === null || sampled === undefined) return;
+    sampled.retired = true;
+    await this.#unloadIdle(sampled);
+  }
+
+  async #unloadIdle(sampled: Sampled): Promise<void> {
+    if (sampled.active === 0) await sampled.model.unload().catch(() => undefined);
+  }
+}
+
+function isSame(one: Checkpoint | null, other: Checkpoint): boolean {
+  return one?.uri === other.uri && one.version === other.version;
+}
+
+function promptOf(tokens: Int32Array): object {
+  return { chunks: [{ type: 'encoded_text', tokens: [...tokens] }] };
+}
+
+function sequenceIn(reply: Readonly<Record<string, unknown>>): {
+  readonly tokens: readonly number[];
+  readonly logProbs: readonly number[];
+} {
+  const [sequence] = Array.isArray(reply.sequences) ? reply.sequences : [];
+  const { tokens, logprobs } = (sequence ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length) {
+    throw refused('it has no tokens with a log-prob each');
+  }
+  const wrong = tokens.find((token) => !Number.isInteger(token) || token < 0);
+  if (wrong !== undefined) throw refused(`${wrong} is no token id`);
+  const odd = logprobs.find((value) => typeof value !== 'number' || !(value <= ROUNDING));
+  if (odd !== undefined) throw refused(`a log-prob is ${odd}`);
+  return { tokens, logProbs: logprobs };
+}
+
+function refused(what: string): MillraceError {
+  return new MillraceError('MODEL_REPLY', `the service's reply to asample cannot be used: ${what}`);
+}

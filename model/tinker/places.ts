@@ -1,0 +1,12 @@
+/** Places in a training service, as manifests carry them: `tinker://MODEL/weights/NAME`. */
+import { MillraceError } from '../../base/errors.ts';
+
+/** Fails with code `CHECKPOINT_KIND` where a place is none of a training service's. */
+export function servicePlace(uri: string, version: number): string {
+  if (uri.startsWith('tinker://')) return uri;
+  throw new MillraceError(
+    'CHECKPOINT_KIND',
+    `policy version ${version} is at '${uri}', which is no place of a training service: only the kind of trainer that wrote it can read it`,
+    { context: { uri, version } },
+  );
+}

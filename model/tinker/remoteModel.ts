@@ -1,0 +1,146 @@
+/**
+ * One model on a training service: its requests, numbered in the order in which they are made.
+ *
+ * Requests are sent one after the other and computed in that order; results may be waited for later, so that the service
+ * always has the next one.
+ */
+import { MillraceError } from '../../base/errors.ts';
+import { type Client, Refused, type Result } from './client.ts';
+
+/** AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that. */
+export interface AdamParams {
+  readonly lr: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly eps: number;
+  readonly weightDecay: number;
+  /** 0 = gradients are not scaled down. */
+  readonly gradNormMax: number;
+}
+
+/** The two passes over sequences. */
+export type Pass = 'forward' | 'forward_backward';
+
+export class RemoteModel {
+  readonly id: string;
+  readonly #client: Client;
+  #requests = 0;
+  #names = 0;
+
+  constructor(client: Client, id: string) {
+    this.id = id;
+    this.#client = client;
+  }
+
+  /** Number of the next request, for a body that is written elsewhere. */
+  nextNumber(): number {
+    this.#requests++;
+    return this.#requests;
+  }
+
+  /** `body` is that of the route, whole. Its result comes with `result`. */
+  submit(pass: Pass, body: Uint8Array | object): Promise<string> {
+    return this.#client.submit({ route: pass, body }, pass === 'forward' ? 'harmless' : 'numbered');
+  }
+
+  result(future: string): Promise<Result> {
+    return this.#client.result(future);
+  }
+
+  /** The joint norm of the gradients before any clipping, or NaN where the service does not say. */
+  async optimise(adam: AdamParams): Promise<number> {
+    const future = await this.submitOptimise(adam);
+    return this.gradNorm(future);
+  }
+
+  submitOptimise({ lr, beta1, beta2, eps, weightDecay, gradNormMax }: AdamParams): Promise<string> {
+    const params = { learning_rate: lr, beta1, beta2, eps, weight_decay: weightDecay };
+    const clipping = gradNormMax > 0 ? { grad_clip_norm: gradNormMax } : {};
+    const body = {
+      model_id: this.id,
+      seq_id: this.nextNumber(),
+      adam_params: { ...params, ...clipping },
+      type: 'optim_step',
+    };
+    return this.#client.submit({ route: 'optim_step', body }, 'numbered');
+  }
+
+  async gradNorm(future: string): Promise<number> {
+    const { bytes } = await this.#client.result(future);
+    return gradNormIn(new TextDecoder().decode(bytes));
+  }
+
+  /** Keeps what training goes on from; gives its place in the service. */
+  async save(name: string): Promise<string> {
+    return this.#saved('save_weights', () => this.#fresh(name));
+  }
+
+  /** Keeps the weights for sampling and download, under a name of their own. */
+  async snapshot(name: string): Promise<{ readonly uri: string; readonly name: string }> {
+    let used = '';
+    const uri = await this.#saved('save_weights_for_sampler', () => {
+      used = this.#fresh(name);
+      return used;
+    });
+    return { uri, name: used };
+  }
+
+  /** Takes a saved state with the optimiser's. */
+  async load(uri: string): Promise<void> {
+    const body = {
+      model_id: this.id,
+      seq_id: this.nextNumber(),
+      path: uri,
+      optimizer: true,
+      type: 'load_weights',
+    };
+    await this.#client.run({ route: 'load_weights', body });
+  }
+
+  /** The archive of a snapshot: a tar.gz with an adapter in PEFT's layout. */
+  archive(name: string): Promise<Uint8Array> {
+    return this.#client.bytes({ route: `training_runs/${this.id}/checkpoints/${name}/archive` });
+  }
+
+  /** Samples from a snapshot; `body` is that of `asample`. */
+  sample(body: object): Promise<Readonly<Record<string, unknown>>> {
+    return this.#client.run({ route: 'asample', body });
+  }
+
+  /** Gives its place in the service back. */
+  async unload(): Promise<void> {
+    await this.#client.run({
+      route: 'unload_model',
+      body: { model_id: this.id, type: 'unload_model' },
+    });
+  }
+
+  /** A name is never used for two states, also where the reply to the first one was lost. */
+  #fresh(name: string): string {
+    this.#names++;
+    return `${name}-${this.#names}`;
+  }
+
+  async #saved(route: string, nameOf: () => string): Promise<string> {
+    const body = () => ({
+      model_id: this.id,
+      seq_id: this.nextNumber(),
+      path: nameOf(),
+      type: route,
+    });
+    const taken = (error: unknown) => error instanceof Refused && error.status === 409;
+    const { path } = await this.#client.run({ route, body: body() }).catch((error) => {
+      // the reply to the first try was lost, or the name is of an earlier run
+      if (taken(error)) return this.#client.run({ route, body: body() });
+      throw error;
+    });
+    if (typeof path === 'string') return path;
+    throw new MillraceError('TRAINER_REPLY', `${this.#client.url}: ${route} names no path`);
+  }
+}
+
+/** Services name it in their own ways (`skyrl.ai/grad_norm`). It may stand there as NaN or Infinity, which is no JSON. */
+function gradNormIn(text: string): number {
+  const found = /"[^"]*grad_norm[^"]*"\s*:\s*"?(-?[\w.+-]+)/.exec(text)?.[1];
+  return found === undefined ? Number.NaN : Number(found);
+}

@@ -1,0 +1,560 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../../base/clock.ts';
+import { sleepClock } from '../../../base/sleepClock.ts';
+import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import type { Loss, TrainSequence } from '../../../model/engine.ts';
+import { readAdapter, writeAdapter } from '../../../model/hf/adapterFiles.ts';
+import { TinkerTrainer, type TinkerTrainerOptions } from '../../../model/tinker/trainer.ts';
+import { modulesOf } from '../../support/adapterArchive.ts';
+import { impatientClock } from '../../support/impatientClock.ts';
+import { lossGraphs } from '../../support/lossGraph.ts';
+import {
+  addSlope,
+  baseTable,
+  type Fate,
+  giveOnce,
+  skyrlJax,
+  summing,
+  type TinkerDialect,
+  type TinkerServer,
+  tableLogProb,
+  tinkerServer,
+  VOCABULARY,
+} from '../../support/tinkerServer.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const dialects = { skyrlJax, summing, giveOnce } as const;
+type DialectName = keyof typeof dialects;
+const dialectNames = Object.keys(dialects) as DialectName[];
+
+interface Opened {
+  readonly server: TinkerServer;
+  readonly trainer: TinkerTrainer;
+  readonly said: string[];
+  readonly folder: string;
+}
+
+async function folderFor(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-tinker-'));
+  closing.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function serving(dialect: Partial<TinkerDialect> = {}): Promise<TinkerServer> {
+  const server = await tinkerServer({ ...skyrlJax, ...dialect });
+  closing.push(() => server.close());
+  return server;
+}
+
+async function trainerOn(
+  server: TinkerServer,
+  options: Partial<TinkerTrainerOptions> = {},
+): Promise<{ trainer: TinkerTrainer; said: string[] }> {
+  const said: string[] = [];
+  const trainer = await TinkerTrainer.create({
+    url: server.url,
+    policy: 'table',
+    clock: sleepClock(systemClock),
+    awayMs: 5_000,
+    print: (line) => said.push(line),
+    adam,
+    ...options,
+  });
+  closing.push(() => trainer.close());
+  // those of trying the service out
+  server.steps.splice(0);
+  return { trainer, said };
+}
+
+async function opened(
+  dialect: Partial<TinkerDialect> = {},
+  options: Partial<TinkerTrainerOptions> = {},
+): Promise<Opened> {
+  const server = await serving(dialect);
+  return { server, ...(await trainerOn(server, options)), folder: await folderFor() };
+}
+
+const adam = { beta1: 0.9, beta2: 0.95, eps: 1e-8, weightDecay: 0 };
+
+/** Numbers between -1 and 1 that look like chance. */
+const some = (seed: number) => Math.sin(seed * 78.233 + 0.5);
+
+function sequence(seed: number, length: number, prompt: number): TrainSequence {
+  const tokens = Int32Array.from({ length }, (_, i) =>
+    Math.floor(((some(31 * seed + i) + 1) / 2) * (VOCABULARY - 1e-9)),
+  );
+  const logProbs = tokens.map(() => 0);
+  const now = Float32Array.from(logProbs, (_, place) =>
+    place === 0 ? 0 : tableLogProb(baseTable(), tokens[place - 1]!, tokens[place]!),
+  );
+  return {
+    tokens,
+    mask: Uint8Array.from(tokens, (_, place) => (place >= prompt ? 1 : 0)),
+    advantages: Float32Array.from(tokens, (_, place) => some(7 * seed + place)),
+    oldLogProbs: now.map((value, place) => value + 0.6 * some(seed + 3 * place)),
+    refLogProbs: now.map((value, place) => value + 0.5 * some(seed + 5 * place)),
+  };
+}
+
+/** Of unequal lengths, with results in the middle that are not trained on. */
+const batch: readonly TrainSequence[] = [
+  sequence(1, 14, 5),
+  sequence(2, 9, 2),
+  {
+    ...sequence(3, 21, 4),
+    mask: Uint8Array.from({ length: 21 }, (_, i) => (i > 3 && i % 5 > 1 ? 1 : 0)),
+  },
+  sequence(4, 6, 3),
+];
+
+const losses: Readonly<Record<string, Loss>> = {
+  sft: { name: 'sft' },
+  'clipped policy loss': { name: 'clipped', settings: { clipC: 1e6 } },
+  'dual-clipped policy loss': { name: 'clipped', settings: { clipC: 1.2 } },
+  'policy loss with a KL': { name: 'clipped', settings: { kl: { coefficient: 0.2 } } },
+  'sequence means': { name: 'clipped', settings: { aggregation: 'seq-mean-token-mean' } },
+  cispo: { name: 'cispo', settings: { clipHigh: 0.3 } },
+  gspo: { name: 'gspo', settings: { clipLow: 0.1, clipHigh: 0.1 } },
+  dpo: { name: 'dpo', settings: { beta: 0.4 } },
+};
+
+/** The gradient of our loss in the table's logits, and the loss: by our graph in float64, and the table's own slopes. */
+async function expected(
+  loss: Loss,
+  sequences: readonly TrainSequence[],
+  table = baseTable(),
+): Promise<{ gradient: Float64Array; loss: number }> {
+  const graphs = lossGraphs();
+  const rows = (values: (item: TrainSequence) => ArrayLike<number>) =>
+    sequences.map((item) => Array.from(values(item)).slice(1));
+  const result = await graphs.run(loss, {
+    logProbs: sequences.map(({ tokens }) =>
+      [...tokens].slice(1).map((token, i) => tableLogProb(table, tokens[i]!, token)),
+    ),
+    mask: rows(({ mask }) => mask),
+    advantages: rows(({ advantages }) => advantages),
+    oldLogProbs: rows(({ oldLogProbs }) => oldLogProbs),
+    refLogProbs: rows(({ refLogProbs }) => refLogProbs ?? []),
+  });
+  await graphs.close();
+  const gradient = new Float64Array(VOCABULARY * VOCABULARY);
+  for (const [row, { tokens }] of sequences.entries())
+    for (let place = 1; place < tokens.length; place++)
+      addSlope(gradient, table, {
+        ...{ before: tokens[place - 1]!, next: tokens[place]! },
+        slope: result.gradient[row]![place - 1]!,
+      });
+  return { gradient, loss: result.loss };
+}
+
+function far(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return Math.max(...Array.from(a, (value, i) => Math.abs(value - b[i]!)));
+}
+
+test.each(
+  dialectNames.flatMap((dialect) => Object.keys(losses).map((loss) => [dialect, loss] as const)),
+)('on %s a step has the gradient of our %s', async (name, kind) => {
+  const { server, trainer } = await opened(dialects[name]);
+  const loss = losses[kind]!;
+  const wanted = await expected(loss, batch);
+  const report = await trainer.step({ sequences: batch, loss, lr: 0.1 });
+  expect(server.steps).toHaveLength(1);
+  expect(far(server.steps[0]!, wanted.gradient)).toBeLessThan(1e-6);
+  expect(report.loss).toBeCloseTo(wanted.loss, 5);
+  expect(report.gradNorm).toBeCloseTo(Math.hypot(...wanted.gradient), 5);
+  expect(report).toMatchObject({ applied: true, entropy: null, tokens: 13 + 8 + 19 + 5 });
+});
+
+test.each(['sft', 'dual-clipped policy loss', 'dpo'])(
+  'a batch in many requests has the same gradient: %s',
+  async (kind) => {
+    const { server, trainer } = await opened({}, { limits: { datums: 2, bytes: 5e6 } });
+    const loss = losses[kind]!;
+    await trainer.step({ sequences: batch, loss, lr: 0.1 });
+    const passes = server.seen.filter(
+      ({ route, body }) =>
+        route === 'forward_backward' &&
+        body.seq_id > 1 &&
+        body.forward_backward_input.data.length === 2,
+    );
+    expect(passes.length).toBe(2);
+    expect(far(server.steps[0]!, (await expected(loss, batch)).gradient)).toBeLessThan(1e-6);
+  },
+);
+
+test('what a service does is tried out on a model that is given back', async () => {
+  for (const name of dialectNames) {
+    const dialect = dialects[name];
+    const { server, trainer } = await opened(dialect);
+    const { reduction, deduplicates, adam } = dialect;
+    expect(trainer.found).toMatchObject({ reduction, deduplicates, adam });
+    expect(server.models.size).toBe(0);
+  }
+});
+
+test('a service that is started again while it is tried out is tried out once more', async () => {
+  const server = await serving();
+  let passes = 0;
+  server.fate = ({ route }) => {
+    if (route === 'forward_backward' && ++passes === 2) server.restart();
+    return undefined;
+  };
+  const { trainer, said } = await trainerOn(server);
+  expect(trainer.found.reduction).toBe('sequence-mean');
+  expect(said.join()).toContain('tried out once more');
+});
+
+test('clipping is asked for where the service does it, and an error where it does not', async () => {
+  const wish = { adam: { ...adam, gradNormMax: 0.5 } };
+  const { trainer } = await opened(summing, wish);
+  expect(trainer.found.clips).toBe(true);
+  await expect(opened(skyrlJax, wish)).rejects.toMatchObject({ code: 'TRAINER_SETTING' });
+});
+
+test('a service that takes the rate alone is said to', async () => {
+  expect((await opened(giveOnce)).said.join()).toContain('takes the learning rate alone');
+  expect((await opened(skyrlJax)).said).toEqual([]);
+});
+
+test.each([
+  { name: 'clipped', settings: { entropyCoefficient: 0.01 } },
+  { name: 'clipped', settings: { aepo: { advantageWeight: 0.2 } } },
+])('a loss that needs entropies is refused before anything is trained: %j', async (loss) => {
+  const { server, trainer } = await opened();
+  const before = server.seen.filter(({ route }) => route === 'forward_backward').length;
+  await expect(trainer.check(loss)).rejects.toMatchObject({ code: 'LOSS_UNSUPPORTED' });
+  await expect(trainer.step({ sequences: batch, loss, lr: 0.1 })).rejects.toMatchObject({
+    code: 'LOSS_UNSUPPORTED',
+  });
+  expect(server.seen.filter(({ route }) => route === 'forward_backward')).toHaveLength(before);
+  expect(server.steps).toHaveLength(0);
+});
+
+test('losses that need none are found to', async () => {
+  const { trainer } = await opened();
+  for (const loss of Object.values(losses)) await trainer.check(loss);
+  await expect(trainer.check({ name: 'none' })).rejects.toMatchObject({ code: 'NO_LOSS' });
+});
+
+test('sequences that a service would pad or take for others are refused', async () => {
+  const { trainer } = await opened();
+  const item = sequence(1, 8, 3);
+  const wrong: [TrainSequence, RegExp][] = [
+    [{ ...item, advantages: item.advantages.slice(1) }, /8 tokens and 7 of advantages/],
+    [{ ...item, mask: item.mask.map((value) => 2 * value) }, /has 2 in its mask/],
+    [{ ...item, tokens: item.tokens.map((_, i) => -i) }, /token -1/],
+    [{ ...item, mask: item.mask.map(() => 0) }, /no target tokens/],
+  ];
+  for (const [each, message] of wrong) {
+    const step = trainer.step({ sequences: [each], loss: losses.sft!, lr: 0.1 });
+    await expect(step).rejects.toThrow(message);
+  }
+});
+
+/** Loses something of the n-th request (from 1) of a route, once it is armed. */
+function losing(server: TinkerServer, route: string, fate: Fate, nth = 1): void {
+  let left = nth;
+  server.fate = (request) => {
+    if (request.route !== route || --left !== 0) return undefined;
+    return fate;
+  };
+}
+
+const policyLoss = losses['dual-clipped policy loss']!;
+
+async function steps(server: TinkerServer, trainer: TinkerTrainer, count: number): Promise<void> {
+  for (let i = 0; i < count; i++)
+    await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.05 * (i + 1) });
+  expect(server.steps.length).toBeGreaterThanOrEqual(count);
+}
+
+/** The weights that a model would have without any accident. */
+async function undisturbed(dialect: TinkerDialect, count: number): Promise<Float64Array> {
+  const { server, trainer } = await opened(dialect);
+  await steps(server, trainer, count);
+  return [...server.models.values()][0]!.weights.slice();
+}
+
+test.each(
+  dialectNames.flatMap((dialect) =>
+    (
+      [
+        ['forward', 'lost after'],
+        ['forward_backward', 'lost before'],
+        ['forward_backward', 'lost after'],
+        ['optim_step', 'lost after'],
+        ['retrieve_future', 'lost after'],
+        ['forward_backward', { status: 503 }],
+      ] as const
+    ).map(([route, fate]) => [dialect, route, fate] as const),
+  ),
+)('on %s a reply that is lost trains no batch twice: %s %j', async (name, route, fate) => {
+  const wanted = await undisturbed(dialects[name], 3);
+  for (const nth of [1, 2, 5]) {
+    const { server, trainer } = await opened(dialects[name], { limits: { datums: 2, bytes: 5e6 } });
+    await steps(server, trainer, 1);
+    losing(server, route, fate, nth);
+    for (const lr of [0.1, 0.15]) await trainer.step({ sequences: batch, loss: policyLoss, lr });
+    const live = [...server.models.values()];
+    expect(live).toHaveLength(1);
+    expect(far(live[0]!.weights, wanted)).toBeLessThan(1e-5);
+  }
+});
+
+test('where requests are known by their number, nothing is made once more', async () => {
+  const { server, trainer, said } = await opened(summing);
+  losing(server, 'optim_step', 'lost after');
+  await steps(server, trainer, 2);
+  expect(server.steps).toHaveLength(2);
+  expect(said.join()).not.toContain('made once more');
+});
+
+test.each([false, true])(
+  'a service that is started again (without its database: %s) goes on from the last saved state',
+  async (all) => {
+    const wanted = await undisturbed(skyrlJax, 3);
+    const { server, trainer, folder, said } = await opened();
+    await steps(server, trainer, 1);
+    await trainer.save({ version: 1, folder });
+    await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+    server.down(true);
+    setTimeout(() => {
+      server.restart(all);
+      server.down(false);
+    }, 300);
+    await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.15 });
+    expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
+    expect(said.join('\n')).toMatch(/does not answer.*waiting/);
+    expect(said.join('\n')).toMatch(
+      /weights\/v000001-1 is loaded and 1 steps since are made once more/,
+    );
+  },
+);
+
+test('a model that something else has trained is made once more before the next step', async () => {
+  const wanted = await undisturbed(skyrlJax, 2);
+  const { server, trainer, said } = await opened();
+  await steps(server, trainer, 1);
+  [...server.models.values()][0]!.weights[30]! += 2;
+  await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
+  expect(said.join()).toContain('changed by something else');
+});
+
+test('a failure of the service is its own words, and nothing of the batch stays', async () => {
+  const wanted = await undisturbed(summing, 2);
+  const { server, trainer } = await opened(summing);
+  await steps(server, trainer, 1);
+  losing(server, 'forward_backward', { status: 400, body: { detail: 'out of memory on rank 3' } });
+  const step = () => trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  await expect(step()).rejects.toMatchObject({
+    code: 'TRAINER_REFUSED',
+    message: expect.stringContaining('out of memory on rank 3'),
+  });
+  await step();
+  expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
+});
+
+test('a result that the service cannot write ends the step within a minute', async () => {
+  const server = await serving();
+  const { trainer } = await trainerOn(server, {
+    clock: impatientClock((ms) => ms >= 10_000),
+    awayMs: 600_000,
+  });
+  server.fate = ({ route }) => (route === 'retrieve_future' ? { status: 500 } : undefined);
+  const step = trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  await expect(step).rejects.toMatchObject({ code: 'TRAINER_REFUSED' });
+});
+
+test('losses without end end the step', async () => {
+  const { server, trainer } = await opened();
+  server.fate = ({ route }) => (route === 'forward_backward' ? 'lost after' : undefined);
+  const step = trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  await expect(step).rejects.toMatchObject({ code: 'TRAINER_LOST' });
+});
+
+test('a gradient that is not finite changes nothing', async () => {
+  const { server, trainer } = await opened();
+  await steps(server, trainer, 1);
+  const bad = batch.map((item) => ({ ...item, advantages: item.advantages.map(() => Number.NaN) }));
+  const report = await trainer.step({ sequences: bad, loss: policyLoss, lr: 0.1 });
+  expect(report.applied).toBe(false);
+  await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  const wanted = await undisturbed(skyrlJax, 2);
+  expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
+});
+
+test('what is saved is gone on from by another process, after the first was killed', async () => {
+  const wanted = await undisturbed(skyrlJax, 3);
+  const { server, trainer, folder } = await opened();
+  await steps(server, trainer, 2);
+  const saved = await trainer.save({ version: 2, folder });
+  expect(saved.state?.uri).toMatch(/^tinker:\/\/model_\d+\/weights\/v000002-1$/);
+  // what came after the save dies with the process
+  await trainer.step({ sequences: batch, loss: losses.sft!, lr: 0.5 });
+  const next = await trainerOn(server);
+  await next.trainer.restore(saved, 'train');
+  await next.trainer.step({ sequences: batch, loss: policyLoss, lr: 0.15 });
+  const weights = [...server.models.values()].at(-1)!.weights;
+  expect(far(weights, wanted)).toBeLessThan(1e-5);
+});
+
+test('a save leaves the adapter as a file that engines load and PEFT can be given', async () => {
+  const { trainer, folder: parent } = await opened();
+  const folder = join(parent, 'weights');
+  const saved = await trainer.save({ version: 3, folder });
+  expect(saved.weights).toMatchObject({ version: 3, uri: join(folder, '000003.safetensors') });
+  const adapter = await loadAdapterFile(saved.weights.uri, saved.weights.digest ?? '');
+  const modules = [0, 1].flatMap((layer) =>
+    ['mlp.up_proj', 'self_attn.q_proj'].map((module) => `model.layers.${layer}.${module}`),
+  );
+  expect(adapter).toMatchObject({ rank: 2, alpha: 32, base: 'table' });
+  expect(modulesOf(adapter!)).toEqual(modules);
+  await writeAdapter(join(folder, 'peft'), adapter!);
+  const { readFile } = await import('node:fs/promises');
+  const config = JSON.parse(await readFile(join(folder, 'peft', 'adapter_config.json'), 'utf8'));
+  expect(config.target_modules.sort()).toEqual(['q_proj', 'up_proj']);
+  expect(modulesOf(await readAdapter(join(folder, 'peft')))).toEqual(modules);
+});
+
+test('a version that is saved twice has two places and one digest', async () => {
+  const { trainer, folder } = await opened();
+  const first = await trainer.save({ version: 1, folder });
+  const second = await trainer.save({ version: 1, folder });
+  expect(second.weights).toEqual(first.weights);
+  expect(second.state?.uri).not.toBe(first.state?.uri);
+});
+
+test('a version to compare with is scored beside the one that is trained', async () => {
+  const { server, trainer, folder } = await opened();
+  const first = await trainer.save({ version: 0, folder });
+  await steps(server, trainer, 1);
+  const second = await trainer.save({ version: 1, folder });
+  const tokens = [batch[0]!.tokens];
+  const logProbs = (table: Float64Array) =>
+    tokens[0]!.map(() => 0) &&
+    [...tokens[0]!].slice(1).map((token, i) => tableLogProb(table, tokens[0]![i]!, token));
+  const now = [...server.models.values()][0]!.weights.slice();
+  await trainer.restore(first, 'score');
+  const [before] = await trainer.score(tokens);
+  expect(far(before!.logProbs.slice(1), logProbs(baseTable()))).toBeLessThan(1e-5);
+  await trainer.restore(second, 'train');
+  const [after] = await trainer.score(tokens);
+  expect(far(after!.logProbs.slice(1), logProbs(now))).toBeLessThan(1e-5);
+  expect(server.models.size).toBe(2);
+  await trainer.close();
+  closing.pop();
+  expect(server.models.size).toBe(0);
+});
+
+test('rollouts of other weights than the service has are noticed before the first step', async () => {
+  const { server, trainer } = await opened();
+  const other = batch.map((item) => ({
+    ...item,
+    oldLogProbs: item.oldLogProbs.map((value) => value - 4),
+  }));
+  const step = trainer.step({ sequences: other, loss: policyLoss, lr: 0.1 });
+  await expect(step).rejects.toMatchObject({ code: 'TRAINER_BASE' });
+  expect(server.steps).toHaveLength(0);
+});
+
+test('what another kind of trainer wrote is refused by name', async () => {
+  const { trainer, folder } = await opened();
+  const path = (version: number) => ({ version, uri: join(folder, 'x.safetensors'), digest: null });
+  const others = [
+    { weights: path(4), state: path(4) },
+    { weights: path(4), state: null },
+  ];
+  for (const saved of others) {
+    await expect(trainer.restore(saved, 'train')).rejects.toMatchObject({
+      code: 'CHECKPOINT_KIND',
+    });
+  }
+  await expect(
+    trainer.restore(
+      { weights: path(4), state: { version: 4, uri: 'tinker://gone/weights/x', digest: null } },
+      'train',
+    ),
+  ).rejects.toMatchObject({
+    code: 'CHECKPOINT',
+    message: expect.stringContaining('policy version 4'),
+  });
+});
+
+test('another base model, a wrong key and a service that is down are errors before anything else', async () => {
+  await expect(opened({}, { baseModels: ['Qwen/Qwen3-8B'] })).rejects.toMatchObject({
+    code: 'TRAINER_BASE',
+    message: expect.stringContaining("trains table, and not 'Qwen/Qwen3-8B'"),
+  });
+  process.env.MILLRACE_TEST_TINKER_KEY = 'tml-very-secret';
+  const wrong = opened({ key: 'tml-other' }, { keyEnv: 'MILLRACE_TEST_TINKER_KEY' });
+  const error = await wrong.then(
+    () => null,
+    (cause: Error) => cause,
+  );
+  expect(error).toMatchObject({ code: 'TRAINER_ACCESS' });
+  expect(JSON.stringify([error?.message, error])).not.toContain('very-secret');
+  expect(error?.message).toContain("invalid key '[key]'");
+  await opened({ key: 'tml-very-secret' }, { keyEnv: 'MILLRACE_TEST_TINKER_KEY' });
+  await expect(opened({}, { keyEnv: 'MILLRACE_TEST_NO_KEY' })).rejects.toMatchObject({
+    code: 'USAGE',
+  });
+  await expect(opened({}, { url: 'http://127.0.0.1:9', awayMs: 300 })).rejects.toMatchObject({
+    code: 'TRAINER_DOWN',
+  });
+  await expect(opened({}, { url: 'localhost:8000' })).rejects.toMatchObject({ code: 'USAGE' });
+});
+
+test('a service that comes late is waited for', async () => {
+  const server = await serving();
+  server.down(true);
+  setTimeout(() => server.down(false), 400);
+  const { said } = await trainerOn(server);
+  expect(said.join()).toContain('waiting');
+});
+
+test('a model waits for room, as a killed run gives it back late', async () => {
+  const server = await serving({ modelsMax: 1 });
+  const { trainer } = await trainerOn(server);
+  await trainer.restore(
+    { weights: { version: 0, uri: 'table', digest: null }, state: null },
+    'train',
+  );
+  await expect(trainerOn(server, { awayMs: 0 })).rejects.toMatchObject({
+    code: 'TRAINER_REFUSED',
+    message: expect.stringContaining('Maximum number of LoRA adapters'),
+  });
+});
+
+test.each([
+  ['no outputs', () => ({ loss_fn_outputs: [] })],
+  ['too few log-probs', () => ({ loss_fn_outputs: [{ logprobs: { data: [-1] } }] })],
+  [
+    'a positive log-prob',
+    () => ({ loss_fn_outputs: [{ logprobs: { data: [-1, 3, -1, -1, -1] } }] }),
+  ],
+  [
+    'a log-prob that is no number',
+    () => ({ loss_fn_outputs: [{ logprobs: { data: [-1, null, -1, -1, -1] } }] }),
+  ],
+])('a reply that nothing can be learnt from is refused: %s', async (_, body) => {
+  const { server, trainer } = await opened();
+  const item = sequence(4, 6, 3);
+  await trainer.step({ sequences: [item], loss: policyLoss, lr: 0.1 });
+  // the first is the probe's, the second the batch's
+  let results = 0;
+  server.fate = ({ route }) =>
+    route === 'retrieve_future' && ++results > 2 ? { status: 200, body: body() } : undefined;
+  await expect(
+    trainer.step({ sequences: [item], loss: policyLoss, lr: 0.1 }),
+  ).rejects.toMatchObject({ code: 'TRAINER_REPLY' });
+  expect(server.steps).toHaveLength(1);
+});
