@@ -24,6 +24,8 @@ export interface GenerateRequest extends Sampling {
    * also where it goes on beyond the text. For tags of several tokens.
    */
   readonly stopTexts?: readonly string[];
+  /** Tokens of the context from this place on count as generated where stop texts are looked for; left out = none of it. */
+  readonly stopTextsFrom?: number;
   /** Return the exact entropy of every token's distribution. */
   readonly entropies?: boolean;
   /**
@@ -91,6 +93,11 @@ export interface PolicyEngine {
   load(weights: Checkpoint): Promise<void>;
   stats(): EngineStats;
   close(): Promise<void>;
+  /**
+   * For engines that may be given weights and answer with others: the trainer to use in the place of this one. What it holds is
+   * remembered, and compared with what the engine says of it.
+   */
+  compareWith?(trainer: TrainerEngine): TrainerEngine;
 }
 
 /** One sequence to train on. `mask[t] = 1` where token t is a target (never token 0). */
@@ -128,14 +135,14 @@ export interface TrainBatch {
   readonly lr: number;
 }
 
-/** What a step did: its loss, and the joint L2 norm of the gradients before clipping. */
+/** What a step did: its loss, and the joint L2 norm of the gradients before clipping (NaN = not known). */
 export interface StepReport {
   readonly loss: number;
   readonly gradNorm: number;
   /** False when the gradient was not finite: weights and optimiser are unchanged. */
   readonly applied: boolean;
-  /** Mean exact entropy of the policy over target tokens (nats). */
-  readonly entropy: number;
+  /** Mean exact entropy of the policy over target tokens (nats); null = not to be had. */
+  readonly entropy: number | null;
   /** What the loss itself reports, by the names of docs/metrics.md: `clip/fraction`, say. */
   readonly numbers: Readonly<Record<string, number>>;
   /** Tokens that went through the model, padding left out. */
@@ -177,6 +184,8 @@ export interface Scorer {
 
 /** `score` answers under the weights as they are now. */
 export interface TrainerEngine extends Scorer {
+  /** Fails when steps with this loss cannot be made, before there is a batch; left out = whatever is known is made. */
+  check?(loss: Loss): Promise<void>;
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
   /** Keep weights and state, whole or not at all. A version that is saved once more (after a crash) replaces the first. */
@@ -194,9 +203,18 @@ export interface TrainerEngine extends Scorer {
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly endToken: number;
+  /** Every token that ends a policy's text, where there are several; `endToken` is one of them. */
+  readonly endTokens?: readonly number[];
+  /** The texts of its special tokens and tags: what text from outside must not contain. Left out = none are known. */
+  readonly markers?: readonly string[];
   /** With `tags: false` no tag token is made: for text from outside, which must not pass for the policy's own. */
   encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
+  /**
+   * The bytes that a token adds to a text, whatever stands before it; none for an id without text. Left out = those of
+   * `decode([token])`, which are wrong where a character is cut over tokens.
+   */
+  bytes?(token: number): Uint8Array;
   /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */
   id(token: string): number;
 }

@@ -241,6 +241,15 @@ export class Graph {
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
+  /** Whether `value` is computed from `source`. */
+  reads(value: Value, source: Value): boolean {
+    const needed = new Set([value.name]);
+    for (const node of [...this.#nodes].reverse())
+      if (node.outputs.some((name) => needed.has(name)))
+        for (const name of readBy(node)) needed.add(name);
+    return needed.has(source.name);
+  }
+
   /** The bytes of the ONNX model: what its outputs need. Inputs stay, needed or not. */
   model(): Uint8Array {
     const needed = new Set(this.#outputs.map(({ name }) => name));

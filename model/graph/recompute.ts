@@ -1,5 +1,5 @@
 /**
- * Recomputation: a part of the network whose inner values are not kept for its gradient but computed again.
+ * Recomputation: a part of the network whose inner values are not kept for its gradient but computed a second time.
  *
  * Memory for time: of such a part only what goes in is kept. The second computation has the same nodes as the first
  * and so the same bits. It starts from the input plus 0 * (an element of the gradient), which ties it to the
@@ -10,7 +10,7 @@ import { pullBack } from './gradients.ts';
 import type { Derivation, Value } from './graph.ts';
 
 /** `body(x)`, computed a second time for its gradient. It may use `leaves`, whose gradients are carried on. */
-export function again(x: Value, leaves: readonly Value[], body: (x: Value) => Value): Value {
+export function recomputed(x: Value, leaves: readonly Value[], body: (x: Value) => Value): Value {
   const { graph } = x;
   const first = graph.aside(() => body(x));
   const inputs = [x, ...leaves.filter((leaf) => uses(first.derivations, leaf))];
@@ -19,7 +19,7 @@ export function again(x: Value, leaves: readonly Value[], body: (x: Value) => Va
     const second = graph.aside(() => body(copy));
     const pulled = pullBack(second.derivations, second.value, g, [copy, ...inputs.slice(1)]);
     const [dx, ...rest] = pulled;
-    // what was computed again is needed no longer once all gradients are there; so they come before the next part's
+    // what was recomputed is needed no longer once all gradients are there; so they come before the next part's
     return dx ? [after(dx, ...rest.filter((part) => part !== null)), ...rest] : pulled;
   });
 }

@@ -5,22 +5,16 @@
  *
  * summed over tokens with the weights of the aggregation; sg = stop-gradient. Not the update of a token is clipped, only
  * the weight that it has: every token keeps a gradient, rare ones too, on which reasoning turns. The paper sets no lower
- * bound (clipLow 1) and does not print its upper one; 1 + clipHigh = 5 is what ScaleRL (Khatri et al. 2025) trains with.
+ * bound (clipLow 1) and does not print its upper one; 1 + clipHigh = 5 is ScaleRL's (Khatri et al. 2025, ε_max as TRL's
+ * documentation gives it; docs/losses.md compares others).
  */
 import { z } from 'zod';
 import type { Value } from '../graph/graph.ts';
 import { multiply, subtract, sum } from '../graph/ops.ts';
 import { defineLoss } from './loss.ts';
-import { scalar } from './parts/feeds.ts';
-import {
-  rolloutFeeds,
-  rolloutInputs,
-  rolloutMetrics,
-  rolloutTally,
-  rowWeights,
-  vectorOf,
-} from './parts/rollouts.ts';
-import { termFeeds, termSettings, termsOf, withTerms } from './parts/terms.ts';
+import { boundsIn, clamped, overRollouts, ratioBounds, ratioFeeds } from './parts/ratio.ts';
+import { rolloutInputs, rolloutTally } from './parts/rollouts.ts';
+import { termSettings, withTerms } from './parts/terms.ts';
 import { aggregation } from './parts/tokenWeights.ts';
 
 export const cispo = defineLoss({
@@ -30,25 +24,13 @@ export const cispo = defineLoss({
     aggregation: aggregation.default('token-mean').describe('how token losses become one'),
     ...termSettings,
   }),
-  data: 'rollouts',
-  reference: (settings) => termsOf(settings).kl !== null,
-  variant: termsOf,
+  ...overRollouts,
   graph: (judged, terms) => withTerms(weightedLogProbs(judged.logProbs), judged, terms),
-  feeds(sequences, settings) {
-    const weight = rowWeights(sequences, settings.aggregation);
-    const terms = termFeeds(sequences, settings, weight);
-    const bounds = {
-      ratioMin: scalar(1 - settings.clipLow),
-      ratioMax: scalar(1 + settings.clipHigh),
-    };
-    return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
-  },
-  metrics: rolloutMetrics,
+  feeds: (sequences, settings) => ratioFeeds(sequences, settings, settings.aggregation),
   /** A token counts as clipped when its weight lies outside the bounds. */
   tally: () =>
     rolloutTally((feeds) => {
-      const low = vectorOf(feeds, 'ratioMin')[0] as number;
-      const high = vectorOf(feeds, 'ratioMax')[0] as number;
+      const [low, high] = boundsIn(feeds);
       return ({ drift }) => {
         const ratio = Math.exp(-drift);
         return ratio < low || ratio > high;
@@ -57,14 +39,13 @@ export const cispo = defineLoss({
   trial: { kl: { kind: 'k2', coefficient: 0.1 }, entropyCoefficient: 0.01 },
 });
 
-/** sum(-weight * sg[held ratio] * A * logProb). What `node` makes is a constant to differentiation. */
+/** sum(-weight * sg[clamped ratio] * A * logProb). What `node` makes is a constant to differentiation. */
 function weightedLogProbs(logProbs: Value): Value {
   const { graph, shape } = logProbs;
   const { weights, advantages, oldLogProbs } = rolloutInputs(graph);
-  const bound = (name: string) => graph.input(name, graph.float, []);
+  const bounds = ratioBounds(graph);
   const node = (op: string, ...operands: Value[]) => graph.node(op, operands, shape);
   const ratio = node('Exp', node('Sub', logProbs, oldLogProbs));
-  const held = node('Min', node('Max', ratio, bound('ratioMin')), bound('ratioMax'));
-  const factor = node('Mul', node('Mul', held, advantages), weights);
+  const factor = node('Mul', node('Mul', clamped(ratio, bounds), advantages), weights);
   return subtract(graph.scalar(0), sum(multiply(factor, logProbs)));
 }

@@ -13,15 +13,16 @@ import { multiply, sum } from '../graph/ops.ts';
 import { defineLoss } from './loss.ts';
 import { scalar } from './parts/feeds.ts';
 import {
-  type RolloutInputs,
-  rolloutFeeds,
-  rolloutInputs,
-  rolloutMetrics,
-  rolloutTally,
-  rowWeights,
-  vectorOf,
-} from './parts/rollouts.ts';
-import { termFeeds, termSettings, termsOf, withTerms } from './parts/terms.ts';
+  boundsIn,
+  clamped,
+  isClipped,
+  overRollouts,
+  type RatioBounds,
+  ratioBounds,
+  ratioFeeds,
+} from './parts/ratio.ts';
+import { type RolloutInputs, rolloutInputs, rolloutTally } from './parts/rollouts.ts';
+import { termSettings, withTerms } from './parts/terms.ts';
 import { aggregation } from './parts/tokenWeights.ts';
 
 export const clipped = defineLoss({
@@ -45,32 +46,22 @@ export const clipped = defineLoss({
       })
       .prefault({}),
   }),
-  data: 'rollouts',
-  reference: (settings) => termsOf(settings).kl !== null,
-  variant: termsOf,
+  ...overRollouts,
   graph: (judged, terms) => withTerms(clippedLoss(judged), judged, terms),
   feeds(sequences, settings) {
-    const weight = rowWeights(sequences, settings.aggregation);
-    const terms = termFeeds(sequences, settings, weight);
-    const bounds = {
-      ratioMin: scalar(1 - settings.clipLow),
-      ratioMax: scalar(1 + settings.clipHigh),
+    const shared = ratioFeeds(sequences, settings, settings.aggregation);
+    const own = {
       clipC: scalar(settings.clipC),
       keepClipped: scalar(settings.aepo.clipping ? 1 : 0),
       entropyWeight: scalar(settings.aepo.advantageWeight),
     };
-    return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
+    return (rows) => ({ ...shared(rows), ...own });
   },
-  metrics: rolloutMetrics,
   /** A token counts as clipped when the clipped term is the larger one (verl's clip fraction). */
   tally: () =>
     rolloutTally((feeds) => {
-      const low = vectorOf(feeds, 'ratioMin')[0] as number;
-      const high = vectorOf(feeds, 'ratioMax')[0] as number;
-      return ({ drift, advantage }) => {
-        const ratio = Math.exp(-drift);
-        return -advantage * Math.min(Math.max(ratio, low), high) > -advantage * ratio;
-      };
+      const bounds = boundsIn(feeds);
+      return ({ drift, advantage }) => isClipped(advantage, Math.exp(-drift), bounds);
     }),
   trial: {
     aepo: { clipping: true, advantageWeight: 0.1 },
@@ -79,11 +70,9 @@ export const clipped = defineLoss({
   },
 });
 
-/** What is fed besides the rollouts: scalars. */
-interface ClippedInputs extends RolloutInputs {
-  /** Bounds of the ratio: 1 - clipLow, 1 + clipHigh; and the dual clip's c. */
-  readonly ratioMin: Value;
-  readonly ratioMax: Value;
+/** What is fed besides rollouts and bounds: scalars. */
+interface ClippedInputs extends RolloutInputs, RatioBounds {
+  /** The dual clip's c. */
   readonly clipC: Value;
   /** 1 = a token with A > 0 and a ratio above the range keeps the gradient of the bound; 0 = it gets none. */
   readonly keepClipped: Value;
@@ -98,7 +87,7 @@ interface ClippedInputs extends RolloutInputs {
 export function clippedLoss({ logProbs, entropies }: Judged): Value {
   const { graph, shape } = logProbs;
   const inputs = inputsOf(graph);
-  const { weights, oldLogProbs, ratioMin, ratioMax, clipC, keepClipped } = inputs;
+  const { weights, oldLogProbs, clipC, keepClipped } = inputs;
   const node = (op: string, ...operands: Value[]) => graph.node(op, operands, shape);
   const compare = (op: string, a: Value, b: Value) =>
     graph.node(op, [a, b], shape, { type: 'bool' });
@@ -109,7 +98,7 @@ export function clippedLoss({ logProbs, entropies }: Judged): Value {
   const down = node('Neg', advantages);
   const ratio = node('Exp', node('Sub', logProbs, oldLogProbs));
   const plain = node('Mul', down, ratio);
-  const clipped = node('Mul', down, node('Min', node('Max', ratio, ratioMin), ratioMax));
+  const clipped = node('Mul', down, clamped(ratio, inputs));
   const worse = node('Max', plain, clipped);
   const cap = node('Mul', down, clipC);
   const negative = compare('Less', advantages, zero);
@@ -157,8 +146,7 @@ function inputsOf(graph: Graph): ClippedInputs {
   const scalarInput = (name: string) => graph.input(name, graph.float, []);
   return {
     ...rolloutInputs(graph),
-    ratioMin: scalarInput('ratioMin'),
-    ratioMax: scalarInput('ratioMax'),
+    ...ratioBounds(graph),
     clipC: scalarInput('clipC'),
     keepClipped: scalarInput('keepClipped'),
     entropyWeight: scalarInput('entropyWeight'),

@@ -14,16 +14,16 @@ import type { Value } from '../graph/graph.ts';
 import { matmul, multiply, reshape, subtract, sum } from '../graph/ops.ts';
 import type { Feeds } from '../runtime/session.ts';
 import { defineLoss, type TargetSequence } from './loss.ts';
-import { scalar } from './parts/feeds.ts';
 import {
-  rolloutFeeds,
-  rolloutInputs,
-  rolloutMetrics,
-  rolloutTally,
-  rowWeights,
-  vectorOf,
-} from './parts/rollouts.ts';
-import { termFeeds, termSettings, termsOf, withTerms } from './parts/terms.ts';
+  boundsIn,
+  clamped,
+  isClipped,
+  overRollouts,
+  ratioBounds,
+  ratioFeeds,
+} from './parts/ratio.ts';
+import { rolloutInputs, rolloutTally, vectorOf } from './parts/rollouts.ts';
+import { termSettings, withTerms } from './parts/terms.ts';
 
 export const gspo = defineLoss({
   settings: z.object({
@@ -31,36 +31,20 @@ export const gspo = defineLoss({
     clipHigh: z.number().positive().default(4e-4).describe('how far above 1 a ratio still counts'),
     ...termSettings,
   }),
-  data: 'rollouts',
-  reference: (settings) => termsOf(settings).kl !== null,
-  variant: termsOf,
+  ...overRollouts,
   graph: (judged, terms) => withTerms(sequenceLoss(judged.logProbs), judged, terms),
   feeds(sequences, settings) {
-    const weight = rowWeights(sequences, 'seq-mean-token-mean');
-    const terms = termFeeds(sequences, settings, weight);
-    const bounds = {
-      ratioMin: scalar(1 - settings.clipLow),
-      ratioMax: scalar(1 + settings.clipHigh),
-    };
-    return (rows) => ({
-      ...rolloutFeeds(sequences, rows, weight),
-      ...responseFeeds(sequences, rows),
-      ...terms(rows),
-      ...bounds,
-    });
+    const shared = ratioFeeds(sequences, settings, 'seq-mean-token-mean');
+    return (rows) => ({ ...shared(rows), ...responseFeeds(sequences, rows) });
   },
-  metrics: rolloutMetrics,
   /** The tokens of a clipped response count as clipped. */
   tally: () =>
     rolloutTally((feeds, logProbs) => {
-      const low = vectorOf(feeds, 'ratioMin')[0] as number;
-      const high = vectorOf(feeds, 'ratioMax')[0] as number;
+      const bounds = boundsIn(feeds);
       const owners = feeds.responses?.data as Int32Array;
       const ratios = ratiosOf(owners, logProbs, vectorOf(feeds, 'oldLogProbs'));
-      return ({ index, advantage }) => {
-        const ratio = ratios[owners[index] as number] as number;
-        return -advantage * Math.min(Math.max(ratio, low), high) > -advantage * ratio;
-      };
+      return ({ index, advantage }) =>
+        isClipped(advantage, ratios[owners[index] as number] as number, bounds);
     }),
   trial: {
     clipLow: 0.2,
@@ -79,15 +63,14 @@ function sequenceLoss(logProbs: Value): Value {
   const { weights, advantages, oldLogProbs } = rolloutInputs(graph);
   const means = graph.input('means', graph.float, ['S', 'M']);
   const responses = graph.input('responses', 'int32', ['M']);
-  const bound = (name: string) => graph.input(name, graph.float, []);
+  const bounds = ratioBounds(graph);
   const node = (op: string, ...operands: Value[]) => graph.node(op, operands, shape);
   const column = reshape(subtract(logProbs, oldLogProbs), ['M', 1]);
   const logRatios = reshape(matmul(means, column), ['S']);
   const ratio = node('Exp', node('Gather', logRatios, responses));
   const down = node('Neg', advantages);
   const plain = node('Mul', down, ratio);
-  const held = node('Min', node('Max', ratio, bound('ratioMin')), bound('ratioMax'));
-  const clipped = node('Mul', down, held);
+  const clipped = node('Mul', down, clamped(ratio, bounds));
   const within = graph.node('GreaterOrEqual', [plain, clipped], shape, { type: 'bool' });
   const lossOf = graph.derive(node('Max', plain, clipped), [logProbs], (g) => {
     const slope = graph.node('Where', [within, plain, graph.scalar(0)], shape, {

@@ -29,7 +29,7 @@ export function cachedGraph(config: DecoderConfig, plan: WeightPlan, positionsMa
   return graph;
 }
 
-interface Said {
+interface Prediction {
   readonly shares: Value;
   readonly peaks: Value;
 }
@@ -39,7 +39,7 @@ function cachedLowering(
   config: DecoderConfig,
   plan: WeightPlan,
   positionsMax: number,
-): Lowering<Said> {
+): Lowering<Prediction> {
   const size = headDim(config);
   const tokens = graph.input('tokens', 'int32', ['B', 'T']);
   const positions = graph.input('positions', 'int32', ['B', 'T']);
@@ -120,10 +120,10 @@ function cachedLowering(
       const softmax = graph.node('Softmax', [logits], logits.shape, options);
       const flat = { attributes: { keepdims: 0 } };
       const highest = graph.node('ReduceMax', [logits, graph.integers([1])], ['N'], flat);
-      const said = (closeEnd as NonNullable<typeof closeEnd>)([softmax, highest]);
+      const predicted = (closeEnd as NonNullable<typeof closeEnd>)([softmax, highest]);
       const closeNothing = graph.branch();
       const nothing = closeNothing([graph.reals([0], [1, 1]), graph.reals([0])]);
-      const [shares, peaks] = graph.either(cache.single, said, nothing) as [Value, Value];
+      const [shares, peaks] = graph.either(cache.single, predicted, nothing) as [Value, Value];
       return { shares, peaks };
     },
   };

@@ -9,14 +9,16 @@ import type { Lowering, Residual } from '../decoder.ts';
 import type { Graph, Shape, Value } from '../graph/graph.ts';
 import { adapt, attention, linear, pickRows, rmsNorm, rotate, swiglu } from '../graph/layers.ts';
 import { add, reshape, transpose } from '../graph/ops.ts';
-import { again } from '../graph/recompute.ts';
+import { recomputed } from '../graph/recompute.ts';
 import { rotation } from '../rope.ts';
 
 export interface SequenceOptions {
-  /** Keep only what goes into a layer, and compute the rest of it again when its gradient is due. */
+  /** Keep only what goes into a layer, and recompute the rest of it when its gradient is due. */
   readonly recompute?: boolean;
   /** Low-rank adapters by the module they change; their factors are parameters (`adapterNames`). */
   readonly adapters?: ReadonlyMap<string, { readonly scale: number }>;
+  /** Rows hold several sequences, which do not see each other: inputs say where each token stands in its own. */
+  readonly packed?: boolean;
 }
 
 /** The factors of the adapter of a module: [r, in] and [out, r]. */
@@ -33,6 +35,9 @@ export interface SequenceLowering extends Lowering<Value> {
  * Adds the inputs `tokens` int32 [B, T] and `rows` int32 [M]: the places in the flattened [B * T] that are asked
  * for, without repeats. `parameters` holds every name of `parameterShapes`; the embedding counts as a constant to
  * differentiation, and so is reached through `embedded` alone. `head` gives logits [M, V].
+ *
+ * `packed` adds `places` int32 [B, T], the place of each token in its sequence, and `segments` int32 [B, T], the number of that
+ * sequence in its row.
  */
 export function sequenceLowering(
   graph: Graph,
@@ -51,8 +56,13 @@ export function sequenceLowering(
   const folds = config.heads / kvHeads;
   const width = headDim(config);
   const places = graph.node('Range', [scalar(graph, 0), length(graph), scalar(graph, 1)], ['T']);
-  const [cosines, sines] = rotations(graph, config, places);
-  const mask = causalMask(graph, folds, places);
+  const packed = options.packed === true;
+  const [cosines, sines] = packed
+    ? packedRotations(graph, config, graph.input('places', 'int32', ['B', 'T']))
+    : rotations(graph, config, places);
+  const mask = packed
+    ? packedMask(graph, folds, places, graph.input('segments', 'int32', ['B', 'T']))
+    : causalMask(graph, folds, places);
   const leaves = [...parameters.values()];
   const table = parameter('model.embed_tokens.weight');
   const embedded = graph.node('Gather', [table, reshape(tokens, ['N'])], ['N', config.hiddenSize]);
@@ -73,7 +83,7 @@ export function sequenceLowering(
     layer(input, body) {
       if (!options.recompute) return body(input);
       const one = (x: Value) => sum(body({ stream: x, delta: null }));
-      return { stream: again(sum(input), leaves, one), delta: null };
+      return { stream: recomputed(sum(input), leaves, one), delta: null };
     },
     norm(input, weight) {
       const stream = sum(input);
@@ -110,11 +120,26 @@ function length(graph: Graph): Value {
 
 /** Cosines and sines of place * frequency, times the rotation's factor: [T, headDim / 2] each. */
 function rotations(graph: Graph, config: DecoderConfig, places: Value): [Value, Value] {
-  const { frequencies, factor } = rotation(config);
-  const shape: Shape = ['T', frequencies.length];
+  const real = inReals(graph, places);
+  return turned(graph, config, graph.node('Unsqueeze', [real, graph.integers([1])], ['T', 1]));
+}
+
+/** The same where each row has its own places [B, T]: [B, 1, T, headDim / 2] each. */
+function packedRotations(graph: Graph, config: DecoderConfig, places: Value): [Value, Value] {
+  const axes = graph.integers([1, 3]);
+  const column = graph.node('Unsqueeze', [inReals(graph, places), axes], ['B', 1, 'T', 1]);
+  return turned(graph, config, column);
+}
+
+function inReals(graph: Graph, whole: Value): Value {
   const to = graph.float === 'float32' ? 1 : 11;
-  const real = graph.node('Cast', [places], ['T'], { type: graph.float, attributes: { to } });
-  const column = graph.node('Unsqueeze', [real, graph.integers([1])], ['T', 1]);
+  return graph.node('Cast', [whole], whole.shape, { type: graph.float, attributes: { to } });
+}
+
+/** Places [..., 1] in, [..., headDim / 2] out. */
+function turned(graph: Graph, config: DecoderConfig, column: Value): [Value, Value] {
+  const { frequencies, factor } = rotation(config);
+  const shape: Shape = [...column.shape.slice(0, -1), frequencies.length];
   const angles = graph.node('Mul', [column, graph.reals(frequencies)], shape);
   const of = (op: string, name: string) => {
     const plain = graph.node(op, [angles], shape, { name });
@@ -131,4 +156,22 @@ function causalMask(graph: Graph, folds: number, places: Value): Value {
   const mask = graph.node('Where', inputs, ['T', 'T'], { type: graph.float });
   const folded = graph.node('Expand', [mask, graph.sizes([folds, 'T', 'T'])], [folds, 'T', 'T']);
   return reshape(folded, ['GT', 'T']);
+}
+
+/** The same for packed rows, where a key of another sequence is not seen either: [B, 1, G * T, T]. */
+function packedMask(graph: Graph, folds: number, places: Value, segments: Value): Value {
+  const bool = { type: 'bool' } as const;
+  const all: Shape = ['B', 'T', 'T'];
+  const column = graph.node('Unsqueeze', [places, graph.integers([1])], ['T', 1]);
+  const earlier = graph.node('LessOrEqual', [places, column], ['T', 'T'], bool);
+  const queries = graph.node('Unsqueeze', [segments, graph.integers([2])], ['B', 'T', 1]);
+  const keys = graph.node('Unsqueeze', [segments, graph.integers([1])], ['B', 1, 'T']);
+  const same = graph.node('Equal', [queries, keys], all, bool);
+  const seen = graph.node('And', [same, earlier], all, bool);
+  const inputs = [seen, graph.scalar(0), graph.scalar(Number.NEGATIVE_INFINITY)];
+  const mask = graph.node('Where', inputs, all, { type: graph.float });
+  const wide = graph.node('Unsqueeze', [mask, graph.integers([1])], ['B', 1, 'T', 'T']);
+  const shape: Shape = ['B', folds, 'T', 'T'];
+  const folded = graph.node('Expand', [wide, graph.sizes(shape)], shape);
+  return reshape(folded, ['B', 1, 'GT', 'T']);
 }

@@ -33,7 +33,7 @@ export interface LearnerSettings extends AdamWSettings {
   readonly decay: 'all' | 'matrices';
   /** Most tokens (padding included) in one run of the graph; null = by the network's width. Bounds memory. */
   readonly microBatchTokensMax: number | null;
-  /** What shares a micro-batch: rows of like length, or parts of the batch with nearly equal numbers of tokens. */
+  /** What shares a micro-batch: rows of like length, parts of nearly equal numbers of tokens, or rows of several sequences. */
   readonly packing: Packing;
   /** Compute the inside of a layer again for its gradient instead of keeping it: about a third more time. */
   readonly recompute: boolean;
@@ -114,7 +114,7 @@ export class Learner {
     const gradients = new GradientSums(this.#trained);
     await this.#withParameters(async (parameters) => {
       for (const part of this.#cut(targets, prepared.data === 'pairs')) {
-        const feeds = { ...sequenceFeeds(targets, part), ...inFloat32(extra(part.rows)) };
+        const feeds = { ...this.#feeds(targets, part), ...inFloat32(extra(part.rows)) };
         const results = await session.run({ ...feeds, ...parameters });
         gradients.add(feeds, results);
         tally.add(feeds, results);
@@ -141,7 +141,7 @@ export class Learner {
     }));
     await this.#withParameters(async (parameters) => {
       for (const part of this.#cut(targets)) {
-        const results = await session.run({ ...sequenceFeeds(targets, part), ...parameters });
+        const results = await session.run({ ...this.#feeds(targets, part), ...parameters });
         let at = 0;
         for (const row of part.rows) {
           const { logProbs, entropies } = scores[row] as TokenScores;
@@ -178,6 +178,10 @@ export class Learner {
     return cut(targets.map(inputLength), tokensMax, packing);
   }
 
+  #feeds(targets: readonly Targets[], part: MicroBatch): Feeds {
+    return sequenceFeeds(targets, part, this.#settings.packing === 'packed');
+  }
+
   /** `run` is given the parameters as they are now, put where the sessions compute for as long as it takes. */
   async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
     const { tensors, adapter } = this.#trainee;
@@ -195,10 +199,11 @@ export class Learner {
   #session(key: string, purpose: Purpose): Promise<Session> {
     const known = this.#sessions.get(key);
     if (known !== undefined) return known;
-    const { threads, recompute } = this.#settings;
+    const { threads, recompute, packing } = this.#settings;
     const modules = this.#trainee.adapter?.modules;
     const model = trainGraph(this.config, purpose, {
       recompute,
+      packed: packing === 'packed',
       ...(this.#device.provider === 'cpu' ? { threads } : {}),
       ...(modules === undefined ? {} : { adapters: new Map([...modules].map(shapeOf)) }),
     });

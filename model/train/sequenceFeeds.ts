@@ -17,23 +17,44 @@ export function inputLength({ places }: Targets): number {
   return places.at(-1) ?? 0;
 }
 
-/** `tokens`, `rows` and `targets` of a micro-batch; targets come row by row in its order. */
-export function sequenceFeeds(sequences: readonly Targets[], { rows, length }: MicroBatch): Feeds {
-  const tokens = new Int32Array(rows.length * length);
+/**
+ * `tokens`, `rows` and `targets` of a micro-batch; targets come row by row in its order. For a graph of packed rows also the
+ * `places` of tokens in their sequences and the number of their sequence in its row (`segments`; -1 = padding).
+ */
+export function sequenceFeeds(
+  sequences: readonly Targets[],
+  { rows, length, packs = rows.map((row) => [row]) }: MicroBatch,
+  packed = false,
+): Feeds {
+  const size = packs.length * length;
+  const tokens = new Int32Array(size);
+  const placed = new Int32Array(packed ? size : 0);
+  const segments = new Int32Array(packed ? size : 0).fill(-1);
   const places: number[] = [];
   const targets: number[] = [];
-  for (const [index, row] of rows.entries()) {
-    const sequence = sequences[row] as Targets;
-    tokens.set(sequence.tokens.subarray(0, inputLength(sequence)), index * length);
-    for (const place of sequence.places) {
-      places.push(index * length + place - 1);
-      targets.push(sequence.tokens[place] as number);
+  for (const [index, pack] of packs.entries()) {
+    let start = index * length;
+    for (const [segment, row] of pack.entries()) {
+      const sequence = sequences[row] as Targets;
+      const own = inputLength(sequence);
+      tokens.set(sequence.tokens.subarray(0, own), start);
+      if (packed) {
+        segments.fill(segment, start, start + own);
+        for (let place = 0; place < own; place++) placed[start + place] = place;
+      }
+      for (const place of sequence.places) {
+        places.push(start + place - 1);
+        targets.push(sequence.tokens[place] as number);
+      }
+      start += own;
     }
   }
   const vector = (data: Int32Array) => ({ shape: [data.length], data });
+  const matrix = (data: Int32Array) => ({ shape: [packs.length, length], data });
   return {
-    tokens: { shape: [rows.length, length], data: tokens },
+    tokens: matrix(tokens),
     rows: vector(Int32Array.from(places)),
     targets: vector(Int32Array.from(targets)),
+    ...(packed ? { places: matrix(placed), segments: matrix(segments) } : {}),
   };
 }

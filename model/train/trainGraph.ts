@@ -32,6 +32,8 @@ export interface TrainGraphOptions {
   readonly recompute?: boolean;
   /** Tokens of the vocabulary whose logits are held at once; a smaller vocabulary is not cut. */
   readonly vocabularyChunk?: number;
+  /** For rows that hold several sequences. */
+  readonly packed?: boolean;
   /** Train these alone; the policy's own parameters are constants. */
   readonly adapters?: AdapterShapes;
 }
@@ -72,6 +74,7 @@ export function trainGraph(
   const parameters = new Map([...own, ...added]);
   const sequences = sequenceLowering(graph, config, parameters, {
     recompute: recompute && purpose !== 'score',
+    packed: options.packed ?? false,
     ...(adapters === undefined ? {} : { adapters }),
   });
   const targets = graph.input('targets', 'int32', ['M']);

@@ -74,7 +74,7 @@ async function stepped(learner: Learner, loss: Loss): Promise<Outcome> {
   const { loss: value, entropy } = await learner.step({ sequences, loss, lr: 0 });
   return new Map<string, ArrayLike<number>>([
     ['loss', [value]],
-    ['entropy', [entropy]],
+    ['entropy', [entropy ?? Number.NaN]],
     ...[...learner.optimiser.moments].map(
       ([name, { mean }]) => [`gradient of ${name}`, mean] as const,
     ),

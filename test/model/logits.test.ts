@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { parameterShapes, type Tensors } from '../../model/config.ts';
 import { Graph } from '../../model/graph/graph.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
@@ -13,8 +13,13 @@ import { yardstick } from '../support/python.ts';
 import { type GraphRunner, graphRunner } from './runtime/graphRunner.ts';
 import { worstError } from './vectors.ts';
 
-const folder = temporaryFolder();
-const runner: GraphRunner = graphRunner();
+let folder: ReturnType<typeof temporaryFolder>;
+let runner: GraphRunner;
+// Not at once: of a file whose tests are all skipped jest runs no `afterAll`, and a worker would keep it from ending.
+beforeAll(() => {
+  folder = temporaryFolder();
+  runner = graphRunner();
+});
 afterAll(async () => {
   await runner.close();
   folder.remove();

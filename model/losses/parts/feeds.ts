@@ -8,10 +8,11 @@ export function perTarget(
   rows: readonly number[],
   value: (row: number, place: number) => number,
 ): Feed {
-  const values = rows.flatMap((row) =>
-    (sequences[row] as TargetSequence).places.map((place) => value(row, place)),
-  );
-  return { shape: [values.length], data: Float64Array.from(values) };
+  const placesOf = (row: number) => (sequences[row] as TargetSequence).places;
+  const data = new Float64Array(rows.reduce((sum, row) => sum + placesOf(row).length, 0));
+  let index = 0;
+  for (const row of rows) for (const place of placesOf(row)) data[index++] = value(row, place);
+  return { shape: [data.length], data };
 }
 
 /** One number (rank 0) for an input of shape []. */

@@ -29,7 +29,8 @@ const at = (name: string) => join(temporary.path, name);
 let written: SavedFolder;
 beforeAll(async () => {
   written = await writeFolder(at('hf'), config, inMemory(initialise(config, 1)), {
-    ...{ dtype: 'F32', shardBytesMax: 4000 },
+    dtype: 'F32',
+    shardBytesMax: 4000,
   });
 });
 afterAll(() => temporary.remove());

@@ -20,7 +20,7 @@ import {
   sum,
   transpose,
 } from '../../../model/graph/ops.ts';
-import { again } from '../../../model/graph/recompute.ts';
+import { recomputed } from '../../../model/graph/recompute.ts';
 import { judgeInChunks } from '../../../model/graph/vocabulary.ts';
 import { crossEntropy } from '../../../model/losses/sft.ts';
 import type { Feed } from '../../../model/runtime/session.ts';
@@ -118,7 +118,7 @@ const cases: readonly Case[] = [
     reals: { x: [3, 4], w: [4, 4] },
     loss: ({ x, w }) => {
       const part = (value: Value) => swiglu(linear(value, w!, null), value);
-      return spread(again(again(x!, [w!], part), [w!], part));
+      return spread(recomputed(recomputed(x!, [w!], part), [w!], part));
     },
   },
   {
@@ -218,7 +218,7 @@ test('what is computed again is the same, bit for bit', async () => {
     const graph = new Graph();
     const [x, w] = [graph.input('x', 'float32', [3, 4]), graph.input('w', 'float32', [4, 4])];
     const part = (value: Value) => swiglu(linear(value, w, null), value);
-    const loss = spread(apart ? again(x, [w], part) : part(x));
+    const loss = spread(apart ? recomputed(x, [w], part) : part(x));
     graph.output('loss', loss);
     for (const [i, gradient] of gradients(loss, [x, w]).entries())
       graph.output(`gradient${i}`, gradient);

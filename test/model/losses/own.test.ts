@@ -4,9 +4,17 @@ import type { Loss, TrainSequence } from '../../../model/engine.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 
 const config: DecoderConfig = {
-  ...{ architecture: 'qwen2', vocabSize: 20, hiddenSize: 16, layers: 1, heads: 2, kvHeads: 1 },
-  ...{ intermediateSize: 24, ropeTheta: 100, rmsEps: 1e-6 },
-  ...{ attentionBias: true, tiedEmbeddings: true },
+  architecture: 'qwen2',
+  vocabSize: 20,
+  hiddenSize: 16,
+  layers: 1,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 24,
+  ropeTheta: 100,
+  rmsEps: 1e-6,
+  attentionBias: true,
+  tiedEmbeddings: true,
 };
 const module = new URL('./own/reinforce.ts', import.meta.url).href;
 

@@ -43,7 +43,7 @@ test('balanced parts have nearly equal numbers of tokens', () => {
   expect(tokens.toSorted()).toEqual([80, 80]);
 });
 
-test.each(['length', 'karmarkar-karp'] as const)(
+test.each(['length', 'karmarkar-karp', 'packed'] as const)(
   'by %s, each row is in one micro-batch, long enough for it and within the limit',
   (packing) => {
     for (let batch = 0; batch < 40; batch++) {
@@ -54,9 +54,13 @@ test.each(['length', 'karmarkar-karp'] as const)(
       const parts = microBatches(lengths, 256, packing);
       const rows = parts.flatMap((part) => part.rows).toSorted((a, b) => a - b);
       expect(rows).toEqual([...lengths.keys()].filter((row) => lengths[row]! > 0));
-      for (const { rows, length } of parts) {
-        for (const row of rows) expect(length).toBeGreaterThanOrEqual(lengths[row]!);
-        if (rows.length > 1) expect(rows.length * length).toBeLessThanOrEqual(256);
+      for (const { rows, length, packs = rows.map((row) => [row]) } of parts) {
+        expect(packs.flat()).toEqual(rows);
+        for (const pack of packs) {
+          const tokens = pack.reduce((sum, row) => sum + lengths[row]!, 0);
+          expect(length).toBeGreaterThanOrEqual(tokens);
+        }
+        if (packs.length > 1) expect(packs.length * length).toBeLessThanOrEqual(256);
       }
     }
   },

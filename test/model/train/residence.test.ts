@@ -9,9 +9,17 @@ import { adapterTensors, Learner, type Trainee } from '../../../model/train/lear
 import { trainerDefaults } from '../../../model/train/trainer.ts';
 
 const config: DecoderConfig = {
-  ...{ architecture: 'llama', vocabSize: 12, hiddenSize: 8, layers: 1, heads: 2, kvHeads: 1 },
-  ...{ intermediateSize: 16, ropeTheta: 10_000, rmsEps: 1e-6 },
-  ...{ attentionBias: false, tiedEmbeddings: true },
+  architecture: 'llama',
+  vocabSize: 12,
+  hiddenSize: 8,
+  layers: 1,
+  heads: 2,
+  kvHeads: 1,
+  intermediateSize: 16,
+  ropeTheta: 10_000,
+  rmsEps: 1e-6,
+  attentionBias: false,
+  tiedEmbeddings: true,
 };
 const tensors = initialise(config, 1);
 const adapter = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);

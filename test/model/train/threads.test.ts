@@ -39,12 +39,24 @@ function policy(config: DecoderConfig): Policy {
 
 const policies: Readonly<Record<string, Policy>> = {
   'narrow keys, wide vocabulary': policy({
-    ...{ ...COMMON, vocabSize: 4096, hiddenSize: 128, heads: 4, kvHeads: 2 },
-    ...{ intermediateSize: 256, attentionBias: true, tiedEmbeddings: false },
+    ...COMMON,
+    vocabSize: 4096,
+    hiddenSize: 128,
+    heads: 4,
+    kvHeads: 2,
+    intermediateSize: 256,
+    attentionBias: true,
+    tiedEmbeddings: false,
   }),
   'wide, small vocabulary, tied head': policy({
-    ...{ ...COMMON, vocabSize: 60, hiddenSize: 320, heads: 5, kvHeads: 1 },
-    ...{ intermediateSize: 832, attentionBias: false, tiedEmbeddings: true },
+    ...COMMON,
+    vocabSize: 60,
+    hiddenSize: 320,
+    heads: 5,
+    kvHeads: 1,
+    intermediateSize: 832,
+    attentionBias: false,
+    tiedEmbeddings: true,
   }),
 };
 

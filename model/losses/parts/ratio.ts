@@ -1,0 +1,72 @@
+/**
+ * What the losses share that bound a ratio r between the policy that is trained and the one that sampled: the bounds
+ * 1 - clipLow and 1 + clipHigh as scalar inputs, their feeds, and when a token counts as clipped.
+ */
+import type { Graph, Value } from '../../graph/graph.ts';
+import type { Feeds } from '../../runtime/session.ts';
+import type { TargetSequence } from '../loss.ts';
+import { scalar } from './feeds.ts';
+import { rolloutFeeds, rolloutMetrics, rowWeights, vectorOf } from './rollouts.ts';
+import { type TermSettings, termFeeds, termsOf } from './terms.ts';
+import type { Aggregation } from './tokenWeights.ts';
+
+/** How far a ratio may lie from 1. */
+export interface ClipSettings {
+  readonly clipLow: number;
+  readonly clipHigh: number;
+}
+
+/** The bounds as inputs of a graph. */
+export interface RatioBounds {
+  readonly ratioMin: Value;
+  readonly ratioMax: Value;
+}
+
+/** The parts of a definition that are the same for all losses over rollouts with the settings of `termSettings`. */
+export const overRollouts = {
+  data: 'rollouts',
+  reference: (settings: TermSettings) => termsOf(settings).kl !== null,
+  variant: termsOf,
+  metrics: rolloutMetrics,
+} as const;
+
+/** Adds the bounds to the graph: scalars. */
+export function ratioBounds(graph: Graph): RatioBounds {
+  const bound = (name: string) => graph.input(name, graph.float, []);
+  return { ratioMin: bound('ratioMin'), ratioMax: bound('ratioMax') };
+}
+
+/** clamp(ratio, ratioMin, ratioMax), a constant to differentiation. */
+export function clamped(ratio: Value, { ratioMin, ratioMax }: RatioBounds): Value {
+  const { graph, shape } = ratio;
+  return graph.node('Min', [graph.node('Max', [ratio, ratioMin], shape), ratioMax], shape);
+}
+
+/** The feeds of rollouts, terms and bounds, where `aggregation` weighs the tokens. */
+export function ratioFeeds(
+  sequences: readonly TargetSequence[],
+  settings: ClipSettings & TermSettings,
+  aggregation: Aggregation,
+): (rows: readonly number[]) => Feeds {
+  const weight = rowWeights(sequences, aggregation);
+  const terms = termFeeds(sequences, settings, weight);
+  const bounds = {
+    ratioMin: scalar(1 - settings.clipLow),
+    ratioMax: scalar(1 + settings.clipHigh),
+  };
+  return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
+}
+
+/** The bounds as they are fed. */
+export function boundsIn(feeds: Feeds): readonly [low: number, high: number] {
+  return [vectorOf(feeds, 'ratioMin')[0] as number, vectorOf(feeds, 'ratioMax')[0] as number];
+}
+
+/** Whether the clipped term of max(-A * r, -A * clamp(r)) is the larger one (verl's clip fraction). */
+export function isClipped(
+  advantage: number,
+  ratio: number,
+  [low, high]: readonly [low: number, high: number],
+): boolean {
+  return -advantage * Math.min(Math.max(ratio, low), high) > -advantage * ratio;
+}
