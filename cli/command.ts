@@ -1,5 +1,6 @@
 /** How every command is put on the command line: its sentence, where runs lie, its examples; and what options hold. */
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Io } from './io.ts';
 import { defaultRunsFolder } from './runs.ts';
 
 /** Told the exit code of the command that ran. */
@@ -17,6 +18,20 @@ export function command(
     .description(about)
     .option('--runs <FOLDER>', 'folder of the runs', defaultRunsFolder)
     .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
+}
+
+/** Lets a command take a run, the newest where none is named, and do `act` with it and the command's options. */
+export function onRun<Options extends { readonly run?: string }>(
+  takes: Command,
+  act: (options: Options, io: Io) => Promise<number>,
+  io: Io,
+  done: Done,
+): void {
+  takes
+    .argument('[run]', 'the run (default: the newest)')
+    .action(async (run: string | undefined, options) =>
+      done(await act(run === undefined ? options : { ...options, run }, io)),
+    );
 }
 
 /** For an option that may be repeated. */

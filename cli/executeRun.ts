@@ -23,6 +23,7 @@ import { topics } from '../streams/topics.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
+import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
@@ -31,16 +32,30 @@ import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
 const graceMs = 60_000;
 
 /** Runs the job to its end, or until it is interrupted. Rejects when it fails; `run.json` says so then. */
-export async function executeRun(run: Run, job: Job, io: Io): Promise<FlowEnd> {
+export async function executeRun(
+  run: Run,
+  job: Job,
+  io: Io,
+  exporter: RunExporter = noExporter,
+): Promise<FlowEnd> {
   const interrupted = interruption(io);
+  const { signal } = interrupted;
+  signal.addEventListener('abort', () => exporter.state('stopping'), { once: true });
   try {
-    return await runIn(run, job, interrupted.signal, io);
+    return await runIn({ run, job, signal, exporter }, io);
   } finally {
     interrupted.release();
   }
 }
 
-async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<FlowEnd> {
+interface Execution {
+  readonly run: Run;
+  readonly job: Job;
+  readonly signal: AbortSignal;
+  readonly exporter: RunExporter;
+}
+
+async function runIn({ run, job, signal, exporter }: Execution, io: Io): Promise<FlowEnd> {
   const { folder, record, part } = run;
   await mkdir(folder, { recursive: true });
   const notice = (line: string): void => io.err(line);
@@ -52,21 +67,25 @@ async function runIn(run: Run, job: Job, signal: AbortSignal, io: Io): Promise<F
   };
   const leading = async (): Promise<void> => {
     leads = true;
+    exporter.leads(log);
     await writeRunRecord(folder, record);
   };
   try {
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
-    const end = await runJob(run, job, { log, signal, leading }, io);
+    if (leads) exporter.leads(log);
+    const end = await runJob(run, job, { log, signal, leading, exporter }, io);
     await finish(end === 'stopped' ? 'stopped' : 'done');
     await mentionDeadLetters(run.name, log, io);
     return end;
   } catch (error) {
+    exporter.state('failed');
     // What keeps us from saying so (a full disk) must not hide why it failed.
     await finish('failed', messageOf(error)).catch((then: unknown) => {
       io.err(`run.json still says that the run is running: ${messageOf(then)}`);
     });
     throw error;
   } finally {
+    exporter.detach();
     await log.close();
   }
 }
@@ -83,21 +102,28 @@ interface Means {
   readonly signal: AbortSignal;
   /** Called when this process turns out to be the one of several that leads. */
   leading(): Promise<void>;
+  readonly exporter: RunExporter;
 }
 
 async function runJob(
   run: Run,
   job: Job,
-  { log, signal, leading }: Means,
+  { log, signal, leading, exporter }: Means,
   io: Io,
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
   const owned: { close(): Promise<void> }[] = [];
   const reporter = reportStatus(log, {
-    ...{ worker: workerOf(run), host: hostname(), pid: process.pid },
-    ...{ startedMs: io.clock.now(), memoryBytes: () => process.memoryUsage.rss() },
+    worker: workerOf(run),
+    host: hostname(),
+    pid: process.pid,
+    startedMs: io.clock.now(),
+    memoryBytes: () => process.memoryUsage.rss(),
   });
-  const { onStats } = reporter;
+  const onStats = (stats: FlowStats): void => {
+    reporter.onStats(stats);
+    exporter.onStats(stats);
+  };
   const built = aliveMeanwhile(onStats, io);
   try {
     const flow = await job.build({
@@ -116,6 +142,7 @@ async function runJob(
     const own = part === undefined ? flow : partOf(flow, part);
     await mustHaveSources(run, own, log);
     built();
+    if (!signal.aborted) exporter.state('running');
     const options = { log, clock: io.clock, graceMs, onStats, statsMs: STATUS_MS };
     if (part === undefined) return await runFlow(own, { ...options, signal });
     const rest = restOf(flow, own);

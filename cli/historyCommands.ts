@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { toolModes } from '../jobs/replay/recordedTools.ts';
 import { beginnings } from '../jobs/replay/remake.ts';
-import { collect, command, type Done, whole } from './command.ts';
+import { collect, command, type Done, onRun, whole } from './command.ts';
 import { diffCommand } from './diff.ts';
 import { type DlqOptions, dlqList, dlqRetry, dlqShow } from './dlq/dlq.ts';
 import { doctorCommand } from './doctor/doctor.ts';
@@ -19,7 +19,7 @@ export function addHistoryCommands(program: Command, io: Io, done: Done): void {
 }
 
 function addReplay(program: Command, io: Io, done: Done): void {
-  command(
+  const replay = command(
     program,
     'replay',
     'Recompute a run from its records: to verify it, or to make another of it.',
@@ -29,7 +29,6 @@ function addReplay(program: Command, io: Io, done: Done): void {
       'millrace replay first --from selected --set keep=64 --into third --tools recorded-else-live',
     ],
   )
-    .argument('[run]', 'the run (default: the newest)')
     .option(
       '--verify',
       'recompute every record, without calling tools, and compare; exit code 1 if one differs',
@@ -45,24 +44,19 @@ function addReplay(program: Command, io: Io, done: Done): void {
     .addOption(
       new Option('--tools <how>', 'how its tools answer').choices(toolModes).default('recorded'),
     )
-    .option('--job <FILE>', 'file of the job (default: the one that the run was started with)')
-    .action(async (run: string | undefined, options) =>
-      done(await replayCommand({ ...options, ...named(run) }, io)),
-    );
+    .option('--job <FILE>', 'file of the job (default: the one that the run was started with)');
+  onRun(replay, replayCommand, io, done);
 }
 
 function addRewind(program: Command, io: Io, done: Done): void {
-  command(program, 'rewind', 'Start a new run from a step of another.', [
+  const rewind = command(program, 'rewind', 'Start a new run from a step of another.', [
     'millrace rewind first --to step=12 --into second',
     'millrace rewind first --to step=12 --into second --set lr=0.00003',
   ])
-    .argument('[run]', 'the run (default: the newest)')
     .requiredOption('--to <step=N>', 'the optimiser step to go back to; 0 = before any')
     .requiredOption('--into <NAME>', 'name of the new run')
-    .option('--set <key=value>', 'override a setting from there on; may be repeated', collect, [])
-    .action(async (run: string | undefined, options) =>
-      done(await rewindCommand({ ...options, ...named(run) }, io)),
-    );
+    .option('--set <key=value>', 'override a setting from there on; may be repeated', collect, []);
+  onRun(rewind, rewindCommand, io, done);
 }
 
 function addDiff(program: Command, io: Io, done: Done): void {
@@ -79,16 +73,15 @@ function addDiff(program: Command, io: Io, done: Done): void {
 }
 
 function addDoctor(program: Command, io: Io, done: Done): void {
-  command(program, 'doctor', 'Check a run: its records, its weights files, run.json.', [
-    'millrace doctor first',
-    'millrace doctor first --json',
-  ])
-    .argument('[run]', 'the run (default: the newest)')
+  const doctor = command(
+    program,
+    'doctor',
+    'Check a run: its records, its weights files, run.json.',
+    ['millrace doctor first', 'millrace doctor first --json'],
+  )
     .option('--json', 'one JSON object')
-    .addOption(new Option('--here').hideHelp())
-    .action(async (run: string | undefined, options) =>
-      done(await doctorCommand({ ...options, ...named(run) }, io)),
-    );
+    .addOption(new Option('--here').hideHelp());
+  onRun(doctor, doctorCommand, io, done);
 }
 
 function addDlq(program: Command, io: Io, done: Done): void {
@@ -105,9 +98,10 @@ function addDlq(program: Command, io: Io, done: Done): void {
       .argument('[run]', 'the run (default: the newest)')
       .argument('[numbers...]', 'only those with these numbers in the list')
       .option('--json', 'a JSON object a letter')
-      .action(async (run: string | undefined, numbers: readonly string[], options) =>
-        done(await act({ ...options, ...named(run), numbers: numbers.map(whole) }, io)),
-      );
+      .action(async (run: string | undefined, numbers: readonly string[], options) => {
+        const named = run === undefined ? {} : { run };
+        done(await act({ ...options, ...named, numbers: numbers.map(whole) }, io));
+      });
   };
   add('ls', 'List them.', ['millrace dlq ls first'], dlqList);
   add('show', 'Show them in full.', ['millrace dlq show first 3'], dlqShow);
@@ -117,9 +111,4 @@ function addDlq(program: Command, io: Io, done: Done): void {
     ['millrace dlq retry first', 'millrace dlq retry first 3 4'],
     dlqRetry,
   );
-}
-
-/** The run, where one was named. */
-function named(run: string | undefined): { readonly run?: string } {
-  return run === undefined ? {} : { run };
 }

@@ -1,5 +1,5 @@
 /**
- * A job from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
+ * A job by its name (those that come with the package) or from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
  * and what runs it are the same modules.
  */
 import { readFile, stat } from 'node:fs/promises';
@@ -7,16 +7,26 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
+import { nearest } from './nearest.ts';
+import { packageFolder, readyJob, readyJobs } from './readyJobs.ts';
 
 const endings = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Fails with code `JOB` when there is no job in the file; the message says what to do. */
-export async function loadJob(file: string, cwd: string): Promise<Job> {
-  const path = resolve(cwd, file);
+/** Where a job's file lies that is named like this: a ready job's in the package, any other under `cwd`. */
+export function jobPath(name: string, cwd: string): string {
+  const ready = readyJob(name);
+  return ready === null ? resolve(cwd, name) : join(packageFolder, ready.source);
+}
+
+/**
+ * The job of this name, or in this file. Fails with code `JOB` when there is none; the message says what to do.
+ */
+export async function loadJob(name: string, cwd: string): Promise<Job> {
+  const ready = readyJob(name)?.job;
+  if (ready) return ready;
+  const path = jobPath(name, cwd);
   const entry = await stat(path).catch(() => null);
-  if (entry === null || !entry.isFile()) {
-    throw new MillraceError('JOB', `there is no job file ${path}; check the path`);
-  }
+  if (entry === null || !entry.isFile()) throw noJob(name, path);
   if (!endings.includes(extname(path))) {
     throw new MillraceError(
       'JOB',
@@ -29,6 +39,19 @@ export async function loadJob(file: string, cwd: string): Promise<Job> {
   if (isJob(job)) return job;
   const advice = 'end the file with `export default defineJob({ name, about, settings, build })`';
   throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
+}
+
+function noJob(name: string, path: string): MillraceError {
+  const names = readyJobs.map((job) => job.name);
+  if (/[/\\]/.test(name) || endings.includes(extname(name))) {
+    return new MillraceError('JOB', `there is no job file ${path}; check the path`);
+  }
+  const meant = nearest(name, names);
+  return new MillraceError(
+    'JOB',
+    `there is no job ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n` +
+      `ready ones: ${names.join(', ')} (millrace run --list); or give the path of a job file`,
+  );
 }
 
 /** `.ts` and `.js` are modules only where a package.json says so; Node would read them as CommonJS. */

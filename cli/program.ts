@@ -2,12 +2,15 @@
  * The command line: every command with its options, an example, and nothing else. What a command does is
  * in the file of its name.
  */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { collect, command, type Done, whole } from './command.ts';
 import { addEval } from './eval/command.ts';
 import { exitCodes, failure } from './failure.ts';
 import { addHistoryCommands } from './historyCommands.ts';
+import { initJob } from './init/init.ts';
 import type { Io } from './io.ts';
+import { jobHelp } from './jobHelp.ts';
+import { addMetrics, addMetricsFlags } from './metrics/command.ts';
 import { addModel } from './model/commands.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
@@ -19,7 +22,7 @@ import { version } from './version.ts';
 /** Runs one command line (without `node` and the script); resolves to the exit code, never rejects. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
   let code: number = exitCodes.done;
-  const program = build(io, (result) => {
+  const program = build(io, args, (result) => {
     code = result;
   });
   try {
@@ -32,7 +35,14 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function build(io: Io, done: Done): Command {
+/** What a command is told beside its options. */
+interface Place {
+  readonly done: Done;
+  /** The command line, for a help that depends on it. */
+  readonly args: readonly string[];
+}
+
+function build(io: Io, args: readonly string[], done: Done): Command {
   const program = new Command('millrace')
     .description('Trains tool-using language-model agents as a stream of durable topics.')
     .version(version)
@@ -44,9 +54,11 @@ function build(io: Io, done: Done): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('add --help to see its options')
     .addHelpText('after', `\n${exitCodesText}\n\nFor one command: millrace help <command>`);
-  addRun(program, io, done);
+  addRun(program, io, { done, args });
+  addInit(program, io, { done, args });
   addTap(program, io, done);
   addTop(program, io, done);
+  addMetrics(program, io, done);
   addTopics(program, io, done);
   addReport(program, io, done);
   addEval(program, io, done);
@@ -58,14 +70,36 @@ function build(io: Io, done: Done): Command {
 const exitCodesText =
   'Exit codes: 0 done (or stopped by one Ctrl-C), 1 failed, 2 wrong command line, 130 second Ctrl-C.';
 
-function addRun(program: Command, io: Io, done: Done): void {
-  command(program, 'run', 'Run a job. The same --run again resumes it.', [
-    'millrace run examples/quickstart/job.ts --run first --seed 11',
-    'millrace run examples/quickstart/job.ts --set rounds=2 --set questions=my.csv',
-    'millrace run examples/quickstart/job.ts --settings',
-  ])
-    .argument('<job.ts>', 'file that exports a job (defineJob)')
-    .option('--set <key=value>', 'override a setting; may be repeated', collect, [])
+function addRun(program: Command, io: Io, { done, args }: Place): void {
+  const run = command(
+    program,
+    'run',
+    'Run a job: one that comes with the package, by its name, or a file of yours. The same --run again resumes it.',
+    [
+      'millrace run quickstart --run first --seed 11',
+      'millrace run et-agent --set policy=models/qwen --set questions=my.jsonl --set tools=python,search --set corpus=wiki.jsonl',
+      'millrace run et-agent --preset et-agent-7b --show-settings > my.yaml',
+      'millrace run et-agent --settings my.yaml --set engine.server=vllm --set engine.urls=http://gpu1:8000',
+      'millrace run my/job.ts --set rounds=2',
+    ],
+  );
+  run
+    .argument('[job]', 'a ready job (--list), or a file that exports a job (defineJob)')
+    .option('--list', 'list the ready jobs and their presets, run nothing')
+    .option('--preset <NAME>', 'the numbers of a paper: settings that come with the job')
+    .option('--settings <FILE>', 'YAML or JSON with settings; they lie over those of the preset')
+    .option(
+      '--set <key=value>',
+      'set one setting, over preset and file; may be repeated',
+      collect,
+      [],
+    )
+    .addOption(
+      new Option(
+        '--show-settings [format]',
+        'show all settings and where each came from, as yaml or json that --settings reads; run nothing',
+      ).choices(['yaml', 'json']),
+    )
     .option('--run <NAME>', 'name of the run (default: the job with a number)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option(
@@ -80,9 +114,25 @@ function addRun(program: Command, io: Io, done: Done): void {
     .option(
       '--worker <NAME>',
       'name of this process; one that starts with the same name takes over from it',
-    )
-    .option('--settings', 'list the settings of the job and their defaults, run nothing')
-    .action(async (file: string, options) => done(await runCommand({ ...options, file }, io)));
+    );
+  addMetricsFlags(run);
+  run
+    .addHelpText('after', () => jobHelp(args))
+    .action(async (file: string | undefined, options) =>
+      done(await runCommand({ ...options, ...(file === undefined ? {} : { file }) }, io)),
+    );
+}
+
+function addInit(program: Command, io: Io, { done }: Place): void {
+  program
+    .command('init')
+    .description('Copy a ready job into a folder of yours, to be edited and run from there.')
+    .argument('[job]', 'which one; without it they are listed')
+    .argument('[folder]', 'where to; made if it is not there (default: the name of the job)')
+    .addHelpText('after', '\nExample:\n  millrace init et-agent my')
+    .action(async (job: string | undefined, folder: string | undefined) =>
+      done(await initJob(job, folder, io)),
+    );
 }
 
 function addTopics(program: Command, io: Io, done: Done): void {

@@ -4,23 +4,36 @@
  * The order at the start matters: settings are checked before anything is written, and the log's writer
  * lock is taken before `run.json` is touched, so a second start of a live run changes nothing.
  */
+import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { isKafkaUrl, withoutSecrets } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
+import type { FlowEnd } from '../streams/run/runFlow.ts';
 import { executeRun } from './executeRun.ts';
 import { exitCodes, usageError } from './failure.ts';
 import type { Io } from './io.ts';
+import { listJobs } from './listJobs.ts';
 import { loadJob } from './loadJob.ts';
-import { readRunRecord } from './runRecord.ts';
-import { checkedRunName, freeRunName, type RunPart } from './runs.ts';
-import { checkSettings, knownSettings, parseSetting } from './settings.ts';
-import { startRun } from './startRun.ts';
+import { type MetricsFlags, metricsAddress } from './metrics/command.ts';
+import { exportRun, noExporter } from './metrics/runExporter.ts';
+import { nearest } from './nearest.ts';
+import { type RunRecord, readRunRecord } from './runRecord.ts';
+import { checkedRunName, freeRunName, type Run, type RunPart } from './runs.ts';
+import { parseSetting, type Setting, settingsOf } from './settings.ts';
+import { readSettingsFile } from './settingsFile.ts';
+import { showSettings } from './showSettings.ts';
+import { workerOf } from './startGuard.ts';
+import { hasRecords, startRun } from './startRun.ts';
 
-export interface RunOptions {
-  readonly file: string;
+export interface RunOptions extends MetricsFlags {
+  /** Name of a ready job, or a job file; may be left out where a run is resumed. */
+  readonly file?: string;
+  /** Settings: a preset of the job's, then a file, then single ones, each over the ones before. */
+  readonly preset?: string;
+  readonly settings?: string;
   readonly set: readonly string[];
   readonly run?: string;
   readonly seed?: number;
@@ -32,21 +45,33 @@ export interface RunOptions {
   readonly except?: string;
   /** Name of this process among those that share the run. */
   readonly worker?: string;
-  /** List the job's settings instead of running it. */
-  readonly settings?: boolean;
+  /** Show the job's settings instead of running it; true = as YAML. */
+  readonly showSettings?: boolean | 'yaml' | 'json';
+  /** List jobs and presets instead of running any. */
+  readonly list?: boolean;
 }
 
 export async function runCommand(options: RunOptions, io: Io): Promise<number> {
-  const job = await loadJob(options.file, io.cwd);
-  if (options.settings === true) return listSettings(job, io);
+  if (options.list === true) return listJobs(io);
   const root = resolve(io.cwd, options.runs);
+  const begun = options.run === undefined ? null : await recordOf(root, options.run);
+  const file = options.file ?? begun?.job.file;
+  if (file === undefined) {
+    throw usageError(
+      'say which job: a file, or one of those that millrace run --list shows; or a run to resume, with --run NAME',
+    );
+  }
+  const job = await loadJob(file, io.cwd);
+  const given = await givenSettings(job, options, io);
+  if (options.showSettings) return shown(job, { ...options, file, given }, io);
   const name = checkedRunName(options.run ?? (await freeRunName(root, job.name)));
   const folder = join(root, name);
-  const known = await readRunRecord(folder);
   const request = {
     job,
-    file: options.file,
-    given: options.set.map(parseSetting),
+    file,
+    given,
+    preset: options.preset,
+    settingsFile: options.settings,
     seed: options.seed,
     nowMs: io.clock.now(),
     log: options.log === undefined ? undefined : shownLog(options.log),
@@ -57,29 +82,52 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     ...(options.log === undefined ? {} : { log: options.log }),
     ...(part === null ? {} : { part }),
   };
-  if (part !== null && options.log === undefined && known?.log === undefined) {
+  if (part !== null && options.log === undefined && begun?.log === undefined) {
     throw usageError('processes share a run through Kafka: start it with --log kafka://host:port');
   }
-  if (known === null && options.log !== undefined) await mustBeFree(name, options.log);
+  if (begun === null && options.log !== undefined) await mustBeFree(name, options.log);
   const { record, resumed } = await startRun(
     request,
-    known === null ? null : { name, folder, record: known, ...own },
+    begun === null ? null : { name, folder, record: begun, ...own },
   );
-  if (resumed && known?.status === 'done') {
+  if (resumed && begun?.status === 'done') {
     io.err(`run ${name} is already done; see it with: millrace report ${name}${at(options)}`);
     return exitCodes.done;
   }
   io.err(
     `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
   );
+  if (options.preset !== undefined) io.err(presetLine(job, options.preset));
   if (part !== null) io.err(`running a part of it, as worker ${part.worker}`);
-  const end = await executeRun({ name, folder, record, ...own }, job, io);
+  const run = { name, folder, record, ...own };
+  const isUnnamed = options.run === undefined && options.log === undefined;
+  const end = await executed(run, job, options, io).catch(async (error: unknown) => {
+    if (isUnnamed) await removeIfEmpty(run);
+    throw error;
+  });
   io.err(
     end === 'stopped'
-      ? `stopped; resume with: millrace run ${options.file} --run ${name}${at(options)}`
+      ? `stopped; resume with: millrace run ${file} --run ${name}${at(options)}`
       : `done; see it with: millrace report ${name}${at(options)}`,
   );
   return exitCodes.done;
+}
+
+/** A run that failed before its first record, and that nobody gave a name to: its folder would only be in the way. */
+async function removeIfEmpty(run: Run): Promise<void> {
+  const written = await readRunRecord(run.folder).catch(() => null);
+  const isOurs = written?.starts[0]?.startedMs === run.record.starts[0]?.startedMs;
+  if (!isOurs || written?.status !== 'failed' || (await hasRecords(run))) return;
+  await rm(run.folder, { recursive: true });
+}
+
+/** Runs it to its end, with its numbers for Prometheus where they are asked for. */
+async function executed(run: Run, job: Job, options: RunOptions, io: Io): Promise<FlowEnd> {
+  const address = metricsAddress(options);
+  const told = { run: run.name, worker: workerOf(run), facts: run.record, clock: io.clock };
+  const exporter = address === null ? noExporter : await exportRun(address, told);
+  if (exporter.url !== null) io.err(`metrics at ${exporter.url}`);
+  return executeRun(run, job, io, exporter).finally(() => exporter.close());
 }
 
 /** What this process is to run; null: everything, by itself. */
@@ -124,25 +172,49 @@ function at({ runs }: RunOptions): string {
   return runs === 'runs' ? '' : ` --runs ${runs}`;
 }
 
-async function listSettings(job: Job, io: Io): Promise<number> {
-  const defaults = defaultsOf(job);
-  const rows = knownSettings(job.settings).map(({ key, about }) => {
-    const value = key
-      .split('.')
-      .reduce<unknown>((v, part) => (v as Record<string, unknown>)?.[part], defaults);
-    return [`${key}=${value === undefined ? '' : JSON.stringify(value)}`, about] as const;
-  });
-  const width = Math.max(0, ...rows.map(([setting]) => setting.length));
-  const lines = rows.map(([setting, about]) => `${setting.padEnd(width)}  ${about}`.trimEnd());
-  await io.out(`${job.about}\n\n${lines.join('\n')}\n`);
-  return exitCodes.done;
+/** The run of this name, if there is one. */
+function recordOf(root: string, run: string): Promise<RunRecord | null> {
+  return readRunRecord(join(root, checkedRunName(run)));
 }
 
-/** Defaults as far as there are: a job with a required setting has no complete ones. */
-function defaultsOf(job: Job): Readonly<Record<string, unknown>> {
-  try {
-    return checkSettings(job.settings, []);
-  } catch {
-    return {};
+/** Preset, file and single settings, in this order: each lies over those before. */
+async function givenSettings(
+  job: Job,
+  { preset, settings, set }: RunOptions,
+  io: Io,
+): Promise<readonly Setting[]> {
+  return [
+    ...(preset === undefined ? [] : presetSettings(job, preset)),
+    ...(settings === undefined ? [] : await readSettingsFile(settings, job.settings, io.cwd)),
+    ...set.map(parseSetting),
+  ];
+}
+
+function presetSettings(job: Job, name: string): Setting[] {
+  const presets = job.presets ?? {};
+  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
+  if (preset !== undefined) {
+    return settingsOf(job.settings, preset.settings, () => `preset ${name}`);
   }
+  const names = Object.keys(presets);
+  const meant = nearest(name, names);
+  throw usageError(
+    `the job ${job.name} has no preset ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n` +
+      (names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`),
+  );
+}
+
+function presetLine(job: Job, name: string): string {
+  return `preset ${name}: ${job.presets?.[name]?.about ?? ''}`;
+}
+
+async function shown(
+  job: Job,
+  { file, given, showSettings: how }: RunOptions & { readonly given: readonly Setting[] },
+  io: Io,
+): Promise<number> {
+  const title = `settings of ${job.name}: edit, then millrace run ${file} --settings THIS-FILE`;
+  const as = how === 'json' ? 'json' : 'yaml';
+  await io.out(showSettings(job.settings, given, { title, as }));
+  return exitCodes.done;
 }

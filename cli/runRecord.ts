@@ -14,10 +14,14 @@ import { type RunStatus, runStatuses } from '../views/summary/facts.ts';
 const schema = z.object({
   /** Version of millrace that started it. */
   millrace: z.string(),
+  /** `file`: as it was given: the path of a job file, or the name of a ready job. */
   job: z.object({ name: z.string(), file: z.string() }),
   seed: z.number(),
   /** Complete settings, defaults filled in. */
   settings: z.record(z.string(), z.unknown()),
+  /** The preset and the settings file that it was started with, for people: what they say is in `settings`. */
+  preset: z.string().optional(),
+  settingsFile: z.string().optional(),
   status: z.enum(runStatuses),
   /** Every start and resumption; `endedMs` is null while it runs, and for ever after a kill. */
   starts: z.array(z.object({ startedMs: z.number(), endedMs: z.number().nullable() })).min(1),

@@ -1,9 +1,9 @@
 /**
- * Settings from the command line: `--set key=value`, checked by the job's own zod schema.
+ * Settings: `--set key=value`, or the values of a preset or a settings file, checked by the job's own zod schema.
  *
- * A value is JSON where it reads as JSON and text otherwise; text also where only text will do. Dotted
- * keys reach into groups of settings. Every complaint names the path, and an unknown key the one that was
- * probably meant.
+ * Those that come later lie over those before, key by key. What the command line gives is JSON where it reads as JSON and
+ * text otherwise; text also where only text will do. Dotted keys reach into groups of settings. Every complaint names the
+ * path and where it was given, and an unknown key the one that was probably meant.
  */
 import type { z } from 'zod';
 import { usageError } from './failure.ts';
@@ -15,6 +15,10 @@ export interface Setting {
   readonly path: readonly string[];
   /** As given. */
   readonly text: string;
+  /** The value that it is, where `text` is not to be read for it. */
+  readonly value?: unknown;
+  /** Where it was given, for people: `preset et-agent-7b`, `my.yaml:3`; left out = on the command line. */
+  readonly from?: string;
 }
 
 export type Settings = Readonly<Record<string, unknown>>;
@@ -36,12 +40,47 @@ export function parseSetting(given: string): Setting {
   return { key, path, text: given.slice(equals + 1) };
 }
 
+/**
+ * A tree of settings (a preset, a file) as single ones: each value by the key of the schema that it sets, so that what comes
+ * later replaces a key and not a whole group.
+ */
+export function settingsOf(
+  schema: z.ZodType,
+  tree: Settings,
+  from: (path: readonly string[]) => string,
+): Setting[] {
+  const leaves = new Set(knownSettings(schema).map(({ key }) => key));
+  const flat = (value: unknown, path: readonly string[]): Setting[] => {
+    const key = path.join('.');
+    if (path.includes('__proto__')) throw usageError(`${from(path)}: ${key} is no setting`);
+    const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isGroup || leaves.has(key)) {
+      return [{ key, path, text: JSON.stringify(value) ?? '', value, from: from(path) }];
+    }
+    return Object.entries(value).flatMap(([name, inner]) => flat(inner, [...path, name]));
+  };
+  return flat(tree, []).filter(({ key }) => key !== '');
+}
+
+/** `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON lies over what was there, key by key. */
+function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
+  return given.flatMap((setting) => {
+    const { key, path, text } = setting;
+    if ('value' in setting || !text.startsWith('{')) return [setting];
+    const tree = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), jsonOrText(text));
+    const found = settingsOf(schema, tree as Settings, () => '');
+    const isWhole = found.some((one) => one.key === key) || found.length === 0;
+    return isWhole ? [setting] : found.map(({ from: _, ...one }) => one);
+  });
+}
+
 /** The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`. */
 export function checkSettings(
   schema: z.ZodType,
-  given: readonly Setting[],
+  all: readonly Setting[],
   base: Settings = {},
 ): Settings {
+  const given = singly(schema, all);
   const known = knownSettings(schema).map(({ key }) => key);
   const unknown = given.filter(({ key }) => known.length > 0 && !isKnown(key, known));
   if (unknown.length > 0) throw usageError(complaint(unknown.map(unknownKey(known)), known));
@@ -53,20 +92,33 @@ export function checkSettings(
   if (result.success) return result.data as Settings;
   const lines = result.error.issues.map(({ path, message }) => {
     const key = path.join('.');
-    const text = given.find((setting) => setting.key === key)?.text;
-    return `${key === '' ? 'settings' : key}: ${message}${text === undefined ? '' : ` (given: ${text})`}`;
+    const setting = lastGiven(given, key);
+    return `${key === '' ? 'settings' : key}: ${message}${setting === undefined ? '' : ` (${givenAs(setting)})`}`;
   });
   throw usageError(complaint(lines, known));
 }
 
 /** Every setting of a schema by its dotted key; empty when the schema is no object. */
-export function knownSettings(schema: z.ZodType, prefix = ''): KnownSetting[] {
-  const shape = shapeOf(schema);
-  if (shape === null) return [];
-  return Object.entries(shape).flatMap(([name, field]) => {
+export function knownSettings(schema: z.ZodType): KnownSetting[] {
+  const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
+    fields.flatMap(({ key, about, inner }) =>
+      inner.length > 0 ? leaves(inner) : [{ key, about }],
+    );
+  return leaves(groupsOf(schema));
+}
+
+/** A field of a schema: a setting, or a group of them (`inner`). */
+export interface SettingField extends KnownSetting {
+  readonly name: string;
+  /** Empty where it is a setting itself. */
+  readonly inner: readonly SettingField[];
+}
+
+/** The fields of a schema as a tree; empty when the schema is no object. */
+export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[] {
+  return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
-    const inner = knownSettings(field, `${key}.`);
-    return inner.length > 0 ? inner : [{ key, about: field.description ?? '' }];
+    return { name, key, about: field.description ?? '', inner: groupsOf(field, `${key}.`) };
   });
 }
 
@@ -94,14 +146,41 @@ function isKnown(key: string, known: readonly string[]): boolean {
 }
 
 function unknownKey(known: readonly string[]): (setting: Setting) => string {
-  return ({ key }) => {
-    const meant = nearest(key, known);
-    return `${key}: there is no such setting${meant === null ? '' : `; did you mean ${meant}?`}`;
+  return ({ key, from }) => {
+    const meant = nearest(key, known) ?? sameName(key, known);
+    const where = from === undefined ? '' : ` (${from})`;
+    return `${key}: there is no such setting${meant === null ? '' : `; did you mean ${meant}?`}${where}`;
   };
 }
 
+/** The one setting of a group that has this name in it: `engine.urls` for `urls`. */
+function sameName(key: string, known: readonly string[]): string | null {
+  const last = (dotted: string): string => dotted.slice(dotted.lastIndexOf('.') + 1);
+  const names = [...new Set(known.map(last))];
+  const name = nearest(last(key), names);
+  const meant = known.filter((other) => last(other) === name);
+  return meant.length === 1 ? meant[0]! : null;
+}
+
+/** The last of those that set a key, or a group that it lies in. */
+export function lastGiven(given: readonly Setting[], key: string): Setting | undefined {
+  return given.findLast((setting) => key === setting.key || key.startsWith(`${setting.key}.`));
+}
+
+function givenAs({ text, from }: Setting): string {
+  return from === undefined ? `given: ${text}` : `${from}, given: ${text}`;
+}
+
+/** More names than one takes in at a glance are not listed. */
+const listedMax = 24;
+
 function complaint(lines: readonly string[], known: readonly string[]): string {
-  const allowed = known.length === 0 ? '' : `\nsettings of this job: ${known.join(', ')}`;
+  const allowed =
+    known.length === 0
+      ? ''
+      : known.length <= listedMax
+        ? `\nsettings of this job: ${known.join(', ')}`
+        : `\nthe job has ${known.length} settings; --show-settings lists them, and changes nothing`;
   return `settings are not right\n${lines.map((line) => `  ${line}`).join('\n')}${allowed}`;
 }
 
@@ -119,7 +198,7 @@ function overlay(
   const settings = structuredClone(base) as Record<string, unknown>;
   for (const setting of given) {
     const group = groupOf(settings, setting);
-    group[setting.path.at(-1)!] = asText(setting) ? setting.text : jsonOrText(setting.text);
+    group[setting.path.at(-1)!] = givenValue(setting, asText(setting));
   }
   return settings;
 }
@@ -133,6 +212,11 @@ function groupOf(settings: Record<string, unknown>, { path }: Setting): Record<s
     group = group[part] as Record<string, unknown>;
   }
   return group;
+}
+
+function givenValue(setting: Setting, asText: boolean): unknown {
+  if ('value' in setting) return setting.value;
+  return asText ? setting.text : jsonOrText(setting.text);
 }
 
 function jsonOrText(text: string): unknown {

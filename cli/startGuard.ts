@@ -68,19 +68,19 @@ function onKafka({ log, record }: Run): boolean {
   return (log ?? record.log) !== undefined;
 }
 
-/** A process that speaks and that this is true of; null where all of those are silent. */
+/** The status of a running process for which `is` is true; null when none reports. */
 async function alive(
   log: Log,
   is: (status: WorkerStatus) => boolean,
 ): Promise<WorkerStatus | null> {
-  const said = async (): Promise<readonly WorkerStatus[]> =>
+  const matching = async (): Promise<readonly WorkerStatus[]> =>
     ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
-  const before = (await said()).filter((status) => !status.ended && !isGone(status));
+  const before = (await matching()).filter((status) => !status.ended && !isGone(status));
   const heard = new Set(before.map((status) => JSON.stringify(status)));
   const untilMs = performance.now() + (before.length === 0 ? 0 : QUIET_MS);
   while (performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    const found = (await said()).find(
+    const found = (await matching()).find(
       (status) => !status.ended && !isGone(status) && !heard.has(JSON.stringify(status)),
     );
     if (found !== undefined) return found;

@@ -3,7 +3,7 @@
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
  * from `run.json`; what it says must agree, or the command fails and says what differs. A run without a
- * single record (it failed before its first) is bound to nothing and begins anew.
+ * single record (it failed before its first) is bound to nothing and starts from the beginning.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { hasCode } from '../base/errors.ts';
@@ -16,9 +16,12 @@ import { version } from './version.ts';
 
 export interface StartRequest {
   readonly job: Job;
-  /** The job's file as given. */
+  /** The job's file, or the name of a ready job, as given. */
   readonly file: string;
   readonly given: readonly Setting[];
+  /** Where some of those are from, as given. */
+  readonly preset?: string | undefined;
+  readonly settingsFile?: string | undefined;
   /** Undefined = not given. */
   readonly seed: number | undefined;
   /** Where the records are to lie, without passwords; undefined = not given. */
@@ -41,7 +44,8 @@ export async function startRun(
   return { record: freshRecord(request), resumed: false };
 }
 
-async function hasRecords(run: Run): Promise<boolean> {
+/** Whether anything was committed in a run. */
+export async function hasRecords(run: Run): Promise<boolean> {
   try {
     const stats = await withLog(run, (log) => log.stats());
     return stats.some(({ records }) => records > 0);
@@ -51,12 +55,15 @@ async function hasRecords(run: Run): Promise<boolean> {
   }
 }
 
-function freshRecord({ job, file, given, seed, nowMs, log }: StartRequest): RunRecord {
+function freshRecord(request: StartRequest): RunRecord {
+  const { job, file, given, seed, nowMs, log, preset, settingsFile } = request;
   return {
     millrace: version,
     job: { name: job.name, file },
     seed: seed ?? seedDefault,
     settings: checkSettings(job.settings, given),
+    ...(preset === undefined ? {} : { preset }),
+    ...(settingsFile === undefined ? {} : { settingsFile }),
     status: 'running',
     starts: [{ startedMs: nowMs, endedMs: null }],
     reason: '',

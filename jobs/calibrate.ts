@@ -6,12 +6,13 @@
  *         └───────────────────────────────────────────────┴──────────────────────── weights ◄──────────────────┘
  *
  * A round: direct rollouts of its candidates under the newest policy, Pareto sampling chooses among them, the
- * chosen are rolled out afresh with branching and trained on, step by step, on-policy. Held-out questions are
+ * chosen are rolled out once more, with branching, and trained on, step by step, on-policy. Held-out questions are
  * measured before the first round and after each. With `select: 'groups'` the practice is left out: the chosen
  * groups are trained on as they are, a window of candidates a step.
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
 import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
@@ -49,16 +50,27 @@ export const calibrateSettings = policySettings.extend({
   select: z
     .enum(['questions', 'groups'])
     .default('questions')
-    .describe('roll the chosen questions out afresh, or train on the chosen groups as they are'),
+    .describe('roll the chosen questions out once more, or train on the chosen groups as they are'),
   sampler: z
     .enum(['pareto', 'random'])
     .default('pareto')
     .describe('which candidates are kept: the Pareto fronts, or any (to see what Pareto adds)'),
   explore: positiveInt.default(256).describe('candidate questions a round'),
   keep: positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
+  epochs: positiveInt
+    .default(1)
+    .describe('how often each kept question is rolled out afresh and trained on in its round'),
   mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
   evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
   rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
+  exploreRollouts: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'rollouts of a candidate that is rolled out afresh once it is chosen; 0 = as many (n)',
+    ),
   branching: z
     .enum(['arpo', 'aepo', 'none'])
     .default('arpo')
@@ -99,6 +111,12 @@ export const calibrateSettings = policySettings.extend({
     .enum(['reference', 'paper'])
     .default('reference')
     .describe('Pareto sampling and efficiency reward as released, or as the paper has them'),
+  answers: z
+    .enum(['own', 'whole'])
+    .default('own')
+    .describe(
+      'where answers and form are read: in what the policy wrote, or in tool results too, as released (docs/security.md)',
+    ),
   sigmas: z
     .array(z.number().nonnegative())
     .min(1)
@@ -121,6 +139,12 @@ export type CalibrateSettings = z.infer<typeof calibrateSettings>;
 
 /** The method; `own` replaces what the settings say: another reward, branching or advantage. */
 export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions> = {}): Method {
+  if (settings.select === 'groups' && settings.epochs > 1) {
+    throw new MillraceError(
+      'USAGE',
+      'epochs above 1 goes with select=questions: groups that are trained on as they are have one rollout',
+    );
+  }
   return (place) => {
     const sizes = sizesOf(settings, place.train);
     return {
@@ -140,7 +164,7 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
   const openMax = stepsOpen(lagMax);
   const { seed } = loop.context;
   const pareto = paretoSample({ ...settings, ...sizes, seed, openMax: windowsOpen(lagMax) });
-  const rollOutAfresh = pipe(practice(), loop.rollout);
+  const practising = pipe(practice(), loop.rollout);
   const batchScored = batch({ groups, openMax, scheduled$ });
   const batchChosen = batchSelected({ window, openMax, scheduled$ });
 
@@ -152,7 +176,7 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
     stage('pareto', topics.scored, topics.selected, pareto, inflightFor(2 * explore)),
     ...(settings.select === 'questions'
       ? [
-          stage('practice', topics.selected, topics.rollouts, rollOutAfresh),
+          stage('practice', topics.selected, topics.rollouts, practising),
           stage('batch', topics.scored, topics.batches, batchScored, inflightFor(groups * openMax)),
         ]
       : [stage('batch', topics.selected, topics.batches, batchChosen)]),
@@ -209,11 +233,16 @@ function loopOf(
   { before }: MethodPlace,
 ): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches, attribution } = settings;
+  const explored = settings.exploreRollouts || rollouts;
   const branching = branchings[settings.branching](settings);
   return {
-    samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : rollouts),
+    samples: ({ phase, schedule }) => {
+      if (phase === 'evaluate') return evaluationRollouts;
+      return phase === 'explore' && schedule === null ? explored : rollouts;
+    },
     branching: ({ schedule }) => (schedule === null ? null : branching),
     reward: rewards[settings.reward](settings, before.length + 1),
+    answers: settings.answers,
     advantage: advantageEstimators[settings.advantage].group,
     training: { miniBatches, attribution, ...policyTraining(settings) },
     rates: { policy: lr },

@@ -25,18 +25,26 @@ export interface JobContext<Settings> {
   readonly print: (line: string) => void;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
-  /** Set when the records of another run are gone over again: what rolls out goes through it. */
+  /** Set when a recorded run is replayed: what rolls out goes through it. */
   readonly replay?: Replay;
 }
 
-/** What a replay puts in the place of a job's means. `policyLoop` does so; a job with wiring of its own calls it. */
+/** What a replay puts in the place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its own calls it. */
 export interface Replay {
-  /** The engine, held to the policy versions of then. */
+  /** The engine, which generates with the recorded policy versions. */
   engine(live: PolicyEngine): PolicyEngine;
   /** The tools, answering from the record. */
   tools(live: CallTool): CallTool;
   /** Keep the weights of all versions: an old one may be asked for when newer ones are there. */
   readonly keepAll: boolean;
+}
+
+/** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` lie over them. */
+export interface Preset {
+  /** One sentence: whose numbers these are, and what they were run on. */
+  readonly about: string;
+  /** Some of the job's settings, in its groups. */
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /** What a job file exports by default: a name, settings with defaults, and how its flow is built. */
@@ -46,6 +54,8 @@ export interface Job<Schema extends z.ZodType = z.ZodType> {
   readonly about: string;
   /** Settings with defaults: `--set key=value` overrides one, dotted keys reach inside. */
   readonly settings: Schema;
+  /** By name. */
+  readonly presets?: Readonly<Record<string, Preset>>;
   readonly build: (context: JobContext<z.infer<Schema>>) => Promise<Flow> | Flow;
 }
 

@@ -9,9 +9,10 @@ import { of } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { grpo } from '../model/credit/grpo.ts';
-import type { PolicyEngine, Tokenizer } from '../model/engine.ts';
+import type { PolicyEngine } from '../model/engine.ts';
 import { samplingSettings } from '../model/sampling.ts';
 import type { CallTool } from '../operators/callTools.ts';
+import type { Dialect } from '../operators/dialect/dialect.ts';
 import { policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
 import type { NamedNumbers } from '../operators/metrics/behaviour.ts';
@@ -26,10 +27,9 @@ import { weightsStore } from '../sinks/weights.ts';
 import { readDataset } from '../sources/datasets.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { Question, Scored } from '../streams/records.ts';
-import { sink, source, stage } from '../streams/stage.ts';
+import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext } from './defineJob.ts';
-import type { Item } from './plan.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
 
@@ -52,9 +52,8 @@ export interface EvaluateParts {
   readonly plan: EvaluationPlan;
   readonly engine: PolicyEngine;
   readonly tools: CallTool;
-  readonly tokenizer: Tokenizer;
-  /** The chat template: question text to prompt tokens. */
-  readonly prompt: (question: string) => Int32Array;
+  /** How the policy is asked, calls and answers; its tools are those of `tools`. */
+  readonly dialect: Dialect;
   /** The policy: a safetensors file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
   readonly base: string;
   /** Judges answers and calls; null = LaTeX equality and F1 alone. */
@@ -73,8 +72,9 @@ export async function evaluate(
   parts: EvaluateParts,
 ): Promise<Flow> {
   const { settings, log, folder, clock, seed, own, print, replay } = context;
-  const { plan, tokenizer, prompt, jury } = parts;
+  const { plan, dialect, jury } = parts;
   const { concurrency, judgedAtOnce } = settings;
+  for (const note of dialect.notes ?? []) print(note);
   const engine = replay?.engine(parts.engine) ?? parts.engine;
   const tools = replay?.tools(parts.tools) ?? parts.tools;
 
@@ -88,8 +88,7 @@ export async function evaluate(
     ...settings,
     engine,
     tools,
-    tokenizer,
-    prompt,
+    dialect,
     gate,
     seed,
     clock,
@@ -100,6 +99,7 @@ export async function evaluate(
     reward: jury === null ? benchmark() : judgedBenchmark(jury),
     advantage,
     tools,
+    formatFault: dialect.formatFault,
     concurrency: judgedAtOnce,
     openMax: concurrency * 2,
   });
@@ -143,7 +143,7 @@ export interface EvaluatedFile {
  * The questions of an evaluation, as `planEvaluation` reads them; rows that cannot be used are dead letters among them.
  */
 export interface EvaluationPlan {
-  readonly items: readonly Item<Question>[];
+  readonly items: readonly SourceItem<Question>[];
   /** Readable questions among them. */
   readonly questions: number;
   /** Where they are from, in order. */
@@ -155,7 +155,7 @@ export async function planEvaluation(
   files: readonly EvaluatedFile[],
   limit: number,
 ): Promise<EvaluationPlan> {
-  const items: Item<Question>[] = [];
+  const items: SourceItem<Question>[] = [];
   const homes = new Map<string, string>();
   const sources = new Set<string>();
   for (const { path, ...options } of files) {
@@ -182,12 +182,12 @@ export async function planEvaluation(
   return { items, questions: homes.size, sources: [...sources] };
 }
 
-function repeated(origin: string, place: number, key: string, home: string): Item<never> {
+function repeated(origin: string, place: number, key: string, home: string): SourceItem<never> {
   const reason = `is already the id of a question in ${home}`;
   return { deadLetter: { origin, place, key, field: 'id', reason, payload: '' } };
 }
 
-function noQuestions(files: readonly EvaluatedFile[], items: readonly Item<Question>[]) {
+function noQuestions(files: readonly EvaluatedFile[], items: readonly SourceItem<Question>[]) {
   const paths = files.map(({ path }) => path).join(', ');
   const [first] = items;
   const why =

@@ -43,7 +43,7 @@ export function finetune(settings: FinetuneSettings): Method {
         'finetune needs a method before it that makes demonstrations, such as flywheel',
       );
     }
-    const lessons = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
+    const batching = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
     return {
       stages: [],
       loop: {
@@ -53,7 +53,7 @@ export function finetune(settings: FinetuneSettings): Method {
       wire: ({ begun, trained, rolled, scored, watched }) =>
         flow(
           begun,
-          stage('lessons', topics.demonstrations, topics.batches, lessons, inflightFor(questions)),
+          stage('lessons', topics.demonstrations, topics.batches, batching, inflightFor(questions)),
           trained,
           rolled,
           scored,

@@ -82,7 +82,7 @@ export function flywheel(settings: FlywheelSettings, parts: FlywheelParts): Meth
 function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts): Flow {
   const { gate, context } = loop;
   const { concurrency, callLimit, extraCalls, promptsFolder } = settings;
-  const { tools } = loop.parts;
+  const { tools, dialect } = loop.parts;
   const { actions = defaultActions } = parts;
   const evolving = evolve({
     ...settings,
@@ -92,11 +92,18 @@ function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts
     gate,
     seed: context.seed,
     resultBlock,
+    markers: loop.parts.dialect.tokenizer.markers ?? [],
     quotas: callLimit,
     extraQuotas: extraCalls,
     prompts: loadPrompts(promptsFolder === '' ? undefined : promptsFolder),
   });
-  const filtering = demonstrations({ ...settings, ...parts, tools, openMax: concurrency });
+  const filtering = demonstrations({
+    ...settings,
+    ...parts,
+    tools,
+    formatFault: dialect.formatFault,
+    openMax: concurrency,
+  });
   const open = inflightFor(concurrency * poolMax(settings, actions));
 
   return flow(

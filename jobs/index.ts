@@ -3,15 +3,34 @@
  */
 export * from './calibrate.ts';
 export * from './defineJob.ts';
+export * from './etAgent.ts';
 export * from './evaluate.ts';
+export * from './everyQuestion.ts';
 export * from './finetune.ts';
 export * from './flywheel.ts';
 export * from './lossSettings.ts';
 export * from './method.ts';
+export {
+  type DialectName,
+  type DialectOptions,
+  dialectNames,
+  dialectOf,
+} from './parts/dialectOf.ts';
+export * from './parts/engines.ts';
+export type { PartKind } from './parts/kinds.ts';
+export * from './parts/places.ts';
+export * from './parts/trainers.ts';
 export * from './plan.ts';
 export * from './policyLoop.ts';
+export * from './policyModel.ts';
 export * from './policySettings.ts';
 export * from './prefer.ts';
+export * from './ready/parts.ts';
+export * from './ready/presets.ts';
 export * from './roles.ts';
+export * from './sft/data.ts';
+export * from './sft/parts.ts';
+export * from './sft/settings.ts';
+export * from './sft/sft.ts';
 export * from './toolLight.ts';
 export * from './toolStar.ts';

@@ -44,7 +44,7 @@ export type Method = (place: MethodPlace) => PlannedMethod;
  * The flow of a training job: plans the questions of all methods' stages, opens the loop that they share, wires them.
  *
  * @param rows the questions to train on and to evaluate on, each read once.
- * @throws when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
+ * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
  */
 export async function trainPolicy(
   context: JobContext<PolicySettings>,

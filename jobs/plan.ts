@@ -8,11 +8,10 @@
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
  */
 import { shuffled } from '../base/draws.ts';
+import { MillraceError } from '../base/errors.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
-import type { DeadLetter, Phase, Question, Schedule } from '../streams/records.ts';
-
-/** A record of a source, or the dead letter that a row became. */
-export type Item<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
+import type { Phase, Question, Schedule } from '../streams/records.ts';
+import type { SourceItem } from '../streams/stage.ts';
 
 /** One stage after the first. */
 export interface StagePlan {
@@ -31,7 +30,7 @@ export interface StagePlan {
 export interface QuestionPlan {
   /** What each stage is called, stage 0 included. */
   readonly stages: readonly string[];
-  readonly items: readonly Item<Question>[];
+  readonly items: readonly SourceItem<Question>[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
   /** Questions to train on. */
@@ -58,7 +57,7 @@ export interface StagesOptions {
   readonly seed: number;
 }
 
-async function read(rows: QuestionItems, deadLetters: Item<never>[]): Promise<QuestionRow[]> {
+async function read(rows: QuestionItems, deadLetters: SourceItem<never>[]): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);
@@ -67,13 +66,20 @@ async function read(rows: QuestionItems, deadLetters: Item<never>[]): Promise<Qu
   return good;
 }
 
-/** Throws when there are too few questions to train on and to hold out. */
+/** What is wrong with the first bad row, where there is one. */
+function firstFault([first]: readonly SourceItem<never>[]): string {
+  if (first === undefined || !('deadLetter' in first)) return '';
+  const { origin, place, field, reason } = first.deadLetter;
+  return `\nthe first bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
+}
+
+/** Fails with code `QUESTIONS_FILE` when there are too few questions to train on and to hold out. */
 export async function planStages(
   rows: JobQuestions,
   layout: Layout,
   options: StagesOptions,
 ): Promise<QuestionPlan> {
-  const deadLetters: Item<never>[] = [];
+  const deadLetters: SourceItem<never>[] = [];
   let train = shuffled(await read(rows.train, deadLetters), options.seed, 'plan');
   let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, deadLetters);
   if (rows.heldOut === undefined) {
@@ -81,18 +87,20 @@ export async function planStages(
     held = train.slice(0, count);
     train = train.slice(count);
   } else if (held.length === 0) {
-    throw new Error(
-      'the file of held-out questions has no usable row; give another, or none to hold out some of the training questions',
+    throw new MillraceError(
+      'QUESTIONS_FILE',
+      `the file of held-out questions has no usable row; give another, or none to hold out some of the training questions${firstFault(deadLetters)}`,
     );
   }
   held = held.slice(0, options.heldOut);
   if (train.length === 0 || held.length === 0) {
-    throw new Error(
-      `the questions file has ${train.length + held.length} usable rows (${deadLetters.length} bad ones); at least 4 are needed to train on some and hold out others`,
+    throw new MillraceError(
+      'QUESTIONS_FILE',
+      `the questions file has ${train.length + held.length} usable rows (${deadLetters.length} bad ones); at least 4 are needed to train on some and hold out others${firstFault(deadLetters)}`,
     );
   }
   const stages = layout(train.length);
-  const items: Item<Question>[] = [...deadLetters];
+  const items: SourceItem<Question>[] = [...deadLetters];
   const put = (row: QuestionRow, phase: Phase, stage: number, schedule: Schedule | null = null) => {
     items.push({ value: { ...row, phase, stage, schedule } });
   };

@@ -13,9 +13,10 @@
  */
 import type { OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
-import type { PolicyEngine, Tokenizer, TrainerEngine } from '../model/engine.ts';
+import type { PolicyEngine, TrainerEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
-import { encodeExample, type ResultTokens } from '../operators/dialect/encodeExample.ts';
+import type { Dialect } from '../operators/dialect/dialect.ts';
+import type { ResultTokens } from '../operators/dialect/encodeExample.ts';
 import { type PolicyGate, policyGate } from '../operators/gate.ts';
 import { measure } from '../operators/measure.ts';
 import { execution } from '../operators/metrics/execution.ts';
@@ -31,7 +32,7 @@ import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/records.ts';
-import type { Pace } from '../streams/schedule.ts';
+import type { StepSizes } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
@@ -43,9 +44,8 @@ export interface PolicyParts {
   readonly engine: PolicyEngine;
   readonly trainer: TrainerEngine;
   readonly tools: CallTool;
-  readonly tokenizer: Tokenizer;
-  /** The chat template: question text to prompt tokens. */
-  readonly prompt: (question: string) => Int32Array;
+  /** How the policy is asked, calls and answers; its tools are those of `tools`. */
+  readonly dialect: Dialect;
   /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
   readonly base: string;
 }
@@ -54,11 +54,13 @@ export interface PolicyParts {
 type LoopOwned = 'engine' | 'store' | 'log' | 'clock' | 'lagMax' | 'encode' | 'keepVersions' | 'lr';
 
 /** What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
-export interface LoopOptions extends Pace {
+export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
   /** Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code `REWARD_PART`. */
   readonly reward: RewardFunction;
+  /** Where rewards look for answers and form (default `own`: what the policy wrote). */
+  readonly answers?: ScoreOptions['answers'];
   readonly advantage: ScoreOptions['advantage'];
   readonly training: Omit<TrainerOptions, LoopOwned> & {
     /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
@@ -101,8 +103,10 @@ export async function policyLoop(
 ): Promise<PolicyLoop> {
   const parts = replayed(given, context.replay);
   const { settings, log, folder, clock, seed, own } = context;
-  const { engine, tools, tokenizer, prompt } = parts;
+  const { engine, tools, dialect } = parts;
   const { lagMax, concurrency } = settings;
+  for (const note of dialect.notes ?? []) context.print(note);
+  for (const loss of Object.values(options.training.losses)) await parts.trainer.check?.(loss);
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'all' });
@@ -111,20 +115,22 @@ export async function policyLoop(
   const unlimited = context.replay !== undefined;
   const gate = own(policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine }));
 
-  const policy = { engine, tools, tokenizer, prompt, gate, seed, clock };
+  const policy = { engine, tools, dialect, gate, seed, clock };
   const rolling = rollout({ ...settings, ...options, ...policy });
   const openMax = concurrency * 2;
   const judged = score({
     tools,
     reward: watched(options.reward),
+    answers: options.answers ?? 'own',
+    formatFault: dialect.formatFault,
     advantage: options.advantage,
     partsNeeded: ['raw'],
     openMax,
   });
   const { results = 'masked', ...training } = options.training;
-  const encode = (question: string, text: string) =>
-    encodeExample(question, text, { prompt, tokenizer, results });
-  const means = { engine: parts.trainer, store, log, clock, lagMax, encode };
+  const encode = (question: string, text: string) => dialect.encodeExample(question, text, results);
+  const learner = engine.compareWith?.(parts.trainer) ?? parts.trainer;
+  const means = { engine: learner, store, log, clock, lagMax, encode };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);
   const learnt = trainer({ ...training, ...means, keepVersions, lr });

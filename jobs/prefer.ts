@@ -44,7 +44,7 @@ export function prefer(settings: PreferSettings, parts: PreferParts): Method {
   return ({ seed }) => {
     const { pairsMax: perQuestionMax, beta } = settings;
     const dpo = { name: 'dpo', settings: { beta } } satisfies NamedLoss;
-    const lessons = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
+    const batching = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
     return {
       stages: [],
       loop: {
@@ -59,7 +59,7 @@ export function prefer(settings: PreferSettings, parts: PreferParts): Method {
           rolled,
           scored,
           stage('pairs', topics.scored, topics.pairs, paired, inflightFor(concurrency)),
-          stage('preferences', topics.pairs, topics.batches, lessons, inflightFor(parts.most)),
+          stage('preferences', topics.pairs, topics.batches, batching, inflightFor(parts.most)),
           trained,
           watched,
         );

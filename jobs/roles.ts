@@ -1,8 +1,60 @@
-/** Text models as the roles of the flywheel: each samples in its own way. */
+/** Text models as the roles of a method: the policy itself, a model on a server, or one of the job's own; each samples in its own way. */
+import { join } from 'node:path';
+import { MillraceError } from '../base/errors.ts';
+import { sleepClock } from '../base/sleepClock.ts';
+import { type Sampling, samplingIn } from '../model/sampling.ts';
+import {
+  configuredTextModel,
+  samplingOf,
+  type TextModelSettings,
+} from '../model/text/configured.ts';
+import { openReplies, type ReplyStore } from '../model/text/replyStore.ts';
 import type { TextModel, TextSampling } from '../model/text/textModel.ts';
 import type { Complete } from '../operators/evolve/models.ts';
+import type { JobContext } from './defineJob.ts';
+import type { PolicyParts } from './policyLoop.ts';
+import { policyModel } from './policyModel.ts';
 
 /** A text model with its sampling, in the form that the flywheel asks; what a request itself says counts first. */
-export function role(model: TextModel, sampling: TextSampling): Complete {
+export function completeWith(model: TextModel, sampling: TextSampling): Complete {
   return (request, signal) => model.complete({ ...sampling, ...request }, signal);
+}
+
+/** The policy that is trained as a role: its newest version, sampled as these settings say (those of rollouts, mostly). */
+export function policyRole(
+  settings: Sampling & { readonly responseMax: number },
+): (parts: PolicyParts) => Complete {
+  const sampling = { ...samplingIn(settings), maxTokens: settings.responseMax };
+  return (parts) => completeWith(policyModel(parts), sampling);
+}
+
+/**
+ * The roles of a job whose models settings name: `roleOf(settings.critic, own)` is the model on the server that the
+ * settings name, or `own` where they name none. What servers say is kept in the run's folder, so that a resumed run asks
+ * nothing twice.
+ */
+export function textRoles({
+  folder,
+  clock,
+  own: owned,
+  print,
+}: Pick<JobContext<unknown>, 'folder' | 'clock' | 'own' | 'print'>): (
+  settings: TextModelSettings,
+  own?: () => TextModel,
+) => Complete {
+  let replies: ReplyStore | null = null;
+  return (settings, own = noModel) => {
+    if (settings.url !== '') replies ??= owned(openReplies(join(folder, 'replies.mdb')));
+    const model = configuredTextModel(settings, {
+      own,
+      clock: sleepClock(clock),
+      report: print,
+      ...(replies === null ? {} : { replies }),
+    });
+    return completeWith(owned(model), samplingOf(settings));
+  };
+}
+
+function noModel(): never {
+  throw new MillraceError('USAGE', 'a role has no model: set its url and its model');
 }

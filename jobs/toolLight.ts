@@ -13,7 +13,7 @@ import { pipe } from 'rxjs';
 import { z } from 'zod';
 import { draws } from '../base/draws.ts';
 import { grpo } from '../model/credit/grpo.ts';
-import type { Mix } from '../operators/batching/mix.ts';
+import type { ClassMix } from '../operators/batching/mix.ts';
 import { coldStartFindings } from '../operators/coldStart/findings.ts';
 import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
 import { curriculum } from '../operators/curriculum.ts';
@@ -116,12 +116,13 @@ export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): M
     return {
       stages,
       loop: sharesOf([loopOf(settings, place.seed), preferring.loop]),
-      wire: (loop) => flow(wire(loop, settings, parts, sizes), preferring.wire(loop)),
+      wire: (loop) => flow(sampling(loop, settings, parts, sizes), preferring.wire(loop)),
     };
   };
 }
 
-function wire(
+/** Up to the responses: direct inference, the source set that it leaves, and the rollouts of that. */
+function sampling(
   loop: PolicyLoop,
   { concurrency, sourceMin, sourceMax }: ToolLightSettings,
   { policy, ask }: ToolLightParts,
@@ -136,12 +137,19 @@ function wire(
     seed,
     concurrency,
     resultBlock,
+    markers: loop.parts.dialect.tokenizer.markers ?? [],
     grow: coldStartPool({ tools: 0, hints: null, ...(ask === undefined ? {} : { ask }) }),
     quotas: 0,
     rounds: 0,
   });
-  const { tools } = loop.parts;
-  const classify = demonstrations({ tools, find: coldStartFindings, openMax: concurrency });
+  const { tools, dialect } = loop.parts;
+  const { formatFault } = dialect;
+  const classify = demonstrations({
+    tools,
+    formatFault,
+    find: coldStartFindings,
+    openMax: concurrency,
+  });
   const sourceSet = curriculum({
     questions,
     stages,
@@ -206,7 +214,7 @@ function isGuided({ id }: Question, seed: number, settings: ToolLightSettings): 
 }
 
 /** Vanilla to guided times hard to easy; the self-evolved stages have the second alone. */
-function mixOf({ mix }: ToolLightSettings): Mix {
+function mixOf({ mix }: ToolLightSettings): ClassMix {
   const { vanilla, guided, hard, easy, scarce } = mix;
   const both = (name: string, share: number): [string, number][] => [
     [`${name}/hard`, share * hard],

@@ -32,7 +32,7 @@ import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
-import { type LoopShare, type Method, type PlannedMethod, sharesOf } from './method.ts';
+import { type LoopShare, type Method, sharesOf } from './method.ts';
 import type { StagePlan } from './plan.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
 import { policySettings, positiveInt } from './policySettings.ts';
@@ -106,6 +106,7 @@ export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Meth
     const before = [coldStartStage(plan)];
     const rounds = Array.from({ length: settings.loops }, (_, loop) => round(loop, plan.critic));
     const stages = [...before, ...rounds.flat()];
+    const rl = stages.flatMap(({ name }, i) => (name.startsWith(ROUND) ? [i + 1] : []));
     const tuning = finetune(settings.finetune)({ train, seed, before });
     const { pairsMax } = settings.critic;
     const criticising = prefer(settings.critic, {
@@ -116,30 +117,26 @@ export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Meth
     return {
       stages,
       loop: sharesOf([loopOf(settings), tuning.loop, criticising.loop]),
-      wire(loop) {
-        const rl = stages.flatMap(({ name }, i) => (name.startsWith(ROUND) ? [i + 1] : []));
-        const sizes = { ...plan, rounds: rl };
-        return wire(loop, settings, parts, { sizes, tuning, criticising });
-      },
+      wire: (loop) =>
+        flow(
+          loop.begun,
+          synthesis(loop, settings, parts),
+          tuning.wire(loop),
+          reinforcement(loop, settings, plan.coldStart, rl),
+          ...(plan.critic === 0 ? [] : [criticising.wire(loop)]),
+        ),
     };
   };
 }
 
-interface Inside {
-  readonly sizes: Sizes & { readonly rounds: readonly number[] };
-  readonly tuning: PlannedMethod;
-  readonly criticising: PlannedMethod;
-}
-
-function wire(
+/** The cold start (§4.1): questions ─► evolve (direct, with tools, hinted) ─► classify ─► demonstrations. */
+function synthesis(
   loop: PolicyLoop,
-  settings: ToolStarSettings,
+  { coldStart }: ToolStarSettings,
   { policy, hints = coldStartHints, ...how }: ToolStarParts,
-  { sizes, tuning, criticising }: Inside,
 ): Flow {
   const { gate } = loop;
   const { seed } = loop.context;
-  const { coldStart, batchGroups: groups, lagMax } = settings;
   const { direct, tools, concurrency } = coldStart;
   const trying = evolve({
     models: policy(loop.parts),
@@ -147,6 +144,7 @@ function wire(
     gate,
     seed,
     resultBlock,
+    markers: loop.parts.dialect.tokenizer.markers ?? [],
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),
     quotas: coldStart.callLimit,
     extraQuotas: coldStart.extraCalls,
@@ -157,31 +155,41 @@ function wire(
   const classifying = demonstrations({
     ...coldStart,
     tools: loop.parts.tools,
+    formatFault: loop.parts.dialect.formatFault,
     hints: allHints(hints),
     find: coldStartFindings,
     openMax: concurrency,
   });
+
+  return flow(
+    stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), trying)),
+    stage('classify', topics.evolved, topics.demonstrations, classifying, triesOpen),
+  );
+}
+
+/** RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `stages` are its rounds. */
+function reinforcement(
+  loop: PolicyLoop,
+  { batchGroups: groups, lagMax, hardMin, hardMax }: ToolStarSettings,
+  tried: number,
+  stages: readonly number[],
+): Flow {
   const hardOnes = curriculum({
-    questions: sizes.coldStart,
+    questions: tried,
     phase: 'practice',
-    stages: sizes.rounds,
-    atLeast: settings.hardMin,
-    atMost: settings.hardMax,
-    seed,
+    stages,
+    atLeast: hardMin,
+    atMost: hardMax,
+    seed: loop.context.seed,
   });
   const openMax = stepsOpen(lagMax);
   const batching = batch({ groups, openMax });
-  const tried = inflightFor(sizes.coldStart);
+  const triedOpen = inflightFor(tried);
 
   return flow(
-    loop.begun,
-    stage('cold-start', topics.questions, topics.evolved, pipe(inPhase('evolve'), trying)),
-    stage('classify', topics.evolved, topics.demonstrations, classifying, triesOpen),
-    tuning.wire(loop),
-    stage('curriculum', topics.demonstrations, topics.questions, hardOnes, tried),
+    stage('curriculum', topics.demonstrations, topics.questions, hardOnes, triedOpen),
     stage('practice', topics.questions, topics.rollouts, pipe(inPhase('practice'), loop.rollout)),
     stage('batch', topics.scored, topics.batches, batching, inflightFor(groups * openMax)),
-    ...(sizes.critic === 0 ? [] : [criticising.wire(loop)]),
   );
 }
 

@@ -51,7 +51,7 @@ export async function doctorCommand(options: DoctorOptions, io: Io): Promise<num
 }
 
 /**
- * The diagnosis, made by a process of its own: a damaged log file can take down whoever maps it into memory. Null where
+ * The diagnosis, made by a process of its own: a damaged log file can take down the process that maps it into memory. Null where
  * that is not to be (tests, and that process itself).
  */
 async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagnosis | null> {
@@ -121,7 +121,10 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
       ? checkRunState({ name: run.name, record: run.record, standing, writer })
       : [];
   return {
-    ...{ run: run.name, records, deadLetters, weightsFiles: files.checked },
+    run: run.name,
+    records,
+    deadLetters,
+    weightsFiles: files.checked,
     findings: [...state, ...findings, ...files.findings],
   };
 }
@@ -134,7 +137,9 @@ async function withoutRecord(
 ): Promise<Diagnosis> {
   const folder = join(resolve(io.cwd, runs), name);
   const damaged: Finding = {
-    ...{ rule: 'run-state', where: 'run.json', what: error.message },
+    rule: 'run-state',
+    where: 'run.json',
+    what: error.message,
     advice:
       'write it again by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
   };
@@ -143,7 +148,10 @@ async function withoutRecord(
   try {
     const { findings, records } = await examine(log);
     return {
-      ...{ run: name, records, weightsFiles: 0, deadLetters: 0 },
+      run: name,
+      records,
+      weightsFiles: 0,
+      deadLetters: 0,
       findings: [damaged, ...findings],
     };
   } finally {

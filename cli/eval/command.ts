@@ -1,5 +1,6 @@
 /** The `millrace eval` command with its options and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { dialectNames } from '../../jobs/parts/dialectOf.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { command, type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -15,13 +16,23 @@ export function addEval(program: Command, io: Io, done: Done): void {
       'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
       'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
       '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
+      'millrace eval --policy http://host:8000 --model my-lora --server vllm --tokenizer models/qwen \\',
+      '    --dialect native --tools python,search --corpus wiki.jsonl --questions 2wiki --data data',
       'millrace eval --run table        resumes it, or prints its table again',
     ],
   )
     .option(
-      '--policy <PATH|RUN[@version]>',
-      'safetensors file, folder, or run (its newest weights)',
+      '--policy <PATH|RUN[@version]|URL>',
+      'safetensors file, folder, run (its newest weights), or servers that have it (commas between)',
     )
+    .option('--model <NAME>', 'of a policy on servers: its name there (GET /v1/models)')
+    .addOption(
+      new Option(
+        '--server <kind>',
+        'of a policy on servers: what they are (default: vllm)',
+      ).choices(['vllm', 'sglang']),
+    )
+    .option('--key-env <NAME>', 'environment variable with the servers’ API key')
     .option(
       '--questions <FILE|DATASET...>',
       'questions: files, folders, NAME=FILE, or names found in --data',
@@ -58,8 +69,18 @@ export function addEval(program: Command, io: Io, done: Done): void {
       ]),
     )
     .option('--judge-key-env <NAME>', 'environment variable with its API key')
+    .option(
+      '--judge-max-tokens <N>',
+      'most tokens of a reply of its (default: 1024); more for one that thinks first',
+      positive,
+    )
     .option('--conciseness', 'the judge also votes, ten times a response, on redundant calls')
     .option('--tokenizer <FOLDER>', 'tokenizer and chat template (default: beside the policy)')
+    .addOption(
+      new Option('--dialect <name>', 'how the policy calls tools (default: tags)').choices(
+        dialectNames,
+      ),
+    )
     .option('--system <FILE>', 'system prompt')
     .option('--threads <N>', 'threads of the engine (default: 2)', positive)
     .addOption(

@@ -1,25 +1,28 @@
-/** The job behind `millrace eval`: the evaluation on the embedded engine, with the tools and the judge that its settings name. */
+/** The job behind `millrace eval`: the evaluation of a policy here or on servers, with the tools and the judge that its settings name. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
+import { z } from 'zod';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
-import type { Item } from '../../jobs/plan.ts';
-import type { Tokenizer } from '../../model/engine.ts';
+import { dialectOf } from '../../jobs/parts/dialectOf.ts';
+import type { PolicyEngine } from '../../model/engine.ts';
+import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
 import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
 import { openReplies } from '../../model/text/replyStore.ts';
 import { scripted } from '../../model/text/scripted.ts';
 import type { TextSampling } from '../../model/text/textModel.ts';
 import { callTools } from '../../operators/callTools.ts';
+import type { Dialect } from '../../operators/dialect/dialect.ts';
 import { type AskModel, type Jury, jury } from '../../operators/metrics/jury.ts';
 import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import type { Question } from '../../streams/records.ts';
-import { loadChatPrompt } from './chatPrompt.ts';
+import type { SourceItem } from '../../streams/stage.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
 
 export const evalJob = defineJob({
@@ -29,36 +32,58 @@ export const evalJob = defineJob({
 
   async build(context) {
     const { settings, seed, clock, own } = context;
-    const { policy: base, provider, threads, responseMax } = settings;
+    const { policy: base, responseMax } = settings;
     const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
-    const speech = await loadChatPrompt(settings.tokenizer, system.trim());
-    checkTags(speech.tokenizer, settings);
-    const plan = await planEvaluation(settings.questions.map(file), settings.limit);
-    const contextMax = longestPrompt(plan.items, speech.prompt) + responseMax;
-    const options = { weights: base, provider, threads, contextMax, clock };
-    const engine = await EmbeddedEngine.create(options);
-    own(engine);
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, settings)));
+    const dialect = await dialectOf({
+      name: settings.dialect,
+      folder: settings.tokenizer,
+      tools,
+      system: system.trim(),
+    });
+    const plan = await planEvaluation(settings.questions.map(file), settings.limit);
+    const contextMax = longestPrompt(plan.items, dialect.prompt) + responseMax;
+    const engine = await engineOf(context, dialect, contextMax);
+    own(engine);
     return evaluate(context, {
-      ...{ ...speech, plan, engine, base, jury: juryOf(context, seed) },
-      tools: own(callTools(tools, { tokenizer: speech.tokenizer, clock })),
+      dialect,
+      plan,
+      engine,
+      base,
+      jury: juryOf(context, seed),
+      tools: own(callTools(tools, { clock })),
     });
   },
 });
 
-/** A call ends at one token. */
-function checkTags(tokenizer: Tokenizer, { tools, tokenizer: folder }: EvalSettings): void {
-  for (const name of tools) {
-    try {
-      tokenizer.id(`</${name}>`);
-    } catch (cause) {
-      throw new MillraceError(
-        'POLICY',
-        `the tokenizer in ${folder} has no token </${name}>, so the policy cannot call ${name}; add the tags of the tools to it as tokens, or evaluate with --tools none`,
-        { context: { folder, tool: name }, cause },
-      );
-    }
+/** The policy in this process, or what servers have, which is version 0 and stays it. */
+async function engineOf(
+  { settings, clock, folder, print }: JobContext<EvalSettings>,
+  { tokenizer, stopTexts }: Dialect,
+  contextMax: number,
+): Promise<PolicyEngine> {
+  const { policy, provider, threads, engine } = settings;
+  if (engine.server === 'embedded') {
+    return EmbeddedEngine.create({
+      weights: policy,
+      provider,
+      threads,
+      contextMax,
+      clock,
+      ...(stopTexts.length > 0 ? { tokenBytes: tokenBytes(tokenizer) } : {}),
+    });
   }
+  const { server, ...asked } = engine;
+  const served = z.object(serverSettings).parse({ ...asked, publish: 'none' });
+  return serverEngine(server, served, {
+    policy: null,
+    policyName: engine.model,
+    tokenizer,
+    contextMax,
+    folder,
+    clock: sleepClock(clock),
+    print,
+  });
 }
 
 function file({ path, name }: EvalSettings['questions'][number]) {
@@ -67,7 +92,7 @@ function file({ path, name }: EvalSettings['questions'][number]) {
 
 /** In tokens. The engine's cache is made as long as the longest context needs. */
 function longestPrompt(
-  items: readonly Item<Question>[],
+  items: readonly SourceItem<Question>[],
   prompt: (question: string) => Int32Array,
 ): number {
   return items.reduce(

@@ -1,6 +1,8 @@
 /** Settings of `millrace eval` as they stand in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
 import { evaluateSettings } from '../../jobs/evaluate.ts';
+import { dialectNames } from '../../jobs/parts/dialectOf.ts';
+import { serverSettings } from '../../model/remote/serverEngine.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 
@@ -9,10 +11,33 @@ const count = z.number().int().positive();
 export const toolNames = ['python', 'search'] as const;
 export type ToolName = (typeof toolNames)[number];
 
+const { urls, model, keyEnv, inflight, timeoutMs, awayMaxMs } = serverSettings;
+
+/** Who generates: this process, or servers with what they serve already. */
+const engine = z.object({
+  server: z
+    .enum(['embedded', 'vllm', 'sglang'])
+    .default('embedded')
+    .describe('who generates: this process, or inference servers that have the policy'),
+  urls,
+  model,
+  keyEnv,
+  inflight,
+  timeoutMs,
+  awayMaxMs,
+});
+
 export const evalSettings = evaluateSettings.extend({
-  policy: z.string().min(1).describe('safetensors file or Hugging Face folder'),
+  policy: z
+    .string()
+    .min(1)
+    .describe('safetensors file, Hugging Face folder, or URL of a server that has it'),
   policyName: z.string().default('').describe('what people call it'),
   tokenizer: z.string().min(1).describe('folder with tokenizer.json and the chat template'),
+  dialect: z
+    .enum(dialectNames)
+    .default('tags')
+    .describe('how the policy calls: tags, or native function calling (docs/dialects.md)'),
   system: z.string().default('').describe('file with the system prompt; empty = none'),
   questions: z
     .array(z.object({ path: z.string(), name: z.string().optional() }))
@@ -22,6 +47,7 @@ export const evalSettings = evaluateSettings.extend({
   tools: z.array(z.enum(toolNames)).default(['python']).describe('tools that the policy may call'),
   corpus: z.string().default('').describe('documents of the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents in a result of the search tool'),
+  engine: engine.prefault({}),
   threads: count.default(2).describe('threads of the engine'),
   provider: z.enum(providers).default('cpu').describe('what the engine computes on (docs/gpu.md)'),
   judge: textModelSettings.prefault({}).describe('who judges answers; no url = no judge'),

@@ -14,8 +14,13 @@ import { findPolicy, type PolicyFiles } from './policyFiles.ts';
 export interface EvalFlags {
   readonly runs: string;
   readonly policy?: string;
+  /** Of a policy on servers: their kind, its name there, where their key stands. */
+  readonly server?: string;
+  readonly model?: string;
+  readonly keyEnv?: string;
   readonly tokenizer?: string;
   readonly system?: string;
+  readonly dialect?: string;
   readonly questions?: readonly string[];
   /** Folder in which datasets are found by their names. */
   readonly data: string;
@@ -38,12 +43,17 @@ export interface EvalFlags {
   readonly judgeModel?: string;
   readonly judgeServer?: string;
   readonly judgeKeyEnv?: string;
+  readonly judgeMaxTokens?: number;
   readonly conciseness?: boolean;
 }
 
 /** Fails with code `USAGE` when flags do not fit together, and as `findPolicy` and `findDataset` do. */
 export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]> {
-  const policy = flags.policy === undefined ? null : await findPolicy(flags.policy, flags, io);
+  const served = servedPolicy(flags, io);
+  const policy =
+    flags.policy === undefined
+      ? null
+      : (served?.files ?? (await findPolicy(flags.policy, flags, io)));
   const questions = await Promise.all(
     (flags.questions ?? []).map((one) => located(one, flags, io)),
   );
@@ -52,6 +62,7 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
       ? {}
       : { policy: policy.weights, policyName: policy.name, tokenizer: policy.tokenizer }),
     ...policy?.limits,
+    ...served?.engine,
     ...(flags.system === undefined ? {} : { system: resolve(io.cwd, flags.system) }),
     ...(questions.length === 0 ? {} : { questions }),
     ...sampling(flags),
@@ -63,6 +74,48 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
   return Object.entries(values).map(([key, value]) => setting(key, value));
 }
 
+interface Served {
+  readonly files: PolicyFiles;
+  readonly engine: Settings;
+}
+
+/** A policy that is named by the URLs of the servers that have it; null = it is not. */
+function servedPolicy(flags: EvalFlags, io: Io): Served | null {
+  const { policy = '', server = 'vllm', model, keyEnv, tokenizer } = flags;
+  if (!/^https?:\/\//.test(policy)) {
+    const idle = { '--model': model, '--server': flags.server, '--key-env': keyEnv };
+    const [given] = Object.entries(idle).find(([, value]) => value !== undefined) ?? [];
+    if (given === undefined || flags.policy === undefined) return null;
+    throw usageError(`${given} is about a policy on a server: --policy http://host:8000`);
+  }
+  if (tokenizer === undefined) {
+    throw usageError(
+      'a policy on a server needs --tokenizer FOLDER, with its tokenizer.json and chat template: it is sent tokens',
+    );
+  }
+  if (model === undefined && server === 'vllm') {
+    throw usageError(
+      `a policy on vLLM needs --model NAME, as ${policy.split(',')[0]}/v1/models lists it (an adapter has a name too)`,
+    );
+  }
+  const name = model ?? policy;
+  return {
+    files: {
+      name: model === undefined ? policy : `${model} at ${policy}`,
+      weights: policy,
+      tokenizer: resolve(io.cwd, tokenizer),
+      corpus: null,
+      limits: {},
+    },
+    engine: {
+      'engine.server': server,
+      'engine.urls': policy,
+      'engine.model': name,
+      ...(keyEnv === undefined ? {} : { 'engine.keyEnv': keyEnv }),
+    },
+  };
+}
+
 function setting(key: string, value: unknown): Setting {
   const path = key.split('.');
   return { key, path, text: typeof value === 'string' ? value : JSON.stringify(value) };
@@ -71,7 +124,7 @@ function setting(key: string, value: unknown): Setting {
 /** Flags that are settings of the same name. */
 function plain(flags: EvalFlags): Settings {
   const { limit, rollouts, searchTop, responseMax, callLimit, conciseness } = flags;
-  const { threads, provider } = flags;
+  const { threads, provider, dialect } = flags;
   const all = {
     limit,
     rollouts,
@@ -81,6 +134,7 @@ function plain(flags: EvalFlags): Settings {
     conciseness,
     threads,
     provider,
+    dialect,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -145,9 +199,10 @@ function toolsOf(
 }
 
 function judgeOf(flags: EvalFlags): Settings {
-  const { judge = 'none', judgeModel, judgeServer, judgeKeyEnv, conciseness } = flags;
+  const { judge = 'none', judgeModel, judgeServer, judgeKeyEnv, judgeMaxTokens } = flags;
   if (judge === 'none') {
-    if (conciseness === true || judgeModel !== undefined) {
+    const isAsked = flags.conciseness === true || judgeMaxTokens !== undefined;
+    if (isAsked || judgeModel !== undefined) {
       throw usageError('there is no judge: name its server with --judge URL');
     }
     return flags.judge === undefined ? {} : { 'judge.url': '' };
@@ -160,5 +215,6 @@ function judgeOf(flags: EvalFlags): Settings {
     'judge.model': judgeModel,
     ...(judgeServer === undefined ? {} : { 'judge.server': judgeServer }),
     ...(judgeKeyEnv === undefined ? {} : { 'judge.keyEnv': judgeKeyEnv }),
+    ...(judgeMaxTokens === undefined ? {} : { 'judge.maxTokens': judgeMaxTokens }),
   };
 }

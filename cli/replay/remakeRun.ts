@@ -45,8 +45,17 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
     io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
     const made = await withLocalLog(run, { io, scratch }, ({ log: recorded }) =>
       remake({
-        ...{ job: command.job, from, tools: command.tools, run: into, folder, log, recorded },
-        ...{ seed: record.seed, settings: record.settings, clock: io.clock, graceMs },
+        job: command.job,
+        from,
+        tools: command.tools,
+        run: into,
+        folder,
+        log,
+        recorded,
+        seed: record.seed,
+        settings: record.settings,
+        clock: io.clock,
+        graceMs,
         signal,
         print: (line) => io.err(line),
       }),

@@ -1,5 +1,5 @@
 /**
- * `millrace replay RUN --verify`: makes a run again from its records and holds every record against the one of then.
+ * `millrace replay RUN --verify`: makes a run again from its records and compares every record with the recorded one.
  *
  * It opens the run to read and works in a scratch folder beside it, which is removed at the end. Exit code 1 at the
  * first difference.
@@ -57,7 +57,14 @@ async function verifyIn(
     return await withLocalLog(run, { io, scratch: folders }, ({ log: recorded, ahead }) =>
       verify({
         ...(ahead === undefined ? {} : { ahead }),
-        ...{ job, recorded, scratch, folder, run: run.name, seed, clock: io.clock, signal },
+        job,
+        recorded,
+        scratch,
+        folder,
+        run: run.name,
+        seed,
+        clock: io.clock,
+        signal,
         settings: checkSettings(job.settings, [], settings),
         print: (line) => io.err(line),
       }),

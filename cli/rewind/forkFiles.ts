@@ -12,8 +12,8 @@ import { upTo } from '../../streams/replay/places.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Version } from './steps.ts';
 
-/** Made anew. */
-const OURS = ['log', LOCAL_FOLDER, 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
+/** Files that a fork gets of its own, and that are not copied. */
+const OWN_FILES = ['log', LOCAL_FOLDER, 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
 
 export interface ForkFiles {
   readonly from: string;
@@ -36,7 +36,7 @@ export async function forkFiles({ from, to, versions, log, metrics }: ForkFiles)
     await writeMetrics(to, upTo(log, topics.metrics, metrics));
   }
   for (const entry of entries) {
-    if (OURS.includes(entry) || entry.endsWith('.new') || entry.endsWith('.tmp')) continue;
+    if (OWN_FILES.includes(entry) || entry.endsWith('.new') || entry.endsWith('.tmp')) continue;
     await cp(join(from, entry), join(to, entry), { recursive: true });
   }
 }

@@ -42,7 +42,10 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
   const { log: _, ...begun } = run.record; // the fork's records lie in its folder
   const record: RunRecord = {
     ...begun,
-    ...{ settings, status: 'stopped', reason: '', forked: { run: run.name, step } },
+    settings,
+    status: 'stopped',
+    reason: '',
+    forked: { run: run.name, step },
     starts: [{ startedMs: nowMs, endedMs: nowMs }],
   };
   await stoppable(io, (scratch) =>
@@ -82,11 +85,15 @@ interface Fork {
 async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
   await mkdir(logFolder(to), { recursive: true });
   const { ends } = await forkLog({
-    ...{ from: past.folder, to: logFolder(to) },
+    from: past.folder,
+    to: logFolder(to),
     after: { topic: topics.weights as Topic<unknown>, offset: version.offset },
   });
   await forkFiles({
-    ...{ from: run.folder, to, log: past.log, metrics: ends[topics.metrics.name] ?? 0 },
+    from: run.folder,
+    to,
+    log: past.log,
+    metrics: ends[topics.metrics.name] ?? 0,
     versions: versions.slice(0, version.offset + 1),
   });
 }

@@ -1,24 +1,26 @@
 /** `millrace top` on the command line: its options and examples. */
 import type { Command } from 'commander';
 import { stageColumns } from '../../views/tables/stages.ts';
-import { command, type Done } from '../command.ts';
+import { command, type Done, onRun } from '../command.ts';
 import type { Io } from '../io.ts';
 import { topCommand } from './top.ts';
 
 const columns = stageColumns.map(([label, about]) => `  ${label.padEnd(8)}  ${about}`).join('\n');
 
 export function addTop(program: Command, io: Io, done: Done): void {
-  command(program, 'top', 'Watch the stages of a live run: rates, in flight, lag, waiting.', [
-    'millrace top first',
-    'millrace top first --once',
-    'millrace top first --interval 10s --json >> first.ndjson',
-  ])
-    .argument('[run]', 'the run (default: the newest)')
+  const top = command(
+    program,
+    'top',
+    'Watch the stages of a live run: rates, in flight, lag, waiting.',
+    [
+      'millrace top first',
+      'millrace top first --once',
+      'millrace top first --interval 10s --json >> first.ndjson',
+    ],
+  )
     .option('--interval <time>', 'how often to look', '2s')
     .option('--once', 'one set of lines, over one interval')
     .option('--json', 'a JSON object an interval')
-    .addHelpText('after', `\nColumns:\n${columns}`)
-    .action(async (run: string | undefined, options) =>
-      done(await topCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
-    );
+    .addHelpText('after', `\nColumns:\n${columns}`);
+  onRun(top, topCommand, io, done);
 }

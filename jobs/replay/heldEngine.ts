@@ -1,6 +1,6 @@
 /**
  * `heldEngine`: an engine in which every generation is made by the version that made it in the recorded run, whatever
- * the newest version is by now.
+ * the newest version is.
  *
  * A generation that several versions made is made span by span: a draw is tied to its place, so the tokens are the same.
  *
@@ -159,10 +159,12 @@ export class HeldEngine implements PolicyEngine {
   }
 }
 
-/** What is left of a request when its first tokens are there. */
+/** What is left of a request when its first tokens are there; a stop text may begin in those. */
 function goingOn(request: GenerateRequest, { tokens }: Generation): GenerateRequest {
+  const { stopTexts, stopTextsFrom = request.tokens.length } = request;
   return {
     ...request,
+    ...(stopTexts === undefined ? {} : { stopTextsFrom }),
     tokens: Int32Array.from([...request.tokens, ...tokens]),
     maxTokens: request.maxTokens - tokens.length,
     topLogProbs: Math.max(0, request.topLogProbs - tokens.length),

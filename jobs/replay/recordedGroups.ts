@@ -1,5 +1,5 @@
 /**
- * Groups of recorded rollouts, by the question as it was asked, and the weights of then: what another reward, another
+ * Groups of recorded rollouts, by the question as it was asked, and the recorded weights: what another reward, another
  * selection or another loss is computed from.
  */
 import { defineTopic } from '../../streams/contracts/defineTopic.ts';
@@ -16,7 +16,7 @@ export interface RecordedGroup {
   readonly toolCalls: readonly ToolCall[];
 }
 
-/** The same topics with as much of a record as finds it: an index that decoded all of it would cost as much as its use. */
+/** The same topics with only the fields that find a record: decoding all of it for the index would cost as much as using it. */
 const rolloutIds = defineTopic<Pick<Rollout, 'id'>>({
   name: topics.rollouts.name,
   about: topics.rollouts.about,
@@ -35,7 +35,7 @@ export class RecordedGroups {
   /** Places of rollouts and of their calls; records are read when they are asked for. */
   readonly #rollouts = new Map<string, Position[]>();
   readonly #calls = new Map<string, Position[]>();
-  /** Every manifest of then, oldest first. */
+  /** Every recorded manifest, oldest first. */
   readonly weights: Weights[] = [];
 
   private constructor(log: Log) {

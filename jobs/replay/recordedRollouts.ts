@@ -1,11 +1,11 @@
 /**
- * `recordedRollouts`: in the place of a stage that rolls out, the rollouts of the record. What was not rolled out then is
- * rolled out now, or, where that is not wanted, comes to nothing: a group that is trained on has failed rollouts, which teach nothing,
- * and a question that is only measured is left out. A measurement is taken from the record only while the weights are
- * those of then; after that it would be of another policy.
+ * `recordedRollouts`: replaces a stage that rolls out by the recorded rollouts. What the record does not have is
+ * rolled out now, or, where that is not wanted, left out: a group that is trained on gets failed rollouts, which teach nothing,
+ * and a question that is only measured is dropped. A measurement is taken from the record only while the weights are
+ * the recorded ones; after that it would be of another policy.
  *
- * The versions of recorded rollouts are moved to the numbers of this run: by as many as the beginning of their round has
- * moved. They were made by the policies of the other run all the same.
+ * The versions of recorded rollouts are renumbered for this run: they move by as many as the beginning of their round has
+ * moved. They were still made by the policies of the other run.
  */
 import {
   connect,

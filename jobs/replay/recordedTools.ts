@@ -1,5 +1,5 @@
 /**
- * Tools that answer from the record: the output that a call got then, without the tool.
+ * Tools that answer from the record: the recorded output of a call, without running the tool.
  *
  * `recorded` = from the record or not at all; `recorded-else-live` = what was never called runs; `live` = everything
  * runs. A call is looked up by its rollout and turn, and, where rollouts may differ from those recorded, by the tool and
@@ -57,7 +57,7 @@ export interface RecordedToolsOptions {
   readonly calls: RecordedCalls;
   readonly mode: ToolMode;
   /**
-   * Given, a call must be the very one that is recorded for its rollout and turn: what strays is told here and fails.
+   * Given, a call must be the very one that is recorded for its rollout and turn: another call is reported here and fails.
    * Left out, the same tool and input will do.
    */
   readonly onStray?: (strayed: Strayed) => void;
@@ -84,8 +84,6 @@ export function recordedTools(live: CallTool, options: RecordedToolsOptions): Ca
 
   return {
     tags: live.tags,
-    stopTokens: live.stopTokens,
-    tagOf: (token) => live.tagOf(token),
     async call(tool, input, signal, origin) {
       const found = await find(tool, input, origin);
       signal.throwIfAborted();

@@ -20,7 +20,7 @@ interface Spans {
  * A version, and how many tokens it made where another one went on after them in the same generation; or why the
  * generation failed then.
  */
-export type Made =
+export type RecordedGeneration =
   | { readonly version: number; readonly tokens?: number }
   | { readonly failure: string };
 
@@ -39,7 +39,7 @@ export class RecordedVersions {
   }
 
   /** How the generation that this request asks for went; null where the record does not say. */
-  of({ draws, tokens }: GenerateRequest): Made | null {
+  of({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
     const spans = this.#rollouts.get(rolloutOf(draws));
     if (spans === undefined) return null;
     if (isMonitor(draws)) return { version: spans.versions[0] ?? 0 };
@@ -52,7 +52,7 @@ export class RecordedVersions {
 }
 
 /** Policy spans that touch are of one generation: between two of them a tool writes. */
-function madeBy({ starts, ends, versions }: Spans, place: number): Made {
+function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGeneration {
   const version = versions[place]!;
   const end = ends[place]!;
   return starts[place + 1] === end ? { version, tokens: end - starts[place]! } : { version };

@@ -3,7 +3,7 @@
  * loss, down to new weights. What lies above that topic is as it is recorded.
  *
  * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
- * part; how far is told at the end (`Lag`).
+ * runs differ; the end of the run reports how far (`Lag`).
  */
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
@@ -179,7 +179,7 @@ function above(stage: Stage, options: RemakeOptions, past: Past, verdicts: Verdi
   };
 }
 
-/** By topic: what was decided then, in the place of what would be decided now. */
+/** By topic: what was decided in the record, instead of what would be decided now. */
 type Verdicts = ReadonlyMap<string, (value: unknown) => unknown>;
 
 async function decided(log: Log, { ends }: Standing, from: Beginning): Promise<Verdicts> {

@@ -1,9 +1,9 @@
 /**
  * `verify`: a run is made again from its records, and every record that comes out is compared with the recorded one.
  *
- * The job is wired as ever, in a scratch folder: its questions are those recorded, its tools answer from the record,
- * every generation is made by the version that made it then, and commits keep the order of then (streams/replay). What
- * the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
+ * The job is wired as usual, in a scratch folder: its questions are those recorded, its tools answer from the record,
+ * every generation is made by the version that is recorded for it, and commits keep their recorded order (streams/replay).
+ * What the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
  */
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';

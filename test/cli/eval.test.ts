@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { main } from '../../cli/program.ts';
+import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { engineServer } from '../support/engineServer.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const base = fileURLToPath(new URL('../../examples/quickstart/base', import.meta.url));
@@ -81,7 +83,12 @@ describe('millrace eval', () => {
     expect(out.trimEnd().split('\n')).toHaveLength(1);
     const report = JSON.parse(out);
     expect(report).toMatchObject({
-      ...{ run: 'first', status: 'done', seed: 1, questions: 4, rollouts: 1, judge: null },
+      run: 'first',
+      status: 'done',
+      seed: 1,
+      questions: 4,
+      rollouts: 1,
+      judge: null,
       policy: { name: base, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       rows: [
         { source: 'sums', measure: 'equality' },
@@ -139,16 +146,52 @@ describe('millrace eval', () => {
     const url = `http://127.0.0.1:${port}`;
     asked = [];
     const judged = ['--judge', url, '--judge-model', 'm', '--run', 'judged', '--json'];
-    const { out, code } = await evaluate(...sums, ...judged, '--conciseness');
+    const long = ['--judge-max-tokens', '77'];
+    const { out, code } = await evaluate(...sums, ...judged, ...long, '--conciseness');
     expect(code).toBe(0);
     const report = JSON.parse(out);
     expect(report.rows[0]).toMatchObject({ measure: 'judge', correctness: 1, judgeFailures: 0 });
     expect(report.rows[0].conciseness).not.toBeNull();
     expect(asked.some((body) => body.includes('nine'))).toBe(true);
+    expect(asked.some((body) => JSON.parse(body).max_tokens === 77)).toBe(true);
     expect((await evaluate('--run', 'judged')).out).toContain('LJ');
   });
 
+  it('runs the evaluation of a policy on a server, with the same answers as here', async () => {
+    const clock = { now: () => 0 };
+    const engine = await EmbeddedEngine.create({
+      ...{ weights: join(base, 'policy.safetensors'), threads: 1, contextMax: 1024, clock },
+    });
+    const server = await engineServer({ engine });
+    try {
+      const here = await evaluate(...sums, '--run', 'here', '--json');
+      const served = ['--policy', server.url, '--tokenizer', base, '--questions', 'sums.csv'];
+      const there = await evaluate(...served, '--model', 'base', '--run', 'there', '--json');
+      expect(there.err).toContain('starting run there');
+      expect(there.code).toBe(0);
+      const [ours, theirs] = [here, there].map(({ out }) => JSON.parse(out));
+      expect(theirs.rows).toEqual(ours.rows);
+      expect(theirs.policy.name).toBe(`base at ${server.url}`);
+      expect((await evaluate('--run', 'there')).code).toBe(0);
+      const wrong = await evaluate(...served, '--model', 'other', '--run', 'other');
+      expect(wrong.err).toMatch(/MODEL_OTHER/);
+    } finally {
+      await server.close();
+      await engine.close();
+    }
+  });
+
   it.each([
+    [
+      ['--policy', 'http://host:1', '--questions', 'sums.csv'],
+      /a policy on a server needs --tokenizer FOLDER/,
+    ],
+    [
+      ['--policy', 'http://host:1', '--tokenizer', base, '--questions', 'sums.csv'],
+      /a policy on vLLM needs --model NAME, as http:\/\/host:1\/v1\/models lists it/,
+    ],
+    [[...sums, '--model', 'm'], /--model is about a policy on a server/],
+    [[...sums, '--judge-max-tokens', '5'], /there is no judge/],
     [['--questions', 'sums.csv'], /--policy and --questions are needed/],
     [[...sums, '--greedy', '--temperature', '1'], /give it or --temperature, not both/],
     [[...sums, '--greedy', '--rollouts', '2'], /2 greedy rollouts of a question are all the same/],
@@ -182,16 +225,17 @@ describe('millrace eval', () => {
     expect(err).toMatch(message);
   });
 
-  it('says when a policy has no way to call a tool', async () => {
+  it('lets a policy call whose tags are no tokens, and says when it has no chat template', async () => {
     const folder = join(cwd, 'speechless');
     await mkdir(folder);
     await copyFile(join(base, 'policy.safetensors'), join(folder, 'policy.safetensors'));
     await copyFile(join(base, 'chat_template.jinja'), join(folder, 'chat_template.jinja'));
-    const words = { kind: 'words', tags: ['<|end|>', '<|question|>'], symbols: [], words: [] };
-    await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(words));
-    const { code, err } = await millrace('eval', '--policy', folder, '--questions', 'sums.csv');
-    expect(code).toBe(1);
-    expect(err).toMatch(/POLICY.*has no token <\/python>.*--tools none/);
+    const words = await readFile(join(base, 'tokenizer.json'), 'utf8');
+    await writeFile(join(folder, 'tokenizer.json'), words.replace('"</python>"', '"</reckon>"'));
+    const given = ['--policy', folder, '--questions', 'sums.csv', '--threads', '1'];
+    const { code, out } = await millrace('eval', ...given, '--dialect', 'tags');
+    expect(code).toBe(0);
+    expect(out).toContain('3 questions · 1 rollout each · greedy · tools python · no judge');
     await rm(join(folder, 'chat_template.jinja'));
     const mute = await evaluate('--policy', folder, '--questions', 'sums.csv');
     expect(mute.err).toMatch(/CHAT_TEMPLATE.*put one into chat_template\.jinja/);

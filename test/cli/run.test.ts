@@ -1,7 +1,7 @@
 /** `millrace run`: in this process where it can be, as one of its own where signals and kills are tested. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -154,6 +154,26 @@ describe('millrace run', () => {
     expect((await recordOf('anew')).status).toBe('done');
   });
 
+  it('leaves nothing behind of a run without a name that failed before its first record', async () => {
+    const before = await readdir(runs);
+    expect((await millrace('run', job, '--set', 'fail=build')).code).toBe(1);
+    expect(await readdir(runs)).toEqual(before);
+    expect((await millrace('run', job, '--set', 'fail=stage')).code).toBe(1);
+    expect(await readdir(runs)).toHaveLength(before.length + 1);
+  });
+
+  it('lists the jobs of the package, and helps with one of them', async () => {
+    const io = fakeIo(root);
+    expect(await main(['run', '--list'], io)).toBe(0);
+    expect(io.stdout()).toMatch(/^et-agent +ET-Agent: .*\n {2}--preset et-agent-3b /);
+    expect(io.stdout()).toMatch(/^quickstart +et-agent in an invented world/m);
+    const help = fakeIo(root);
+    expect(await main(['run', 'arpo', '--help'], help)).toBe(0);
+    expect(help.stdout()).toMatch(/^ {2}policy= +the first policy/m);
+    expect(help.stdout()).toMatch(/^ {2}lr=0\.000001 +learning rate/m);
+    expect(help.stdout()).toMatch(/^ {2}arpo-7b +reasoning/m);
+  });
+
   it('fails with the name of the stage that failed', async () => {
     const failed = await millrace('run', job, '--run', 'broken', '--set', 'fail=stage');
     expect(failed.code).toBe(1);
@@ -165,6 +185,19 @@ describe('millrace run', () => {
     [[job, '--set', 'count=-3'], 2, /count: .*\(given: -3\)/],
     [[job, '--run', 'a.b'], 2, /run name "a\.b"/],
     [['none.ts'], 1, /there is no job file/],
+    [
+      ['et-agnet'],
+      1,
+      /there is no job et-agnet; did you mean et-agent\?\nready ones: et-agent, arpo/,
+    ],
+    [['et-agent'], 2, /policy: is needed: .*\n {2}questions: is needed: .*\n.*--show-settings/],
+    [[job, '--preset', 'big'], 2, /the job numbers has no preset big\nit has none/],
+    [
+      [job, '--settings', 'none.yaml'],
+      2,
+      /none\.yaml: the settings file cannot be read \(ENOENT\)/,
+    ],
+    [[], 2, /say which job: a file, or one of those that millrace run --list shows/],
     [['package.json'], 1, /its name must end in \.ts/],
     [['cli/nearest.ts'], 1, /exports no job; end the file with `export default defineJob/],
   ])('says what is wrong with %j', async (args, code, message) => {
@@ -174,10 +207,11 @@ describe('millrace run', () => {
   });
 
   it('lists the settings of a job', async () => {
-    const { code, out } = await millrace('run', job, '--settings');
+    const { code, out } = await millrace('run', job, '--set', 'text=hi', '--show-settings');
     expect(code).toBe(0);
-    expect(out).toMatch(/^Makes numbered.*\n\ncount=5 +how many\n/);
-    expect(out).toContain('inner.depth=1');
+    expect(out).toMatch(/^# settings of numbers: .*\ncount: 5 +# default · how many\n/);
+    expect(out).toMatch(/\ntext: hi +# --set/);
+    expect(out).toMatch(/\ninner:\n {2}depth: 1 +# default/);
   });
 });
 

@@ -19,7 +19,9 @@ function stored(value: unknown, offset = 3): Stored<unknown> {
 }
 
 const options: FormatOptions = {
-  ...{ envelope: null, truncate: 2000, partsBy: null },
+  envelope: null,
+  truncate: 2000,
+  partsBy: null,
 };
 
 function print(name: string, value: unknown, over: Partial<FormatOptions> = {}): string {

@@ -32,7 +32,8 @@ describe('patterns', () => {
 
   it('are of one run, and of topics that there are', () => {
     expect(named(['first.metrics', 'rollouts'], undefined)).toEqual({
-      ...{ run: 'first', patterns: ['metrics', 'rollouts'] },
+      run: 'first',
+      patterns: ['metrics', 'rollouts'],
     });
     expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/reads one run.*a, b/);
     expect(() => named(['a.metrics'], 'c')).toThrow(/reads one run/);

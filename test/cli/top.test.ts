@@ -57,7 +57,10 @@ function keepsTop(url: string | null): void {
   function work(): { stop(): Promise<void> } {
     const stopping = new AbortController();
     const reporter = reportStatus(log, {
-      ...{ worker: 'main', host: 'here', pid: process.pid, startedMs: Date.now() },
+      worker: 'main',
+      host: 'here',
+      pid: process.pid,
+      startedMs: Date.now(),
       memoryBytes: () => process.memoryUsage.rss(),
     });
     async function* questions() {

@@ -125,6 +125,42 @@ async function killedUntilDone(
   }
 }
 
+describe('calibrate with several epochs a round', () => {
+  test('trains on each kept question as often, afresh, on-policy and in order', async () => {
+    const once = await whole();
+    const run = await whole({ settings: { epochs: 3 } });
+    expect(run.deadLetters).toEqual([]);
+    expectOnPolicy(run);
+    const kept = (records: RunRecords): number =>
+      records.selected.filter((one) => one.kept && one.question.stage === 1).length;
+    expect(kept(run)).toBe(3 * kept(once));
+    const trained = run.batches.flatMap(({ stage, groups }) =>
+      groups.map(({ questionId }) => `${stage}/${questionId}`),
+    );
+    expect(twice(trained)).toEqual([]);
+    const selected = run.selected.filter((one) => one.kept);
+    expect(trained.sort()).toEqual(
+      selected.map(({ question: { id, stage } }) => `${stage}/${id}`).sort(),
+    );
+    expect(essence(await whole({ settings: { epochs: 3, concurrency: 7 }, timing: 4 }))).toEqual(
+      essence(run),
+    );
+  });
+
+  test('may explore candidates with fewer rollouts than it practises with', async () => {
+    const run = await whole({ settings: { exploreRollouts: 2 } });
+    const sizes = (phase: string) =>
+      new Set(run.rollouts.flatMap((one) => (one.question.phase === phase ? [one.groupSize] : [])));
+    expect([sizes('explore'), sizes('practice')]).toEqual([new Set([2]), new Set([4])]);
+  });
+
+  test('does not go with groups that are trained on as they are', async () => {
+    await expect(whole({ settings: { epochs: 2, select: 'groups' } })).rejects.toMatchObject({
+      code: 'USAGE',
+    });
+  });
+});
+
 describe.each(['questions', 'groups'] as const)('calibrate, selecting %s,', (select) => {
   test('runs its rounds to the end, on-policy', async () => {
     const folder = fresh();

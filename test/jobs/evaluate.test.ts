@@ -14,7 +14,7 @@ import { manualClock } from '../../testing/manualClock.ts';
 import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import { type Fate, mortalLog } from '../support/mortalLog.ts';
 import { readRun, sloppy } from '../support/tinyCalibration.ts';
-import { tinyWords } from '../support/tinyWords.ts';
+import { tinyDialect, tinyWords } from '../support/tinyWords.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -81,11 +81,10 @@ async function evaluated({ folder, rollouts = 2, judge, timing = 0, fate }: Opti
       },
       {
         engine,
-        tokenizer,
         base,
+        dialect: tinyDialect(['search']),
         plan: await planEvaluation(paths(), 500),
-        tools: fakeTools({ tokenizer, answers: { search: (q) => `two ${q}` }, delay }),
-        prompt: (question) => tokenizer.encode(question, { tags: false }),
+        tools: fakeTools({ answers: { search: (q) => `two ${q}` }, delay }),
         jury: judge === undefined ? null : jury({ seed: 7, judge, sleep: async () => undefined }),
       },
     );

@@ -21,7 +21,7 @@ import {
   tinyCalibration,
   tinyContext,
 } from '../support/tinyCalibration.ts';
-import { tinyWordsWith } from '../support/tinyWords.ts';
+import { tinyDialect, tinyWordsWith } from '../support/tinyWords.ts';
 
 const TOOLS = ['search', 'python', 'calculator'];
 const tokenizer = tinyWordsWith(TOOLS);
@@ -174,13 +174,12 @@ test('an evaluation with a tool of the user’s own has its calls as parts and i
   });
   const tools = Object.entries(answers).map(([name, answer]) => tool(name, answer));
   const flow = await evaluate(context, {
-    tokenizer,
     base,
+    dialect: tinyDialect(TOOLS, tokenizer),
     jury: null,
     engine: scriptedPolicy({ tokenizer, script: handy }),
     plan: await planEvaluation([{ path }], 500),
-    tools: callTools(tools, { tokenizer, clock: manualClock() }),
-    prompt: (question) => tokenizer.encode(question, { tags: false }),
+    tools: callTools(tools, { clock: manualClock() }),
   });
   await runFlow(flow, { log, graceMs: 2000 });
   await Promise.all([close(), log.close()]);

@@ -8,32 +8,47 @@ import { record } from '../cli/support/syntheticRun.ts';
 import { rollout } from '../support/records.ts';
 
 const stage = (over: object = {}) => ({
-  ...{ name: 'rollout', from: 'questions', to: 'rollouts' },
-  ...{
-    in: 0,
-    out: 0,
-    settled: 0,
-    inflight: 0,
-    inflightMax: 64,
-    waiting: 0,
-    oldestMs: 0,
-  },
-  ...{ idleMs: 0, fullMs: 0, commitMs: 0 },
+  name: 'rollout',
+  from: 'questions',
+  to: 'rollouts',
+  in: 0,
+  out: 0,
+  settled: 0,
+  inflight: 0,
+  inflightMax: 64,
+  waiting: 0,
+  oldestMs: 0,
+  idleMs: 0,
+  fullMs: 0,
+  busyMs: 0,
+  commitMs: 0,
   ...over,
 });
 
 function status(over: Partial<WorkerStatus> = {}): WorkerStatus {
   return {
-    ...{ worker: 'main', host: 'here', pid: 7, startedMs: 0, atMs: 10_000 },
-    ...{ memoryBytes: 3 * 2 ** 20, ended: false, sources: [], stages: [stage()] },
+    worker: 'main',
+    host: 'here',
+    pid: 7,
+    startedMs: 0,
+    atMs: 10_000,
+    memoryBytes: 3 * 2 ** 20,
+    ended: false,
+    sources: [],
+    stages: [stage()],
     ...over,
   };
 }
 
 function look(workers: Workers, said: readonly unknown[], over: Partial<Look> = {}): Look {
   return {
-    ...{ run: 'first', facts: { ...record, status: 'running' }, nowMs: 12_000 },
-    ...{ topics: [], policy: null, metrics: new Map(), generating: null },
+    run: 'first',
+    facts: { ...record, status: 'running' },
+    nowMs: 12_000,
+    topics: [],
+    policy: null,
+    metrics: new Map(),
+    generating: null,
     workers: workers.update(said),
     ...over,
   };

@@ -65,8 +65,14 @@ function summaryOf(over: Partial<Reading> = {}): Summary {
   const { facts, run } = given;
   const results = resultsOf(given);
   const live = liveOf({
-    ...{ run, facts, nowMs: 0, workers: [], topics: [], policy: null },
-    ...{ metrics: new Map(), generating: null },
+    run,
+    facts,
+    nowMs: 0,
+    workers: [],
+    topics: [],
+    policy: null,
+    metrics: new Map(),
+    generating: null,
   });
   return { facts, results, curves: curvesOf(given, results), samples: [], live };
 }
@@ -198,8 +204,11 @@ describe('behaviour', () => {
     const evaluations = evaluated({ 0: [first], 1: [last] }, 1);
     const report = resultsOf({ ...reading, evaluations });
     expect(report.behaviour.before).toEqual({
-      ...{ correctness: 1, efficiency: 1, conciseness: null },
-      ...{ successfulExecution: 1 / 2, reasoningLength: 20 },
+      correctness: 1,
+      efficiency: 1,
+      conciseness: null,
+      successfulExecution: 1 / 2,
+      reasoningLength: 20,
     });
     const page = reportPage(summaryOf({ evaluations }));
     expect(page).toContain(

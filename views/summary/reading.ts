@@ -66,7 +66,13 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
   const deadLetters = await countOf(log, topics.deadLetters);
   const { seconds } = running;
   return {
-    ...{ run, facts, evaluations, metrics, kinds, deadLetters, seconds },
+    run,
+    facts,
+    evaluations,
+    metrics,
+    kinds,
+    deadLetters,
+    seconds,
     sources: [...sources],
   };
 }

@@ -20,7 +20,8 @@ export class TokenMeter {
   start(log: Log, nowMs: number): void {
     const from = { kind: 'time', atMs: nowMs - WINDOW_MS } as const;
     const rollouts$ = log.tap(topics.rollouts, {
-      ...{ from, follow: true },
+      from,
+      follow: true,
       unreadable: () => undefined,
     });
     this.#subscription = rollouts$.subscribe({

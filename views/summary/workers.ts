@@ -7,19 +7,39 @@ import { z } from 'zod';
 import type { WorkerStatus } from '../../streams/run/workerStatus.ts';
 
 const stage = z.object({
-  ...{ name: z.string(), from: z.string(), to: z.string() },
-  ...{ in: z.number(), out: z.number(), settled: z.number(), inflight: z.number() },
-  ...{ inflightMax: z.number(), waiting: z.number().default(0), oldestMs: z.number().default(0) },
-  ...{ idleMs: z.number(), fullMs: z.number(), commitMs: z.number() },
+  name: z.string(),
+  from: z.string(),
+  to: z.string(),
+  in: z.number(),
+  out: z.number(),
+  settled: z.number(),
+  inflight: z.number(),
+  inflightMax: z.number(),
+  waiting: z.number().default(0),
+  oldestMs: z.number().default(0),
+  idleMs: z.number(),
+  fullMs: z.number(),
+  busyMs: z.number().default(0),
+  commitMs: z.number(),
 });
 const source = z.object({
-  ...{ name: z.string(), to: z.string() },
-  ...{ items: z.number(), dropped: z.number().default(0), done: z.boolean(), waitMs: z.number() },
+  name: z.string(),
+  to: z.string(),
+  items: z.number(),
+  dropped: z.number().default(0),
+  done: z.boolean(),
+  waitMs: z.number(),
 });
 const status = z.object({
-  ...{ worker: z.string(), host: z.string(), pid: z.number() },
-  ...{ startedMs: z.number(), atMs: z.number(), memoryBytes: z.number(), ended: z.boolean() },
-  ...{ stages: z.array(stage), sources: z.array(source) },
+  worker: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  startedMs: z.number(),
+  atMs: z.number(),
+  memoryBytes: z.number(),
+  ended: z.boolean(),
+  stages: z.array(stage),
+  sources: z.array(source),
 });
 
 /** A process, with the time that its latest rates are over. */

@@ -13,8 +13,12 @@ export function stagesTable({ sources, stages }: Live): Table {
 
 function stageCells(row: StageRow): string[] {
   return [
-    ...[row.name, row.from, rate(row.inPerSecond), rate(row.outPerSecond)],
-    ...[`${row.inflight}/${row.inflightMax}`, row.waiting === 0 ? '' : String(row.waiting)],
+    row.name,
+    row.from,
+    rate(row.inPerSecond),
+    rate(row.outPerSecond),
+    `${row.inflight}/${row.inflightMax}`,
+    row.waiting === 0 ? '' : String(row.waiting),
     String(row.lag),
     ...[row.waits, row.full, row.commits].map((share) => percent(share, 0)),
   ];

@@ -106,6 +106,15 @@ describe('a held engine', () => {
     expect(tinyWords.decode(tokens)).toMatch(/^one .*two/);
   });
 
+  test('finds a stop text that one version began and the next one ended', async () => {
+    const { engine, publish } = held([{ segments: [part(0, 2, 0), part(2, 3, 1)] }]);
+    publish(0);
+    publish(1);
+    const made = await engine.generate({ ...request(0), stopTexts: ['onetwo'] });
+    expect(made).toMatchObject({ finish: 'stop', stopText: 'onetwo' });
+    expect(tinyWords.decode(made.tokens)).toBe('one one two');
+  });
+
   test('fails where the generation failed then, with the reason of then', async () => {
     const over = { status: 'failed', finish: 'failed', reason: 'the engine was ill' };
     const { engine, publish } = held([{ segments: [], over }]);

@@ -1,0 +1,53 @@
+/**
+ * Asks the job of this container whether it is well: ends with 0 when it is, or when it serves nothing to ask; with 1 when it
+ * says that it has failed, or does not answer in time.
+ *
+ * The port is in the command line of process 1 or in the environment. A refused connection is no fault: the job is starting,
+ * or was started without a port. One that has died takes its container with it.
+ */
+import { readFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { pathToFileURL } from 'node:url';
+
+const ANSWER_MS = 8_000;
+
+/** The port on a command line, or in the environment; null for none. */
+export function metricsPortOf(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): number | null {
+  const at = args.findIndex((arg) => arg === '--metrics-port' || arg.startsWith('--metrics-port='));
+  const given = at === -1 ? env.MILLRACE_METRICS_PORT : (args[at]?.split('=')[1] ?? args[at + 1]);
+  const port = Number(given);
+  return given !== undefined && given !== '' && Number.isInteger(port) && port > 0 ? port : null;
+}
+
+/** Null = well; else what is wrong. */
+export function complaint(port: number, waitMs = ANSWER_MS): Promise<string | null> {
+  return new Promise((resolve) => {
+    const asking = get({ host: '127.0.0.1', port, path: '/healthz', timeout: waitMs }, (reply) => {
+      reply.resume();
+      resolve(reply.statusCode === 200 ? null : `it answers ${reply.statusCode}`);
+    });
+    asking.on('timeout', () => {
+      resolve(`no answer within ${waitMs / 1000} s`);
+      asking.destroy();
+    });
+    asking.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ECONNREFUSED' ? null : error.message),
+    );
+  });
+}
+
+async function main(): Promise<void> {
+  const line = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
+  const port = metricsPortOf(line.split('\0'), process.env);
+  const wrong = port === null ? null : await complaint(port);
+  if (wrong === null) return;
+  process.stderr.write(`${wrong}\n`);
+  process.exitCode = 1;
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await main();
+}

@@ -1,0 +1,19 @@
+/** `millrace run --list`: the jobs that come with the package, and their presets. */
+import { exitCodes } from './failure.ts';
+import type { Io } from './io.ts';
+import { readyJobs } from './readyJobs.ts';
+
+export async function listJobs(io: Io): Promise<number> {
+  const rows = readyJobs.flatMap(({ name, about, job }): (readonly [string, string])[] => [
+    [name, about],
+    ...Object.entries(job?.presets ?? {}).map(
+      ([preset, one]) => [`  --preset ${preset}`, one.about] as const,
+    ),
+  ]);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.map(([name, about]) => `${name.padEnd(width)}  ${about}`);
+  await io.out(
+    `${lines.join('\n')}\n\nsettings of one: millrace run JOB --help; copy one out: millrace init JOB FOLDER\n`,
+  );
+  return exitCodes.done;
+}

@@ -1,0 +1,122 @@
+/**
+ * What a running job tells those that watch it: its own stages as they report, and, where this process leads the run, what
+ * lies in the run's log. So a run that many processes share is counted once.
+ */
+import { hostname } from 'node:os';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../streams/log.ts';
+import type { FlowStats } from '../../streams/run/runFlow.ts';
+import { Page } from '../../views/prometheus/exposition.ts';
+import { Follower } from '../../views/prometheus/follower.ts';
+import { addOwn, addRun, addWorkers } from '../../views/prometheus/runPage.ts';
+import type { RunFacts } from '../../views/summary/facts.ts';
+import { version } from '../version.ts';
+import { LogReader } from './logReader.ts';
+import { type Address, type Answers, serveMetrics, type Verdict } from './server.ts';
+
+/** How far the process is. */
+type State = 'building' | 'running' | 'stopping' | 'failed';
+
+/** Told by the run how it goes. */
+export interface RunExporter {
+  /** Of `/metrics`; null where nobody asked for it. */
+  readonly url: string | null;
+  onStats(stats: FlowStats): void;
+  state(state: State): void;
+  /** This process leads the run: from now on the log is read too. */
+  leads(log: Log): void;
+  /** The log is about to be closed. */
+  detach(): void;
+  close(): Promise<void>;
+}
+
+export interface ExporterOptions {
+  readonly run: string;
+  readonly worker: string;
+  readonly facts: RunFacts;
+  readonly clock: Clock;
+}
+
+/** For a run that nobody watches by HTTP. */
+export const noExporter: RunExporter = {
+  url: null,
+  onStats: () => undefined,
+  state: () => undefined,
+  leads: () => undefined,
+  detach: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/** Serves it at once, so that a port that is taken is known before the run begins. */
+export async function exportRun(at: Address, options: ExporterOptions): Promise<RunExporter> {
+  const exporter = new Exporter(options);
+  const server = await serveMetrics(at, exporter);
+  return {
+    url: server.url,
+    onStats: (stats) => exporter.onStats(stats),
+    state: (state) => exporter.state(state),
+    leads: (log) => exporter.leads(log),
+    detach: () => exporter.detach(),
+    async close() {
+      exporter.detach();
+      await server.close();
+    },
+  };
+}
+
+class Exporter implements Answers {
+  readonly #options: ExporterOptions;
+  readonly #startedMs: number;
+  #state: State = 'building';
+  #stats: FlowStats | null = null;
+  #led: { readonly follower: Follower; readonly reader: LogReader } | null = null;
+  #scrapes = 0;
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+    this.#startedMs = options.clock.now();
+  }
+
+  onStats(stats: FlowStats): void {
+    this.#stats = stats;
+  }
+
+  state(state: State): void {
+    this.#state = state;
+  }
+
+  leads(log: Log): void {
+    const nowMs = this.#options.clock.now();
+    this.#led ??= { follower: new Follower(log, nowMs), reader: new LogReader(log) };
+  }
+
+  detach(): void {
+    this.#led?.follower.stop();
+    this.#led = null;
+  }
+
+  health(): Verdict {
+    return { ok: this.#state !== 'failed', why: this.#state };
+  }
+
+  ready(): Verdict {
+    return { ok: this.#state === 'running', why: this.#state };
+  }
+
+  async metrics(): Promise<string> {
+    const { run, worker, facts } = this.#options;
+    const page = new Page({ run });
+    this.#scrapes += 1;
+    addOwn(page, { version, node: process.version, scrapes: this.#scrapes });
+    const stats = this.#stats ?? { atMs: this.#startedMs, stages: [], sources: [] };
+    const memoryBytes = process.memoryUsage.rss();
+    const own = { worker, host: hostname(), pid: process.pid, startedMs: this.#startedMs };
+    addWorkers(page, [{ ...own, ...stats, memoryBytes, ended: false }]);
+    if (this.#led !== null) {
+      const { follower, reader } = this.#led;
+      const { tallies, following } = follower;
+      addRun(page, { facts, tallies, following, ...(await reader.sizes()) });
+    }
+    return page.text();
+  }
+}

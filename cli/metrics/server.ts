@@ -1,0 +1,111 @@
+/**
+ * A small HTTP server for those that watch a run: `/metrics` for Prometheus, `/healthz` and `/readyz` for who starts and
+ * stops processes. Reads only, by GET and HEAD; few connections, short waits; it says nothing secret.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { messageOf } from '../../base/errors.ts';
+import { CONTENT_TYPE } from '../../views/prometheus/exposition.ts';
+import { usageError } from '../failure.ts';
+
+/** Where to listen. Port 0 = any that is free. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Yes or no, and a word about it. */
+export interface Verdict {
+  readonly ok: boolean;
+  readonly why: string;
+}
+
+export interface Answers {
+  metrics(): Promise<string>;
+  /** Whether the process works; one that does not should be started again. */
+  health(): Verdict;
+  /** Whether it does what it was started for. */
+  ready(): Verdict;
+}
+
+export interface MetricsServer {
+  /** Of `/metrics`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const CONNECTIONS_MAX = 64;
+const WAIT_MS = 10_000;
+
+/** Fails as a wrong command line where nobody can listen there. */
+export async function serveMetrics(
+  { host, port }: Address,
+  answers: Answers,
+): Promise<MetricsServer> {
+  const server = createServer({ headersTimeout: WAIT_MS, requestTimeout: WAIT_MS }, (from, to) => {
+    answer(from, to, answers).catch(() => to.destroy());
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(usageError(`cannot serve metrics at ${host}:${port}: ${messageOf(error)}`)),
+    );
+    server.listen(port, host, resolve);
+  });
+  // The run goes on without it.
+  server.on('error', () => undefined);
+  server.unref();
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  const shown = family === 'IPv6' ? `[${address}]` : address;
+  return {
+    url: `http://${shown}:${taken}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(
+  { method, url }: IncomingMessage,
+  to: ServerResponse,
+  answers: Answers,
+): Promise<void> {
+  if (method !== 'GET' && method !== 'HEAD') {
+    to.setHeader('allow', 'GET, HEAD');
+    return send(to, 405, 'only GET and HEAD\n');
+  }
+  switch (url?.split('?')[0]) {
+    case '/metrics':
+      return send(to, 200, await answers.metrics(), CONTENT_TYPE);
+    case '/healthz':
+      return verdict(to, answers.health());
+    case '/readyz':
+      return verdict(to, answers.ready());
+    default:
+      return send(to, 404, 'here are /metrics, /healthz and /readyz\n');
+  }
+}
+
+function verdict(to: ServerResponse, { ok, why }: Verdict): void {
+  send(to, ok ? 200 : 503, `${why}\n`);
+}
+
+function send(
+  to: ServerResponse,
+  code: number,
+  text: string,
+  type = 'text/plain; charset=utf-8',
+): void {
+  const body = Buffer.from(text);
+  to.writeHead(code, {
+    'content-type': type,
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'",
+  });
+  // Node leaves the body out where only the head was asked for.
+  to.end(body);
+}

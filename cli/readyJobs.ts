@@ -1,0 +1,54 @@
+/**
+ * The jobs that come with the package, by name: `millrace run et-agent`. Each is a file that `millrace init` copies out.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Job } from '../jobs/defineJob.ts';
+import { aepoJob } from '../jobs/ready/aepo.ts';
+import { arpoJob } from '../jobs/ready/arpo.ts';
+import { etAgentJob } from '../jobs/ready/etAgent.ts';
+import { sftJob } from '../jobs/ready/sft.ts';
+import { toolLightJob } from '../jobs/ready/toolLight.ts';
+import { toolStarJob } from '../jobs/ready/toolStar.ts';
+
+/** The folder of the package, with `examples/` and the sources of the ready jobs. */
+export const packageFolder = fileURLToPath(
+  new URL(import.meta.url.endsWith('.js') ? '../../' : '../', import.meta.url),
+);
+
+/** A job that needs no file of the user's. */
+export interface ReadyJob {
+  readonly name: string;
+  readonly about: string;
+  /** Its source in the package. */
+  readonly source: string;
+  /** The job itself; null = it is loaded from its source. */
+  readonly job: Job | null;
+}
+
+const own = (job: Job, file: string): ReadyJob => ({
+  name: job.name,
+  about: job.about,
+  source: `jobs/ready/${file}`,
+  job,
+});
+
+/** In the order in which they are listed. */
+export const readyJobs: readonly ReadyJob[] = [
+  own(etAgentJob, 'etAgent.ts'),
+  own(arpoJob, 'arpo.ts'),
+  own(aepoJob, 'aepo.ts'),
+  own(toolStarJob, 'toolStar.ts'),
+  own(toolLightJob, 'toolLight.ts'),
+  own(sftJob, 'sft.ts'),
+  {
+    name: 'quickstart',
+    about: 'et-agent in an invented world, with a small policy that comes with it: needs nothing.',
+    source: 'examples/quickstart/job.ts',
+    job: null,
+  },
+];
+
+/** The ready job of this name. */
+export function readyJob(name: string): ReadyJob | null {
+  return readyJobs.find((ready) => ready.name === name) ?? null;
+}

@@ -1,0 +1,98 @@
+/**
+ * A settings file: YAML or JSON (which is YAML too), a tree of the settings that `--set` sets one by one.
+ *
+ * Every value knows its line, so that what is wrong with it is said with file, line and field. Keys that begin with `$` are
+ * for people and tools (`--show-settings=json` writes one) and set nothing.
+ */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isCollection, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { usageError } from './failure.ts';
+import { type Setting, type Settings, settingsOf } from './settings.ts';
+
+/** Larger than any that a person writes. */
+const charactersMax = 1_000_000;
+
+/** The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as settings. */
+export async function readSettingsFile(
+  file: string,
+  schema: z.ZodType,
+  cwd: string,
+): Promise<Setting[]> {
+  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw usageError(`${file}: the settings file cannot be read (${code}); check the path`);
+  });
+  return parseSettings(text, file, schema);
+}
+
+/** As `readSettingsFile`, of a text; `file` is what it is called. */
+export function parseSettings(text: string, file: string, schema: z.ZodType): Setting[] {
+  if (text.length > charactersMax) throw usageError(`${file}: too long for a settings file`);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const fault = document.errors[0];
+  const lineAt = (offset: number): number => lines.linePos(offset).line;
+  if (fault !== undefined) {
+    throw usageError(`${file}:${lineAt(fault.pos[0])}: it is not YAML: ${fault.message}`);
+  }
+  const root = document.contents;
+  if (root === null) return [];
+  if (!isMap(root)) {
+    const line = lineAt(root.range?.[0] ?? 0);
+    throw usageError(`${file}:${line}: a settings file is a table, for example lr: 0.000001`);
+  }
+  const lineOf = (path: readonly string[]): number => lineAt(placeOf(root, path));
+  const tree = Object.entries(document.toJS() as Settings).filter(([name]) => name[0] !== '$');
+  return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
+}
+
+/** `engine.urls: …` on one line is `engine:` with `urls: …` in it. */
+function dotted(entries: readonly (readonly [string, unknown])[]): Settings {
+  const tree: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of entries) {
+    const path = name.split('.');
+    let group = tree;
+    for (const part of path.slice(0, -1)) {
+      const inner = group[part];
+      group[part] = typeof inner === 'object' && inner !== null ? inner : Object.create(null);
+      group = group[part] as Record<string, unknown>;
+    }
+    const last = path.at(-1)!;
+    const before = group[last];
+    const both = [before, value].every((one) => typeof one === 'object' && one !== null);
+    group[last] = both ? { ...(before as object), ...(value as object) } : value;
+  }
+  return tree;
+}
+
+/** Where the value of a path begins, or the innermost group of it that is there. */
+function placeOf(root: Node, path: readonly string[]): number {
+  let node: Node = root;
+  let place = 0;
+  for (let from = 0; from < path.length && isMap(node); ) {
+    const found = longestKey(node, path.slice(from));
+    if (found === null) break;
+    place = found.place;
+    from += found.parts;
+    if (!isCollection(found.value) && !isScalar(found.value)) break;
+    node = found.value;
+  }
+  return place;
+}
+
+/** The item of a map whose key is the beginning of a path; a key may hold several parts with dots between. */
+function longestKey(
+  map: Node & { readonly items: readonly { readonly key: unknown; readonly value: unknown }[] },
+  path: readonly string[],
+): { readonly parts: number; readonly place: number; readonly value: unknown } | null {
+  for (let parts = path.length; parts > 0; parts--) {
+    const name = path.slice(0, parts).join('.');
+    const item = map.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+    if (item !== undefined && isScalar(item.key)) {
+      return { parts, place: item.key.range?.[0] ?? 0, value: item.value };
+    }
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+/**
+ * `everyQuestion`: RL on every question as it comes (ARPO, AEPO, GRPO), in rounds that are passes over the questions: the
+ * loop of `calibrate` without its selection.
+ */
+import type { z } from 'zod';
+import { calibrate, calibrateSettings } from './calibrate.ts';
+import type { Method } from './method.ts';
+import { positiveInt } from './policySettings.ts';
+
+/** The settings of `everyQuestion` as a zod schema: those of `calibrate` but for what chooses among questions. */
+export const everyQuestionSettings = calibrateSettings
+  .omit({
+    select: true,
+    sampler: true,
+    keep: true,
+    mixedOnly: true,
+    epochs: true,
+    exploreRollouts: true,
+  })
+  .extend({
+    rounds: positiveInt.default(3).describe('passes over the questions'),
+    explore: positiveInt
+      .default(256)
+      .describe('questions of a pass, trained on in steps of batchGroups; at most all'),
+    reward: calibrateSettings.shape.reward
+      .unwrap()
+      .default('deep-research')
+      .describe(calibrateSettings.shape.reward.description ?? ''),
+  });
+
+/** The settings of `everyQuestion`, with all defaults filled in. */
+export type EveryQuestionSettings = z.infer<typeof everyQuestionSettings>;
+
+/** Each question's group is trained on as it was rolled out, none is left out. */
+export function everyQuestion(settings: EveryQuestionSettings): Method {
+  return calibrate({
+    ...settings,
+    select: 'groups',
+    sampler: 'random',
+    keep: settings.explore,
+    mixedOnly: false,
+    epochs: 1,
+    exploreRollouts: 0,
+  });
+}

@@ -1,0 +1,23 @@
+/** `engine.server=embedded`: ONNX Runtime in a worker thread of this process. */
+import { z } from 'zod';
+import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
+import type { EngineKind } from './places.ts';
+
+const settings = {
+  rows: z
+    .number()
+    .int()
+    .positive()
+    .default(128)
+    .describe('embedded: responses generated at once; fewer need less memory'),
+};
+
+/** The embedded engine. What it generates does not depend on its settings. */
+export const embeddedEngine: EngineKind<typeof settings> = {
+  settings,
+  open({ rows }, { policy, tokenizer, threads, provider, swap, contextMax, clock }) {
+    const sizes = { rowsMax: rows, contextMax, tokenBytes: tokenBytes(tokenizer) };
+    return EmbeddedEngine.create({ weights: policy, provider, threads, swap, clock, ...sizes });
+  },
+};

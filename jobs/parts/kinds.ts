@@ -1,0 +1,66 @@
+/**
+ * Parts of a job that settings choose among: each kind is a value with settings of its own, and a registry is a table of
+ * kinds by name (`engines.ts`, `trainers.ts`).
+ *
+ * The settings of all kinds lie side by side under the part's name (`engine.urls`); what two kinds share, such as `urls`,
+ * is one field. A setting that the chosen kind does not read is an error, never a silence.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+
+/** One kind of a part: the settings that it reads, and how it is made of them in its place. */
+export interface PartKind<Shape extends z.ZodRawShape, Place, Part> {
+  readonly settings: Shape;
+  /** Makes the part; the caller closes it. */
+  open(settings: z.infer<z.ZodObject<Shape>>, place: Place): Promise<Part>;
+}
+
+/** Which kind is chosen: the part's name in settings, the setting that chooses, and what it is set to. */
+export interface Choice {
+  /** `engine`, say. */
+  readonly part: string;
+  /** `server`, say: `engine.server` chooses the engine. */
+  readonly by: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes the chosen kind of a part. Fails with code `USAGE` when something is set that this kind does not read: its message
+ * names the kinds that do.
+ */
+export async function openPart<Place, Part>(
+  kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
+  choice: Choice,
+  place: Place,
+): Promise<Part> {
+  const { part, by, settings } = choice;
+  const name = String(settings[by]);
+  const kind = kinds[name];
+  if (kind === undefined) throw new Error(`there is no ${part} ${name}`);
+  const idle = idleSetting(kinds, kind, choice);
+  if (idle !== undefined) {
+    const readers = Object.entries(kinds).filter(([, { settings }]) => idle in settings);
+    throw new MillraceError(
+      'USAGE',
+      `${part}.${idle} is set, and ${part}.${by}=${name} does not read it; it goes with ` +
+        `${readers.map(([reader]) => `${part}.${by}=${reader}`).join(' or ')}`,
+    );
+  }
+  return kind.open(z.object(kind.settings).parse(settings) as never, place);
+}
+
+/** A setting of another kind that has a value other than its default. */
+function idleSetting<Place, Part>(
+  kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
+  chosen: PartKind<z.ZodRawShape, Place, Part>,
+  { settings }: Choice,
+): string | undefined {
+  const others = Object.values(kinds).flatMap((kind) => Object.entries(kind.settings));
+  const isIdle = ([key, field]: readonly [string, z.core.$ZodType]): boolean => {
+    if (key in chosen.settings) return false;
+    const unset = z.safeParse(field, undefined);
+    return !(unset.success && isDeepStrictEqual(unset.data, settings[key]));
+  };
+  return others.find(isIdle)?.[0];
+}

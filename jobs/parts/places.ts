@@ -1,0 +1,44 @@
+/** What engines and trainers of a job are made for: the policy, and the run that they work in. */
+import type { z } from 'zod';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { PolicyEngine, Tokenizer, TrainerEngine } from '../../model/engine.ts';
+import type { Provider } from '../../model/runtime/provider.ts';
+import type { PartKind } from './kinds.ts';
+
+/** What both are made for. */
+export interface PartPlace {
+  /** The first policy: a Hugging Face folder, or a policy file; absolute. */
+  readonly policy: string;
+  /** The policy as the user named it: `Qwen/Qwen2.5-3B-Instruct`, or the path. */
+  readonly policyName: string;
+  readonly tokenizer: Tokenizer;
+  /** Longest context that the job asks for and trains on, prompt and response, in tokens. */
+  readonly contextMax: number;
+  /** As the job's own settings of these names say; for what computes in this process. */
+  readonly threads: number;
+  readonly provider: Provider;
+  /** The run's name, its folder (absolute) and its seed. */
+  readonly run: string;
+  readonly folder: string;
+  readonly seed: number;
+  readonly clock: SleepClock;
+  /** A line for the person who watches. */
+  readonly print: (line: string) => void;
+}
+
+/** What a trainer is made for. */
+export type TrainerPlace = PartPlace;
+
+/** What an engine is made for; the trainer is made before it. */
+export interface EnginePlace extends PartPlace {
+  /** Where an engine in this process takes new weights (the job's setting `swap`). */
+  readonly swap: 'rollout' | 'token';
+  /** The run's trainer, for an engine that samples from a training service. */
+  readonly trainer: TrainerEngine;
+}
+
+/** A kind of engine: a line in `engines.ts`. */
+export type EngineKind<Shape extends z.ZodRawShape> = PartKind<Shape, EnginePlace, PolicyEngine>;
+
+/** A kind of trainer: a line in `trainers.ts`. */
+export type TrainerKind<Shape extends z.ZodRawShape> = PartKind<Shape, TrainerPlace, TrainerEngine>;

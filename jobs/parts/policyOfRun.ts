@@ -1,0 +1,67 @@
+/** The policy that a run of a ready job trained: its newest weights, or those of a version, with the tokenizer that it began with. */
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import { localPath } from '../../model/checkpoints/local.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
+import { openAnyLog } from '../../streams/openAnyLog.ts';
+import type { Weights } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+
+/** What a run says of itself, as far as it matters here. */
+const runFile = z.looseObject({
+  settings: z.looseObject({ policy: z.string().min(1) }),
+  log: z.string().optional(),
+});
+
+/** Weights of a run, and the policy that it began from, as its settings name that. */
+export interface PolicyOfRun {
+  /** Absolute. */
+  readonly weights: string;
+  readonly began: string;
+}
+
+/** `folder` is that of the run. Fails with code `POLICY` when there are no such weights. */
+export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
+  const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));
+  if (!found.success) {
+    throw noWeights(
+      `${folder} is a run of a job without the setting policy; give its weights file`,
+    );
+  }
+  const { settings, log = join(folder, 'log') } = found.data;
+  const store = checkpointsIn(folder);
+  let newest: Weights | null = null;
+  for (const manifest of await manifestsOf(log, basename(folder))) {
+    const isWanted = version === null || version === String(manifest.version);
+    if (isWanted && (await store.exists(checkpointsOf(manifest).weights))) newest = manifest;
+  }
+  if (newest === null) {
+    throw noWeights(
+      `the run ${folder} has no weights${version === null ? ' yet' : ` of version ${version}; kept are the ends of its rounds and the newest`}`,
+    );
+  }
+  return {
+    weights: localPath(store.resolve(checkpointsOf(newest).weights)),
+    began: settings.policy,
+  };
+}
+
+async function manifestsOf(at: string, run: string): Promise<readonly Weights[]> {
+  const log = await openAnyLog({ at, run, mode: 'read', env: process.env });
+  try {
+    const all: Weights[] = [];
+    const from = { kind: 'earliest' } as const;
+    for await (const { value } of recordsOf(log, topics.weights, { from })) all.push(value);
+    return all;
+  } finally {
+    await log.close();
+  }
+}
+
+function noWeights(message: string): MillraceError<'POLICY'> {
+  return new MillraceError('POLICY', message);
+}

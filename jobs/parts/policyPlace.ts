@@ -1,0 +1,103 @@
+/**
+ * Where a policy lies that a setting names: a Hugging Face folder, a policy file, the folder of a run (what it trained), or
+ * the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
+ */
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
+import { policyOfRun } from './policyOfRun.ts';
+
+/** A policy on this machine. */
+export interface PolicyPlace {
+  /** A Hugging Face folder, or a policy file; absolute. */
+  readonly path: string;
+  /** The folder of its tokenizer and chat template; absolute. */
+  readonly folder: string;
+  /** As it was named. */
+  readonly name: string;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The policy of a path (from the working folder; a run's with `@` a version of it) or a name (`Qwen/Qwen2.5-3B-Instruct`,
+ * `name@revision`). Fails with code `POLICY`; the message says how to get one.
+ */
+export async function findPolicy(name: string, env: Env = process.env): Promise<PolicyPlace> {
+  const path = resolve(name);
+  const entry = await stat(path).catch(() => null);
+  if (entry?.isFile()) return ofFile(path, name);
+  if (entry?.isDirectory()) return ofFolder(path, name, env);
+  const [, run = '', version = ''] = /^(.*)@(\d+)$/.exec(path) ?? [];
+  if (existsSync(join(run, 'run.json'))) return ofRun(run, name, { version, env });
+  const cached = await inCache(name, cacheOf(env));
+  if (cached !== null) return ofFolder(cached, name, env);
+  throw new MillraceError('POLICY', missing(name, path, cacheOf(env)), { context: { name } });
+}
+
+function ofFile(path: string, name: string): PolicyPlace {
+  if (path.endsWith('.safetensors')) {
+    const isCheckpoint = basename(path).startsWith('model');
+    return { path: isCheckpoint ? dirname(path) : path, folder: dirname(path), name };
+  }
+  throw new MillraceError(
+    'POLICY',
+    `${path} is no policy; give a Hugging Face folder, or a .safetensors file that millrace wrote`,
+  );
+}
+
+async function ofFolder(path: string, name: string, env: Env): Promise<PolicyPlace> {
+  const files = new Set(await readdir(path));
+  if (files.has('run.json')) return ofRun(path, name, { version: null, env });
+  if (files.has('config.json')) return { path, folder: path, name };
+  if (files.has('policy.safetensors')) {
+    return { path: join(path, 'policy.safetensors'), folder: path, name };
+  }
+  throw new MillraceError(
+    'POLICY',
+    `${path} has no config.json: is it the folder of a Hugging Face checkpoint?`,
+  );
+}
+
+async function ofRun(
+  path: string,
+  name: string,
+  { version, env }: { readonly version: string | null; readonly env: Env },
+): Promise<PolicyPlace> {
+  const { weights, began } = await policyOfRun(path, version);
+  const { folder } = await findPolicy(began, env);
+  return { path: weights, folder, name };
+}
+
+/** As `huggingface_hub` finds it. */
+function cacheOf(env: Env): string {
+  const home = env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
+  return env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? join(home, 'hub');
+}
+
+/** `OWNER/NAME`, or `NAME`; with `@` the revision. */
+const NAMED = /^([\w.-]+(?:\/[\w.-]+)?)(?:@([\w./-]+))?$/;
+
+/** The folder of a snapshot; null where the model is not there. */
+async function inCache(name: string, cache: string): Promise<string | null> {
+  const [, model, revision = 'main'] = NAMED.exec(name) ?? [];
+  if (model === undefined || revision.includes('..')) return null;
+  const folder = join(cache, `models--${model.replaceAll('/', '--')}`);
+  const commit = await readFile(join(folder, 'refs', revision), 'utf8').catch(() => revision);
+  const snapshot = join(folder, 'snapshots', commit.trim());
+  return (await stat(snapshot).catch(() => null))?.isDirectory() === true ? snapshot : null;
+}
+
+function missing(name: string, path: string, cache: string): string {
+  const [, model, revision] = NAMED.exec(name) ?? [];
+  if (model === undefined || !model.includes('/') || /^[./~]/.test(name)) {
+    return `there is no policy at ${path}; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
+  }
+  const at = revision === undefined ? '' : ` --revision ${revision}`;
+  return (
+    `there is no folder ${path}, and the model ${model} is not in the Hugging Face cache (${cache}).\n` +
+    `Download it (pip install huggingface_hub), or give its folder:\n  hf download ${model}${at}`
+  );
+}

@@ -1,0 +1,21 @@
+/** `engine.server=tinker`: samples on the training service that trains (docs/tinker.md). */
+import { MillraceError } from '../../base/errors.ts';
+import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
+import { TinkerTrainer } from '../../model/tinker/trainer.ts';
+import type { EngineKind } from './places.ts';
+
+const settings = {};
+
+/** An engine on the trainer's service. Fails with code `USAGE` where the trainer is another kind. */
+export const tinkerEngine: EngineKind<typeof settings> = {
+  settings,
+  async open(_, { trainer, tokenizer, contextMax }) {
+    if (trainer instanceof TinkerTrainer) {
+      return trainer.sampler({ contextMax, tokenBytes: tokenBytes(tokenizer) });
+    }
+    throw new MillraceError(
+      'USAGE',
+      'engine.server=tinker samples on the service that trains: set trainer.kind=tinker and trainer.publish=state',
+    );
+  },
+};

@@ -1,0 +1,65 @@
+/** `trainer.kind=tinker`: a training service of the Tinker API (docs/tinker.md). */
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { adamDefaults, TinkerTrainer } from '../../model/tinker/trainer.ts';
+import { embeddedTrainer } from './embeddedTrainer.ts';
+import type { TrainerKind } from './places.ts';
+
+const settings = {
+  url: z.string().default('').describe('tinker: address of the service, http://host:8000'),
+  keyEnv: z
+    .string()
+    .default('')
+    .describe('tinker: environment variable that holds its API key; empty = none'),
+  baseModel: z
+    .string()
+    .default('')
+    .describe('tinker: what the service calls the policy; empty = as `policy` names it'),
+  rank: z.number().int().nonnegative().default(8).describe('tinker: rank of the low-rank adapter'),
+  waitSeconds: z
+    .number()
+    .nonnegative()
+    .default(600)
+    .describe('tinker: how long the service may be away'),
+  reduction: z
+    .enum(['try', 'sum', 'sequence-mean'])
+    .default('try')
+    .describe('tinker: how the service adds losses up; try = it is tried out at the start'),
+  gradClipNorm: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('tinker: norm that the service is to scale gradients down to; 0 = none'),
+  publish: z
+    .enum(['adapter', 'state'])
+    .default('adapter')
+    .describe(
+      'tinker: what engines load: the adapter, in a file of the run, or the state in the service (engine.server=tinker)',
+    ),
+  weightDecay: embeddedTrainer.settings.weightDecay,
+};
+
+/** A trainer on a service. Fails with code `USAGE` without its address. */
+export const tinkerTrainer: TrainerKind<typeof settings> = {
+  settings,
+  async open(chosen, { policy, policyName, seed, clock, print }) {
+    const { url, keyEnv, baseModel, rank, waitSeconds, reduction, publish } = chosen;
+    if (url === '') {
+      throw new MillraceError(
+        'USAGE',
+        'trainer.kind=tinker needs the address of the service: --set trainer.url=http://host:8000',
+      );
+    }
+    return TinkerTrainer.create({
+      ...{ url, keyEnv, policy, rank, seed, publish, clock, print },
+      baseModels: baseModel === '' ? [policyName, policy] : [baseModel],
+      awayMs: waitSeconds * 1000,
+      reduction: reduction === 'try' ? null : reduction,
+      adam: {
+        ...adamDefaults,
+        weightDecay: chosen.weightDecay,
+        gradNormMax: chosen.gradClipNorm,
+      },
+    });
+  },
+};

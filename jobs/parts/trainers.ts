@@ -1,0 +1,36 @@
+/**
+ * Who trains, by `trainer.kind`: this process, or a training service. A kind is one line of each table below and a file of
+ * its own.
+ */
+import { z } from 'zod';
+import type { TrainerEngine } from '../../model/engine.ts';
+import { embeddedTrainer } from './embeddedTrainer.ts';
+import { openPart } from './kinds.ts';
+import type { TrainerKind, TrainerPlace } from './places.ts';
+import { tinkerTrainer } from './tinkerTrainer.ts';
+
+const trainerKinds = { embedded: embeddedTrainer, tinker: tinkerTrainer } satisfies Record<
+  string,
+  TrainerKind<z.ZodRawShape>
+>;
+
+/** The settings under `trainer`: which kind, and those of all kinds. */
+export const trainerSettings = z.object({
+  kind: z
+    .enum(['embedded', 'tinker'])
+    .default('embedded')
+    .describe('who trains: this process (embedded), or a training service (tinker)'),
+  ...embeddedTrainer.settings,
+  ...tinkerTrainer.settings,
+});
+
+/** `trainerSettings` with all defaults filled in. */
+export type TrainerSettings = z.infer<typeof trainerSettings>;
+
+/** The trainer that the settings choose. Fails with code `USAGE` when one is set that it does not read. */
+export function openTrainer(
+  settings: TrainerSettings,
+  place: TrainerPlace,
+): Promise<TrainerEngine> {
+  return openPart(trainerKinds, { part: 'trainer', by: 'kind', settings }, place);
+}

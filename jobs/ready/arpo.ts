@@ -1,0 +1,36 @@
+/**
+ * ARPO on a policy and questions of yours: every question is rolled out with branching where the policy becomes unsure around
+ * a tool call, and its group is trained on. `millrace run arpo --set policy=… --set questions=…`
+ *
+ * `--set branching=none` is GRPO with the same budget.
+ */
+import { z } from 'zod';
+import {
+  arpoPresets,
+  defineJob,
+  everyQuestion,
+  everyQuestionSettings,
+  readyParts,
+  readySettings,
+  trainPolicy,
+} from '../index.ts';
+
+export const arpoJob = defineJob({
+  name: 'arpo',
+  about: 'ARPO: RL with rollouts that branch where the policy becomes unsure around a tool call.',
+  settings: z
+    .object(readySettings)
+    .extend(everyQuestionSettings.shape)
+    .extend({
+      responseMax: readySettings.responseMax,
+      lr: z.number().positive().default(1e-6).describe('learning rate'),
+    }),
+  presets: arpoPresets,
+
+  async build(context) {
+    const { parts, questions } = await readyParts(context);
+    return trainPolicy(context, parts, questions, [everyQuestion(context.settings)]);
+  },
+});
+
+export default arpoJob;

@@ -1,0 +1,56 @@
+/**
+ * ET-Agent on a policy and questions of yours: the flywheel makes demonstrations out of the policy's own attempts, it is
+ * fine-tuned on them, and rounds of calibration follow. `millrace run et-agent --set policy=… --set questions=…`
+ *
+ * `--set sft.data=FILE` fine-tunes on conversations of yours in the flywheel's place (docs/data.md);
+ * `--set flywheel.questions=0` begins with the calibration. Analyst and critic of the flywheel are the policy itself unless
+ * `critic.url` and `analyst.url` name servers; a policy that is not a strong model is a poor critic.
+ */
+import { z } from 'zod';
+import {
+  calibrate,
+  defineJob,
+  etAgent,
+  etAgentPresets,
+  etAgentSettings,
+  finetuneSettings,
+  learnData,
+  openData,
+  readyParts,
+  readySettings,
+  roleSettings,
+  sftSettings,
+  trainPolicy,
+} from '../index.ts';
+
+export const etAgentJob = defineJob({
+  name: 'et-agent',
+  about: 'ET-Agent: flywheel, fine-tuning on what comes of it, rounds of calibration.',
+  settings: z
+    .object(readySettings)
+    .extend(etAgentSettings.shape)
+    .extend({
+      responseMax: readySettings.responseMax,
+      lr: z.number().positive().default(1e-6).describe('learning rate of the rounds'),
+      finetune: finetuneSettings.prefault({ lr: 5e-6 }),
+      sft: sftSettings.prefault({ prompt: 'policy' }),
+      analyst: roleSettings.prefault({}),
+      critic: roleSettings.prefault({}),
+    }),
+  presets: etAgentPresets,
+
+  async build(context) {
+    const { settings, folder, print } = context;
+    const { parts, questions, role } = await readyParts(context);
+    if (settings.sft.data !== '') {
+      const { tokenizer } = parts.dialect;
+      const data = await openData(settings.sft, { tokenizer, folder, stage: 1, print });
+      const methods = [learnData(settings.sft, data), calibrate(settings)];
+      return trainPolicy(context, parts, questions, methods);
+    }
+    const roles = { analyst: role(settings.analyst), critic: role(settings.critic) };
+    return trainPolicy(context, parts, questions, etAgent(settings, roles));
+  },
+});
+
+export default etAgentJob;

@@ -1,0 +1,259 @@
+/**
+ * What every ready job runs on, by settings: the policy and how it writes, tools, engine, trainer, questions.
+ *
+ * Everything that can be wrong with a setting fails here, before the first rollout, with what to do about it.
+ */
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { sleepClock } from '../../base/sleepClock.ts';
+import type { Tokenizer } from '../../model/engine.ts';
+import { type Provider, providers } from '../../model/runtime/provider.ts';
+import { samplingOf, textModelSettings } from '../../model/text/configured.ts';
+import { enginePolicy } from '../../model/text/enginePolicy.ts';
+import { callTools } from '../../operators/callTools.ts';
+import type { Complete } from '../../operators/evolve/models.ts';
+import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
+import { readCorpus } from '../../operators/tools/search/corpus.ts';
+import { searchTool } from '../../operators/tools/search/searchTool.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import { readDataset } from '../../sources/datasets.ts';
+import type { JobContext } from '../defineJob.ts';
+import { loadChatPrompt } from '../parts/chatPrompt.ts';
+import { checkPolicy } from '../parts/checkPolicy.ts';
+import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts';
+import { type EngineSettings, engineSettings, openEngine } from '../parts/engines.ts';
+import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
+import { checkPromptFits, withinPrompt } from '../parts/promptLimit.ts';
+import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
+import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
+import type { JobQuestions } from '../plan.ts';
+import type { PolicyParts } from '../policyLoop.ts';
+import { type PolicySettings, positiveInt } from '../policySettings.ts';
+import { completeWith, textRoles } from '../roles.ts';
+
+const toolNames = ['python', 'search'] as const;
+type ToolName = (typeof toolNames)[number];
+
+/** A list that the command line gives with commas: `--set tools=python,search`. */
+const tools = z.preprocess(
+  (given) =>
+    typeof given === 'string'
+      ? given
+          .split(',')
+          .flatMap((name) => (['', 'none'].includes(name.trim()) ? [] : [name.trim()]))
+      : given,
+  z.array(z.enum(toolNames)),
+);
+
+/** A text that a job cannot do without; what it is for stands in the message. */
+const needed = (message: string) => z.string().min(1, message).prefault('');
+
+/** Settings that all ready jobs have, to be spread into those of a method. */
+export const readySettings = {
+  policy: needed('is needed: a Hugging Face folder, or the name of a model in its cache').describe(
+    'the first policy: a Hugging Face folder, a policy file, the folder of a run (with @ a version of it), or the name of a model in the Hugging Face cache',
+  ),
+  questions: needed('is needed: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
+    'questions to train on: CSV, JSON Lines, JSON or Parquet with id, source, question, answers, ability; or a benchmark’s file',
+  ),
+  heldOutFile: z
+    .string()
+    .default('')
+    .describe('questions to evaluate on; empty = some of `questions` are held out'),
+  dialect: z
+    .enum(dialectNames)
+    .default('tags')
+    .describe('how the policy writes: the papers’ tags, or its own function calling (native)'),
+  system: z
+    .string()
+    .default('')
+    .describe(
+      'file with the system prompt; empty = one that says how to answer, and explains the tags and the tools where the dialect has tags',
+    ),
+  tools: tools.prefault('python').describe('what the policy may call: python, search, or none'),
+  corpus: z
+    .string()
+    .default('')
+    .describe('documents of the search tool: JSON Lines with id, title, text'),
+  searchTop: positiveInt.default(4).describe('documents in a result of the search tool'),
+  searchCharacters: positiveInt.default(1200).describe('most characters of each of them'),
+  pythonTimeoutMs: positiveInt.default(10_000).describe('time of one Python program'),
+  pythonProcesses: positiveInt
+    .default(1)
+    .describe('Python programs that may run at once, each in a process of about 250 MiB'),
+  promptMax: positiveInt
+    .default(1024)
+    .describe('longest prompt, in tokens; a question with a longer one becomes a dead letter'),
+  responseMax: positiveInt.default(1024).describe('most response tokens, tool results included'),
+  engine: engineSettings.prefault({}),
+  trainer: trainerSettings.prefault({}),
+  threads: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'threads of an engine and a trainer in this process, which take turns; 0 = all cores',
+    ),
+  provider: z
+    .enum(providers)
+    .default('cpu')
+    .describe('what those compute on; tried out first (docs/gpu.md)'),
+};
+
+/** A role's model: the policy itself unless a server is named. */
+export const roleSettings = textModelSettings;
+
+/** `readySettings` with all defaults filled in, beside those of the loop. */
+export interface ReadySettings extends PolicySettings {
+  readonly policy: string;
+  readonly questions: string;
+  readonly heldOutFile: string;
+  readonly dialect: DialectName;
+  readonly system: string;
+  readonly tools: readonly ToolName[];
+  readonly corpus: string;
+  readonly searchTop: number;
+  readonly searchCharacters: number;
+  readonly pythonTimeoutMs: number;
+  readonly pythonProcesses: number;
+  readonly promptMax: number;
+  readonly engine: EngineSettings;
+  readonly trainer: TrainerSettings;
+  readonly threads: number;
+  readonly provider: Provider;
+}
+
+/** What a ready job is wired of. */
+export interface ReadyParts {
+  readonly parts: PolicyParts;
+  readonly questions: JobQuestions;
+  /** The model of a role: the one on the server that its settings name, or else the policy itself, asked without tools. */
+  readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
+}
+
+/**
+ * The parts that the settings of a ready job choose; the job's context owns them. Fails with `POLICY`, `MEMORY`, `USAGE` or
+ * the code of what cannot be read.
+ */
+export async function readyParts(context: JobContext<ReadySettings>): Promise<ReadyParts> {
+  const { settings, own, clock } = context;
+  const { promptMax, heldOutFile } = settings;
+  const policy = await findPolicy(settings.policy);
+  await checkPolicy(policy, {
+    generates: settings.engine.server === 'embedded',
+    trains: settings.trainer.kind === 'embedded',
+    contextMax: contextOf(settings),
+    limits: 'promptMax + responseMax come to',
+    provider: settings.provider,
+    print: context.print,
+  });
+  warnOfSize(context);
+  const tools = await toolsOf(settings);
+  const called = own(callTools(tools, { clock }));
+  const dialect = await dialectOf({
+    name: settings.dialect,
+    folder: policy.folder,
+    tools,
+    system: await systemOf(settings, tools),
+  });
+  const limit = { prompt: dialect.prompt, promptMax };
+  checkPromptFits(limit);
+  const made = await enginesOf(policy, dialect.tokenizer, context);
+  const from = (file: string) => withinPrompt(readDataset(file), file, limit);
+  return {
+    parts: { ...made, tools: called, dialect, base: policy.path },
+    questions: {
+      train: from(settings.questions),
+      ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
+    },
+    role: await rolesOf(policy, context),
+  };
+}
+
+/** Tokens of a batch from which on training in this process is a matter of hours a step. */
+const BATCH_TOKENS = 2_000_000;
+
+/** The papers' batches are for many GPUs: said once, where this process is to train on them. */
+function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
+  const { batchGroups = 0, rollouts = 0, trainer } = settings as ReadySettings & BatchSizes;
+  const tokens = batchGroups * rollouts * contextOf(settings);
+  if (trainer.kind !== 'embedded' || tokens < BATCH_TOKENS) return;
+  print(
+    `a batch has up to ${(tokens / 1e6).toFixed(1)} million tokens (${batchGroups} questions × ${rollouts} rollouts × ${contextOf(settings)} tokens), ` +
+      'the work of several GPUs a step, and this process is to train on it: set trainer.kind to a training service (docs/jobs.md), or lower batchGroups, rollouts or responseMax',
+  );
+}
+
+/** Of the methods that train on batches of rollouts. */
+interface BatchSizes {
+  readonly batchGroups?: number;
+  readonly rollouts?: number;
+}
+
+/** The trainer, then the engine, which may sample from it. */
+async function enginesOf(
+  { path, name: policyName }: PolicyPlace,
+  tokenizer: Tokenizer,
+  context: JobContext<ReadySettings>,
+): Promise<Pick<PolicyParts, 'engine' | 'trainer'>> {
+  const { settings, run, folder, seed, clock, print, own } = context;
+  const { provider, swap, threads } = settings;
+  const place = {
+    ...{ policy: path, policyName, tokenizer, contextMax: contextOf(settings) },
+    ...{ threads: threads || availableParallelism(), provider },
+    ...{ run, folder, seed, clock: sleepClock(clock), print },
+  };
+  const trainer = own(await openTrainer(settings.trainer, place));
+  const engine = own(await openEngine(settings.engine, { ...place, swap, trainer }));
+  return { engine, trainer };
+}
+
+/** Roles are asked without the system prompt of rollouts: what they are to do stands in the request. */
+async function rolesOf(
+  { folder }: PolicyPlace,
+  context: JobContext<ReadySettings>,
+): Promise<ReadyParts['role']> {
+  const plain = await loadChatPrompt(folder, '');
+  const onServer = textRoles(context);
+  return (model) => {
+    if (model.url !== '') {
+      const served = onServer(model);
+      return () => served;
+    }
+    return ({ engine }) => completeWith(enginePolicy({ ...plain, engine }), samplingOf(model));
+  };
+}
+
+async function systemOf(
+  { system, dialect }: ReadySettings,
+  tools: readonly Tool[],
+): Promise<string> {
+  if (system === '') return dialect === 'native' ? nativeSystemPrompt : tagsSystemPrompt(tools);
+  return (await readFile(system, 'utf8')).trim();
+}
+
+/** Longest prompt and response, in tokens. */
+function contextOf({ promptMax, responseMax }: ReadySettings): number {
+  return promptMax + responseMax;
+}
+
+async function toolsOf(settings: ReadySettings): Promise<readonly Tool[]> {
+  const { corpus, searchTop: top, searchCharacters: charactersMax } = settings;
+  const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
+    python: () =>
+      pythonTool({ timeoutMs: settings.pythonTimeoutMs, processes: settings.pythonProcesses }),
+    search: async () => {
+      if (corpus !== '') {
+        return searchTool({ documents: await readCorpus(corpus), top, charactersMax });
+      }
+      throw new MillraceError(
+        'USAGE',
+        'the search tool needs documents: --set corpus=FILE, JSON Lines with id, title, text',
+      );
+    },
+  };
+  return Promise.all(settings.tools.map((name) => make[name]()));
+}

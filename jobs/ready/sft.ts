@@ -1,0 +1,42 @@
+/**
+ * Supervised fine-tuning of a policy of yours on conversations of yours (LLaMA-Factory's forms, OpenAI messages).
+ * `millrace run sft --set policy=… --set data=…` (docs/data.md)
+ */
+import { z } from 'zod';
+import {
+  defineJob,
+  policySettings,
+  readySettings,
+  sft,
+  sftParts,
+  sftPresets,
+  sftSettings,
+} from '../index.ts';
+
+const { policy, dialect, system, trainer, threads, provider } = readySettings;
+const { data } = sftSettings.shape;
+
+export const sftJob = defineJob({
+  name: 'sft',
+  about: 'Supervised fine-tuning on files of conversations.',
+  settings: z.object({ policy, ...sftSettings.shape }).extend({
+    data: data
+      .unwrap()
+      .min(1, 'is needed: a file of conversations (JSON, JSON Lines, Parquet)')
+      .prefault('')
+      .describe(data.description ?? ''),
+    dialect,
+    system: system.describe('file with the system prompt, for prompt=policy; empty = none'),
+    trainer,
+    threads,
+    provider,
+    keepVersions: policySettings.shape.keepVersions,
+  }),
+  presets: sftPresets,
+
+  async build(context) {
+    return sft(context, await sftParts(context));
+  },
+});
+
+export default sftJob;

@@ -1,0 +1,292 @@
+/**
+ * The data of a fine-tuning: looked through once at the beginning of a run, so that the number of its rows and of its steps is
+ * known, and every row that cannot be used is known by its place, before the first step.
+ *
+ * What was found is kept in the run's folder (`data.json`) with the digests of the files: a run that is started again goes on
+ * with it, and refuses files that have changed since, of which it could not say which rows it has learnt.
+ */
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import { fileDigest } from '../../model/hf/fileDigest.ts';
+import {
+  type ChatTokenizer,
+  encodeConversation,
+} from '../../operators/dialect/encodeConversation.ts';
+import type { EncodeExample, EncodeGiven } from '../../sinks/trainer/exampleBatch.ts';
+import {
+  type ConversationItem,
+  conversationFiles,
+  readConversations,
+} from '../../sources/conversations.ts';
+import type { ConversationFile } from '../../sources/datasetInfo.ts';
+import type { ChatTurn, Demonstration, Question } from '../../streams/records.ts';
+import type { SftSettings } from './settings.ts';
+
+/** A tokenizer, with a chat template where the policy has one. */
+export type DataTokenizer = Tokenizer & Partial<ChatTokenizer> & { readonly chat?: boolean };
+
+/** What data is opened for. */
+export interface DataPlace {
+  readonly tokenizer: DataTokenizer;
+  /** The run's folder, absolute. */
+  readonly folder: string;
+  /** The stage of the job in which the data is learnt, from 1. */
+  readonly stage: number;
+  readonly print: (line: string) => void;
+}
+
+/** What a fine-tuning needs of its data. */
+export interface SftData {
+  /** Rows that are learnt. */
+  readonly rows: number;
+  readonly stage: number;
+  /** Each row once, in the order of the files: a demonstration, or a dead letter. */
+  items(): AsyncIterable<ConversationItem>;
+  readonly encodeGiven: EncodeGiven;
+  /** The first `heldOutMax` usable rows of the held-out file, read when they are asked for; none without one. */
+  heldOut(encode: EncodeExample): Promise<readonly TrainSequence[]>;
+}
+
+const found = z.object({
+  files: z.array(z.object({ path: z.string(), bytes: z.number(), digest: z.string() })),
+  /** What else the outcome depends on. */
+  settings: z.record(z.string(), z.unknown()),
+  rows: z.number(),
+  /** Rows that no form or template takes, by id where they are conversations: why. */
+  refused: z.record(z.string(), z.string()),
+  /** Rows that are none, and the first of them. */
+  unusable: z.number(),
+  first: z.string(),
+});
+type Found = z.infer<typeof found>;
+
+/** Looks through the data that the settings name. Throws code `DATA_FILE`. */
+export async function openData(settings: SftSettings, place: DataPlace): Promise<SftData> {
+  const { tokenizer, stage, print } = place;
+  const chat = chatOf(tokenizer, settings);
+  const files = await usable(conversationFiles(settings.data, settings.form));
+  if (files.length === 0) throw dataError('there is no data to learn: set data=FILE');
+  const encodeGiven = encoder(chat, settings);
+  const check = checker(chat);
+  const known = await surveyed(files, check, settings, place);
+  if (known.rows === 0) {
+    throw dataError(
+      `${settings.data} has no row that can be learnt; the first: ${known.first || 'there are none'}`,
+    );
+  }
+  const steps = Math.ceil(known.rows / settings.size);
+  const left = known.unusable + Object.keys(known.refused).length;
+  print(
+    `data: ${known.rows} conversations${left === 0 ? '' : ` (rows that cannot be used, see the dead letters: ${left})`}, ` +
+      `${settings.epochs} epochs of ${steps} steps`,
+  );
+  return {
+    rows: known.rows,
+    stage,
+    items: () => learnable(files, stage, new Map(Object.entries(known.refused))),
+    encodeGiven,
+    heldOut: (encode) => heldOutOf(settings, encode, encodeGiven),
+  };
+}
+
+type Check = (given: Demonstration, question: Question) => void;
+
+/** The tokenizer where conversations go through its template; null where the policy's own prompt asks. */
+function chatOf(tokenizer: DataTokenizer, { prompt }: SftSettings): ChatTokenizer | null {
+  const chat = tokenizer.chat === true ? (tokenizer as ChatTokenizer) : null;
+  if (prompt === 'data' && chat === null) {
+    throw new MillraceError(
+      'CHAT_TEMPLATE',
+      'the policy has no chat template to write conversations with: put one into chat_template.jinja beside its tokenizer, or set prompt=policy',
+    );
+  }
+  return prompt === 'policy' ? null : chat;
+}
+
+function encoder(chat: ChatTokenizer | null, settings: SftSettings): EncodeGiven {
+  const { learn, results, afterEnd } = settings;
+  return (question, given, encode) => {
+    if (chat === null) {
+      const { asked, answered } = oneAnswer(given, question);
+      return [encode(asked, answered)];
+    }
+    const options = { tokenizer: chat, learn, results, afterEnd };
+    return encodeConversation(turnsOf(given, question), given.functions, options);
+  };
+}
+
+/** Throws when a row cannot be written as a sequence; nothing is tokenised. */
+function checker(chat: ChatTokenizer | null): Check {
+  if (chat === null) return oneAnswer;
+  const nothing = new Int32Array(0);
+  const dry = { ...chat, encode: () => nothing, encodeParts: () => nothing };
+  const options = { learn: 'answers', results: 'trained', afterEnd: 'trained' } as const;
+  return (given, question) => {
+    encodeConversation(turnsOf(given, question), given.functions, { tokenizer: dry, ...options });
+  };
+}
+
+function turnsOf(given: Demonstration, { question }: Question): readonly ChatTurn[] {
+  if (given.turns.length > 0) return given.turns;
+  const plain = { thinking: '', calls: [], name: '', callId: '' };
+  return [
+    { ...plain, role: 'user', text: question, learnt: false },
+    { ...plain, role: 'assistant', text: given.text, learnt: true },
+  ];
+}
+
+/** For the policy's own prompt: the one question and the one answer; the data's own system text is not used. */
+function oneAnswer(given: Demonstration, question: Question): { asked: string; answered: string } {
+  const turns = turnsOf(given, question).filter(({ role }) => role !== 'system');
+  const [asked, answered, ...more] = turns;
+  const isPlain =
+    asked?.role === 'user' && answered?.role === 'assistant' && answered.calls.length === 0;
+  if (!isPlain || more.length > 0) {
+    throw dataError(
+      'is more than one question and one answer, which is all that the policy’s prompt has room for; set prompt=data',
+    );
+  }
+  return { asked: asked.text, answered: answered.text };
+}
+
+/** What is known of these files: from the run's folder, or by looking through them. */
+async function surveyed(
+  files: readonly ConversationFile[],
+  check: Check,
+  { form, prompt }: SftSettings,
+  { folder, stage }: DataPlace,
+): Promise<Found> {
+  const path = join(folder, 'data.json');
+  const before = await readFound(path);
+  const settings = { form, prompt };
+  const there = await Promise.all(files.map(({ path: file }) => stat(file).catch(() => null)));
+  // of a run that has taken all rows the files may be gone
+  const same = files.every(({ path: file }, i) => before?.files[i]?.path === file);
+  if (before !== null && same && there.every((entry) => entry === null)) return before;
+  const digests = files.map(({ path: file }, i) => ({
+    path: file,
+    bytes: there[i]?.size ?? 0,
+    digest: there[i]?.isFile() ? fileDigest(file) : '',
+  }));
+  if (before !== null) {
+    const changed = digests.find(({ digest }, i) => digest !== before.files[i]?.digest);
+    if (changed !== undefined || digests.length !== before.files.length) {
+      throw dataError(
+        `${changed?.path ?? 'the list of data files'} has changed since the run began, which has learnt some of its rows; put back what it was, or begin another run`,
+      );
+    }
+    if (isDeepStrictEqual(before.settings, settings)) return before;
+  }
+  const counted = await survey(files, stage, check);
+  const now = { files: digests, settings, ...counted };
+  if (now.rows === 0) return now;
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${path}.tmp`, `${JSON.stringify(now, null, 1)}\n`);
+  await rename(`${path}.tmp`, path);
+  return now;
+}
+
+async function readFound(path: string): Promise<Found | null> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text === null) return null;
+  const parsed = found.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : null;
+}
+
+async function survey(files: readonly ConversationFile[], stage: number, check: Check) {
+  const refused: Record<string, string> = {};
+  let rows = 0;
+  let unusable = 0;
+  let first = '';
+  for await (const item of opened(files, stage)) {
+    if ('deadLetter' in item) {
+      unusable++;
+      const { origin, place, field, reason } = item.deadLetter;
+      if (first === '') first = [`${origin} ${place}:`, field, reason].filter(Boolean).join(' ');
+      continue;
+    }
+    const { question, kept } = item.value;
+    try {
+      check(kept[0]!, question);
+      rows++;
+    } catch (error) {
+      refused[question.id] = messageOf(error);
+      if (first === '') first = `${question.id}: ${messageOf(error)}`;
+    }
+  }
+  return { rows, unusable, refused, first };
+}
+
+async function* learnable(
+  files: readonly ConversationFile[],
+  stage: number,
+  refused: ReadonlyMap<string, string>,
+): AsyncGenerator<ConversationItem> {
+  for await (const item of opened(files, stage)) {
+    const reason = 'value' in item ? refused.get(item.value.question.id) : undefined;
+    if ('deadLetter' in item || reason === undefined) {
+      yield item;
+      continue;
+    }
+    const { id, source } = item.value.question;
+    const place = Number(id.slice(id.lastIndexOf('#') + 1));
+    const payload = item.value.kept[0]?.text ?? '';
+    yield { deadLetter: { origin: source, place, key: id, field: '', reason, payload } };
+  }
+}
+
+async function heldOutOf(
+  { heldOut, heldOutMax, form, tokensMax }: SftSettings,
+  encode: EncodeExample,
+  encodeGiven: EncodeGiven,
+): Promise<readonly TrainSequence[]> {
+  const sequences: TrainSequence[] = [];
+  const files = await usable(conversationFiles(heldOut, form));
+  if (files.length === 0) return sequences;
+  let rows = 0;
+  for await (const item of opened(files, 0)) {
+    if (rows >= heldOutMax) break;
+    if ('deadLetter' in item) continue;
+    const { question, kept } = item.value;
+    try {
+      const made = encodeGiven(question, kept[0]!, encode);
+      sequences.push(...made.filter(({ tokens }) => tokens.length <= tokensMax));
+      rows++;
+    } catch {
+      // what cannot be written is not measured; of the data it would be a dead letter
+    }
+  }
+  if (sequences.length > 0) return sequences;
+  throw dataError(`${heldOut} has no row of at most ${tokensMax} tokens to measure the loss on`);
+}
+
+async function* opened(
+  files: readonly ConversationFile[],
+  stage: number,
+): AsyncGenerator<ConversationItem> {
+  try {
+    yield* readConversations(files, { stage });
+  } catch (error) {
+    throw asDataError(error);
+  }
+}
+
+async function usable<T>(opening: Promise<T>): Promise<T> {
+  return opening.catch((error: unknown) => {
+    throw asDataError(error);
+  });
+}
+
+function asDataError(error: unknown): unknown {
+  return error instanceof MillraceError && error.code === 'QUESTIONS_FILE'
+    ? dataError(error.message, error)
+    : error;
+}
+
+function dataError(message: string, cause?: unknown): MillraceError<'DATA_FILE'> {
+  return new MillraceError('DATA_FILE', message, cause === undefined ? {} : { cause });
+}

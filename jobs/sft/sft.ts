@@ -1,0 +1,178 @@
+/**
+ * Supervised fine-tuning on conversations of a file: a job of its own (`sft`), or the first method of one (`learnData`).
+ *
+ *     data files ─► demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
+ *
+ * All rows are shuffled once more for each epoch by the run's seed; the learning rate follows the place of a step among all of them.
+ */
+
+import { MillraceError } from '../../base/errors.ts';
+import type { TrainerEngine, TrainSequence } from '../../model/engine.ts';
+import { batchDemonstrations } from '../../operators/batchExamples.ts';
+import { roundRate } from '../../operators/batching/learningRate.ts';
+import { metricFiles } from '../../sinks/metricFiles.ts';
+import { progress } from '../../sinks/progress.ts';
+import type { EncodeExample } from '../../sinks/trainer/exampleBatch.ts';
+import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
+import { weightsStore } from '../../sinks/weights.ts';
+import { type Flow, flow } from '../../streams/flow.ts';
+import { sink, source, stage } from '../../streams/stage.ts';
+import { topics } from '../../streams/topics.ts';
+import type { JobContext } from '../defineJob.ts';
+import type { Method } from '../method.ts';
+import { inflightFor } from '../policyLoop.ts';
+import type { SftData } from './data.ts';
+import type { SftSettings } from './settings.ts';
+
+/** What a fine-tuning runs on. */
+export interface SftParts {
+  readonly trainer: TrainerEngine;
+  /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
+  readonly base: string;
+  readonly data: SftData;
+  /** A question and an answer as a sequence, for `prompt: 'policy'`. */
+  readonly encode: EncodeExample;
+}
+
+/** What the job itself decides of the training. */
+export interface SftRun {
+  readonly keepVersions: number;
+}
+
+/** The flow of a job that does nothing but fine-tune. */
+export async function sft(
+  context: JobContext<SftSettings & SftRun>,
+  { trainer: engine, base, data, encode }: SftParts,
+): Promise<Flow> {
+  const { settings, log, folder, clock, seed, print, replay } = context;
+  const store = weightsStore(folder, log);
+  const first = { value: await store.adopt(base) };
+  const steps = stepsOf(settings, data);
+  const learnt = trainer({
+    ...trainingOf(settings, data),
+    engine,
+    store,
+    log,
+    clock,
+    encode,
+    lr: rateOf(settings),
+    miniBatches: 1,
+    lagMax: 0,
+    keepVersions: replay?.keepAll ? 0 : settings.keepVersions,
+  });
+  const shown = progress({
+    stages: ['the base policy', STAGE_NAME],
+    steps,
+    print,
+    pulse: () => STAGE_NAME,
+  });
+  return flow(
+    source('base', topics.weights, [first]),
+    source('data', topics.demonstrations, data.items()),
+    lessons(settings, data, seed),
+    sink('trainer', topics.batches, topics.weights, learnt, { inflightMax: 1 }),
+    sink('files', topics.metrics, null, metricFiles({ folder })),
+    sink('progress', topics.metrics, null, shown),
+  );
+}
+
+const STAGE_NAME = 'fine-tuning on data';
+
+/** The same as the first method of a training job; what follows goes on from the policy that it ends with. */
+export function learnData(settings: SftSettings, data: SftData): Method {
+  return ({ before, seed }) => {
+    if (before.length > 0) {
+      throw new MillraceError(
+        'METHOD',
+        'learnData is the first method of a job: list it before the others',
+      );
+    }
+    return {
+      stages: [{ name: STAGE_NAME, phase: null, count: 0, skip: 0 }],
+      loop: {
+        training: trainingOf(settings, data),
+        rates: { sft: rateOf(settings) },
+      },
+      wire: ({ begun, trained, rolled, scored, watched }) =>
+        flow(
+          begun,
+          source('data', topics.demonstrations, data.items()),
+          lessons(settings, data, seed),
+          trained,
+          rolled,
+          scored,
+          watched,
+        ),
+    };
+  };
+}
+
+function lessons({ epochs, size }: SftSettings, { rows }: SftData, seed: number) {
+  const options = { questions: rows, epochs, size, perQuestionMax: 1, seed, openMax: 1 };
+  return stage(
+    'lessons',
+    topics.demonstrations,
+    topics.batches,
+    batchDemonstrations(options),
+    inflightFor(rows),
+  );
+}
+
+/** The optimiser steps of all epochs. */
+function stepsOf({ epochs, size }: SftSettings, { rows }: SftData): number {
+  return epochs * Math.ceil(rows / size);
+}
+
+function rateOf({ lr, schedule, warmupRatio, minRatio, rateAt }: SftSettings) {
+  const mode = rateAt === 'start' ? 'reference' : 'clean';
+  return roundRate({ lr, schedule, warmupRatio, minRatio, mode });
+}
+
+type Training = Pick<
+  TrainerOptions,
+  'losses' | 'encodeGiven' | 'tokensMax' | 'tooLong' | 'measured'
+>;
+
+function trainingOf(settings: SftSettings, data: SftData): Training {
+  const { tokensMax, tooLong, heldOut } = settings;
+  return {
+    losses: { sft: { name: 'sft' } },
+    encodeGiven: data.encodeGiven,
+    tokensMax,
+    tooLong,
+    ...(heldOut === '' ? {} : { measured: heldOutLoss(settings, data) }),
+  };
+}
+
+/** Sequences that are scored at once: bounds what a scorer holds. */
+const SCORED_AT_ONCE = 16;
+
+/** Mean cross-entropy of the held-out targets (nats a token), before the first step and then every so often. */
+function heldOutLoss(
+  settings: SftSettings,
+  data: SftData,
+): NonNullable<TrainerOptions['measured']> {
+  let reading: Promise<readonly TrainSequence[]> | null = null;
+  return async (engine, { batch, done, encode }) => {
+    if (batch.kind !== 'sft') return null;
+    const every = settings.evaluateEvery || Math.ceil(batch.of / settings.epochs);
+    if (done % every !== 0 && done !== batch.of) return null;
+    reading ??= data.heldOut(encode);
+    const sequences = await reading;
+    let sum = 0;
+    let targets = 0;
+    for (let from = 0; from < sequences.length; from += SCORED_AT_ONCE) {
+      const some = sequences.slice(from, from + SCORED_AT_ONCE);
+      const scores = await engine.score(some.map(({ tokens }) => tokens));
+      for (const [i, { mask }] of some.entries()) {
+        const { logProbs } = scores[i]!;
+        for (let place = 1; place < mask.length; place++) {
+          if (mask[place] !== 1) continue;
+          sum -= logProbs[place] as number;
+          targets++;
+        }
+      }
+    }
+    return { 'heldout/loss': sum / targets, 'heldout/tokens': targets };
+  };
+}

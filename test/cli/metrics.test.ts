@@ -1,0 +1,191 @@
+/** `millrace run --metrics-port` and `millrace metrics`: by real HTTP, on runs that work meanwhile. */
+import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { complaint, metricsPortOf } from '../../cli/healthcheck.ts';
+import { exportRun } from '../../cli/metrics/runExporter.ts';
+import { main } from '../../cli/program.ts';
+import type { Log } from '../../streams/log.ts';
+import { manualClock } from '../../testing/manualClock.ts';
+import { allFamilies } from '../../views/prometheus/families.ts';
+import { type Command, millrace } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { freshLog } from '../support/freshLog.ts';
+import { fakeIo } from './support/fakeIo.ts';
+import { record } from './support/syntheticRun.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+let log: Log;
+freshLog((fresh) => {
+  log = fresh;
+});
+const job = ['run', 'test/cli/fixtures/numbers.job.ts', '--runs', folder.path];
+const promtool = spawnSync('promtool', ['--version']).status === 0;
+
+/** Where a command says that it serves. */
+async function served(command: Command): Promise<string> {
+  for (;;) {
+    const url = /metrics (?:of run \S+ )?at (\S+)\/metrics/.exec(command.said)?.[1];
+    if (url !== undefined) return url;
+    if (command.process.exitCode !== null) throw new Error(command.said);
+    await moment();
+  }
+}
+
+const moment = (ms = 50): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+async function get(url: string, method = 'GET'): Promise<{ code: number; text: string }> {
+  const reply = await fetch(url, { method });
+  return { code: reply.status, text: await reply.text() };
+}
+
+async function untilReady(url: string): Promise<void> {
+  while ((await get(`${url}/readyz`)).code !== 200) await moment();
+}
+
+/** Value of a sample; its labels as they stand in the page. */
+function sample(page: string, name: string, ...labels: readonly string[]): number {
+  const line = page
+    .split('\n')
+    .find((one) => one.startsWith(`${name}{`) && labels.every((label) => one.includes(label)));
+  return Number(line?.split(' ').at(-1));
+}
+
+describe('a run with --metrics-port', () => {
+  test('answers with what its stages and its log say, and ends as ever', async () => {
+    const run = millrace(...job, '--run', 'seen', '--metrics-port', '0', ...sets(400, 100));
+    const url = await served(run);
+    await untilReady(url);
+    await moment(2500);
+    const { code, text } = await get(`${url}/metrics`);
+    expect(code).toBe(200);
+    expect(sample(text, 'millrace_run_info', 'run="seen"', 'job="numbers"')).toBe(1);
+    expect(sample(text, 'millrace_run_status', 'status="running"')).toBe(1);
+    expect(sample(text, 'millrace_stage_records_read_total', 'stage="work"')).toBeGreaterThan(3);
+    expect(sample(text, 'millrace_stage_inflight_limit', 'stage="work"')).toBe(4);
+    expect(sample(text, 'millrace_topic_records_total', 'topic="questions"')).toBe(400);
+    const rollouts = sample(text, 'millrace_topic_records_total', 'topic="rollouts"');
+    const lag = sample(text, 'millrace_stage_lag_records', 'stage="work"', 'topic="questions"');
+    expect(rollouts).toBeGreaterThan(0);
+    expect(lag).toBeGreaterThan(0);
+    expect(lag + rollouts).toBeLessThanOrEqual(400);
+    const shares = ['starved', 'full', 'busy'].map((state) =>
+      sample(text, 'millrace_stage_time_seconds_total', 'stage="work"', `state="${state}"`),
+    );
+    expect(shares[1]).toBeGreaterThan(0.5 * (shares[0]! + shares[1]! + shares[2]!));
+    const names = allFamilies.map(({ name }) => name);
+    const typed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string);
+    expect(typed.filter((name) => !names.includes(name))).toEqual([]);
+    expect(promtoolSays(text)).toBe('');
+
+    expect(await get(`${url}/healthz`)).toEqual({ code: 200, text: 'running\n' });
+    expect((await get(`${url}/else`)).code).toBe(404);
+    expect(await get(`${url}/metrics`, 'HEAD')).toEqual({ code: 200, text: '' });
+    expect((await get(`${url}/metrics`, 'POST')).code).toBe(405);
+
+    const watch = millrace('metrics', 'seen', '--runs', folder.path, '--port', '0');
+    const beside = await served(watch);
+    const page = (await get(`${beside}/metrics`)).text;
+    expect(sample(page, 'millrace_stage_inflight_limit', 'stage="work"')).toBe(4);
+    expect(sample(page, 'millrace_topic_records_total', 'topic="questions"')).toBe(400);
+    expect(promtoolSays(page)).toBe('');
+    watch.process.kill('SIGTERM');
+    expect(await watch.code).toBe(0);
+
+    run.process.kill('SIGTERM');
+    expect(await run.code).toBe(0);
+    expect(run.said).toMatch(/stopped; resume with/);
+  });
+
+  test('says that it is not ready while it stops, and how a failed one stands', async () => {
+    const exporter = await exportRun({ host: '127.0.0.1', port: 0 }, options());
+    const url = exporter.url!.replace('/metrics', '');
+    expect(await get(`${url}/readyz`)).toEqual({ code: 503, text: 'building\n' });
+    expect((await get(`${url}/healthz`)).code).toBe(200);
+    exporter.leads(log);
+    exporter.state('running');
+    expect((await get(`${url}/readyz`)).code).toBe(200);
+    exporter.state('stopping');
+    expect((await get(`${url}/readyz`)).code).toBe(503);
+    expect((await get(`${url}/healthz`)).code).toBe(200);
+    expect(await complaint(Number(new URL(url).port))).toBeNull();
+    exporter.state('failed');
+    expect(await get(`${url}/healthz`)).toEqual({ code: 503, text: 'failed\n' });
+    expect(await complaint(Number(new URL(url).port))).toBe('it answers 503');
+    await exporter.close();
+    await expect(get(`${url}/healthz`)).rejects.toThrow();
+  });
+
+  test('answers without the log where that does not, and counts nothing of a run that it does not lead', async () => {
+    const silent: Log = new Proxy(log, {
+      get(target, name) {
+        if (name === 'stats') return () => new Promise<never>(() => undefined);
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const exporter = await exportRun({ host: '127.0.0.1', port: 0 }, options());
+    const url = exporter.url!;
+    const part = (await get(url)).text;
+    expect(part).toContain('millrace_heartbeat_timestamp_seconds');
+    expect(part).not.toContain('millrace_rollouts_total');
+    exporter.leads(silent);
+    const { text } = await get(url);
+    expect(sample(text, 'millrace_log_answers', 'run="first"')).toBe(0);
+    expect(text).not.toContain('millrace_topic_records_total');
+    expect(text).toContain('millrace_rollouts_total');
+    await exporter.close();
+  });
+
+  test('is a wrong command line where the port is taken, or is none', async () => {
+    const taken = createServer();
+    await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
+    const { port } = taken.address() as AddressInfo;
+    const io = fakeIo(process.cwd());
+    expect(await main([...job, '--run', 'never', '--metrics-port', String(port)], io)).toBe(2);
+    expect(io.stderr().join('\n')).toMatch(/cannot serve metrics at 127\.0\.0\.1:.*EADDRINUSE/);
+    expect(await main([...job, '--metrics-port', '70000'], fakeIo(process.cwd()))).toBe(2);
+    taken.close();
+  });
+});
+
+describe('the health check of a container', () => {
+  test('finds the port on the command line or in the environment', () => {
+    const line = ['tini', '--', 'millrace', 'run', 'et-agent'];
+    expect(metricsPortOf([...line, '--metrics-port', '9464'], {})).toBe(9464);
+    expect(metricsPortOf([...line, '--metrics-port=9464'], {})).toBe(9464);
+    expect(metricsPortOf(line, { MILLRACE_METRICS_PORT: '9464' })).toBe(9464);
+    expect(metricsPortOf(line, {})).toBeNull();
+    expect(metricsPortOf(line, { MILLRACE_METRICS_PORT: '' })).toBeNull();
+  });
+
+  test('passes one that serves nothing, and fails one that does not answer in time', async () => {
+    const mute = createServer(() => undefined);
+    await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
+    const { port } = mute.address() as AddressInfo;
+    expect(await complaint(port, 200)).toBe('no answer within 0.2 s');
+    mute.closeAllConnections();
+    await new Promise((done) => mute.close(done));
+    expect(await complaint(port, 200)).toBeNull();
+  });
+});
+
+function sets(count: number, workMs: number): string[] {
+  return ['--set', `count=${count}`, '--set', `workMs=${workMs}`];
+}
+
+function options() {
+  return { run: 'first', worker: 'main', facts: record, clock: manualClock() };
+}
+
+/** What Prometheus' own tool has against a page; nothing where it is not installed. */
+function promtoolSays(page: string): string {
+  if (!promtool) return '';
+  const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+    input: page,
+    encoding: 'utf8',
+  });
+  return stdout + stderr;
+}

@@ -1,0 +1,108 @@
+/** What is checked before a policy is loaded: where it lies, whether it fits, and whether the questions' prompts do. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { SIZES, withFeatures } from '../../../cli/model/sizes.ts';
+import { checkMemory, memoryNeeded } from '../../../jobs/parts/memory.ts';
+import { findPolicy } from '../../../jobs/parts/policyPlace.ts';
+import { checkPromptFits, withinPrompt } from '../../../jobs/parts/promptLimit.ts';
+import type { QuestionItem } from '../../../sources/questions.ts';
+import { freshFolders } from '../../support/folder.ts';
+
+const fresh = freshFolders();
+
+async function cacheWith(model: string, commit: string): Promise<string> {
+  const home = fresh();
+  const folder = join(home, 'hub', `models--${model.replace('/', '--')}`);
+  const snapshot = join(folder, 'snapshots', commit);
+  await mkdir(join(folder, 'refs'), { recursive: true });
+  await mkdir(snapshot, { recursive: true });
+  await writeFile(join(folder, 'refs', 'main'), `${commit}\n`);
+  await writeFile(join(snapshot, 'config.json'), '{}');
+  return home;
+}
+
+describe('a policy by its name', () => {
+  test('is found in the Hugging Face cache, at its main revision or another', async () => {
+    const home = await cacheWith('Qwen/Qwen2.5-3B-Instruct', 'abc123');
+    const folder = join(home, 'hub', 'models--Qwen--Qwen2.5-3B-Instruct', 'snapshots', 'abc123');
+    const named = { name: 'Qwen/Qwen2.5-3B-Instruct', path: folder, folder };
+    expect(await findPolicy('Qwen/Qwen2.5-3B-Instruct', { HF_HOME: home })).toEqual(named);
+    const cache = join(home, 'hub');
+    const at = await findPolicy('Qwen/Qwen2.5-3B-Instruct@abc123', { HF_HUB_CACHE: cache });
+    expect(at.path).toBe(folder);
+  });
+
+  test('that is not there is refused with the command that downloads it', async () => {
+    const env = { HF_HOME: fresh() };
+    await expect(findPolicy('Qwen/Qwen3-8B@v2', env)).rejects.toMatchObject({
+      code: 'POLICY',
+      message: expect.stringContaining('hf download Qwen/Qwen3-8B --revision v2'),
+    });
+    await expect(findPolicy('./models/none', env)).rejects.toMatchObject({
+      message: expect.stringMatching(/^there is no policy at .*models\/none; give/),
+    });
+    await expect(findPolicy('a/b@../../x', env)).rejects.toMatchObject({ code: 'POLICY' });
+  });
+
+  test('that is a path is what lies there', async () => {
+    const folder = fresh();
+    await expect(findPolicy(folder)).rejects.toMatchObject({
+      message: expect.stringContaining('has no config.json'),
+    });
+    await writeFile(join(folder, 'policy.safetensors'), '');
+    expect((await findPolicy(folder)).path).toBe(join(folder, 'policy.safetensors'));
+    await writeFile(join(folder, 'config.json'), '{}');
+    expect((await findPolicy(folder)).path).toBe(folder);
+  });
+});
+
+describe('memory', () => {
+  const config = withFeatures(SIZES['0.5b']!);
+  const both = { generates: true, trains: true };
+  const policy = { name: 'a policy', config };
+
+  test('is at least 4 bytes a parameter to generate and 16 to train', () => {
+    const parameters = 494_032_768; // Qwen2.5-0.5B
+    expect(memoryNeeded(config, both)).toEqual({ least: 20 * parameters, peak: 46 * parameters });
+    const generating = memoryNeeded(config, { generates: true, trains: false });
+    expect(generating).toEqual({ least: 4 * parameters, peak: 22 * parameters });
+  });
+
+  test('that does not suffice is an error with the arithmetic and what to do', () => {
+    expect(() => checkMemory(policy, both, 8 * 2 ** 30)).toThrow(
+      /a policy has 494\.0 million parameters; to generate and train here takes at least 9\.2 GiB \(20 bytes each\) and about 21\.2 GiB.* has 8\.0 GiB.*engine\.server/s,
+    );
+    expect(checkMemory(policy, both, 16 * 2 ** 30)).toMatch(/it may not fit$/);
+    expect(checkMemory(policy, both, 24 * 2 ** 30)).toBeNull();
+  });
+});
+
+describe('prompts', () => {
+  const prompt = (question: string) => new Int32Array(10 + question.length);
+  const rows = ['short', 'far too long'].map((question, i): QuestionItem => {
+    return { value: { id: `${i}`, question, answers: ['a'], source: 's', ability: 'qa' } };
+  });
+
+  test('that are too long make their questions dead letters', async () => {
+    const items: QuestionItem[] = [];
+    const limit = { prompt, promptMax: 16 };
+    for await (const item of withinPrompt(rows, 'q.csv', limit)) items.push(item);
+    expect(items).toMatchObject([
+      { value: { id: '0' } },
+      {
+        deadLetter: {
+          origin: 'q.csv',
+          key: '1',
+          field: 'question',
+          reason: 'its prompt has 22 tokens, and promptMax is 16',
+        },
+      },
+    ]);
+  });
+
+  test('that leave no room for any question are an error', () => {
+    expect(() => checkPromptFits({ prompt, promptMax: 10 })).toThrow(/takes 10 tokens/);
+    checkPromptFits({ prompt, promptMax: 11 });
+  });
+});
