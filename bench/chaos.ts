@@ -75,7 +75,12 @@ interface Tally {
 }
 
 const tally: Tally = {
-  ...{ kills: 0, starts: 0, refused: 0, runs: 0, brokerKills: 0, records: 0 },
+  kills: 0,
+  starts: 0,
+  refused: 0,
+  runs: 0,
+  brokerKills: 0,
+  records: 0,
   by: {},
   violations: [],
 };

@@ -149,8 +149,13 @@ async function rows(): Promise<readonly (Row | Unmeasured)[]> {
       const each = rate / n;
       if (one === 0) one = each;
       made.push({
-        ...{ what: `${n} rollout workers`, against, ratio: each / one, goal: GOAL },
-        ...{ unit: 'rollouts/s', ours: rate, theirs: one * n },
+        what: `${n} rollout workers`,
+        against,
+        ratio: each / one,
+        goal: GOAL,
+        unit: 'rollouts/s',
+        ours: rate,
+        theirs: one * n,
         note: `${Math.round((100 * each) / LIMIT)} % of what the engines can do`,
       });
     }

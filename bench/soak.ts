@@ -140,13 +140,24 @@ const half = samples.slice(samples.length >> 1);
 const growth = (of: 'rss' | 'own'): number =>
   (slope(half.map((sample) => [sample.ms, sample[of]])) * 60_000) / MB;
 const bound = (what: string, against: string, unit: string, ours: number, theirs: number): Row => ({
-  ...{ what, against, ratio: ours / theirs, goal: 1, atMost: true, unit, ours, theirs },
+  what,
+  against,
+  ratio: ours / theirs,
+  goal: 1,
+  atMost: true,
+  unit,
+  ours,
+  theirs,
 });
 const rates = stages.map(({ name, settled }): Row => {
   const rate = name === 'slow' ? 1000 / SLOW.ms : (1000 * WORK.concurrency) / WORK.ms;
   return {
-    ...{ what: `${name}: records`, against: 'what its work allows', goal: null },
-    ...{ unit: 'records/s', ours: settled / seconds, theirs: rate },
+    what: `${name}: records`,
+    against: 'what its work allows',
+    goal: null,
+    unit: 'records/s',
+    ours: settled / seconds,
+    theirs: rate,
     ratio: settled / seconds / rate,
   };
 });

@@ -44,11 +44,22 @@ steps are simulated.`,
 
 const simulation: Simulation = {
   seed: given.seed,
-  ...{ steps: given.steps, groups: 16, rollouts: 8 },
-  ...{ rows: 32, tokenMs: 20, tokensMin: 60, tokensMax: 180 },
-  ...{ callChance: 0.6, callLimit: 4 },
-  ...{ toolMs: given.toolMs, toolSigma: given.sigma },
-  ...{ slowShare: 0.1, slowTimes: 20, stepMs: 3_000, swap: 'live', branching: 'none' },
+  steps: given.steps,
+  groups: 16,
+  rollouts: 8,
+  rows: 32,
+  tokenMs: 20,
+  tokensMin: 60,
+  tokensMax: 180,
+  callChance: 0.6,
+  callLimit: 4,
+  toolMs: given.toolMs,
+  toolSigma: given.sigma,
+  slowShare: 0.1,
+  slowTimes: 20,
+  stepMs: 3_000,
+  swap: 'live',
+  branching: 'none',
 };
 
 /** All rows busy all the time, or the optimiser at work all the time, whichever takes longer. */
@@ -86,23 +97,36 @@ async function rowsFor(which: Simulation, name: string, goals: boolean): Promise
   const everywhereMs = await throughBarrier(work, which, everywhere);
   const rows = lagging.flatMap(([lagMax, { ms }]): Row[] => [
     {
-      ...{ what: `${name}, lag ${lagMax}`, against: 'round barrier', ratio: barrierMs / ms },
-      ...{ goal: goals && lagMax === 1 ? TIMES_GOAL : null, unit: 'steps/h' },
-      ...{ ours: steps(ms), theirs: steps(barrierMs) },
+      what: `${name}, lag ${lagMax}`,
+      against: 'round barrier',
+      ratio: barrierMs / ms,
+      goal: goals && lagMax === 1 ? TIMES_GOAL : null,
+      unit: 'steps/h',
+      ours: steps(ms),
+      theirs: steps(barrierMs),
     },
     {
-      ...{ what: `${name}, lag ${lagMax}`, against: 'total work over capacity', ratio: ms / bound },
-      ...{ goal: goals && lagMax === 1 ? BOUND_GOAL : null, atMost: true, unit: 'steps/h' },
-      ...{ ours: steps(ms), theirs: steps(bound) },
+      what: `${name}, lag ${lagMax}`,
+      against: 'total work over capacity',
+      ratio: ms / bound,
+      goal: goals && lagMax === 1 ? BOUND_GOAL : null,
+      atMost: true,
+      unit: 'steps/h',
+      ours: steps(ms),
+      theirs: steps(bound),
     },
   ]);
   const { ms } = lagging[1]![1];
   return [
     ...rows,
     {
-      ...{ what: `${name}, lag 1`, against: 'round barrier, all machines in each phase' },
-      ...{ ratio: everywhereMs / ms, goal: null, unit: 'steps/h' },
-      ...{ ours: steps(ms), theirs: steps(everywhereMs) },
+      what: `${name}, lag 1`,
+      against: 'round barrier, all machines in each phase',
+      ratio: everywhereMs / ms,
+      goal: null,
+      unit: 'steps/h',
+      ours: steps(ms),
+      theirs: steps(everywhereMs),
     },
   ];
 }

@@ -117,8 +117,13 @@ async function openRun(runs: string, name: string): Promise<Log> {
   const folder = join(runs, name);
   mkdirSync(folder);
   await writeRunRecord(folder, {
-    ...{ millrace: '0', job: { name: 'bench', file: 'bench' }, seed: 1, settings: {} },
-    ...{ status: 'running', starts: [{ startedMs: 0, endedMs: null }], reason: '' },
+    millrace: '0',
+    job: { name: 'bench', file: 'bench' },
+    seed: 1,
+    settings: {},
+    status: 'running',
+    starts: [{ startedMs: 0, endedMs: null }],
+    reason: '',
   });
   const log = await openLog({ folder: logFolder(folder), mode: 'write' });
   await log.commit((tx) => tx.append(topics.metrics, metric()));

@@ -36,7 +36,12 @@ const log = withCommit(real, async (write) => {
 });
 const owned: { close(): Promise<void> }[] = [];
 const context = {
-  ...{ run: 'chaos', folder, seed: 7, settings, log, clock: { now: () => Date.now() } },
+  run: 'chaos',
+  folder,
+  seed: 7,
+  settings,
+  log,
+  clock: { now: () => Date.now() },
   print: () => undefined,
   own: <T extends { close(): Promise<void> }>(resource: T): T => {
     owned.push(resource);

@@ -18,7 +18,7 @@ import type { QuestionRow } from '../../sources/questions.ts';
 import type { Flow } from '../../streams/flow.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { sloppy } from '../../test/support/tinyCalibration.ts';
-import { tinyWords } from '../../test/support/tinyWords.ts';
+import { tinyDialect, tinyWords } from '../../test/support/tinyWords.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
 import type { KillSwitch } from './points.ts';
@@ -92,11 +92,10 @@ export async function killableJob(
   const delay = shuffledTurns(timing);
   const parts = {
     base,
-    tokenizer: tinyWords,
     engine: killableEngine(delay, points),
     trainer: context.own(killableTrainer(await trainerOf(trainer, base, delay), points)),
     tools: killableTools(delay, points),
-    prompt: (question: string) => tinyWords.encode(question, { tags: false }),
+    dialect: tinyDialect(['search']),
   };
   return trainPolicy(context, parts, { train: rows() }, [calibrate(settings)]);
 }
@@ -137,7 +136,6 @@ function killableEngine(delay: () => Promise<void>, points: KillSwitch): PolicyE
 
 function killableTools(delay: () => Promise<void>, points: KillSwitch): CallTool {
   const tools = fakeTools({
-    tokenizer: tinyWords,
     answers: { search: (query) => `two ${query}` },
     delay,
   });

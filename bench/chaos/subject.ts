@@ -49,8 +49,16 @@ export function tiny({ folder, url }: Where, trainer: Trainer): Subject {
 }
 
 const SMALL = {
-  ...{ rounds: 1, explore: 6, keep: 4, heldOut: 4, batchGroups: 2, rollouts: 4 },
-  ...{ initialRollouts: 2, evaluationRollouts: 1, responseMax: 200, 'flywheel.questions': 0 },
+  rounds: 1,
+  explore: 6,
+  keep: 4,
+  heldOut: 4,
+  batchGroups: 2,
+  rollouts: 4,
+  initialRollouts: 2,
+  evaluationRollouts: 1,
+  responseMax: 200,
+  'flywheel.questions': 0,
 };
 
 /** The quickstart in small, by the built command line; it is killed by the clock alone. */

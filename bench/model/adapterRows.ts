@@ -21,7 +21,13 @@ export async function adapterRows(bench: Bench): Promise<AnyRow[]> {
   const rollouts = await rolled(path, rows, made);
   const length = bench.quick ? 64 : PROMPT + made;
   const step = trainOnce({
-    ...{ name: '135M', path, rows: 4, length, steps: 2, threads: THREADS, loss: 'GRPO' },
+    name: '135M',
+    path,
+    rows: 4,
+    length,
+    steps: 2,
+    threads: THREADS,
+    loss: 'GRPO',
     adapter: { rank: 16, targets: LORA_TARGETS },
   });
   const alone = (what: string, rate: number, note: string): AnyRow =>

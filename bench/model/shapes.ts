@@ -11,7 +11,7 @@ const COMMON = {
   attentionBias: false,
 } as const;
 
-export type ShapeName = '4M' | '48M' | '135M';
+export type ShapeName = '4M' | '48M' | '135M' | '494M';
 
 export const SHAPES: Readonly<Record<ShapeName, DecoderConfig>> = {
   '4M': {
@@ -47,6 +47,20 @@ export const SHAPES: Readonly<Record<ShapeName, DecoderConfig>> = {
     kvHeads: 3,
     intermediateSize: 1536,
     ropeTheta: 100_000,
+    tiedEmbeddings: true,
+  },
+  /** Qwen2.5-0.5B. */
+  '494M': {
+    ...COMMON,
+    architecture: 'qwen2',
+    attentionBias: true,
+    vocabSize: 151_936,
+    hiddenSize: 896,
+    layers: 24,
+    heads: 14,
+    kvHeads: 2,
+    intermediateSize: 4864,
+    ropeTheta: 1_000_000,
     tiedEmbeddings: true,
   },
 };

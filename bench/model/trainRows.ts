@@ -117,7 +117,7 @@ async function lossRows(
   return [...found, await compiledRow(bench, { setting, loss, ours, peak, torch }, what)];
 }
 
-/** The same step of a compiled network. It is opened anew, and eager again afterwards. */
+/** The same step of a compiled network. The network is opened for it, and is eager again afterwards. */
 async function compiledRow(bench: Bench, measure: Measure, what: string): Promise<AnyRow> {
   const { setting, loss, ours } = measure;
   const torch = measure.torch as Yardstick;

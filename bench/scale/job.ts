@@ -13,7 +13,7 @@ import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Question } from '../../streams/records.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
-import { tinyWords } from '../../test/support/tinyWords.ts';
+import { tinyDialect, tinyWords } from '../../test/support/tinyWords.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { pause } from '../table.ts';
@@ -44,10 +44,9 @@ export default defineJob({
     const parts = {
       engine,
       base,
-      tokenizer: tinyWords,
       trainer: fakeTrainer({}),
-      tools: fakeTools({ tokenizer: tinyWords, answers: { search: (query) => query } }),
-      prompt: (text: string) => tinyWords.encode(text, { tags: false }),
+      tools: fakeTools({ answers: { search: (query) => query } }),
+      dialect: tinyDialect(['search']),
     };
     const plan = { stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0 };
     const options = {

@@ -44,9 +44,10 @@ export function skippingClock(): SkippingClock {
       skippedMs += Math.max(0, next.atMs - now());
       quiet = 0;
     }
-    while (sleepers.length > 0 && sleepers[0]!.atMs <= now()) {
+    for (let [first] = sleepers; first !== undefined && first.atMs <= now(); [first] = sleepers) {
       quiet = 0;
-      sleepers.shift()!.wake();
+      sleepers.shift();
+      first.wake();
     }
     again();
   };

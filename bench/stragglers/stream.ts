@@ -23,7 +23,7 @@ import { stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
-import { tinyWords } from '../../test/support/tinyWords.ts';
+import { tinyDialect, tinyWords } from '../../test/support/tinyWords.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { type ScriptLine, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { withCommit } from '../withCommit.ts';
@@ -87,7 +87,7 @@ function simulatedEngine(simulation: Simulation, rows: Rows): PolicyEngine {
 }
 
 function simulatedTools(simulation: Simulation, clock: SkippingClock): CallTool {
-  const tools = fakeTools({ tokenizer: tinyWords, answers: { search: (query) => query } });
+  const tools = fakeTools({ answers: { search: (query) => query } });
   return {
     ...tools,
     async call(tool, input, signal, origin) {
@@ -188,7 +188,6 @@ async function runLoop(
     },
   };
   const parts = {
-    tokenizer: tinyWords,
     base,
     engine: simulatedEngine(simulation, rows),
     trainer: fakeTrainer({
@@ -197,7 +196,7 @@ async function runLoop(
       },
     }),
     tools: simulatedTools(simulation, clock),
-    prompt: (question: string) => tinyWords.encode(question, { tags: false }),
+    dialect: tinyDialect(['search']),
   };
   const { loop: share } = calibrate(settings)({ train: plan.train, before: [], seed });
   const loop = await policyLoop(context, parts, plan, loopOptions([share]));

@@ -35,7 +35,9 @@ async function ofSize(size: Size, folder: string): Promise<Row[]> {
   const log = await openLog({ folder: join(folder), mode: 'write' });
   const lmdb = openLmdb({
     path: join(folder, 'raw.mdb'),
-    ...{ noSubdir: true, overlappingSync: false, encoding: 'binary' },
+    noSubdir: true,
+    overlappingSync: false,
+    encoding: 'binary',
   });
   const file = await openFile(join(folder, 'raw.bin'), 'w+');
   const append = none();

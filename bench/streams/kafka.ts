@@ -54,7 +54,13 @@ async function ofSize(
     kafkajs.push(perSecond(await throughKafkajs(address, name(turn), size)));
   }
   const row = (against: string, goal: number | null, our: number, theirs: number): Row => ({
-    ...{ what, against, ratio: our / theirs, goal, unit: 'records/s', ours: our, theirs },
+    what,
+    against,
+    ratio: our / theirs,
+    goal,
+    unit: 'records/s',
+    ours: our,
+    theirs,
   });
   const first = name(0);
   const streams = await throughKafkaStreams(address, `${first}-in`, `${first}-java`, size, folder);
@@ -129,7 +135,9 @@ async function fill(address: string, name: string, size: Size): Promise<void> {
   await admin.createTopics({
     waitForLeaders: true,
     topics: ['in', 'out', 'java'].map((which) => ({
-      ...{ topic: `${name}-${which}`, numPartitions: 1, replicationFactor: 1 },
+      topic: `${name}-${which}`,
+      numPartitions: 1,
+      replicationFactor: 1,
       configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
     })),
   });
@@ -154,7 +162,9 @@ async function throughKafkajs(address: string, name: string, size: Size): Promis
   const group = `${name}-bare`;
   const consumer = kafka.consumer({ groupId: group });
   const producer = kafka.producer({
-    ...{ transactionalId: group, idempotent: true, maxInFlightRequests: 1 },
+    transactionalId: group,
+    idempotent: true,
+    maxInFlightRequests: 1,
   });
   await producer.connect();
   await consumer.connect();
@@ -164,7 +174,8 @@ async function throughKafkajs(address: string, name: string, size: Size): Promis
   const lastMs = await new Promise<number>((resolve, reject) => {
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
     void consumer.run({
-      ...{ autoCommit: false, eachBatchAutoResolve: false },
+      autoCommit: false,
+      eachBatchAutoResolve: false,
       async eachBatch({ batch }) {
         if (firstMs === 0) firstMs = performance.now();
         const messages = batch.messages.map(({ key, value }) => {

@@ -23,7 +23,10 @@ const asked = Array.from({ length: GROUPS }, (_, i): Question => question({ id: 
 /** A trajectory of 17 KB. */
 function trajectory(of: Question, index: number): Rollout {
   return rollout({
-    ...{ id: `${of.id}/explore-0/${index}`, question: of, index, groupSize: ROLLOUTS },
+    id: `${of.id}/explore-0/${index}`,
+    question: of,
+    index,
+    groupSize: ROLLOUTS,
     tokens: Int32Array.from({ length: TOKENS }, (_, i) => i * 7),
     logProbs: Float32Array.from({ length: TOKENS }, (_, i) => -i / TOKENS),
     text: `<think>${'so it goes '.repeat(80)}</think><answer>\\boxed{7}</answer>`,

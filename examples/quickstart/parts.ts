@@ -5,11 +5,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
-  type Complete,
   callTools,
   EmbeddedEngine,
   EmbeddedTrainer,
-  enginePolicy,
   type JobContext,
   loadWordTokenizer,
   type PolicyParts,
@@ -19,11 +17,11 @@ import {
   pythonTool,
   readCorpus,
   readQuestions,
-  samplingIn,
   searchTool,
   type Tool,
 } from 'millrace';
-import { type JobQuestions, role } from 'millrace/jobs';
+import type { JobQuestions } from 'millrace/jobs';
+import { tagsDialect } from 'millrace/operators';
 import { z } from 'zod';
 import { prompt } from './policy.ts';
 import { writeWorld } from './world/files.ts';
@@ -86,16 +84,13 @@ export async function worldParts(
     parts: {
       engine: own(await EmbeddedEngine.create({ weights: base, provider, threads, swap, clock })),
       trainer: own(await EmbeddedTrainer.create({ policy: base, provider, threads })),
-      tools: own(callTools(tools, { tokenizer, clock })),
-      tokenizer,
-      prompt: prompt(tokenizer),
+      tools: own(callTools(tools, { clock })),
+      dialect: tagsDialect({
+        tokenizer,
+        tools: tools.map(({ name }) => name),
+        prompt: prompt(tokenizer),
+      }),
       base,
     },
   };
-}
-
-/** The policy as a model of text, sampled as in rollouts. */
-export function policyRole(settings: PolicySettings): (parts: PolicyParts) => Complete {
-  const sampling = { ...samplingIn(settings), maxTokens: settings.responseMax };
-  return (parts) => role(enginePolicy(parts), sampling);
 }

@@ -7,7 +7,8 @@
  * `--set loops=0` ends with the pre-aligned stage; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */
 import { defineJob, mixSettings, toolLight, toolLightSettings, trainPolicy } from 'millrace';
-import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
+import { policyRole } from 'millrace/jobs';
+import { worldParts, worldSettings } from '../quickstart/parts.ts';
 
 export default defineJob({
   name: 'toolLight',

@@ -8,9 +8,10 @@
  */
 
 import { defineJob, toolStar, toolStarSettings, trainPolicy } from 'millrace';
+import { policyRole } from 'millrace/jobs';
 import type { ColdStartHints } from 'millrace/operators';
 import { hints as again } from '../quickstart/critic.ts';
-import { policyRole, worldParts, worldSettings } from '../quickstart/parts.ts';
+import { worldParts, worldSettings } from '../quickstart/parts.ts';
 
 /** In words that the policy has tokens for. */
 const hints: ColdStartHints = { verify: again, reflect: again, uncertain: ['I think'] };

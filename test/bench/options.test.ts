@@ -55,7 +55,8 @@ test.each(entries)(
     expect(help.out).toContain(`Usage: npm run ${name} [-- options]\n`);
     expect(help.out).toContain('--json');
     expect(bad).toEqual({
-      ...{ code: 2, out: '' },
+      code: 2,
+      out: '',
       err: `error: unknown option '--jsn'\n(Did you mean --json?)\nnpm run ${name} -- --help lists the options; npm passes on what follows a --\n`,
     });
   },

@@ -208,28 +208,27 @@ describe('the critic', () => {
       tools: {
         tags: ['search', 'python'],
         call: async (_, input) => ({
-          ...{
-            output: byInput.get(input) ?? 'nothing',
-            ok: true,
-            attempts: 1,
-            cached: false,
-            ms: 0,
-          },
+          output: byInput.get(input) ?? 'nothing',
+          ok: true,
+          attempts: 1,
+          cached: false,
+          ms: 0,
         }),
       },
-      ...{
-        rounds: 3,
-        quotas: { python: 6, search: 6 },
-        hints,
-        resultBlock,
-        seed: 1,
-        concurrency: 4,
-      },
+      rounds: 3,
+      quotas: { python: 6, search: 6 },
+      hints,
+      resultBlock,
+      seed: 1,
+      concurrency: 4,
     });
     const short = tasks.filter(({ plan }) => plan.length === 1).slice(0, 30);
     const asked = short.map(({ id, kind, question: text, answer }) =>
       question({
-        ...{ id, question: text, answers: [answer], phase: 'evolve' },
+        id,
+        question: text,
+        answers: [answer],
+        phase: 'evolve',
         ability: kind === 'search' || kind === 'hops' ? 'qa' : 'math',
       }),
     );

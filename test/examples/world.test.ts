@@ -130,8 +130,11 @@ describe('its questions', () => {
 
   test('of a kind need the tools of that kind', () => {
     const shape: Record<Kind, string[]> = {
-      ...{ none: ['python'], python: ['python'], search: ['search'] },
-      ...{ hops: ['search', 'search'], both: ['search', 'python'] },
+      none: ['python'],
+      python: ['python'],
+      search: ['search'],
+      hops: ['search', 'search'],
+      both: ['search', 'python'],
     };
     for (const { kind, plan } of tasks) expect(plan.map(({ tool }) => tool)).toEqual(shape[kind]);
   });
@@ -155,7 +158,10 @@ describe('the files of the world', () => {
       for await (const row of readQuestions(path)) rows.push('value' in row ? row.value : row);
       expect(rows).toEqual(
         expected.map(({ id, kind, question, answer }) => ({
-          ...{ id, question, answers: [answer], source: `quickstart-${kind}` },
+          id,
+          question,
+          answers: [answer],
+          source: `quickstart-${kind}`,
           ability: ['search', 'hops'].includes(kind) ? 'qa' : 'math',
         })),
       );

@@ -30,7 +30,7 @@ const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ai', 'ea', 'ou'];
 const CODAS = ['l', 'n', 'r', 's', 'm', 'th', 'nd', 'rk', 'lm', 'ss'];
 
 function capital(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `count` different names of two syllables that end in one of `endings`. */

@@ -1,7 +1,7 @@
 /**
  * An invented world: people, towns and firms with their facts, and one short article about each.
  *
- * Everything follows from the seed. Facts are drawn anew for every seed, so nothing that a policy learnt in
+ * Everything follows from the seed. Each seed draws its own facts, so nothing that a policy learnt in
  * one world answers a question about another: it has to look things up.
  */
 import { draws, shuffled } from 'millrace';

@@ -1,0 +1,249 @@
+/**
+ * Everything that a GPU is to be measured for, by one command: `npm run bench:gpu [-- --write]`.
+ *
+ * 1. ONNX Runtime's providers against its CPU and against PyTorch on the same GPU: self-test, generated and trained tokens a
+ *    second of a random checkpoint shaped like Qwen2.5-0.5B.
+ * 2. A vLLM of this machine with such a checkpoint, driven by our engine, against its own benchmark; and the time from
+ *    published weights to the first token that they made (bench/servers.ts, which is given the server).
+ *
+ * What is missing here leaves its rows unmeasured, with the reason. `--write` puts the table into docs/gpu.md.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SERVED_AS } from '../scripts/servers/kinds.ts';
+import type { Speed, Work } from './gpu/provider.ts';
+import { type AnyRow, rates, weightsFolder } from './model/bench.ts';
+import { interpreter } from './model/python.ts';
+import { trainSequences } from './model/sequences.ts';
+import { SHAPES, type ShapeName } from './model/shapes.ts';
+import { benchmark, count, someOf } from './options.ts';
+import { pause, print, report } from './table.ts';
+
+const PROVIDERS = ['cpu', 'cuda', 'webgpu'] as const;
+const PARTS = ['providers', 'servers'] as const;
+const DOC = 'docs/gpu.md';
+const MARKS = ['<!-- bench:gpu -->', '<!-- /bench:gpu -->'] as const;
+const START_MS = 600_000;
+
+interface Options {
+  readonly json: boolean;
+  readonly write: boolean;
+  readonly quick: boolean;
+  readonly only: readonly (typeof PARTS)[number][];
+  readonly providers: readonly (typeof PROVIDERS)[number][];
+  readonly shape: ShapeName;
+  readonly device: string;
+  readonly vllm: string;
+  readonly vllmArgs: string;
+  readonly port: number;
+}
+
+const { json, write, quick, only, providers, shape, device, vllm, vllmArgs, port } = benchmark(
+  'npm run bench:gpu',
+  `Providers of ONNX Runtime against the CPU and PyTorch on the same GPU, and a vLLM driven by our engine against its own benchmark.
+PyTorch and transformers are installed from PyPI, once (MILLRACE_PYTHON names an interpreter that has them); vLLM is taken as it is.`,
+)
+  .option('--write', `put the table into ${DOC}`, false)
+  .option('--quick', 'less work and one turn: to see that it runs', false)
+  .option('--only <a,b>', `only these parts: some of ${PARTS.join()}`, someOf(PARTS), PARTS)
+  .option('--providers <a,b>', 'which providers', someOf(PROVIDERS), PROVIDERS)
+  .option('--shape <name>', `of the checkpoint: ${Object.keys(SHAPES).join()}`, '494M')
+  .option('--device <name>', 'of PyTorch', 'cuda')
+  .option('--vllm <command>', 'the server’s command, its Python beside it', 'vllm')
+  .option('--vllm-args <text>', 'more arguments of it, with spaces between', '')
+  .option('--port <n>', 'where the server listens', count, 8190)
+  .parse()
+  .opts<Options>();
+
+const tell = (line: string): void => console.error(line);
+const folder = mkdtempSync(join(tmpdir(), 'bench-gpu-'));
+const size = quick
+  ? { rows: 4, prompt: 16, tokens: 8, trainRows: 2, length: 32, turns: 1 }
+  : { rows: 64, prompt: 128, tokens: 128, trainRows: 8, length: 512, turns: 3 };
+
+type Failed = { readonly reason: string };
+interface Torch {
+  readonly float32: Omit<Speed, 'openMs'>;
+  readonly bfloat16?: Omit<Speed, 'openMs'>;
+  readonly name?: string;
+}
+
+/** The last line of what a program prints, as JSON; why there is none. */
+function lastLine<T>(command: string, args: readonly string[], input = ''): T | Failed {
+  const env = { ...process.env, NVIDIA_TF32_OVERRIDE: '0', HF_HUB_OFFLINE: '1' };
+  const ran = spawnSync(command, args, { encoding: 'utf8', env, input, maxBuffer: 2 ** 26 });
+  const line = ran.stdout?.trim().split('\n').at(-1) ?? '';
+  if (line.startsWith('{')) return JSON.parse(line) as T | Failed;
+  const lines = ran.stderr?.trim().split('\n') ?? [];
+  const said = lines.findLast((one) => /error/i.test(one)) ?? lines.at(-1);
+  return {
+    reason: ran.signal === null ? said || `exit code ${ran.status}` : `ended by ${ran.signal}`,
+  };
+}
+
+function measured(provider: (typeof PROVIDERS)[number], path: string): Speed | Failed {
+  const threads = availableParallelism();
+  const work: Work = { ...size, provider, shape, path, threads };
+  return lastLine<Speed>(process.execPath, [
+    ...['--import', 'tsx', 'bench/gpu/provider.ts'],
+    JSON.stringify(work),
+  ]);
+}
+
+function torchOn(path: string): Torch | Failed {
+  const python = interpreter(['torch', 'transformers']);
+  if ('reason' in python) return python;
+  const sequences = trainSequences(SHAPES[shape], size.trainRows, size.length).map(({ tokens }) =>
+    Array.from(tokens),
+  );
+  const work = JSON.stringify({ ...size, path, device, sequences });
+  return lastLine<Torch>(python.path, ['bench/model/yardsticks/gpu.py'], work);
+}
+
+/** Their numbers by what they are of. */
+type Sides = Readonly<Record<string, Omit<Speed, 'openMs'> | Failed>>;
+
+async function providerRows(): Promise<AnyRow[]> {
+  const path = await weightsFolder({ quick, folder, turns: size.turns }, shape);
+  tell(`PyTorch on ${device} …`);
+  const torch = torchOn(path);
+  const found = new Map<string, Speed | Failed>();
+  for (const provider of providers) {
+    tell(`provider ${provider} …`);
+    found.set(provider, measured(provider, path));
+  }
+  const bfloat16 = 'reason' in torch ? torch : (torch.bfloat16 ?? { reason: `not on ${device}` });
+  const sides: Sides = {
+    'our CPU': found.get('cpu') ?? { reason: 'not asked for' },
+    [`PyTorch on ${device}, float32`]: 'reason' in torch ? torch : torch.float32,
+    [`PyTorch on ${device}, bfloat16`]: bfloat16,
+  };
+  return [...found].flatMap(([provider, ours]) => rowsOf(provider, ours, sides));
+}
+
+function rowsOf(provider: string, ours: Speed | Failed, sides: Sides): AnyRow[] {
+  const works = {
+    decode: `decode ${shape}, ${size.rows} at once, ${provider}`,
+    train: `train step ${shape} ${size.trainRows}x${size.length}, ${provider}`,
+  } as const;
+  return (['decode', 'train'] as const).flatMap((part) =>
+    Object.entries(sides)
+      .filter(([against]) => !(provider === 'cpu' && against === 'our CPU'))
+      .map(([against, theirs]): AnyRow => {
+        const what = works[part];
+        if ('reason' in ours) return { what, against, reason: ours.reason.split(';')[0]! };
+        if ('reason' in theirs) return { what, against, reason: theirs.reason };
+        const note = [
+          `opened and tried out in ${(ours.openMs / 1000).toFixed(1)} s`,
+          ...(Math.abs(ours.loss - theirs.loss) < 1e-3 || against.includes('bfloat16')
+            ? []
+            : [`LOSSES DIFFER: ${ours.loss} and ${theirs.loss}`]),
+        ].join(', ');
+        const both = { ours: ours[part], theirs: theirs[part] };
+        return rates(what, against, both, { unit: 'tokens/s', goal: null, note });
+      }),
+  );
+}
+
+async function serverRows(): Promise<AnyRow[]> {
+  const missing = (reason: string): AnyRow[] => [
+    { what: 'rollouts through our engine', against: 'vllm bench serve', reason },
+    { what: 'weights published to their first token', against: 'one token', reason },
+  ];
+  const where = spawnSync('which', [vllm], { encoding: 'utf8' }).stdout.trim();
+  if (where === '') return missing(`there is no command ${vllm} (--vllm)`);
+  const python = readFileSync(where, 'utf8').split('\n')[0]!.replace(/^#!/, '');
+  const model = join(folder, 'served');
+  const { hiddenSize, layers, heads, kvHeads, intermediateSize, vocabSize } = SHAPES[shape];
+  const made = spawnSync(
+    python,
+    [
+      ...['scripts/servers/tinyCheckpoint.py', model, '--hidden', hiddenSize, '--layers', layers],
+      ...['--heads', heads, '--kv-heads', kvHeads, '--intermediate', intermediateSize],
+      ...['--vocabulary', vocabSize],
+    ].map(String),
+    { encoding: 'utf8' },
+  );
+  if (made.status !== 0) return missing(made.stderr.trim().split('\n').at(-1) ?? '');
+  tell(`${vllm} serve …`);
+  const server = spawn(
+    where,
+    [
+      ...['serve', model, '--served-model-name', SERVED_AS, '--max-model-len', '2048'],
+      ...['--enable-lora', '--max-loras', '4', '--max-lora-rank', '64'],
+      ...['--generation-config', 'vllm', '--host', '127.0.0.1', '--port', String(port)],
+      ...vllmArgs.split(' ').filter((word) => word !== ''),
+    ],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        VLLM_ALLOW_RUNTIME_LORA_UPDATING: '1',
+        VLLM_SERVER_DEV_MODE: '1',
+        VLLM_NO_USAGE_STATS: '1',
+        HF_HUB_OFFLINE: '1',
+      },
+    },
+  );
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    if (!(await answers(`${url}/health`, server))) return missing('the server did not come up');
+    const against = ['--url', url, '--model', model, '--python', python, '--json'];
+    const some = quick ? ['--at-once', '1', '--turns', '1', '--tokens', '8'] : [];
+    const rows = lastLine<{ readonly rows: AnyRow[] }>(process.execPath, [
+      ...['--import', 'tsx', 'bench/servers.ts', ...against, ...some],
+    ]);
+    return 'reason' in rows ? missing(rows.reason) : [...rows.rows];
+  } finally {
+    await ended(server);
+  }
+}
+
+async function answers(url: string, server: ChildProcess): Promise<boolean> {
+  for (const end = performance.now() + START_MS; performance.now() < end; await pause(1000)) {
+    if (server.exitCode !== null) return false;
+    const reply = await fetch(url).catch(() => null);
+    if (reply?.ok) return true;
+  }
+  return false;
+}
+
+async function ended(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const gone = once(server, 'exit');
+  server.kill('SIGTERM');
+  await Promise.race([gone, pause(30_000).then(() => server.kill('SIGKILL'))]);
+}
+
+function machine(): string {
+  const asked = ['--query-gpu=name,memory.total,driver_version', '--format=csv,noheader'];
+  const gpu = spawnSync('nvidia-smi', asked, { encoding: 'utf8' });
+  const name = gpu.status === 0 ? gpu.stdout.trim().split('\n').join('; ') : 'no NVIDIA GPU';
+  return `${name}; ${availableParallelism()} threads of ${cpus()[0]?.model.trim()}; Node ${process.version}`;
+}
+
+function writeTable(text: string): void {
+  const [begin, end] = MARKS;
+  const doc = readFileSync(DOC, 'utf8');
+  const [before, rest] = doc.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined)
+    throw new Error(`${DOC} has no ${begin} … ${end}`);
+  writeFileSync(DOC, `${before}${begin}\n\n\`\`\`\n${text}\n\`\`\`\n\n${end}${after}`);
+  tell(`written to ${DOC}`);
+}
+
+try {
+  const rows: AnyRow[] = [];
+  if (only.includes('providers')) rows.push(...(await providerRows()));
+  if (only.includes('servers')) rows.push(...(await serverRows()));
+  const on = machine();
+  if (!json) console.log(on);
+  print('GPU', rows, json);
+  if (write) writeTable(`${on}\n${report('GPU', rows, false)}`.trim());
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

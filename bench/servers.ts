@@ -1,0 +1,295 @@
+/**
+ * What our engine costs a real inference server: `npm run bench:servers`.
+ *
+ * vLLM on this machine's CPU serves a small random checkpoint. Its own benchmark (`vllm bench serve`) and our engine send it the same
+ * prompts, ask for as many tokens of each, keep the same number of requests under way, and take turns. A tool call of zero
+ * length follows each of our generations: the next one begins at once. Then: how long new weights take from the trainer's file
+ * to the first token that they made.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { draws } from '../base/draws.ts';
+import { sleepClock } from '../base/sleepClock.ts';
+import { saveAdapterFile } from '../model/adapterFile.ts';
+import { digestAt } from '../model/checkpoints/digest.ts';
+import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
+import { loadPolicy } from '../model/hf/loadPolicy.ts';
+import { loadTokenizer } from '../model/hf/loadTokenizer.ts';
+import { initialAdapter, LORA_TARGETS } from '../model/hf/lora.ts';
+import { savePolicy } from '../model/policyFile.ts';
+import { serverEngine, serverSettings } from '../model/remote/serverEngine.ts';
+import { environmentOf, install, serversFolder } from '../scripts/servers/install.ts';
+import { SERVED_AS } from '../scripts/servers/kinds.ts';
+import { start, stop, urlOf } from '../scripts/servers/running.ts';
+import { benchmark, count, counts } from './options.ts';
+import { folderOnDisk, median, print, type Row, timeMs } from './table.ts';
+
+interface Options {
+  readonly json: boolean;
+  readonly atOnce: readonly number[];
+  readonly tokens: number;
+  readonly turns: number;
+  readonly port: number;
+  readonly url: string;
+  readonly model: string;
+  readonly python: string;
+}
+
+const { json, atOnce, tokens, turns, port, ...given } = benchmark(
+  'npm run bench:servers',
+  `Tokens per second of a real vLLM through our engine, beside vLLM's own benchmark with the same prompts and lengths; and the
+time from published weights to the first token that they made. Installs vLLM where it is not there (6.6 GB).`,
+)
+  .option('--at-once <numbers>', 'requests under way at once', counts, [1, 8, 64])
+  .option('--tokens <n>', 'tokens of each generation', count, 64)
+  .option('--turns <n>', 'turns of each side', count, 3)
+  .option('--port <n>', 'where the server listens', count, 8090)
+  .option(
+    '--url <url>',
+    'of a vLLM that runs already, on a GPU say; none is installed or started',
+    '',
+  )
+  .option('--model <folder>', 'with --url: the checkpoint that it serves, as `policy`', '')
+  .option('--python <path>', 'with --url: its interpreter, for `vllm bench serve`', 'python3')
+  .parse()
+  .opts<Options>();
+
+const tell = (line: string): void => console.error(line);
+const WORDS =
+  'the river runs through a town of seven bridges and nobody knows who built them first'.split(' ');
+
+/** Prompts of some sixty words, all different. */
+function promptsOf(many: number): string[] {
+  return Array.from({ length: many }, (_, prompt) => {
+    const stream = draws('bench', prompt);
+    return Array.from({ length: 60 }, (_, i) => WORDS[stream.integer(i, WORDS.length)]).join(' ');
+  });
+}
+
+async function checkpoint(): Promise<string> {
+  const folder = join(serversFolder(), 'checkpoints', 'bench');
+  if (existsSync(join(folder, 'config.json'))) return folder;
+  const args = ['scripts/servers/tinyCheckpoint.py', folder, '--hidden', '512', '--layers', '6'];
+  const made = spawnSync(python, args, { encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  return folder;
+}
+
+/** Tokens per second of `vllm bench serve`. */
+function theirs(url: string, model: string, prompts: string, concurrency: number): number {
+  const many = readFileSync(prompts, 'utf8').trim().split('\n').length;
+  const result = join(scratch, 'theirs.json');
+  rmSync(result, { force: true });
+  const args = [
+    ...['-m', 'vllm.entrypoints.cli.main', 'bench', 'serve', '--backend', 'openai'],
+    ...['--base-url', url, '--endpoint', '/v1/completions', '--model', SERVED_AS],
+    ...['--tokenizer', model, '--dataset-name', 'custom', '--dataset-path', prompts],
+    ...['--custom-output-len', String(tokens), '--skip-chat-template', '--ignore-eos'],
+    ...['--disable-shuffle', '--num-prompts', String(many)],
+    ...['--max-concurrency', String(concurrency), '--temperature', '1', '--num-warmups', '0'],
+    ...['--save-result', '--result-dir', scratch, '--result-filename', 'theirs.json'],
+  ];
+  const ran = spawnSync(python, args, {
+    encoding: 'utf8',
+    env: { ...process.env, HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
+  });
+  assert.equal(ran.status, 0, `${ran.stdout}\n${ran.stderr}`);
+  const said = JSON.parse(readFileSync(result, 'utf8')) as {
+    output_throughput: number;
+    total_output_tokens: number;
+    completed: number;
+  };
+  assert.equal(said.completed, many);
+  assert.equal(said.total_output_tokens, many * tokens, 'every generation has all its tokens');
+  return said.output_throughput;
+}
+
+/** Tokens per second through our engine. */
+async function ours(
+  engine: PolicyEngine,
+  prompts: readonly Int32Array[],
+  concurrency: number,
+): Promise<number> {
+  let next = 0;
+  let made = 0;
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < prompts.length; at = next++) {
+      const generation = await engine.generate({
+        tokens: prompts[at]!,
+        maxTokens: tokens,
+        temperature: 1,
+        stopTokens: [],
+        draws: ['bench', round, at, 0],
+        topLogProbs: 0,
+      });
+      made += generation.tokens.length;
+    }
+  };
+  round++;
+  const ms = await timeMs(() => Promise.all(Array.from({ length: concurrency }, worker)));
+  assert.equal(made, prompts.length * tokens, 'every generation has all its tokens');
+  return (1000 * made) / ms;
+}
+
+let round = 0;
+const scratch = resolve(folderOnDisk('bench-servers'));
+const python = given.url === '' ? join(environmentOf('vllm'), 'bin', 'python') : given.python;
+
+async function rateRows(url: string, model: string, engine: PolicyEngine): Promise<Row[]> {
+  const tokenizer = await loadTokenizer(model);
+  const rows: Row[] = [];
+  for (const concurrency of atOnce) {
+    const texts = promptsOf(Math.max(8, 2 * concurrency));
+    const file = join(scratch, `prompts-${concurrency}.jsonl`);
+    writeFileSync(file, texts.map((prompt) => `${JSON.stringify({ prompt })}\n`).join(''));
+    const encoded = texts.map((text) => tokenizer.encode(text));
+    await ours(engine, encoded, concurrency);
+    const rates: [number[], number[]] = [[], []];
+    for (let turn = 0; turn < turns; turn++) {
+      rates[0].push(await ours(engine, encoded, concurrency));
+      rates[1].push(theirs(url, model, file, concurrency));
+      tell(
+        `${concurrency} at once: ${rates.map((each) => Math.round(each.at(-1)!)).join(' and ')} tokens/s`,
+      );
+    }
+    const [mine, yours] = rates.map(median) as [number, number];
+    rows.push({
+      what: `rollouts through our engine, ${concurrency} at once`,
+      against: 'vllm bench serve',
+      ratio: mine / yours,
+      goal: 0.95,
+      unit: 'tokens/s',
+      ours: mine,
+      theirs: yours,
+    });
+  }
+  return rows;
+}
+
+/** From `load` of a trainer's file to the first token that the version made; theirs = one token without it. */
+async function publishRow(
+  what: string,
+  engine: PolicyEngine,
+  versions: readonly Checkpoint[],
+): Promise<Row> {
+  const one = () =>
+    engine.generate({
+      tokens: Int32Array.of(5, 6, 7, 8),
+      maxTokens: 1,
+      temperature: 1,
+      stopTokens: [],
+      draws: ['first', round++],
+      topLogProbs: 0,
+    });
+  const [published, plain]: [number[], number[]] = [[], []];
+  for (const version of versions) {
+    published.push(
+      await timeMs(async () => {
+        await engine.load(version);
+        assert.equal((await one()).version, version.version);
+      }),
+    );
+    plain.push(await timeMs(one));
+  }
+  const [mine, yours] = [median(published), median(plain)];
+  return {
+    what,
+    against: 'one token of weights that are there',
+    ratio: mine / yours,
+    goal: null,
+    atMost: true,
+    unit: 'ms',
+    ours: mine,
+    theirs: yours,
+    note: 'folder written, read back, loaded',
+  };
+}
+
+async function adapters(model: string): Promise<Checkpoint[]> {
+  const { config } = await loadPolicy(model);
+  const made: Checkpoint[] = [];
+  for (const version of [1, 2, 3]) {
+    const initial = { rank: 16, alpha: 32, targets: LORA_TARGETS, base: model };
+    const adapter = initialAdapter(config, initial, version);
+    for (const { b } of adapter.modules.values()) b.data.fill(0.001 * version);
+    const uri = join(scratch, `adapter-${version}.safetensors`);
+    await saveAdapterFile(uri, adapter);
+    made.push({ version, uri, digest: await digestAt(uri) });
+  }
+  return made;
+}
+
+async function policies(model: string): Promise<Checkpoint[]> {
+  const policy = await loadPolicy(model);
+  const made: Checkpoint[] = [];
+  for (const version of [1, 2, 3]) {
+    const uri = join(scratch, `policy-${version}.safetensors`);
+    policy.tensors.get('model.norm.weight')!.data[0]! += 0.01;
+    await savePolicy(uri, policy);
+    made.push({ version, uri, digest: await digestAt(uri) });
+  }
+  return made;
+}
+
+async function engineOn(url: string, model: string, publish: 'adapter' | 'full') {
+  const settings = z.object(serverSettings).parse({
+    urls: url,
+    model: SERVED_AS,
+    publish,
+    share: join(scratch, 'published'),
+  });
+  const engine = await serverEngine('vllm', settings, {
+    policy: model,
+    policyName: SERVED_AS,
+    tokenizer: await loadTokenizer(model),
+    contextMax: 512,
+    folder: scratch,
+    clock: sleepClock({ now: () => performance.now() }),
+    print: tell,
+  });
+  await engine.load({ version: 0, uri: model, digest: await digestAt(model) });
+  return engine;
+}
+
+/** The server that was named, or one of our own. */
+async function served(): Promise<{ url: string; model: string; end(): Promise<void> }> {
+  if (given.url !== '') return { url: given.url, model: given.model, end: async () => undefined };
+  await install('vllm', tell);
+  mkdirSync(join(serversFolder(), 'checkpoints'), { recursive: true });
+  const model = await checkpoint();
+  const server = await start({
+    kind: 'vllm',
+    port,
+    model,
+    more: ['--max-model-len', '2048'],
+    tell,
+  });
+  return { url: urlOf(server), model, end: () => stop(server) };
+}
+
+const { url, model, end } = await served();
+try {
+  const rows: Row[] = [];
+  const engine = await engineOn(url, model, 'adapter');
+  rows.push(...(await rateRows(url, model, engine)));
+  rows.push(
+    await publishRow(
+      'an adapter of rank 16 published to its first token',
+      engine,
+      await adapters(model),
+    ),
+  );
+  await engine.close();
+  const whole = await engineOn(url, model, 'full');
+  rows.push(
+    await publishRow('all weights published to their first token', whole, await policies(model)),
+  );
+  await whole.close();
+  print('Servers', rows, json);
+} finally {
+  await end();
+  rmSync(scratch, { recursive: true, force: true });
+}

@@ -1,0 +1,82 @@
+/** What Prometheus and Grafana are given in docker/: it asks for numbers that a run writes, by labels that they have. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { allFamilies } from '../../views/prometheus/families.ts';
+
+interface Target {
+  readonly expr: string;
+}
+interface Dashboard {
+  readonly uid: string;
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly datasource?: { readonly uid: string };
+    readonly targets?: readonly Target[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly definition: string }[] };
+  readonly annotations: { readonly list: readonly Target[] };
+}
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly (Target & { readonly alert: string })[] }[];
+}
+
+const dashboard: Dashboard = JSON.parse(
+  readFileSync('docker/grafana/dashboards/millrace.json', 'utf8'),
+);
+const rules: Rules = yaml('docker/prometheus/alerts.yml');
+
+const asked = [
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => [title, expr] as const),
+  ),
+  ...dashboard.annotations.list.map(({ expr }) => ['annotation', expr] as const),
+  ...dashboard.templating.list.map(({ definition }) => ['variable', definition] as const),
+  ...rules.groups.flatMap((group) => group.rules.map(({ alert, expr }) => [alert, expr] as const)),
+];
+
+const families = new Map(
+  allFamilies.flatMap((family) =>
+    family.type === 'histogram'
+      ? ['_bucket', '_sum', '_count'].map((end) => [`${family.name}${end}`, family] as const)
+      : [[family.name, family] as const],
+  ),
+);
+
+describe('dashboard and alerts', () => {
+  test.each(asked)('%s asks for what there is: %s', (_, expr) => {
+    const names = [...expr.matchAll(/millrace_\w+/g)].map(([name]) => name);
+    expect(names.filter((name) => !families.has(name))).toEqual([]);
+    // `up` is Prometheus' own, of each target.
+    if (!expr.startsWith('up{')) expect(names).not.toEqual([]);
+  });
+
+  test.each(asked)('%s chooses by labels that these have: %s', (_, expr) => {
+    for (const [, name, inside] of expr.matchAll(/(millrace_\w+)\{([^}]*)\}/g)) {
+      const has = ['run', ...(families.get(name as string)?.labels ?? [])];
+      const chosen = [...(inside as string).matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, l]) => l);
+      expect(chosen.filter((label) => !has.includes(label as string))).toEqual([]);
+    }
+  });
+
+  test('the dashboard names its data source as it is provisioned, and no panel twice', () => {
+    const { datasources }: { datasources: readonly { uid: string }[] } = yaml(
+      'docker/grafana/provisioning/datasources/prometheus.yaml',
+    );
+    const uids = new Set(dashboard.panels.flatMap(({ datasource }) => datasource?.uid ?? []));
+    expect([...uids]).toEqual(datasources.map(({ uid }) => uid));
+    const ids = dashboard.panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+test('docs/prometheus.md names every number, and none that there is not', () => {
+  const text = readFileSync('docs/prometheus.md', 'utf8');
+  const named = new Set([...text.matchAll(/`(millrace_\w+)`/g)].map(([, name]) => name as string));
+  expect([...named].sort()).toEqual(allFamilies.map(({ name }) => name).sort());
+});
+
+function yaml<T>(path: string): T {
+  return parse(readFileSync(path, 'utf8')) as T;
+}
