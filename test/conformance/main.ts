@@ -5,6 +5,7 @@
  * repository.
  */
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { subjects } from './registry.ts';
 import { runVectorFile, type SubjectReport } from './run.ts';
 import { listVectorFiles, readVectorFile } from './vectors.ts';
@@ -18,20 +19,39 @@ function row(report: SubjectReport): string {
   return `${report.subject.padEnd(32)}${counts}  ${report.worstError.toExponential(1)}`;
 }
 
+const { args: paths } = new Command('npm run conformance')
+  .usage('[-- PATH…]')
+  .description(
+    'Runs vector files, a row a subject; exits with 1 when a case fails or a subject is unknown.',
+  )
+  .argument('[path...]', "files or folders; without one, this repository's own vectors")
+  .showHelpAfterError()
+  .parse();
+
 /** Holds the process open: the processes and threads of subjects do not. */
 const open = setInterval(() => undefined, 60_000);
 
-const paths = process.argv.slice(2);
-const totals = { passed: 0, failed: 0, skipped: 0 };
-console.log(`${'subject'.padEnd(32)}  passed  failed skipped  worst error`);
-for (const path of await listVectorFiles(paths.length > 0 ? paths : [OWN_VECTORS])) {
-  const report = await runVectorFile(await readVectorFile(path), subjects);
-  console.log(row(report));
-  for (const mismatch of report.mismatches) console.log(`    ${mismatch}`);
-  totals.passed += report.passed;
-  totals.failed += report.failed;
-  totals.skipped += report.skipped;
+async function runAll(): Promise<number> {
+  const totals = { passed: 0, failed: 0, skipped: 0 };
+  const files = await listVectorFiles(paths.length > 0 ? paths : [OWN_VECTORS]);
+  console.log(`${'subject'.padEnd(32)}  passed  failed skipped  worst error`);
+  for (const path of files) {
+    const report = await runVectorFile(await readVectorFile(path), subjects);
+    console.log(row(report));
+    for (const mismatch of report.mismatches) console.log(`    ${mismatch}`);
+    totals.passed += report.passed;
+    totals.failed += report.failed;
+    totals.skipped += report.skipped;
+  }
+  console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+  return totals.failed;
 }
-console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
-clearInterval(open);
-process.exitCode = totals.failed > 0 ? 1 : 0;
+
+try {
+  process.exitCode = (await runAll()) > 0 ? 1 : 0;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+} finally {
+  clearInterval(open);
+}

@@ -26,7 +26,9 @@ export interface VectorFile {
 export async function listVectorFiles(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
-    if ((await stat(path)).isFile()) files.push(path);
+    const there = await stat(path).catch(() => null);
+    if (there === null) throw new Error(`${path}: there is no such file or folder of vectors`);
+    if (there.isFile()) files.push(path);
     else {
       const names = (await readdir(path)).filter((name) => name.endsWith('.json'));
       files.push(...names.sort().map((name) => join(path, name)));
@@ -35,10 +37,18 @@ export async function listVectorFiles(paths: readonly string[]): Promise<string[
   return files;
 }
 
+function parsed(path: string, text: string): VectorFile {
+  try {
+    return JSON.parse(text) as VectorFile;
+  } catch (error) {
+    throw new Error(`${path} is no vector file: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** One vector file; throws with its name when it is not one. Model weights may lie in `model-forward.json` beside it. */
 export async function readVectorFile(path: string): Promise<VectorFile> {
-  const file = JSON.parse(await readFile(path, 'utf8')) as VectorFile;
-  if (typeof file.subject !== 'string' || !Array.isArray(file.cases)) {
+  const file = parsed(path, await readFile(path, 'utf8'));
+  if (typeof file?.subject !== 'string' || !Array.isArray(file.cases)) {
     throw new Error(`${path} is no vector file: it needs "subject" and "cases"`);
   }
   if (file.subject !== 'model-train' || file.models !== undefined) return file;
