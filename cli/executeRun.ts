@@ -94,7 +94,7 @@ async function runIn({ run, job, signal, exporter }: Execution, io: Io): Promise
 async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${counted(count, 'dead letter')}, see millrace dlq ls ${name}`);
+  if (count > 0) io.err(`${counted(count, 'dead letter')}, see: ${io.program} dlq ls ${name}`);
 }
 
 interface Means {

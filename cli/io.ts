@@ -12,11 +12,15 @@ export interface Screen {
 }
 
 export interface Io {
+  /** How this program is called here: `npx millrace`, say. A command that is printed begins with it. */
+  readonly program: string;
   /** Where relative paths start. */
   readonly cwd: string;
   readonly clock: Clock;
   /** Whether a person watches stderr. */
   readonly terminal: boolean;
+  /** Which outputs take colour: terminals, unless NO_COLOR is set; left out = none. */
+  readonly colour?: { readonly out: boolean; readonly err: boolean };
   /** The size of the terminal that stdout is; null where it is none. */
   readonly screen?: () => Screen | null;
   /** Writes to stdout; resolves when it has been taken. */

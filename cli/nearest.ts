@@ -1,14 +1,46 @@
-/** The name that was probably meant: the nearest by edits (insert, delete, replace, swap), if it is near at all. */
+/** The names that were probably meant: the nearest by edits (insert, delete, replace, swap), if they are near at all. */
 
+/** So many edits of the longer of the two names are still near. */
+const EDITED_MAX = 0.4;
+/** A name that holds so many letters of what was given is near however long it is. */
+const HELD_MIN = 4;
+
+/** A name that needs more edits than the nearest by more than this was not meant. */
+const BEHIND_MAX = 1;
+
+/** The nearest first, at most `max`; of those equally near, in the order of the names. */
+export function nearestNames(given: string, names: readonly string[], max = 3): string[] {
+  const wanted = given.toLowerCase();
+  const near = names
+    .map((name) => ({ name, edits: distance(wanted, name.toLowerCase()) }))
+    .filter(({ edits }) => edits < Number.POSITIVE_INFINITY)
+    .sort((a, b) => a.edits - b.edits);
+  const editsMax = (near[0]?.edits ?? 0) + BEHIND_MAX;
+  return near
+    .filter(({ edits }) => edits <= editsMax)
+    .slice(0, max)
+    .map(({ name }) => name);
+}
+
+/** The nearest; null where none is near. */
 export function nearest(given: string, names: readonly string[]): string | null {
-  const editsMax = Math.max(1, Math.floor(given.length / 3));
-  let best: { name: string; edits: number } | null = null;
-  for (const name of names) {
-    const edits = editsBetween(given.toLowerCase(), name.toLowerCase());
-    if (edits <= editsMax && edits < (best?.edits ?? Number.POSITIVE_INFINITY))
-      best = { name, edits };
-  }
-  return best?.name ?? null;
+  return nearestNames(given, names, 1)[0] ?? null;
+}
+
+/** ` did you mean a, b or c?`, to stand behind a sentence; empty where there is nothing to say. */
+export function didYouMean(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const last = names.at(-1)!;
+  const others = names.slice(0, -1).join(', ');
+  return `; did you mean ${others === '' ? last : `${others} or ${last}`}?`;
+}
+
+/** Edits between two names; infinite where they are not near. */
+function distance(wanted: string, name: string): number {
+  const edits = editsBetween(wanted, name);
+  const editsMax = Math.max(1, Math.floor(EDITED_MAX * Math.max(wanted.length, name.length)));
+  const holds = wanted.length >= HELD_MIN && name.includes(wanted);
+  return edits <= editsMax || holds ? edits : Number.POSITIVE_INFINITY;
 }
 
 function editsBetween(a: string, b: string): number {

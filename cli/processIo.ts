@@ -5,6 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
+import { programName } from './programName.ts';
 
 /**
  * Ends the process as the signal itself would (a shell sees 130). A plain exit would first take down native code
@@ -15,6 +16,11 @@ function dieOfInterrupt(): void {
   process.kill(process.pid, 'SIGINT');
 }
 
+/** A terminal with colours, where neither NO_COLOR nor TERM=dumb speaks against it. */
+function takesColour(stream: NodeJS.WriteStream): boolean {
+  return stream.isTTY === true && stream.hasColors();
+}
+
 export function processIo(): Io {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -22,8 +28,12 @@ export function processIo(): Io {
       throw error;
     });
   }
+  const cwd = process.cwd();
+  const path = process.env.PATH ?? '';
   return {
-    cwd: process.cwd(),
+    cwd,
+    program: programName({ script: process.argv[1] ?? '', cwd, path }),
+    colour: { out: takesColour(process.stdout), err: takesColour(process.stderr) },
     clock: systemClock,
     terminal: process.stderr.isTTY === true,
     screen() {

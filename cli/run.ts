@@ -19,7 +19,7 @@ import { listJobs } from './listJobs.ts';
 import { loadJob } from './loadJob.ts';
 import { type MetricsFlags, metricsAddress } from './metrics/command.ts';
 import { exportRun, noExporter } from './metrics/runExporter.ts';
-import { nearest } from './nearest.ts';
+import { didYouMean, nearestNames } from './nearest.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, freeRunName, type Run, type RunPart } from './runs.ts';
 import { parseSetting, type Setting, settingsOf } from './settings.ts';
@@ -91,7 +91,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     begun === null ? null : { name, folder, record: begun, ...own },
   );
   if (resumed && begun?.status === 'done') {
-    io.err(`run ${name} is already done; see it with: millrace report ${name}${at(options)}`);
+    io.err(`run ${name} is already done; see it with: ${io.program} report ${name}${at(options)}`);
     return exitCodes.done;
   }
   io.err(
@@ -107,8 +107,8 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   });
   io.err(
     end === 'stopped'
-      ? `stopped; resume with: millrace run ${file} --run ${name}${at(options)}`
-      : `done; see it with: millrace report ${name}${at(options)}`,
+      ? `stopped; resume with: ${io.program} run ${file} --run ${name}${at(options)}`
+      : `done; see it with: ${io.program} report ${name}${at(options)}`,
   );
   return exitCodes.done;
 }
@@ -197,9 +197,8 @@ function presetSettings(job: Job, name: string): Setting[] {
     return settingsOf(job.settings, preset.settings, () => `preset ${name}`);
   }
   const names = Object.keys(presets);
-  const meant = nearest(name, names);
   throw usageError(
-    `the job ${job.name} has no preset ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n` +
+    `the job ${job.name} has no preset ${name}${didYouMean(nearestNames(name, names))}\n` +
       (names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`),
   );
 }
@@ -213,8 +212,16 @@ async function shown(
   { file, given, showSettings: how }: RunOptions & { readonly given: readonly Setting[] },
   io: Io,
 ): Promise<number> {
-  const title = `settings of ${job.name}: edit, then millrace run ${file} --settings THIS-FILE`;
+  const title = `settings of ${job.name}: edit, then ${io.program} run ${file} --settings THIS-FILE`;
   const as = how === 'json' ? 'json' : 'yaml';
-  await io.out(showSettings(job.settings, given, { title, as }));
+  const screen = io.screen?.() ?? null;
+  await io.out(
+    showSettings(job.settings, given, {
+      title,
+      as,
+      ...(screen === null ? {} : { columns: screen.columns - 1 }),
+      colour: io.colour?.out === true,
+    }),
+  );
   return exitCodes.done;
 }

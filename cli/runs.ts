@@ -82,16 +82,23 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
     io.err(`reading run ${newest.name}, the newest`);
     return newest;
   }
-  throw noRun(root, name, known);
+  throw noRun({ root, name, known }, io);
 }
 
-function noRun(root: string, name: string | undefined, known: readonly Run[]): MillraceError {
+function noRun(
+  {
+    root,
+    name,
+    known,
+  }: { readonly root: string; readonly name: string | undefined; readonly known: readonly Run[] },
+  io: Io,
+): MillraceError {
   const names = known.map((run) => run.name);
   const meant = name === undefined ? null : nearest(name, names);
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
   const listed =
     names.length === 0
-      ? 'There are none yet: start one with `millrace run <job.ts>`, or say where they are with --runs'
+      ? `There are none yet: start one with \`${io.program} run JOB\`, or say where they are with --runs`
       : `There are: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
   const what = name === undefined ? `no runs in ${root}.` : `no run "${name}" in ${root}.`;
   return new MillraceError('NO_RUN', `${what}${hint} ${listed}`, { context: { root, name } });

@@ -7,7 +7,7 @@
  */
 import type { z } from 'zod';
 import { usageError } from './failure.ts';
-import { nearest } from './nearest.ts';
+import { didYouMean, nearestNames } from './nearest.ts';
 
 export interface Setting {
   /** As given, dots included. */
@@ -110,6 +110,8 @@ export function knownSettings(schema: z.ZodType): KnownSetting[] {
 /** A field of a schema: a setting, or a group of them (`inner`). */
 export interface SettingField extends KnownSetting {
   readonly name: string;
+  /** What it may be, where that is a list; empty otherwise. */
+  readonly choices: readonly string[];
   /** Empty where it is a setting itself. */
   readonly inner: readonly SettingField[];
 }
@@ -118,7 +120,8 @@ export interface SettingField extends KnownSetting {
 export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[] {
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
-    return { name, key, about: field.description ?? '', inner: groupsOf(field, `${key}.`) };
+    const inner = groupsOf(field, `${key}.`);
+    return { name, key, about: field.description ?? '', choices: choicesOf(field), inner };
   });
 }
 
@@ -128,13 +131,27 @@ interface Definition {
   readonly shape?: Record<string, z.ZodType>;
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
+  readonly entries?: Readonly<Record<string, string | number>>;
+}
+
+/** What wraps a schema: an optional, a default, a transformation. */
+function innerOf({ innerType, type, in: given }: Definition): z.ZodType | undefined {
+  return innerType ?? (type === 'pipe' ? given : undefined);
+}
+
+/** The values of an enumeration. */
+function choicesOf(schema: z.ZodType): readonly string[] {
+  const definition = schema.def as unknown as Definition;
+  if (definition.type === 'enum') return Object.values(definition.entries ?? {}).map(String);
+  const inner = innerOf(definition);
+  return inner === undefined ? [] : choicesOf(inner);
 }
 
 /** The fields of an object, also where it is optional, has a default or is refined. */
 function shapeOf(schema: z.ZodType): Record<string, z.ZodType> | null {
   const definition = schema.def as unknown as Definition;
   if (definition.type === 'object') return definition.shape ?? {};
-  const inner = definition.innerType ?? (definition.type === 'pipe' ? definition.in : undefined);
+  const inner = innerOf(definition);
   return inner === undefined ? null : shapeOf(inner);
 }
 
@@ -147,19 +164,21 @@ function isKnown(key: string, known: readonly string[]): boolean {
 
 function unknownKey(known: readonly string[]): (setting: Setting) => string {
   return ({ key, from }) => {
-    const meant = nearest(key, known) ?? sameName(key, known);
     const where = from === undefined ? '' : ` (${from})`;
-    return `${key}: there is no such setting${meant === null ? '' : `; did you mean ${meant}?`}${where}`;
+    return `${key}: there is no such setting${didYouMean(meantBy(key, known))}${where}`;
   };
 }
 
-/** The one setting of a group that has this name in it: `engine.urls` for `urls`. */
-function sameName(key: string, known: readonly string[]): string | null {
-  const last = (dotted: string): string => dotted.slice(dotted.lastIndexOf('.') + 1);
-  const names = [...new Set(known.map(last))];
-  const name = nearest(last(key), names);
-  const meant = known.filter((other) => last(other) === name);
-  return meant.length === 1 ? meant[0]! : null;
+/** At most so many settings are offered for one that there is not. */
+const offeredMax = 3;
+
+/** Those with a name like it, then those of a group whose own name is like it: `engine.urls` for `urls`. */
+function meantBy(key: string, known: readonly string[]): string[] {
+  const own = (dotted: string): string => dotted.slice(dotted.lastIndexOf('.') + 1);
+  const names = nearestNames(own(key), [...new Set(known.map(own))]);
+  const inGroups = names.flatMap((name) => known.filter((other) => own(other) === name));
+  const all = [...new Set([...nearestNames(key, known), ...inGroups])];
+  return all.slice(0, offeredMax);
 }
 
 /** The last of those that set a key, or a group that it lies in. */
@@ -172,7 +191,7 @@ function givenAs({ text, from }: Setting): string {
 }
 
 /** More names than one takes in at a glance are not listed. */
-const listedMax = 24;
+const listedMax = 12;
 
 function complaint(lines: readonly string[], known: readonly string[]): string {
   const allowed =
@@ -180,7 +199,7 @@ function complaint(lines: readonly string[], known: readonly string[]): string {
       ? ''
       : known.length <= listedMax
         ? `\nsettings of this job: ${known.join(', ')}`
-        : `\nthe job has ${known.length} settings; --show-settings lists them, and changes nothing`;
+        : `\nthe job has ${known.length} settings; with --show-settings in the place of --set you see what each means and its default`;
   return `settings are not right\n${lines.map((line) => `  ${line}`).join('\n')}${allowed}`;
 }
 

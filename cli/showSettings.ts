@@ -1,30 +1,45 @@
 /**
- * `--show-settings`: every setting of a job as it would run, with where its value came from, as YAML or JSON that
- * `--settings` reads back.
+ * `--show-settings`: every setting of a job as it would run, with where its value came from, its default, what it may be and
+ * what it means, as YAML or JSON that `--settings` reads back.
  *
  * A setting that the job needs and nobody has given is there too, as a comment.
  */
 import type { z } from 'zod';
+import { colours } from '../views/text/colours.ts';
+import { wrapped } from '../views/text/wrapped.ts';
 import { checkSettings, groupsOf, lastGiven, type Setting, type Settings } from './settings.ts';
 
 /** How it is written. `sketch` = as YAML in which nothing is set: every line is a comment, to be taken up. */
 export type ShownAs = 'yaml' | 'json' | 'sketch';
 
-/** The settings of a job, for people: `title` is the first line. Fails with code `USAGE` when one that is given is wrong. */
+export interface ShowOptions {
+  /** The first line. */
+  readonly title: string;
+  readonly as: ShownAs;
+  /** Characters of a line (default 100); what does not fit goes on below. */
+  readonly columns?: number;
+  /** What is no value stands back, what was changed stands out. */
+  readonly colour?: boolean;
+}
+
+/** The settings of a job, for people. Fails with code `USAGE` when one that is given is wrong. */
 export function showSettings(
   schema: z.ZodType,
   given: readonly Setting[],
-  { title, as }: { readonly title: string; readonly as: ShownAs },
+  { title, as, columns = 100, colour = false }: ShowOptions,
 ): string {
-  const shown = { settings: completed(schema, given), origin: originOf(given) };
+  const settings = completed(schema, given);
+  const defaults = completed(schema, []);
+  const shown = { settings, defaults, origin: originOf(given) };
   if (as === 'json') return `${json(schema, shown)}\n`;
-  const text = yaml(schema, shown);
+  const text = yaml(schema, shown, { columns, colour });
   const lines = as === 'sketch' ? text.replaceAll(/^(?!#)/gm, '# ') : text;
   return `# ${title}\n${lines}\n`;
 }
 
 interface Shown {
   readonly settings: Settings;
+  readonly defaults: Settings;
   readonly origin: (key: string) => string;
 }
 
@@ -55,26 +70,72 @@ function originOf(given: readonly Setting[]): Shown['origin'] {
   };
 }
 
-function yaml(schema: z.ZodType, { settings, origin }: Shown): string {
-  const rows: (readonly [string, string])[] = [];
-  const write = (group: ReturnType<typeof groupsOf>, values: Settings, indent: string): void => {
-    for (const { name, key, about, inner } of group) {
+/** A line of a setting, or the name of a group of them. */
+interface Row {
+  readonly text: string;
+  readonly said: string;
+  readonly changed: boolean;
+}
+
+function yaml(
+  schema: z.ZodType,
+  { settings, defaults, origin }: Shown,
+  look: { readonly columns: number; readonly colour: boolean },
+): string {
+  const rows: Row[] = [];
+  const write = (
+    group: ReturnType<typeof groupsOf>,
+    values: Settings,
+    standard: Settings,
+    indent: string,
+  ): void => {
+    for (const { name, key, about, choices, inner } of group) {
       const value = values[name];
       if (inner.length > 0 && value !== undefined) {
-        rows.push([`${indent}${name}:`, '']);
-        write(inner, value as Settings, `${indent}  `);
-      } else if (value === undefined) rows.push([`${indent}# ${name}:`, about]);
-      else {
-        const said = [origin(key), ...(about === '' ? [] : [about])].join(' · ');
-        rows.push([`${indent}${name}: ${scalar(value)}`, said]);
+        rows.push({ text: `${indent}${name}:`, said: about, changed: false });
+        write(inner, value as Settings, (standard[name] ?? {}) as Settings, `${indent}  `);
+        continue;
       }
+      const from = value === undefined ? 'needed' : origin(key);
+      const changed = value !== undefined && from !== 'default';
+      const usual = standard[name];
+      const said = [
+        value === undefined ? '' : from,
+        changed && usual !== undefined ? `default: ${scalar(usual)}` : '',
+        about,
+        choices.length === 0 ? '' : `one of ${choices.join(', ')}`,
+      ];
+      const text = value === undefined ? `# ${name}:` : `${name}: ${scalar(value)}`;
+      rows.push({ text: indent + text, said: said.filter(Boolean).join(' · '), changed });
     }
   };
-  write(groupsOf(schema), settings, '');
-  const width = Math.min(44, Math.max(...rows.map(([text]) => text.length)));
-  return rows
-    .map(([text, said]) => (said === '' ? text : `${text.padEnd(width)}  # ${said}`))
-    .join('\n');
+  write(groupsOf(schema), settings, defaults, '');
+  return laidOut(rows, look);
+}
+
+/** Most characters before the comments; a longer setting has its comment behind it all the same. */
+const SETTING_MAX = 44;
+/** A comment has at least so much room, however narrow the screen is. */
+const COMMENT_MIN = 28;
+
+/** Settings to the left, comments to the right of them, over as many lines as they need. */
+function laidOut(
+  rows: readonly Row[],
+  { columns, colour }: { readonly columns: number; readonly colour: boolean },
+): string {
+  const { dim, bold } = colours(colour);
+  const width = Math.min(SETTING_MAX, Math.max(...rows.map(({ text }) => text.length)));
+  const lines = rows.flatMap(({ text, said, changed }) => {
+    const room = Math.max(COMMENT_MIN, columns - Math.max(width, text.length) - 4);
+    const [first = '', ...more] = wrapped(said, room);
+    const shown = changed ? bold(text) : text;
+    const padding = ' '.repeat(Math.max(0, width - text.length));
+    return [
+      first === '' ? shown : `${shown}${padding}  ${dim(`# ${first}`)}`,
+      ...more.map((line) => `${' '.repeat(Math.max(width, text.length))}  ${dim(`# ${line}`)}`),
+    ];
+  });
+  return lines.join('\n');
 }
 
 /** A value on one line. JSON is YAML; a plain word needs no quotes. */

@@ -84,7 +84,7 @@ async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void
   }
   const at = runs === 'runs' ? '' : ` --runs ${runs}`;
   io.err(
-    `${put} put back; resume with: millrace run ${run.record.job.file} --run ${run.name}${at}`,
+    `${put} put back; resume with: ${io.program} run ${run.record.job.file} --run ${run.name}${at}`,
   );
 }
 

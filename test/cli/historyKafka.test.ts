@@ -148,7 +148,7 @@ describeKafka('looking back at a run on Kafka', () => {
 
     const { code, out, err } = await millrace('dlq', 'retry', letters);
     expect([code, out]).toEqual([0, expect.stringContaining('put back')]);
-    expect(err).toContain('1 put back; resume with: millrace run');
+    expect(err).toContain('1 put back; resume with: npx millrace run');
     expect((await millrace('dlq', 'retry', letters)).out).toContain('was put back earlier');
     expect((await millrace(...job)).code).toBe(0);
     const taken = await millrace('tap', `${letters}.rollouts`, '-o', 'ndjson');

@@ -33,7 +33,7 @@ describeKafka('processes that share a run', () => {
     );
     const all = [leader, ...workers];
     expect(await Promise.all(all.map(({ code }) => code))).toEqual([0, 0, 0]);
-    for (const { said } of all) expect(said).toMatch(/done; see it with: millrace report/);
+    for (const { said } of all) expect(said).toMatch(/done; see it with: npx millrace report/);
     expect(record().status).toBe('done');
     const read = await openKafkaLog({ url: log, run, mode: 'read' });
     const rollouts = (await read.stats()).find(({ topic }) => topic === 'rollouts');

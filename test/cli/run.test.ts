@@ -86,7 +86,7 @@ describe('millrace run', () => {
     expect(first).toMatchObject({ code: 0, out: '' });
     expect(first.err).toMatch(/starting run plain of numbers, seed 4/);
     expect(first.err).toMatch(
-      /closed hi of seed 4 in plain\ndone; see it with: millrace report plain/,
+      /closed hi of seed 4 in plain\ndone; see it with: npx millrace report plain/,
     );
     expect(await recordOf('plain')).toMatchObject({
       job: { name: 'numbers', file: job },
@@ -103,7 +103,7 @@ describe('millrace run', () => {
 
   it('tells how many rows were bad, and where to see them', async () => {
     const { err } = await millrace('run', job, '--run', 'rows', '--set', 'bad=2');
-    expect(err).toContain('\n2 dead letters, see millrace dlq ls rows\n');
+    expect(err).toContain('\n2 dead letters, see: npx millrace dlq ls rows\n');
     expect(await idsOf('rows')).toEqual(numbers(5));
   });
 
@@ -226,7 +226,7 @@ describe('the process of a run', () => {
     child.kill('SIGINT');
     const first = await end;
     expect(first.err).toMatch(
-      /closed hello .*\nstopped; resume with: millrace run .*numbers\.job\.ts --run stopped/,
+      /closed hello .*\nstopped; resume with: npx millrace run .*numbers\.job\.ts --run stopped/,
     );
     expect(first.code).toBe(0);
     expect(await recordOf('stopped')).toMatchObject({ status: 'stopped', starts: [{}] });

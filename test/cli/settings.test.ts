@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { nearest } from '../../cli/nearest.ts';
+import { nearest, nearestNames } from '../../cli/nearest.ts';
 import { checkSettings, knownSettings, parseSetting } from '../../cli/settings.ts';
 
 const schema = z.object({
@@ -56,6 +56,22 @@ describe('settings', () => {
     expect(() => check('zzzzzz=1')).toThrow(/zzzzzz: there is no such setting\n/);
   });
 
+  it('tell the nearest names, and not every name of a job that has many', () => {
+    const many = z.object({
+      ...Object.fromEntries(
+        Array.from({ length: 70 }, (_, i) => [`other${i}`, z.number().default(1)]),
+      ),
+      rounds: z.number().default(3),
+      flywheel: z.object({ rounds: z.number().default(1) }).prefault({}),
+    });
+    const wrong = (): unknown => checkSettings(many, [parseSetting('rond=1')]);
+    expect(wrong).toThrow(
+      /rond: there is no such setting; did you mean rounds or flywheel\.rounds\?/,
+    );
+    expect(wrong).toThrow(/the job has 72 settings; with --show-settings/);
+    expect(wrong).not.toThrow(/other1/);
+  });
+
   it.each(['lr', '=3', 'a..b=1', '__proto__.x=1'])('refuse %j, which is no key=value', (given) => {
     expect(() => parseSetting(given)).toThrow(/--set takes key=value/);
   });
@@ -81,4 +97,11 @@ describe('the nearest name', () => {
   ])('to %s is %s', (given, expected) => {
     expect(nearest(given, ['questions', 'rollouts', 'metrics', 'weights'])).toBe(expected);
   });
+});
+
+it('the nearest names are few, the nearest first', () => {
+  const names = ['keepVersions', 'keep', 'keepAll', 'kept', 'explore', 'key'];
+  expect(nearestNames('kepe', names)).toEqual(['keep', 'kept']);
+  expect(nearestNames('Versions', names)).toEqual(['keepVersions']);
+  expect(nearestNames('keep', ['keep1', 'keep2', 'keep3', 'keep4'])).toHaveLength(3);
 });

@@ -83,11 +83,31 @@ describe('settings that are shown', () => {
 
   test('say where each value comes from', () => {
     const text = showSettings(schema, given, { title: 'settings', as: 'yaml' });
-    expect(text).toMatch(/^lr: 0\.5 +# preset p · learning rate$/m);
+    expect(text).toMatch(/^lr: 0\.5 +# preset p · default: 0\.1 · learning rate$/m);
     expect(text).toMatch(/^policy: q +# my\.yaml:1$/m);
-    expect(text).toMatch(/^ {2}urls: "http:\/\/a:1,http:\/\/b" +# my\.yaml:3$/m);
+    expect(text).toMatch(/^ {2}urls: "http:\/\/a:1,http:\/\/b" +# my\.yaml:3 · default: ""$/m);
     expect(text).toMatch(/^ {2}rows: 8 +# default$/m);
-    expect(text).toMatch(/^on: false +# --set$/m);
+    expect(text).toMatch(/^on: false +# --set · default: true$/m);
+  });
+
+  test('fit the width, say what a value may be, and make what was changed stand out', () => {
+    const long = z.object({
+      loss: z
+        .enum(['clipped', 'gspo'])
+        .default('clipped')
+        .describe('what is minimised over rollouts'),
+    });
+    const show = (sets: readonly string[], colour: boolean) =>
+      showSettings(long, sets.map(parseSetting), { title: 't', as: 'yaml', columns: 60, colour });
+    expect(show([], false).split('\n').slice(1)).toEqual([
+      'loss: clipped  # default · what is minimised over rollouts ·',
+      '               # one of clipped, gspo',
+      '',
+    ]);
+    expect(show([], true)).not.toContain('\u001b[1m');
+    expect(show(['loss=gspo'], true)).toContain('\u001b[1mloss: gspo\u001b[22m');
+    const read = parseSettings(show(['loss=gspo'], false), 'my.yaml', long);
+    expect(checkSettings(long, read)).toEqual({ loss: 'gspo' });
   });
 
   test('have what is needed and not given as a comment', () => {

@@ -76,7 +76,7 @@ describe('millrace dlq', () => {
     expect(out).toContain('--from rollouts');
     expect(out).toContain('the row had no id to find it by');
     expect(out).toContain('has id worse');
-    expect(err).toContain('1 put back; resume with: millrace run');
+    expect(err).toContain('1 put back; resume with: npx millrace run');
     expect((await readRunRecord(join(runs, 'letters')))?.status).toBe('stopped');
 
     expect(await ids()).toEqual(['good']);

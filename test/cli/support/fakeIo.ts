@@ -17,6 +17,7 @@ export function fakeIo(cwd: string, nowMs = 0): FakeIo {
   const handlers = new Set<() => void>();
   return {
     cwd,
+    program: 'npx millrace',
     clock: { now: () => nowMs },
     terminal: false,
     exits,

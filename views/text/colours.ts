@@ -1,0 +1,44 @@
+/** Colours of a terminal, by what they are for; nothing where the output takes none. */
+import { styleText } from 'node:util';
+
+type Paint = (text: string) => string;
+
+export interface Colours {
+  readonly bold: Paint;
+  /** What stands back. */
+  readonly dim: Paint;
+  readonly good: Paint;
+  readonly bad: Paint;
+  /** What has to be noticed and is no fault. */
+  readonly warn: Paint;
+  /** Names. */
+  readonly name: Paint;
+}
+
+const plain: Paint = (text) => text;
+const none: Colours = {
+  bold: plain,
+  dim: plain,
+  good: plain,
+  bad: plain,
+  warn: plain,
+  name: plain,
+};
+
+/** Whoever asks knows whether the output takes colours: Node is not to look at its own. */
+function paint(style: Parameters<typeof styleText>[0]): Paint {
+  return (text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
+}
+
+const some: Colours = {
+  bold: paint('bold'),
+  dim: paint('dim'),
+  good: paint('green'),
+  bad: paint('red'),
+  warn: paint('yellow'),
+  name: paint('cyan'),
+};
+
+export function colours(on: boolean): Colours {
+  return on ? some : none;
+}
