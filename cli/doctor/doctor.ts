@@ -20,6 +20,7 @@ import { topics } from '../../streams/topics.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { findRun, logFolder, type Run, withLog } from '../runs.ts';
+import { checkReplies } from './replies.ts';
 import { checkRunState } from './runState.ts';
 import { checkWeightsFiles } from './weightsFiles.ts';
 
@@ -85,10 +86,12 @@ const interrupted = { what: 'the check was interrupted', advice: 'let it come to
 function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
   return {
     what: `reading the log ended the process that read it (${signal}): the structure of its file is damaged`,
-    advice:
-      'restore log/ from a backup; a run with the same seed and settings comes to the same records',
+    advice: RESTORE_LOG,
   };
 }
+
+const RESTORE_LOG =
+  'restore log/ from a backup; a run with the same seed and settings comes to the same records';
 
 async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
   let run: Run;
@@ -101,7 +104,8 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
   try {
     return await withLog(run, (log) => diagnoseLog(run, log));
   } catch (error) {
-    return nothing(run.name, { rule: 'log', where: 'log', ...told(error) });
+    const replies = await checkReplies(run.folder);
+    return nothing(run.name, { rule: 'log', where: 'log', ...told(error) }, ...replies);
   }
 }
 
@@ -114,6 +118,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   });
   manifests.sort((a, b) => a.version - b.version);
   const files = await checkWeightsFiles(run.folder, manifests);
+  const replies = await checkReplies(run.folder);
   const writer = writerOf(logFolder(run.folder));
   // Who writes to Kafka cannot be seen from here.
   const state =
@@ -125,7 +130,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     records,
     deadLetters,
     weightsFiles: files.checked,
-    findings: [...state, ...findings, ...files.findings],
+    findings: [...state, ...findings, ...files.findings, ...replies],
   };
 }
 
@@ -144,28 +149,30 @@ async function withoutRecord(
       'write it again by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
   };
   if (!existsSync(logFolder(folder))) return nothing(name, damaged);
-  const log = await openLog({ folder: logFolder(folder), mode: 'read' });
   try {
-    const { findings, records } = await examine(log);
-    return {
-      run: name,
-      records,
-      weightsFiles: 0,
-      deadLetters: 0,
-      findings: [damaged, ...findings],
-    };
-  } finally {
-    await log.close();
+    const log = await openLog({ folder: logFolder(folder), mode: 'read' });
+    try {
+      const { findings: found, records } = await examine(log);
+      const findings = [damaged, ...found];
+      return { run: name, records, weightsFiles: 0, deadLetters: 0, findings };
+    } finally {
+      await log.close();
+    }
+  } catch (also) {
+    return nothing(name, damaged, { rule: 'log', where: 'log', ...told(also) });
   }
 }
 
-function nothing(run: string, finding: Finding): Diagnosis {
-  return { run, findings: [finding], records: 0, weightsFiles: 0, deadLetters: 0 };
+function nothing(run: string, ...findings: readonly Finding[]): Diagnosis {
+  return { run, findings, records: 0, weightsFiles: 0, deadLetters: 0 };
 }
 
 function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
   if (hasCode(error, 'NO_LOG')) {
     return { what: messageOf(error), advice: 'start the run again, or delete its folder' };
+  }
+  if (hasCode(error, 'DAMAGED') && typeof error.context.why === 'string') {
+    return { what: `its file ${error.context.why}`, advice: RESTORE_LOG };
   }
   return {
     what: `the log cannot be read: ${messageOf(error)}`,

@@ -2,9 +2,9 @@
  * A record as it lies on disk: 8 bytes time, 4 bytes schema number, 4 bytes CRC-32 of all the rest, then Avro.
  *
  * The topmost bit of the schema number says that there is a checksum; records from before there was one are read
- * without. A record whose checksum does not fit is refused: a changed byte must never become a training example.
+ * without, unless it turns out that only that bit is missing. A record whose checksum does not fit is refused: a changed byte must never become a training example.
  */
-import zlib from 'node:zlib';
+import { crc32 } from '../../base/crc32.ts';
 import { MillraceError } from '../../base/errors.ts';
 
 export interface Envelope {
@@ -38,7 +38,8 @@ export function unseal(bytes: Buffer, place: string): Envelope {
   const number = whole ? bytes.readUInt32LE(8) : 0;
   const checked = number >= CHECKED;
   const header = checked ? HEADER_BYTES : PLAIN_HEADER_BYTES;
-  if (bytes.length < header || (checked && bytes.readUInt32LE(12) !== checksum(bytes))) {
+  const changed = checked ? !fits(bytes, number) : fits(bytes, number + CHECKED);
+  if (bytes.length < header || changed) {
     throw new MillraceError(
       'DAMAGED',
       `${place} is not what was written: its checksum differs; ${AFTER_DAMAGE}`,
@@ -52,22 +53,14 @@ export function unseal(bytes: Buffer, place: string): Envelope {
   };
 }
 
-function checksum(bytes: Buffer): number {
-  return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, PLAIN_HEADER_BYTES), 0));
+/** Whether the checksum is that of these bytes with this number; a record without one fits none. */
+function fits(bytes: Buffer, number: number): boolean {
+  if (bytes.length < HEADER_BYTES) return false;
+  const head = Buffer.from(bytes.subarray(0, PLAIN_HEADER_BYTES));
+  head.writeUInt32LE(number, 8);
+  return bytes.readUInt32LE(12) === crc32(bytes.subarray(HEADER_BYTES), crc32(head, 0));
 }
 
-/** Node has one since 20.15 and 22.2. */
-const crc32: (bytes: Buffer, before: number) => number = zlib.crc32 ?? tabled();
-
-function tabled(): (bytes: Buffer, before: number) => number {
-  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-    let value = byte;
-    for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? 0xedb8_8320 : 0);
-    return value;
-  });
-  return (bytes, before) => {
-    let value = ~before;
-    for (const byte of bytes) value = (value >>> 8) ^ table[(value ^ byte) & 0xff]!;
-    return ~value >>> 0;
-  };
+function checksum(bytes: Buffer): number {
+  return crc32(bytes.subarray(HEADER_BYTES), crc32(bytes.subarray(0, PLAIN_HEADER_BYTES), 0));
 }

@@ -2,17 +2,19 @@
  * The layout of an embedded log on disk. The only file that knows lmdb.
  *
  * Three tables in one environment, so that one transaction covers all. `records`: (topic, offset) to an
- * envelope (`envelope.ts`). `state`: JSON, under the keys below. `history`:
- * number of a transaction to what it changed, so that a run can go back to where it stood (`history.ts`). Every
+ * envelope (`envelope.ts`). `state`: JSON with a checksum (`checkedJson.ts`), under the keys below. `history`:
+ * number of a transaction to what it changed, as JSON of the same kind, so that a run can go back to where it stood (`history.ts`). Every
  * commit is flushed to disk before it is visible (overlappingSync off: measured as fast here), so a
  * resolved write survives the death of the process, and power loss as far as the disk keeps its word.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../../base/errors.ts';
+import { lmdbDamage } from '../../base/lmdbFile.ts';
 import type { ProgressState } from '../progress.ts';
-import { type Envelope, seal, unseal } from './envelope.ts';
+import { sealJson, unsealJson } from './checkedJson.ts';
+import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
 import type { Moment } from './history.ts';
 
 export type Mode = 'write' | 'read';
@@ -40,9 +42,9 @@ export interface Writes {
 export class Store {
   readonly #env: RootDatabase<unknown, string>;
   readonly #records: Database<Buffer, [string, number]>;
-  readonly #state: Database<unknown, string[]>;
+  readonly #state: Database<string, string[]>;
   /** Undefined in a log to read that was written before there was one. */
-  readonly #history: Database<Moment, number> | undefined;
+  readonly #history: Database<string, number> | undefined;
 
   constructor(folder: string, mode: Mode) {
     const path = join(folder, 'log.mdb');
@@ -53,6 +55,7 @@ export class Store {
       });
     }
     const readOnly = mode === 'read';
+    mustBeWhole(path, readOnly);
     this.#env = open({
       path,
       noSubdir: true,
@@ -65,8 +68,8 @@ export class Store {
     // Places of readers that died would keep their pages from being used again.
     if (!readOnly) this.#env.readerCheck();
     this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
-    this.#state = this.#env.openDB({ name: 'state', encoding: 'json' });
-    this.#history = this.#env.openDB({ name: 'history', encoding: 'json' });
+    this.#state = this.#env.openDB({ name: 'state', encoding: 'string' });
+    this.#history = this.#env.openDB({ name: 'history', encoding: 'string' });
   }
 
   /** See what other processes have committed since the last read. */
@@ -80,7 +83,7 @@ export class Store {
   }
 
   head(topic: string): Head {
-    return (this.#state.get(['head', topic]) as Head | undefined) ?? NO_HEAD;
+    return (this.#get(['head', topic]) as Head | undefined) ?? NO_HEAD;
   }
 
   heads(): readonly (readonly [topic: string, head: Head])[] {
@@ -88,7 +91,7 @@ export class Store {
   }
 
   progress(topic: string, group: string): ProgressState | undefined {
-    return this.#state.get(['group', topic, group]) as ProgressState | undefined;
+    return this.#get(['group', topic, group]) as ProgressState | undefined;
   }
 
   /** Every group that has settled something of the topic. */
@@ -97,7 +100,7 @@ export class Store {
   }
 
   mark(name: string): number {
-    return (this.#state.get(['mark', name]) as number | undefined) ?? 0;
+    return (this.#get(['mark', name]) as number | undefined) ?? 0;
   }
 
   marks(): Readonly<Record<string, number>> {
@@ -108,7 +111,9 @@ export class Store {
 
   /** Every moment from the first transaction on, in order. */
   *history(): Generator<Moment> {
-    for (const { value } of this.#history?.getRange() ?? []) yield value;
+    for (const { key, value } of this.#history?.getRange() ?? []) {
+      yield unsealJson(value, `commit ${key} in the log's history`) as Moment;
+    }
   }
 
   /** Number that the next transaction gets. */
@@ -118,7 +123,7 @@ export class Store {
   }
 
   schemas(topic: string): readonly unknown[] {
-    return (this.#state.get(['schemas', topic]) as readonly unknown[] | undefined) ?? [];
+    return (this.#get(['schemas', topic]) as readonly unknown[] | undefined) ?? [];
   }
 
   /** All that `work` writes, or nothing. Resolves once it is on disk; rejects with the system's reason. */
@@ -132,7 +137,7 @@ export class Store {
           putProgress: (topic, group, progress) => this.#set(['group', topic, group], progress),
           putMark: (name, value) => this.#set(['mark', name], value),
           putSchemas: (topic, schemas) => this.#set(['schemas', topic], schemas),
-          putMoment: (number, moment) => unheard(this.#history?.put(number, moment)),
+          putMoment: (number, moment) => unheard(this.#history?.put(number, sealJson(moment))),
         });
       });
     } catch (error) {
@@ -149,14 +154,35 @@ export class Store {
     return this.#env.close();
   }
 
+  #get(key: string[]): unknown {
+    const text = this.#state.get(key);
+    return text === undefined ? undefined : unsealJson(text, placeOf(key));
+  }
+
   #set(key: string[], value: unknown): void {
-    unheard(this.#state.put(key, value));
+    unheard(this.#state.put(key, sealJson(value)));
   }
 
   #under(...prefix: string[]): { key: string[]; value: unknown }[] {
     const range = this.#state.getRange({ start: prefix, end: [...prefix, '\u{10ffff}'] });
-    return [...range].map(({ key, value }) => ({ key, value }));
+    return [...range].map(({ key, value }) => ({ key, value: unsealJson(value, placeOf(key)) }));
   }
+}
+
+/**
+ * A damaged file would end the process that maps it. One that is empty and to be written is left by a process that was killed
+ * while it made it.
+ */
+function mustBeWhole(path: string, readOnly: boolean): void {
+  if (!readOnly && (!existsSync(path) || statSync(path).size === 0)) return;
+  const why = lmdbDamage(path);
+  if (why === null) return;
+  throw new MillraceError('DAMAGED', `${path} ${why}: ${AFTER_DAMAGE}`, { context: { path, why } });
+}
+
+/** How an error calls what the log knows of a topic, a group or a mark. */
+function placeOf(key: readonly string[]): string {
+  return `what the log says of ${key.join(' ')}`;
 }
 
 /** Each put of a transaction that fails rejects too; the transaction has reported it already. */

@@ -5,6 +5,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
 import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
+import { openReplies } from '../../../model/text/replyStore.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';
@@ -148,6 +149,44 @@ describe('millrace doctor', () => {
     expect(found).toHaveLength(1);
     expect(found[0].what).toContain('run.json is damaged');
     expect(records).toBeGreaterThan(100);
+  });
+
+  test('says that the log was cut short, also beside a damaged run.json', async () => {
+    const log = join(logFolder(folder), 'log.mdb');
+    const bytes = await readFile(log);
+    for (const [size, what] of [
+      [0, /^its file is empty/],
+      [9000, /^its file is cut short: it has 8192 bytes of at least \d+/],
+    ] as const) {
+      await writeFile(log, bytes.subarray(0, size));
+      expect(await findings()).toEqual([
+        {
+          rule: 'log',
+          where: 'log',
+          what: expect.stringMatching(what),
+          advice: expect.stringMatching(/^restore log/),
+        },
+      ]);
+    }
+    await record((text) => text.slice(20));
+    expect((await findings()).map(({ where }) => where)).toEqual(['run.json', 'log']);
+  });
+
+  test('looks at the replies of text models too', async () => {
+    const replies = join(folder, 'replies.mdb');
+    const store = openReplies(replies);
+    await store.put('key', 'reply');
+    await store.close();
+    expect(await findings()).toEqual([]);
+    await writeFile(replies, (await readFile(replies)).subarray(0, 9000));
+    expect(await findings()).toEqual([
+      {
+        rule: 'replies',
+        where: 'replies.mdb',
+        what: expect.stringMatching(/cut short/),
+        advice: expect.stringMatching(/^restore the file.*or delete it/),
+      },
+    ]);
   });
 
   test('says so when there is no log', async () => {

@@ -1,6 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type CachedOptions, cached } from '../../../model/text/cached.ts';
+import { open as lmdb } from 'lmdb';
+import { type CachedOptions, cached, keyOf } from '../../../model/text/cached.ts';
 import { openReplies, type ReplyStore } from '../../../model/text/replyStore.ts';
 import { type Script, scripted } from '../../../model/text/scripted.ts';
 import type { TextRequest } from '../../../model/text/textModel.ts';
@@ -49,6 +51,37 @@ describe('a cached model', () => {
     const after = counted(() => 'another');
     expect(await after.model.complete(ask)).toBe('on P: äöü\n');
     expect(after.asked()).toBe(0);
+  });
+
+  it('takes no changed reply for what was said, and no cut file for a whole one', async () => {
+    const { model } = counted(() => 'a reply of many words');
+    await model.complete(ask);
+    await replies.close();
+    const path = join(folder.path, 'deep', 'replies.mdb');
+    const bytes = readFileSync(path);
+    bytes[bytes.lastIndexOf('many')]! ^= 1;
+    writeFileSync(path, bytes);
+    replies = open();
+    await expect(counted(() => 'another').model.complete(ask)).rejects.toMatchObject({
+      code: 'DAMAGED',
+      message: expect.stringMatching(/replies\.mdb holds a reply that is not.*delete it/),
+    });
+    await replies.close();
+    writeFileSync(path, bytes.subarray(0, 9000));
+    expect(open).toThrow(/replies\.mdb is cut short.*asked for again/);
+    writeFileSync(path, '');
+    replies = open();
+    expect(await counted(() => 'again').model.complete(ask)).toBe('again');
+  });
+
+  it('finds what was kept before there was a checksum', async () => {
+    await replies.close();
+    const path = join(folder.path, 'deep', 'replies.mdb');
+    const file = lmdb({ path, noSubdir: true, encoding: 'string', overlappingSync: false });
+    await file.put(keyOf('m', ask), 'as it was');
+    await file.close();
+    replies = open();
+    expect(await counted(() => 'another').model.complete(ask)).toBe('as it was');
   });
 
   it('keeps an empty reply', async () => {

@@ -12,9 +12,7 @@ describe('an envelope', () => {
 
   test('is refused with its place when any bit of it was changed, or it was cut', () => {
     const bytes = seal(envelope);
-    const topmost = 8 * 11 + 7;
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
-      if (bit === topmost) continue; // says whether there is a checksum at all
       const changed = Buffer.from(bytes);
       changed[bit >> 3]! ^= 1 << (bit & 7);
       expect(() => unseal(changed, 'rollouts@4')).toThrow('rollouts@4 is not what was written');

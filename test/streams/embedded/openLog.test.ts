@@ -1,3 +1,5 @@
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
 import { defineTopic } from '../../../streams/contracts/defineTopic.ts';
@@ -186,4 +188,44 @@ test('commits that wait together share a transaction: each keeps its own promise
   await expect(bad).rejects.toMatchObject({ code: 'ENCODE' });
   await Promise.all(good);
   expect((await all(log, topics.metrics)).map(({ value }) => value)).toEqual([0, 1, 2, 3, 4]);
+});
+
+describe('a log whose file was damaged', () => {
+  const sizes = [0, 100, 4096, 8192, 20_000];
+
+  test.each(sizes)(
+    'is refused when it was cut to %d bytes, and the process lives',
+    async (size) => {
+      await log.commit((tx) => {
+        for (let i = 0; i < 500; i++) tx.append(topics.metrics, metric());
+      });
+      await log.close();
+      truncateSync(join(folder.path, 'log.mdb'), size);
+      const refused = {
+        code: 'DAMAGED',
+        message: expect.stringMatching(/log\.mdb is (cut|empty).*doctor/),
+      };
+      await expect(open('read')).rejects.toMatchObject(refused);
+      // An empty file to write is what a process leaves that was killed while it made it.
+      if (size > 0) await expect(open('write')).rejects.toMatchObject(refused);
+    },
+  );
+
+  test('does not take a changed bit for how far a topic goes', async () => {
+    await log.commit((tx) => {
+      for (let i = 0; i < 5; i++) tx.append(topics.metrics, metric());
+    });
+    await log.close();
+    const path = join(folder.path, 'log.mdb');
+    const bytes = readFileSync(path);
+    for (let at = bytes.indexOf('{"end":5'); at >= 0; at = bytes.indexOf('{"end":5', at + 1)) {
+      bytes[at + 7]! ^= 1;
+    }
+    writeFileSync(path, bytes);
+    log = await open('read');
+    await expect(log.stats()).rejects.toMatchObject({
+      code: 'DAMAGED',
+      message: expect.stringMatching(/what the log says of head metrics is not what was written/),
+    });
+  });
 });

@@ -1,0 +1,30 @@
+/**
+ * JSON with its CRC-32 behind it: `{"end":3}#1f2e3d4c`. How far a topic and its groups are must not change with a bit.
+ *
+ * JSON never ends like that, so what was written before there was a checksum is known, and read without.
+ */
+import { crc32 } from '../../base/crc32.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { AFTER_DAMAGE } from './envelope.ts';
+
+export function sealJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return `${json}#${checksum(json)}`;
+}
+
+/** `place` is how an error calls it. Fails with code `DAMAGED`. */
+export function unsealJson(text: string, place: string): unknown {
+  const [, json = text, sum] = /^(.*)#([0-9a-f]{8})$/s.exec(text) ?? [];
+  try {
+    if (sum === undefined || sum === checksum(json)) return JSON.parse(json);
+  } catch {
+    // no JSON: not what was written either
+  }
+  throw new MillraceError('DAMAGED', `${place} is not what was written; ${AFTER_DAMAGE}`, {
+    context: { place },
+  });
+}
+
+function checksum(json: string): string {
+  return crc32(Buffer.from(json), 0).toString(16).padStart(8, '0');
+}
