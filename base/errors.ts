@@ -5,7 +5,10 @@
  * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals,
  * and throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
  * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries behaviour.
+ *
+ * No secret that the process was given stands in a message (secrets.ts).
  */
+import { withoutSecrets } from './secrets.ts';
 
 /** What a `MillraceError` carries beside its code and message. */
 export interface ErrorDetails {
@@ -23,7 +26,7 @@ export class MillraceError<Code extends string = string> extends Error {
   readonly context: Readonly<Record<string, unknown>>;
 
   constructor(code: Code, message: string, details: ErrorDetails = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    super(withoutSecrets(message), 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.context = details.context ?? {};
   }
@@ -34,7 +37,7 @@ export function hasCode(error: unknown, code: string): error is MillraceError {
   return error instanceof MillraceError && error.code === code;
 }
 
-/** The message of whatever was thrown. */
+/** The message of whatever was thrown, without secrets. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return withoutSecrets(error instanceof Error ? error.message : String(error));
 }

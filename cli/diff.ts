@@ -2,11 +2,13 @@
  * `millrace diff RUN_A RUN_B`: where two runs part, what they were started with, and their metrics side by side. Opens
  * both to read. Exit code 1 when they differ, like diff(1).
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { type Parted, type Parting, parting } from '../streams/replay/parting.ts';
 import { orDash, signed, significant } from '../views/numbers.ts';
 import { type ComparedMetric, compareMetrics } from '../views/summary/comparison.ts';
 import { readMetrics } from '../views/summary/reading.ts';
+import { jsonText } from '../views/text/plain.ts';
 import { table } from '../views/text/table.ts';
 import { exitCodes } from './failure.ts';
 import { stoppable } from './interruption.ts';
@@ -43,7 +45,7 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const started = startedWith(a, b);
   await io.out(
     options.json === true
-      ? `${JSON.stringify({ a: a.name, b: b.name, started, ...parted, metrics })}\n`
+      ? `${jsonText({ a: a.name, b: b.name, started, ...parted, metrics })}\n`
       : diffText(a, b, { started, parted, metrics }),
   );
   return parted.parting === null ? exitCodes.done : exitCodes.failed;

@@ -7,6 +7,7 @@
  */
 import { CommanderError } from 'commander';
 import { hasCode, MillraceError } from '../base/errors.ts';
+import { withoutSecrets } from '../base/secrets.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -25,5 +26,5 @@ export function failure(error: unknown): { readonly code: number; readonly messa
     return { code: exitCodes.failed, message: `error (${error.code}): ${error.message}` };
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: exitCodes.failed, message: `error: ${text}` };
+  return { code: exitCodes.failed, message: `error: ${withoutSecrets(text)}` };
 }

@@ -3,6 +3,7 @@
  */
 import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
+import { terminalText } from '../views/text/terminalText.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';
@@ -41,7 +42,7 @@ export function processIo(): Io {
       return isTTY === true && columns > 0 ? { columns, rows } : null;
     },
     out: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
-    err: (line) => void process.stderr.write(`${line}\n`),
+    err: (line) => void process.stderr.write(`${terminalText(line)}\n`),
     onInterrupt(handler) {
       process.on('SIGINT', handler);
       process.on('SIGTERM', handler);

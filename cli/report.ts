@@ -2,9 +2,11 @@
  * `millrace report`: before and after, as text or one JSON object on stdout, and as a page in the run
  * folder. Works on a live run too; it shows what is complete so far.
  */
+
 import { join } from 'node:path';
 import { reportPage } from '../views/html/reportPage.ts';
 import { summarise } from '../views/summary/summary.ts';
+import { jsonText } from '../views/text/plain.ts';
 import { reportText } from '../views/text/reportText.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
@@ -24,7 +26,7 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const path = join(run.folder, 'report.html');
   await writePage(path, reportPage(summary));
   const { results } = summary;
-  await io.out(`${options.json === true ? JSON.stringify(results) : reportText(results)}\n`);
+  await io.out(`${options.json === true ? jsonText(results) : reportText(results)}\n`);
   io.err(`page: ${path}`);
   return exitCodes.done;
 }

@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
-import { isKafkaUrl, withoutSecrets } from '../streams/kafka/kafkaUrl.ts';
+import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import type { FlowEnd } from '../streams/run/runFlow.ts';
 import { executeRun } from './executeRun.ts';
@@ -162,7 +162,7 @@ async function mustBeFree(run: string, at: string): Promise<void> {
 
 /** The address as it may be written down. */
 function shownLog(log: string): string {
-  if (isKafkaUrl(log)) return withoutSecrets(log);
+  if (isKafkaUrl(log)) return shownAddress(log);
   throw usageError(
     '--log takes a Kafka address (kafka://host:port); without it the log is in the run folder',
   );

@@ -1,6 +1,8 @@
 /** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
+
 import type { TopicStat } from '../streams/log.ts';
 import { size } from '../views/numbers.ts';
+import { jsonText } from '../views/text/plain.ts';
 import { table } from '../views/text/table.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
@@ -17,7 +19,7 @@ export async function topicsCommand(options: TopicsOptions, io: Io): Promise<num
   const stats = await withLog(run, (log) => log.stats());
   const text =
     options.json === true
-      ? JSON.stringify({ run: run.name, status: run.record.status, topics: stats })
+      ? jsonText({ run: run.name, status: run.record.status, topics: stats })
       : table([['topic', 'records', 'size', 'lag'], ...stats.map(row)], ['left', 'right', 'right']);
   await io.out(`${text}\n`);
   return exitCodes.done;

@@ -6,7 +6,9 @@
  * quote never closes), only its first line is given up and reading goes on at the second: a stray quote
  * does not swallow the good rows that follow.
  */
+
 import { parseString } from 'fast-csv';
+import { outsideText } from '../base/outsideText.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
@@ -112,7 +114,7 @@ function parse(record: string): Promise<string[] | string> {
     const rows: string[][] = [];
     parseString<string[], string[]>(record, { headers: false })
       .on('data', (row: string[]) => rows.push(row))
-      .on('error', (error: Error) => resolve(error.message.slice(0, 200)))
+      .on('error', (error: Error) => resolve(outsideText(error.message, 200)))
       .on('end', () => resolve(rows.length === 1 ? rows[0]! : `${rows.length} records in one`));
   });
 }

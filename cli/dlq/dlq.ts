@@ -3,8 +3,9 @@
  * can be put back. `ls` and `show` open the run to read, also while it goes on; `retry` writes, so no job may.
  */
 
+import { visible } from '../../base/visible.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { table } from '../../views/text/table.ts';
-import { visible } from '../../views/text/visible.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { writeRunRecord } from '../runRecord.ts';
@@ -28,7 +29,7 @@ export async function dlqList(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   const letters = await withLog(run, lettersIn);
   if (options.json === true) {
-    for (const letter of letters) await io.out(`${JSON.stringify(letter)}\n`);
+    for (const letter of letters) await io.out(`${jsonText(letter)}\n`);
     return exitCodes.done;
   }
   if (letters.length === 0) {
@@ -51,7 +52,7 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   const letters = await withLog(run, lettersIn);
   for (const one of chosen(letters, options.numbers)) {
-    await io.out(options.json === true ? `${JSON.stringify(one)}\n` : shown(one));
+    await io.out(options.json === true ? `${jsonText(one)}\n` : shown(one));
   }
   return exitCodes.done;
 }

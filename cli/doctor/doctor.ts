@@ -2,6 +2,7 @@
  * `millrace doctor`: holds a run against its invariants and tells what does not hold, and what to do. It opens the run to
  * read, also while it goes on, and changes nothing. Exit code 1 when there are findings.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -17,6 +18,7 @@ import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Weights } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { findRun, logFolder, type Run, withLog } from '../runs.ts';
@@ -46,7 +48,7 @@ const SHOWN_MAX = 5;
 export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
   const diagnosis = (await apart(options, io)) ?? (await diagnose(options, io));
   await io.out(
-    options.json === true ? `${JSON.stringify(diagnosis)}\n` : `${diagnosisText(diagnosis)}\n`,
+    options.json === true ? `${jsonText(diagnosis)}\n` : `${diagnosisText(diagnosis)}\n`,
   );
   return diagnosis.findings.length === 0 ? exitCodes.done : exitCodes.failed;
 }

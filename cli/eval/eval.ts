@@ -4,12 +4,14 @@
  * It is a run like any other: the same --run goes on where it stopped, and `tap`, `topics` and `replay` work on it. The
  * table is read from the run's records, so an evaluation that is done is printed again without being run.
  */
+
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { samplingIn } from '../../model/sampling.ts';
 import { benchmarkPage } from '../../views/html/benchmarkPage.ts';
 import { type Evaluated, readBenchmarks } from '../../views/summary/benchmarks.ts';
 import { benchmarkText } from '../../views/text/benchmarkText.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { executeRun } from '../executeRun.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -74,9 +76,7 @@ async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> 
   );
   const path = join(folder, 'evaluation.html');
   await writePage(path, benchmarkPage(benchmarks, samples));
-  await io.out(
-    `${options.json === true ? JSON.stringify(benchmarks) : benchmarkText(benchmarks)}\n`,
-  );
+  await io.out(`${options.json === true ? jsonText(benchmarks) : benchmarkText(benchmarks)}\n`);
   io.err(`page: ${path}`);
   return exitCodes.done;
 }

@@ -3,6 +3,7 @@
  *
  * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem.
  */
+
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
@@ -13,6 +14,7 @@ import { openPolicy, passOver } from '../../model/hf/loadPolicy.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import type { LoraAdapter } from '../../model/hf/lora.ts';
 import { parameterProblems, problemText } from '../../model/hf/parameters.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -33,7 +35,7 @@ export async function inspectCommand(options: InspectOptions, io: Io): Promise<n
   const path = resolve(io.cwd, options.path);
   const isAdapter = (await stat(join(path, ADAPTER_CONFIG)).catch(() => null)) !== null;
   const found = isAdapter ? adapterReport(path, await readAdapter(path)) : await policyReport(path);
-  await io.out(`${options.json === true ? JSON.stringify(found.report) : found.text}\n`);
+  await io.out(`${options.json === true ? jsonText(found.report) : found.text}\n`);
   return found.problems.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 

@@ -2,8 +2,9 @@
  * Records for a person's eyes. What a model wrote is hostile: control characters never reach the terminal.
  * Long texts and arrays are cut, and say by how much.
  */
+
+import { visible } from '../../base/visible.ts';
 import type { Stored } from '../../streams/log.ts';
-import { visible } from '../../views/text/visible.ts';
 import { Change } from './diff.ts';
 
 /** Characters of a text that are shown where nothing else is asked for. */

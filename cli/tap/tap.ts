@@ -6,10 +6,10 @@
  */
 import { resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import type { Encoded, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { visible } from '../../views/text/visible.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -5,6 +5,7 @@
 
 import type { Live } from '../../views/summary/live.ts';
 import { liveLines } from '../../views/text/liveText.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import type { Io, Screen } from '../io.ts';
 
 export class Painter {
@@ -21,7 +22,7 @@ export class Painter {
   }
 
   async paint(live: Live): Promise<void> {
-    if (this.#json) return this.#io.out(`${JSON.stringify(live)}\n`);
+    if (this.#json) return this.#io.out(`${jsonText(live)}\n`);
     this.#frame = liveLines(live);
     const screen = this.#screen();
     if (screen === null) return this.#io.out(`${this.#frame.join('\n')}\n\n`);

@@ -1,14 +1,15 @@
 /**
  * One JSON request to one model server, and what came of it.
  *
- * Holds true: a request ends within `timeoutMs`, reply read; no reply is larger than `REPLY_BYTES_MAX`; redirects are
- * not followed; the key stands in the Authorization header and nowhere else, and is removed from what a server
- * says. Failures that another try may cure are data; a wrong key, model name or path is an error.
+ * Holds true: the key stands in the Authorization header and nowhere else, and no kept secret is in a reply that is handed on. Failures
+ * that another try may cure are data; a wrong key, model name or path is an error. What bounds a request is in base/http/exchange.ts.
  */
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import fetch, { FetchError, type Response } from 'node-fetch';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { apiKey } from '../../base/http/apiKey.ts';
+import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
+import { saidIn } from '../../base/http/said.ts';
+import { outsideText } from '../../base/outsideText.ts';
+import { withoutSecrets } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 
 export type Outcome =
@@ -36,7 +37,7 @@ export interface HttpOptions {
   readonly keyEnv: string;
 }
 
-export interface HttpRequest {
+export interface JsonRequest {
   readonly url: string;
   /** Posted as JSON; a GET when left out. */
   readonly body?: unknown;
@@ -45,7 +46,6 @@ export interface HttpRequest {
 }
 
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
-const REASON_MAX = 300;
 /** Wrong for every request: the key, the model's name, the path. */
 const ACCESS = [401, 403, 404, 405];
 const TRANSIENT = [408, 409, 425, 429];
@@ -54,76 +54,48 @@ const AWAY = [429, 502, 503, 504];
 
 export class HttpClient {
   readonly #options: HttpOptions;
-  readonly #key: string;
-  readonly #http: HttpAgent;
-  readonly #https: HttpsAgent;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #exchange: Exchange;
 
   /** Fails with code `USAGE` when the environment lacks the key. */
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#key = keyFrom(options.keyEnv);
-    const connections = { keepAlive: true, maxSockets: options.connectionsMax };
-    this.#http = new HttpAgent(connections);
-    this.#https = new HttpsAgent(connections);
+    const key = apiKey(options.keyEnv, 'the model server’s');
+    this.#headers = {
+      'content-type': 'application/json',
+      ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+    };
+    this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
   /** Rejects with the signal's reason, or with code `MODEL_ACCESS`; everything else is an outcome. */
-  async ask(request: HttpRequest, signal: AbortSignal): Promise<Outcome> {
-    signal.throwIfAborted();
-    const { timeoutMs, clock } = this.#options;
-    const fetching = new AbortController();
-    const timer = new AbortController();
-    const abort = () => fetching.abort();
-    signal.addEventListener('abort', abort, { once: true });
-    let late = false;
-    const alarm = clock.sleep(timeoutMs, timer.signal).then(
-      () => {
-        late = true;
-        abort();
-      },
-      () => undefined,
-    );
+  async ask({ url, body, plain = false }: JsonRequest, signal: AbortSignal): Promise<Outcome> {
+    const content = body === undefined ? undefined : JSON.stringify(body);
     try {
-      return await this.#fetch(request, fetching.signal);
+      const reply = await this.#exchange.ask(
+        { url, headers: this.#headers, body: content },
+        signal,
+      );
+      return reply.ok ? replied(reply.text(), plain) : this.#failed(url, reply);
     } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof MillraceError) throw error;
-      const reason = late
-        ? `no answer within ${timeoutMs} ms`
-        : this.#blotted(networkReason(error));
-      return transient(reason, { away: true });
-    } finally {
-      signal.removeEventListener('abort', abort);
-      timer.abort();
-      await alarm;
+      if (error instanceof NoReply) return transient(error.message, { away: true });
+      throw error;
     }
   }
 
   /** Ends the connections that are kept. */
   close(): void {
-    this.#http.destroy();
-    this.#https.destroy();
+    this.#exchange.close();
   }
 
-  async #fetch({ url, body, plain }: HttpRequest, signal: AbortSignal): Promise<Outcome> {
-    const response = await fetch(url, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(this.#key === '' ? {} : { authorization: `Bearer ${this.#key}` }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      agent: ({ protocol }) => (protocol === 'https:' ? this.#https : this.#http),
-      redirect: 'error',
-      size: REPLY_BYTES_MAX,
-      signal,
-    });
-    const text = await response.text();
-    if (response.ok) return replied(text, plain ?? false);
-    return this.#failed(url, response, `HTTP ${response.status}: ${this.#blotted(detail(text))}`);
-  }
-
-  #failed(url: string, { status, headers }: Response, reason: string): Outcome {
+  #failed(url: string, reply: HttpReply): Outcome {
+    const { status } = reply;
+    if (isRedirect(reply)) {
+      return transient(
+        `HTTP ${status}: a redirect, and none is followed; give the address it leads to`,
+      );
+    }
+    const reason = `HTTP ${status}: ${saidIn(reply.text())}`;
     if (ACCESS.includes(status)) {
       throw new MillraceError(
         'MODEL_ACCESS',
@@ -133,23 +105,9 @@ export class HttpClient {
       );
     }
     if (status < 500 && !TRANSIENT.includes(status)) return { kind: 'refused', reason };
-    const retryAfter = retryAfterMs(headers.get('retry-after'), this.#options.clock.now());
+    const retryAfter = retryAfterMs(reply.header('retry-after'), this.#options.clock.now());
     return transient(reason, { retryAfter, away: AWAY.includes(status) });
   }
-
-  #blotted(text: string): string {
-    return this.#key === '' ? text : text.replaceAll(this.#key, '[key]');
-  }
-}
-
-function keyFrom(name: string): string {
-  if (name === '') return '';
-  const key = process.env[name]?.trim() ?? '';
-  if (key !== '') return key;
-  throw new MillraceError(
-    'USAGE',
-    `the environment variable ${name} is empty: put the model server's API key there, or clear keyEnv`,
-  );
 }
 
 function transient(
@@ -159,36 +117,15 @@ function transient(
   return { kind: 'transient', reason, retryAfterMs: retryAfter, away };
 }
 
-function replied(text: string, plain: boolean): Outcome {
+/** A server may put what it was sent into what it answers, too. */
+function replied(reply: string, plain: boolean): Outcome {
+  const text = withoutSecrets(reply);
   try {
     return { kind: 'reply', body: JSON.parse(text) };
   } catch {
     if (plain) return { kind: 'reply', body: text };
-    return transient(`the reply is no JSON: ${short(text)}`);
+    return transient(`the reply is no JSON: ${outsideText(text)}`);
   }
-}
-
-/** Servers say what is wrong as `error.message`, `message` or `detail`; others in plain text. */
-function detail(text: string): string {
-  try {
-    const body = JSON.parse(text) as Record<string, unknown> | null;
-    const inner = body?.error as Record<string, unknown> | string | undefined;
-    const said =
-      (typeof inner === 'object' ? inner?.message : inner) ?? body?.message ?? body?.detail;
-    return short(typeof said === 'string' ? said : JSON.stringify(said ?? body));
-  } catch {
-    return short(text);
-  }
-}
-
-function short(text: string): string {
-  return text.length > REASON_MAX ? `${text.slice(0, REASON_MAX)}…` : text;
-}
-
-/** What went wrong on the wire, without the URL that the library puts before it. */
-function networkReason(error: unknown): string {
-  if (error instanceof FetchError) return messageOf(error).replace(/^.*?, reason: /s, '');
-  return messageOf(error);
 }
 
 /** The header as milliseconds from now: seconds, or a date. */

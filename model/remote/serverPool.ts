@@ -9,13 +9,13 @@
 import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { serverAddress } from '../../base/http/serverAddress.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import { Absence } from './absence.ts';
 import { SessionAffinity } from './affinity.ts';
 import { HttpClient, type Transient } from './httpClient.ts';
 import { RateLimit } from './rateLimit.ts';
-import { baseUrls } from './urls.ts';
 
 export interface PoolOptions {
   /** Base URLs, with or without `/v1`. */
@@ -100,7 +100,7 @@ export class ServerPool {
 
   constructor(options: PoolOptions) {
     const { clock, concurrencyMax = 64, timeoutMs = 120_000, keyEnv = '' } = options;
-    this.urls = baseUrls(options.urls);
+    this.urls = addresses(options.urls);
     this.#options = options;
     this.#tries = options.triesMax ?? 4;
     this.#http = new HttpClient({ clock, timeoutMs, keyEnv, connectionsMax: concurrencyMax });
@@ -257,4 +257,10 @@ function readSafely<T>(
     if (error instanceof MillraceError) throw error;
     return { kind: 'transient', reason: messageOf(error), retryAfterMs: null, away: false };
   }
+}
+
+/** Fails with code `USAGE` on none, and on what is no plain address. */
+function addresses(urls: readonly string[]): string[] {
+  if (urls.length === 0) throw new MillraceError('USAGE', 'no model server is named: give its URL');
+  return urls.map((url) => serverAddress(url, { what: 'a model server', suffix: '/v1' }));
 }

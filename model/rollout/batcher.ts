@@ -6,6 +6,7 @@
  * share a step, and what was copied, cannot be seen in a row's tokens or log-probs (the promise of `Forward`
  * plus draws that are keyed by place).
  */
+import { messageOf } from '../../base/errors.ts';
 import type { GenerateRequest } from '../engine.ts';
 import type { Forward, ForwardInput } from './forward.ts';
 import { KvCache } from './kvCache.ts';
@@ -184,7 +185,7 @@ export class Batcher {
       this.#counts.generatedTokens++;
       return result && { id: row.id, result };
     } catch (error) {
-      return { id: row.id, error: error instanceof Error ? error.message : String(error) };
+      return { id: row.id, error: messageOf(error) };
     }
   }
 

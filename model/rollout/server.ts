@@ -6,6 +6,7 @@
  * a token boundary: active rows go on with the new model, their contexts computed by it from scratch, and their spans say which
  * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
  */
+import { messageOf } from '../../base/errors.ts';
 import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';
 import { Batcher, type BatcherOptions, type Counts, type Outcome } from './batcher.ts';
 import type { Forward } from './forward.ts';
@@ -113,7 +114,7 @@ export class RolloutServer {
       try {
         await this.#advance();
       } catch (error) {
-        const reason = `the model failed: ${error instanceof Error ? error.message : String(error)}`;
+        const reason = `the model failed: ${messageOf(error)}`;
         for (const outcome of this.#batcher.abandon(reason)) this.#settle(outcome);
       }
     }

@@ -7,6 +7,8 @@
  * 200 with an `error`); some give a result once and never more.
  */
 import { MillraceError } from '../../base/errors.ts';
+import { outsideText } from '../../base/outsideText.ts';
+import { withoutSecrets } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Answer, Ask, Transport } from './transport.ts';
 
@@ -119,7 +121,7 @@ export class Client {
         await pauses.next();
         continue;
       }
-      if (typeof reply.error === 'string') throw this.#failed(400, reply.error);
+      if (typeof reply.error === 'string') throw this.#failed(400, outsideText(reply.error));
       return { bytes };
     }
   }
@@ -224,7 +226,7 @@ function seconds(ms: number): number {
 
 /** A reply as an object. Rejects with code `TRAINER_REPLY`. */
 export function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> {
-  const text = new TextDecoder().decode(bytes);
+  const text = withoutSecrets(new TextDecoder().decode(bytes));
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
@@ -233,6 +235,6 @@ export function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   }
   throw new MillraceError(
     'TRAINER_REPLY',
-    `the training service's reply is no JSON object: ${text.slice(0, 200)}`,
+    `the training service's reply is no JSON object: ${outsideText(text)}`,
   );
 }

@@ -1,4 +1,5 @@
 /** Running the call that a piece of text makes (ET-Agent §2.1). */
+import { messageOf } from '../../base/errors.ts';
 import { callInput } from '../dialect/calls.ts';
 
 /**
@@ -16,6 +17,6 @@ export async function outputOfCall(
   try {
     return (await run(tool, callInput(piece, tool))) ?? '';
   } catch (error) {
-    return `Tool execute failed: ${error instanceof Error ? error.message : String(error)}`;
+    return `Tool execute failed: ${messageOf(error)}`;
   }
 }

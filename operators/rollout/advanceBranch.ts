@@ -4,7 +4,9 @@
  *
  * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
  */
+
 import type { DrawKey } from '../../base/draws.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
@@ -49,7 +51,7 @@ export async function advanceBranch(growth: Growth, branch: Branch): Promise<boo
   } catch (error) {
     if (growth.signal.aborted) throw error;
     branch.finish = 'failed';
-    branch.reason = error instanceof Error ? error.message : String(error);
+    branch.reason = messageOf(error);
   }
   branch.endedMs = clock.now();
   return false;

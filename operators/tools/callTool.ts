@@ -8,6 +8,8 @@
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
+import { messageOf } from '../../base/errors.ts';
+import { withoutSecrets } from '../../base/secrets.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import { LruCache } from './lruCache.ts';
 import type { Tool, ToolResult } from './tool.ts';
@@ -54,10 +56,6 @@ export interface Toolbox {
 
 type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached'>;
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Runs a tool up to `attemptsMax` times; a throw and, if asked, an empty output are tried again. */
 async function attempt(
   tool: Tool,
@@ -68,7 +66,8 @@ async function attempt(
   let failure = '';
   for (let attempts = 1; ; attempts++) {
     try {
-      const { output, ok } = await tool.run(input, signal);
+      const { output: said, ok } = await tool.run(input, signal);
+      const output = withoutSecrets(said);
       if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached: false };
       failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {

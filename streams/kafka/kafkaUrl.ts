@@ -3,11 +3,12 @@
  *
  * `kafka://[user[:password]@]host:port[,host:port…][?setting=value&…]`; `kafkas://` speaks TLS. Settings:
  * `tls`, `sasl`, `ca`, `cert`, `key`, `compression`, `partitions`, `replication`, `registry`, `worker`.
- * Passwords may come from the environment instead; `withoutSecrets` gives the URL as it may be shown or
- * stored, and no other form of it leaves this file.
+ * Users and passwords may come from the environment instead; `shownAddress` gives the URL as it may be shown or stored, and no
+ * other form of it leaves this file. Nothing of an address with an `@` in it is repeated in an error: it may be part of a password.
  */
 import { readFileSync } from 'node:fs';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { keepLogin, keepSecret } from '../../base/secrets.ts';
 
 export const saslMechanisms = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 export type SaslMechanism = (typeof saslMechanisms)[number];
@@ -75,35 +76,62 @@ interface Parts {
   readonly query: URLSearchParams;
 }
 
+/** An address with a login, and paths of files. */
+const MAY_HOLD_AT = ['registry', 'ca', 'cert', 'key'];
+const ENCODE = 'in a user or a password write @ as %40, ? as %3F, / as %2F, % as %25';
+
 /** A list of hosts is no URL to `URL`, so it is taken apart here. */
 function partsOf(url: string): Parts {
   const match = /^(kafkas?):\/\/(?:([^@/?]*)@)?([^/?@]+)\/?(?:\?(.*))?$/.exec(url);
   // The text is not repeated: it may hold a password.
-  if (match === null) throw wrong('the address of the log is not a Kafka URL');
+  if (match === null) throw wrong(`the address of the log is not a Kafka URL; ${ENCODE}`);
   const [, scheme, login = '', hosts = '', query = ''] = match;
-  const [username = '', ...password] = login.split(':');
+  const [user = '', ...rest] = login.split(':');
+  const [username, password] = [decoded(user), decoded(rest.join(':'))];
+  if (password !== '') keepLogin(username, password);
   const brokers = hosts.split(',').map((host) => (host.includes(':') ? host : `${host}:${PORT}`));
-  const odd = brokers.find((broker) => {
+  const odd = brokers.findIndex((broker) => {
     return !/^[\w.-]+:\d+$/.test(broker) || Number(broker.split(':')[1]) > PORT_MAX;
   });
-  if (odd !== undefined) throw wrong(`"${odd}" is not host:port`);
+  if (odd >= 0) {
+    throw url.includes('@')
+      ? wrong(`broker ${odd + 1} of the log's address is not host:port; ${ENCODE}`)
+      : wrong(`"${brokers[odd]}" is not host:port`);
+  }
   return {
     secure: scheme === 'kafkas',
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password.join(':')),
+    username,
+    password,
     brokers,
-    query: new URLSearchParams(query),
+    query: queryOf(query, !url.includes('@')),
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrong(`the user or the password of the log's address is not URL-encoded; ${ENCODE}`);
+  }
+}
+
+/** Fails with code `USAGE` on a setting that is not known. */
+function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
+  const query = new URLSearchParams(text);
+  for (const [name, value] of query) {
+    if (value.includes('@') && !MAY_HOLD_AT.includes(name)) {
+      throw wrong(`the log's address has an @ behind its ?; ${ENCODE}`);
+    }
+    if (known.includes(name)) continue;
+    const shown = mayRepeat ? ` "${name}"` : ' of another name';
+    throw wrong(`the log's address has a setting${shown}; there are ${known.join(', ')}`);
+  }
+  return query;
 }
 
 /** Fails with code `USAGE`, saying which part is wrong. */
 export function kafkaSettings(url: string, env: Environment = {}): KafkaSettings {
   const { secure, username, password, brokers, query } = partsOf(url);
-  for (const name of query.keys()) {
-    if (!known.includes(name)) {
-      throw wrong(`the log's address has a setting "${name}"; there are ${known.join(', ')}`);
-    }
-  }
   const tls = secure || query.get('tls') === 'true';
   return {
     brokers,
@@ -117,21 +145,18 @@ export function kafkaSettings(url: string, env: Environment = {}): KafkaSettings
   };
 }
 
-/** The address without passwords: what may be printed and written down. */
-export function withoutSecrets(url: string): string {
+/**
+ * The address without users and passwords: what may be printed and written down. That it had a user is still to be seen by
+ * `sasl`, so that who comes back without one is told.
+ */
+export function shownAddress(url: string): string {
   const { secure, username, brokers, query } = partsOf(url);
   const shown = new URLSearchParams(query);
-  const registry = shown.get('registry');
-  if (registry !== null) shown.set('registry', plainUrl(registry));
+  const registry = registrySettings(shown.get('registry') ?? '', {});
+  if (registry !== null) shown.set('registry', registry.url);
+  if (username !== '' && !shown.has('sasl')) shown.set('sasl', 'plain');
   const settings = shown.size === 0 ? '' : `?${shown}`;
-  const login = username === '' ? '' : `${encodeURIComponent(username)}@`;
-  return `kafka${secure ? 's' : ''}://${login}${brokers.join(',')}${settings}`;
-}
-
-function plainUrl(text: string): string {
-  const url = new URL(text);
-  url.password = '';
-  return url.href;
+  return `kafka${secure ? 's' : ''}://${brokers.join(',')}${settings}`;
 }
 
 function tlsSettings(query: URLSearchParams, env: Environment): TlsSettings {
@@ -162,12 +187,15 @@ function saslSettings(
   const username = user || (env.MILLRACE_KAFKA_USERNAME ?? '');
   const password = secret || (env.MILLRACE_KAFKA_PASSWORD ?? '');
   const asked = query.get('sasl');
+  if (password !== '') keepLogin(username, password);
   if (username === '') {
     if (asked === null) return null;
     throw wrong('sasl needs a user: put it before the host, or into MILLRACE_KAFKA_USERNAME');
   }
   if (password === '') {
-    throw wrong(`there is no password for ${username}; put it into MILLRACE_KAFKA_PASSWORD`);
+    throw wrong(
+      `there is no password for the user of the log; put it into MILLRACE_KAFKA_PASSWORD`,
+    );
   }
   const mechanism = one('sasl', (asked ?? 'plain').toLowerCase(), saslMechanisms);
   return { mechanism, username, password };
@@ -175,32 +203,36 @@ function saslSettings(
 
 function registrySettings(text: string, env: Environment): RegistrySettings | null {
   if (text === '') return null;
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw wrong('registry is not an http:// or https:// address');
   }
-  const username = decodeURIComponent(url.username) || (env.MILLRACE_REGISTRY_USERNAME ?? '');
-  const password = decodeURIComponent(url.password) || (env.MILLRACE_REGISTRY_PASSWORD ?? '');
-  url.username = '';
-  url.password = '';
-  return { url: url.href.replace(/\/$/, ''), username, password };
+  for (const value of url.searchParams.values()) keepSecret(value);
+  if (url.search !== '' || url.hash !== '') {
+    throw wrong(
+      'the address of the registry carries a query, which may hold a key: log in with MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
+    );
+  }
+  const username = decoded(url.username) || (env.MILLRACE_REGISTRY_USERNAME ?? '');
+  const password = decoded(url.password) || (env.MILLRACE_REGISTRY_PASSWORD ?? '');
+  keepLogin(username, password);
+  return { url: (url.origin + url.pathname).replace(/\/$/, ''), username, password };
 }
 
+/** What is given is not repeated: a password that was not encoded may have got here. */
 function one<T extends string>(name: string, value: string, of: readonly T[]): T {
   const found = of.find((candidate) => candidate === value);
-  if (found === undefined) throw wrong(`${name} is one of ${of.join(', ')}; given: ${value}`);
+  if (found === undefined) throw wrong(`${name} is one of ${of.join(', ')}`);
   return found;
 }
 
 function whole(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1) return value;
-  throw wrong(`${name} is a whole number, 1 or more; given: ${text}`);
+  throw wrong(`${name} is a whole number, 1 or more`);
 }
 
 function workerName(name: string): string {
   if (/^[A-Za-z0-9_-]+$/.test(name)) return name;
-  throw wrong(`worker may hold letters, digits, _ and - only; given: ${name}`);
+  throw wrong(`worker may hold letters, digits, _ and - only`);
 }

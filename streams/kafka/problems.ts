@@ -1,6 +1,7 @@
 /**
  * What an answer of the broker, or none, means for the request: try again, and how, or give up.
  */
+import { outsideText } from '../../base/outsideText.ts';
 
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */
 export type Remedy = 'reconnect' | 'metadata' | 'coordinator' | 'later';
@@ -37,7 +38,7 @@ export function kindOf(error: unknown): string {
 /** Why, in the words of who knows it best. */
 export function reasonOf(error: unknown): string {
   const reasons = [...within(error)].map((each) => each.serverErrorMessage || each.message || '');
-  return reasons.findLast((reason) => reason !== '') ?? String(error);
+  return outsideText(reasons.findLast((reason) => reason !== '') ?? String(error));
 }
 
 const REMEDIES: Readonly<Record<string, Remedy>> = {

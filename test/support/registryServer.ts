@@ -1,5 +1,5 @@
 /** A schema registry on loopback: as much of Confluent's REST as Millrace asks, with answers as that server gives them. */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface RegistryServer {
   readonly url: string;
@@ -9,6 +9,8 @@ export interface RegistryServer {
   readonly logins: readonly (string | undefined)[];
   /** Set, it is what every request is answered with. */
   status: number;
+  /** Set, it answers instead. */
+  answer: ((request: IncomingMessage, response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export async function startRegistry(): Promise<RegistryServer> {
     });
     request.on('end', () => {
       logins.push(request.headers.authorization);
+      if (registry.answer !== null) return registry.answer(request, response);
       const path = decodeURIComponent(request.url ?? '');
       const asked =
         request.method === 'POST' ? (JSON.parse(body) as { schema: string }).schema : null;
@@ -47,6 +50,7 @@ export async function startRegistry(): Promise<RegistryServer> {
     schemas,
     logins,
     status: 0,
+    answer: null,
     async close() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

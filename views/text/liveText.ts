@@ -1,9 +1,10 @@
 /** What a run does now as lines of text, for a terminal or a log of one's own. */
+
+import { visible } from '../../base/visible.ts';
 import { duration, fixed, rate, type Show, size } from '../numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../summary/live.ts';
 import { stagesTable } from '../tables/stages.ts';
 import { textTable } from './table.ts';
-import { visible } from './visible.ts';
 
 const WORKERS_MAX = 16;
 

@@ -5,9 +5,11 @@
  * The process stops a program by itself when the time is up (child/gate.mjs); the kill is for what does not
  * look at the clock, and comes `GRACE_MS` later.
  */
+
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { withoutSecrets } from '../../../base/secrets.ts';
 import { launch, pyodideFolder } from './launch.ts';
 
 export interface SandboxSettings {
@@ -224,6 +226,6 @@ export class Sandbox {
   }
 
   #complain(text: string): void {
-    this.#complaint = (this.#complaint + text).slice(-COMPLAINT_MAX);
+    this.#complaint = withoutSecrets(this.#complaint + text).slice(-COMPLAINT_MAX);
   }
 }

@@ -304,6 +304,23 @@ describe('the API key', () => {
     }
   });
 
+  it('is not repeated in part, where what a server says is cut', async () => {
+    process.env[NAME] = KEY;
+    for (let before = 380; before <= 400; before++) {
+      const one = await server(answer('x'.repeat(before) + KEY, 400));
+      const result = await pool([one], { keyEnv: NAME }).ask(request());
+      expect(JSON.stringify(result)).not.toContain('sk-v');
+    }
+  });
+
+  it('is not in what a server answers', async () => {
+    process.env[NAME] = KEY;
+    const one = await server(answer({ text: `you sent Bearer ${KEY}` }));
+    const asked = { ...request(), read: (body: unknown) => JSON.stringify(body) };
+    const result = await pool([one], { keyEnv: NAME }).ask(asked);
+    expect(result).toMatchObject({ value: '{"text":"you sent Bearer [secret]"}' });
+  });
+
   it('is asked for when the environment lacks it', () => {
     expect(() => pool([{ url: 'http://127.0.0.1:9' }], { keyEnv: NAME })).toThrow(
       /MILLRACE_TEST_KEY/,

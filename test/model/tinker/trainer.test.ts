@@ -502,7 +502,12 @@ test('another base model, a wrong key and a service that is down are errors befo
   );
   expect(error).toMatchObject({ code: 'TRAINER_ACCESS' });
   expect(JSON.stringify([error?.message, error])).not.toContain('very-secret');
-  expect(error?.message).toContain("invalid key '[key]'");
+  expect(error?.message).toContain("invalid key '[secret]'");
+  // so long that what the service says of it is cut within it
+  process.env.MILLRACE_TEST_TINKER_KEY = `tml-v${'x'.repeat(400)}`;
+  const long = opened({ key: 'tml-other' }, { keyEnv: 'MILLRACE_TEST_TINKER_KEY' });
+  await expect(long).rejects.not.toThrow(/tml-v/);
+  process.env.MILLRACE_TEST_TINKER_KEY = 'tml-very-secret';
   await opened({ key: 'tml-very-secret' }, { keyEnv: 'MILLRACE_TEST_TINKER_KEY' });
   await expect(opened({}, { keyEnv: 'MILLRACE_TEST_NO_KEY' })).rejects.toMatchObject({
     code: 'USAGE',

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { kafkaSettings, withoutSecrets } from '../../../streams/kafka/kafkaUrl.ts';
+import { kafkaSettings, shownAddress } from '../../../streams/kafka/kafkaUrl.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 describe('the address of a Kafka log', () => {
@@ -56,7 +56,7 @@ describe('the address of a Kafka log', () => {
     ['kafka://h?partition=2', /setting "partition".*partitions/],
     ['kafka://h?partitions=0', /partitions is a whole number/],
     ['kafka://h?compression=lzma', /none, gzip, zstd/],
-    ['kafka://me@h', /no password for me.*MILLRACE_KAFKA_PASSWORD/],
+    ['kafka://me@h', /no password for the user.*MILLRACE_KAFKA_PASSWORD/],
     ['kafka://h?sasl=plain', /needs a user/],
     ['kafkas://h?ca=/nowhere/ca.pem', /ca file cannot be read/],
     ['kafka://h?registry=reg', /registry is not an http/],
@@ -65,11 +65,44 @@ describe('the address of a Kafka log', () => {
     expect(() => kafkaSettings(url)).toThrow(reason);
   });
 
-  test('is shown and stored without passwords', () => {
+  test('is shown and stored without users and passwords', () => {
     const secret = 'kafkas://me:hush@h:1,i?registry=http%3A%2F%2Fu%3Ahush%40reg&partitions=4';
-    const shown = withoutSecrets(secret);
-    expect(shown).not.toContain('hush');
-    const env = { MILLRACE_KAFKA_PASSWORD: 'hush', MILLRACE_REGISTRY_PASSWORD: 'hush' };
+    const shown = shownAddress(secret);
+    expect(shown).toBe('kafkas://h:1,i:9092?registry=http%3A%2F%2Freg&partitions=4&sasl=plain');
+    const env = {
+      MILLRACE_KAFKA_USERNAME: 'me',
+      MILLRACE_KAFKA_PASSWORD: 'hush',
+      MILLRACE_REGISTRY_USERNAME: 'u',
+      MILLRACE_REGISTRY_PASSWORD: 'hush',
+    };
     expect(kafkaSettings(shown, env)).toEqual(kafkaSettings(secret));
+    expect(() => kafkaSettings(shown)).toThrow(/sasl needs a user.*MILLRACE_KAFKA_USERNAME/);
+    expect(shownAddress('kafka://h?registry=http://TOKEN@reg/v2')).not.toContain('TOKEN');
+  });
+
+  test.each([
+    'kafka://u:S3C?RET@h',
+    'kafka://u:9?S3CRET@h',
+    'kafka://u:9?S3CRET&more@h',
+    'kafka://u:S3C/RET@h',
+    'kafka://u:S3C@RET@h',
+    'kafka://u:S3C%RET@h',
+    'kafka://S3CRET@h',
+    'kafka://u:9?partitions=S3CRET@h',
+    'kafka://h?registry=http://h/?apikey=S3CRET',
+    'kafka://h?registry=http%3A%2F%2Fh%2F%3Fapikey%3DS3CRET',
+    'kafka://h?registry=ftp://S3CRET@h',
+    'kafka://h?registry=http://S3C%RET@h',
+  ])('%s is refused, and no part of it repeated', (url) => {
+    const said = (read: () => unknown): string => {
+      try {
+        return String(read());
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(() => kafkaSettings(url)).toThrow();
+    expect(said(() => kafkaSettings(url))).not.toMatch(/S3C|RET/);
+    expect(said(() => shownAddress(url))).not.toMatch(/S3C|RET/);
   });
 });

@@ -68,6 +68,52 @@ describe('a registry server', () => {
     expect(server.logins[0]).toBe(`Basic ${Buffer.from('me:hush').toString('base64')}`);
   });
 
+  test('is not followed elsewhere', async () => {
+    const other = await startRegistry();
+    server.answer = (request, response) =>
+      response.writeHead(302, { location: other.url + request.url }).end();
+    await expect(new Schemas(registry).idOf(topics.questions)).rejects.toThrow(
+      /redirects \(HTTP 302\), and no redirect is followed/,
+    );
+    expect(other.logins).toEqual([]);
+    await other.close();
+  });
+
+  test('that answers without end is given up', async () => {
+    const page = 'x'.repeat(1_000_000);
+    let pages = 0;
+    server.answer = (_, response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(page)) pages++;
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    };
+    await expect(new Schemas(registry).idOf(topics.questions)).rejects.toThrow(/over limit/);
+    expect(pages).toBeLessThan(200);
+  });
+
+  test('that says what it was sent gives no login away', async () => {
+    server.answer = (request, response) => {
+      const message = `${'x'.repeat(370)} you are ${request.headers.authorization}, me:hush`;
+      response.writeHead(422).end(JSON.stringify({ message }));
+    };
+    const error = await registry.byId(1).catch((cause: Error) => cause);
+    expect(String(error)).toContain('you are Basic [secret]');
+    expect(String(error)).not.toContain('hush');
+  });
+
+  test.each(['null', '{"id":"1"}', '{"schema":7}', '[]', 'no JSON'])(
+    'that answers %s is an error with its address',
+    async (body) => {
+      server.answer = (_, response) => response.end(body);
+      await expect(registry.byId(1)).rejects.toMatchObject({
+        code: 'KAFKA',
+        message: expect.stringContaining('answers what no registry does'),
+      });
+    },
+  );
+
   test('that is asked for an id it does not know makes the record unreadable, not the page', async () => {
     const schemas = new Schemas(registry);
     const id = await schemas.idOf(topics.questions);

@@ -1,0 +1,100 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../base/clock.ts';
+import { Exchange, isRedirect, NoReply } from '../../../base/http/exchange.ts';
+import { saidIn } from '../../../base/http/said.ts';
+import { serverAddress } from '../../../base/http/serverAddress.ts';
+import { sleepClock } from '../../../base/sleepClock.ts';
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+async function server(answer: (response: ServerResponse) => void): Promise<string> {
+  const made = createServer((_, response) => answer(response));
+  await new Promise<void>((ready) => made.listen(0, '127.0.0.1', ready));
+  ends.push(() => {
+    made.closeAllConnections();
+    made.close();
+  });
+  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
+}
+
+function exchange(options: { readonly timeoutMs?: number } = {}): Exchange {
+  const clock = sleepClock(systemClock);
+  const made = new Exchange({ clock, timeoutMs: 60_000, replyBytesMax: 1000, ...options });
+  ends.push(() => made.close());
+  return made;
+}
+
+const never = new AbortController().signal;
+
+async function failure(asked: Promise<unknown>): Promise<NoReply> {
+  const error = await asked.catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(NoReply);
+  return error as NoReply;
+}
+
+describe('an exchange', () => {
+  test('gives back a redirect instead of following it', async () => {
+    let reached = 0;
+    const other = await server((response) => {
+      reached++;
+      response.end();
+    });
+    const url = await server((response) => response.writeHead(307, { location: other }).end());
+    const reply = await exchange().ask({ url, headers: {} }, never);
+    expect([isRedirect(reply), reply.header('location'), reached]).toEqual([true, other, 0]);
+  });
+
+  test('takes no reply without end', async () => {
+    let sent = 0;
+    const url = await server((response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(10_000))) sent += 10_000;
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    expect((await failure(exchange().ask({ url, headers: {} }, never))).message).toMatch(
+      /over limit/,
+    );
+    // what lay in buffers of the system was sent, and no more
+    expect(sent).toBeLessThan(50_000_000);
+  });
+
+  test('says whether a request may have arrived', async () => {
+    const silent = await server(() => undefined);
+    const late = await failure(
+      exchange({ timeoutMs: 20 }).ask({ url: silent, headers: {} }, never),
+    );
+    expect([late.sent, late.message]).toEqual([true, 'no answer within 20 ms']);
+    const nobody = await failure(exchange().ask({ url: 'http://127.0.0.1:9', headers: {} }, never));
+    expect([nobody.sent, nobody.message]).toEqual([false, expect.stringContaining('ECONNREFUSED')]);
+  });
+});
+
+test.each([
+  ['{"error":{"message":"m"}}', 'm'],
+  ['{"error":"m"}', 'm'],
+  ['{"message":"m"}', 'm'],
+  ['{"detail":[{"msg":"m"}]}', '[{"msg":"m"}]'],
+  ['null', 'null'],
+  ['<html>\u001b[2J', '<html>\\u001b[2J'],
+])('what a server says in %s', (reply, said) => {
+  expect(saidIn(reply)).toBe(said);
+});
+
+test.each([
+  'http://me:secret@host',
+  'http://host/?key=secret',
+  'http//me:secret@host',
+  'host?key=secret',
+  'kafka://secret@host',
+])('the address %s is refused, and none of its secrets repeated', (given) => {
+  const words = { what: 'a model server', suffix: '/v1' };
+  expect(() => serverAddress(given, words)).toThrow(/an? (model server|environment)/);
+  expect(() => serverAddress(given, words)).not.toThrow(/secret/);
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { outsideText } from '../../base/outsideText.ts';
+import { keepLogin, keepSecret, withoutSecrets } from '../../base/secrets.ts';
+
+const SECRET = 'S3C?RET/kä+"&1';
+keepSecret(SECRET);
+keepLogin('service-user', 'hunter-2/?');
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('a kept secret is taken out of text', () => {
+  test.each([
+    ['as it is', SECRET],
+    ['URL-encoded', encodeURIComponent(SECRET)],
+    [
+      'URL-encoded in small letters',
+      encodeURIComponent(SECRET).toLowerCase().replace('s3c', 'S3C').replace('ret', 'RET'),
+    ],
+    ['URL-encoded in part', encodeURI(SECRET)],
+    ['URL-encoded twice', encodeURIComponent(encodeURIComponent(SECRET))],
+    ['as a form', new URLSearchParams({ a: SECRET }).toString().slice(2)],
+    ['as JSON', JSON.stringify(SECRET).slice(1, -1)],
+    ['as JSON in JSON', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
+    ['as HTML', SECRET.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
+    ['in base64', base64(SECRET)],
+    ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
+    ['in URL-encoded base64', encodeURIComponent(base64(SECRET))],
+  ])('%s', (_, form) => {
+    const cleaned = withoutSecrets(`before <${form}> after <${form}>`);
+    expect(cleaned).toMatch(/^before <\[secret\]+=*> after <\[secret\]=*>$/);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5])('in base64 behind %d other characters', (before) => {
+    const said = base64(`${'u'.repeat(before)}${SECRET} and more`);
+    const cleaned = withoutSecrets(said);
+    expect(cleaned).toContain('[secret]');
+    const left = Buffer.from(cleaned.replace('[secret]', ''), 'base64').toString('latin1');
+    expect(left).not.toMatch(/3C|RE|ET/);
+  });
+
+  test('a login in base64, as in the header of Basic', () => {
+    const said = `Authorization: Basic ${base64('service-user:hunter-2/?')}`;
+    expect(withoutSecrets(said)).toBe('Authorization: Basic [secret]');
+    expect(withoutSecrets('service-user and hunter-2%2F%3f')).toBe('service-user and [secret]');
+  });
+
+  test('before the text is cut', () => {
+    const key = 'tml-0123456789abcdef0123456789abcdef';
+    keepSecret(key);
+    for (let at = 360; at <= 400; at++) {
+      expect(outsideText(`${'x'.repeat(at)}${key}`)).not.toContain('tml-0');
+    }
+  });
+
+  test('in every error and message', () => {
+    const error = new MillraceError('USAGE', `no server at http://u:${SECRET}@host`);
+    expect(error.message).toBe('no server at http://u:[secret]@host');
+    expect(messageOf(new Error(`got ${SECRET}`))).toBe('got [secret]');
+    expect(messageOf(SECRET)).toBe('[secret]');
+  });
+
+  test('of few characters as a word of its own only', () => {
+    keepSecret('pw');
+    expect(withoutSecrets('pw pwd upw "pw" u:pw@h')).toBe(
+      '[secret] pwd upw "[secret]" u:[secret]@h',
+    );
+  });
+
+  test('and other text stays as it is', () => {
+    const text = 'the secret of “S3C-RET” is none: %53 &quot; +';
+    expect(withoutSecrets(text)).toBe(text);
+  });
+});
+
+describe('text from outside', () => {
+  test('is one line that a terminal does not obey', () => {
+    expect(outsideText('a\r\n\tb \u001b]0;title\u0007 \u202egnp.exe \u009b2J')).toBe(
+      'a b \\u001b]0;title\\u0007 \\u202egnp.exe \\u009b2J',
+    );
+  });
+
+  test('is cut where it is long', () => {
+    expect(outsideText('abc'.repeat(10_000_000), 5)).toBe('abcab…');
+    expect(outsideText('abcde', 5)).toBe('abcde');
+  });
+});
