@@ -196,6 +196,6 @@ function noQuestions(files: readonly EvaluatedFile[], items: readonly SourceItem
       : '; there are no rows';
   return new MillraceError(
     'QUESTIONS_FILE',
-    `${paths} has no usable question${why}. A benchmark is known by its file's name, or as NAME=FILE; any other file needs id, source, question, answers, ability`,
+    `${paths} has no usable question${why}. A benchmark is known by its file's name, or as NAME=FILE; any other file needs question and answer`,
   );
 }

@@ -2,15 +2,15 @@
  * Public benchmarks as questions: recognised by the name of their file or folder, in the form that they are
  * published in.
  *
- * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is called. A bad row is
- * a dead letter, as in `readQuestions`.
+ * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is called; of any other
+ * file, `question` and `answer` are enough. A bad row is a dead letter, as in `readQuestions`.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { datasetFormats, formatNamed, type NamedFormat } from './datasetFormats.ts';
 import { datasetRow, missingFields } from './datasetRow.ts';
 import { fileKinds, type QuestionItem, questionItems } from './questionItems.ts';
-import { missingColumns, questionRow } from './questionRow.ts';
+import { missingColumns, questionRow, withDefaults } from './questionRow.ts';
 import { questionsFileError } from './rawRow.ts';
 
 export interface DatasetOptions {
@@ -31,16 +31,28 @@ export function readDataset(
   { name }: DatasetOptions = {},
 ): AsyncGenerator<QuestionItem> {
   const dataset = name === undefined ? datasetOf(path) : byName(name);
+  if (dataset === null) return ownQuestions(path);
   return questionItems(path, {
-    check(columns) {
-      const complaint = missingColumns(columns);
-      if (complaint === null) return null;
-      return dataset === null ? complaint : missingFields(columns, dataset.format);
-    },
+    check: (columns) =>
+      missingColumns(columns) === null ? null : missingFields(columns, dataset.format),
     read(fields, at) {
-      const ours = dataset === null || missingColumns(Object.keys(fields)) === null;
+      const ours = missingColumns(Object.keys(fields)) === null;
       return ours ? questionRow(fields, at.text) : datasetRow(fields, dataset, at);
     },
+  });
+}
+
+/** Someone's own file: a question and its answer are enough. */
+function ownQuestions(path: string): AsyncGenerator<QuestionItem> {
+  const source = basename(path, extname(path));
+  return questionItems(path, {
+    check: (columns) => {
+      const complaint = missingColumns([...columns, 'id', 'source', 'ability']);
+      if (complaint === null || columns.includes('reward_model')) return complaint;
+      return `it has the columns ${columns.join(', ')}; a questions file needs question and answer (or answers); id, source and ability are optional`;
+    },
+    read: (fields, { place, text }) =>
+      questionRow(withDefaults(fields, { source, number: place - 1 }), text),
   });
 }
 
@@ -53,7 +65,7 @@ function byName(name: string): NamedFormat {
   const found = formatNamed(name);
   if (found !== null) return found;
   throw questionsFileError(
-    `there is no dataset named ${name}; the known ones are ${datasetNames.join(', ')}. Any other file needs the fields id, source, question, answers, ability`,
+    `there is no dataset named ${name}; the known ones are ${datasetNames.join(', ')}. Any other file needs the fields question and answers`,
   );
 }
 

@@ -35,6 +35,36 @@ type Name = (typeof names)[number];
 /** Ids become keys and parts of rollout ids. */
 export const idCharactersMax = 256;
 
+/** What rows without `id` or `source` get: a name, and with it the row's number, counted from 0. */
+export interface RowDefaults {
+  readonly source: string;
+  readonly number: number;
+}
+
+/**
+ * Our fields, where a file has only questions and answers: id and source from the file's name, `math` where every answer is
+ * a number or LaTeX, `qa` otherwise. Rows of the RL schema stay as they are.
+ */
+export function withDefaults(fields: Fields, { source, number }: RowDefaults): Fields {
+  if (fields.reward_model !== undefined) return fields;
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  const stated = fields.answers ?? fields.answer;
+  return {
+    id: `${source}-${number}`,
+    source,
+    ability: (Array.isArray(stated) ? stated : [stated]).every(isMathematics) ? 'math' : 'qa',
+    ...Object.fromEntries(given),
+  };
+}
+
+const NUMBER = /^[-+]?[$€£]?\d[\d,]*(\.\d+)?(\s*\/\s*\d+)?\s*%?$/;
+const LATEX = /^\$.*\$$|\\[A-Za-z]/s;
+
+function isMathematics(answer: unknown): boolean {
+  if (typeof answer === 'number') return true;
+  return typeof answer === 'string' && (NUMBER.test(answer.trim()) || LATEX.test(answer.trim()));
+}
+
 /** What is missing from these columns, or null when a question can be read from them. */
 export function missingColumns(columns: readonly string[]): string | null {
   const needed: readonly string[] = columns.includes('reward_model')

@@ -56,7 +56,7 @@ export const readySettings = {
     'the first policy: a Hugging Face folder, a policy file, the folder of a run (with @ a version of it), or the name of a model in the Hugging Face cache',
   ),
   questions: needed('is needed: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
-    'questions to train on: CSV, JSON Lines, JSON or Parquet with id, source, question, answers, ability; or a benchmark’s file',
+    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; or a benchmark’s file',
   ),
   heldOutFile: z
     .string()

@@ -256,9 +256,30 @@ describe('a file', () => {
     );
   });
 
-  it('of no known name needs the fields of a question', async () => {
-    const { dead } = await all(await written('other.jsonl', { question: 'Q?', answer: 'a' }));
-    expect(dead).toMatchObject([{ field: 'id', reason: 'is missing' }]);
+  it('of no known name needs question and answer, and gets the rest', async () => {
+    const rows = [
+      { question: 'Q?', answer: 'a' },
+      { question: 'Half of 2,469?', answers: ['1234.5', '2469/2'] },
+      { question: 'Which fraction?', answer: '\\frac{1}{2}' },
+      { question: 'Mine?', answer: '4', id: 'mine', ability: 'qa' },
+      { question: 'No answer?' },
+    ];
+    const { values, dead } = await all(await written('other.jsonl', ...rows));
+    expect(values.map(({ id, source, ability }) => [id, source, ability])).toEqual([
+      ['other-0', 'other', 'qa'],
+      ['other-1', 'other', 'math'],
+      ['other-2', 'other', 'math'],
+      ['mine', 'other', 'qa'],
+    ]);
+    expect(dead).toMatchObject([{ field: 'answers', reason: 'is missing', key: 'other-4' }]);
+  });
+
+  it('of no known name says which columns it lacks', async () => {
+    const path = join(folder, 'mine.csv');
+    await writeFile(path, 'frage,antwort\nx,y\n');
+    await expect(all(path)).rejects.toThrow(
+      /mine\.csv: it has the columns frage, antwort; a questions file needs question and answer/,
+    );
   });
 });
 
