@@ -67,7 +67,8 @@ async function checkKindOfModule(path: string): Promise<void> {
   );
 }
 
-async function nearestPackage(folder: string): Promise<string | null> {
+/** The path of the package.json in this folder, or else in the next one above it that has one. */
+export async function nearestPackage(folder: string): Promise<string | null> {
   const file = join(folder, 'package.json');
   if ((await stat(file).catch(() => null)) !== null) return file;
   const parent = dirname(folder);

@@ -21,6 +21,8 @@ export interface ReadyJob {
   readonly about: string;
   /** Its source in the package. */
   readonly source: string;
+  /** Names of the files beside it that it needs and `millrace init` copies too; null = more than can be copied. */
+  readonly beside: readonly string[] | null;
   /** The job itself; null = it is loaded from its source. */
   readonly job: Job | null;
 }
@@ -29,6 +31,7 @@ const own = (job: Job, file: string): ReadyJob => ({
   name: job.name,
   about: job.about,
   source: `jobs/ready/${file}`,
+  beside: [],
   job,
 });
 
@@ -44,6 +47,15 @@ export const readyJobs: readonly ReadyJob[] = [
     name: 'quickstart',
     about: 'et-agent in an invented world, with a small policy that comes with it: needs nothing.',
     source: 'examples/quickstart/job.ts',
+    beside: null,
+    job: null,
+  },
+  {
+    name: 'from-scratch',
+    about:
+      'A job of your own, to begin from: questions, a tool, a reward, a policy. Needs nothing.',
+    source: 'examples/fromScratch/job.ts',
+    beside: ['questions.csv'],
     job: null,
   },
 ];

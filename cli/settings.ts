@@ -121,8 +121,14 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
     const inner = groupsOf(field, `${key}.`);
-    return { name, key, about: field.description ?? '', choices: choicesOf(field), inner };
+    return { name, key, about: aboutOf(field), choices: choicesOf(field), inner };
   });
+}
+
+/** What a schema is said to be, also where it was given another default since. */
+function aboutOf(schema: z.ZodType): string {
+  const inner = innerOf(schema.def as unknown as Definition);
+  return schema.description ?? (inner === undefined ? '' : aboutOf(inner));
 }
 
 /** What every zod schema says of itself, whichever copy of zod made it. */

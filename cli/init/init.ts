@@ -2,14 +2,15 @@
  * `millrace init JOB FOLDER`: the source of a ready job as `job.ts` in a folder of the user's, with its settings beside it.
  *
  * It is the file that `millrace run JOB` runs; only what it imports is named as a user's project names it (`millrace/jobs`).
- * Nothing that is there is written over.
+ * Nothing that is there is written over, and it runs as it lies there: a package.json of its own says that it is a module
+ * where none above does.
  */
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
-import type { Job } from '../../jobs/defineJob.ts';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { listJobs } from '../listJobs.ts';
+import { loadJob, nearestPackage } from '../loadJob.ts';
 import { nearest } from '../nearest.ts';
 import { packageFolder, readyJob, readyJobs } from '../readyJobs.ts';
 import { showSettings } from '../showSettings.ts';
@@ -21,32 +22,39 @@ export async function initJob(
   io: Io,
 ): Promise<number> {
   if (name === undefined) return listJobs(io);
-  const { job, source } = copied(name);
+  const { source, beside } = copied(name);
+  const { settings } = await loadJob(name, io.cwd);
   const at = folder ?? name;
   const to = resolve(io.cwd, at);
-  const text = asUsers(await readFile(join(packageFolder, source), 'utf8'));
+  const inPackage = (file: string) => readFile(join(packageFolder, dirname(source), file), 'utf8');
   const title = `what ${join(at, 'job.ts')} is run with: take the # from a line (and from that of its group) to set it`;
+  const ownPackage = await packageFor(to, at);
   const files: Readonly<Record<string, string>> = {
-    'job.ts': text,
-    'settings.yaml': showSettings(job.settings, [], { title, as: 'sketch' }),
-    ...((await hasPackage(to)) ? {} : { 'package.json': packageText(at) }),
+    'job.ts': asUsers(await inPackage(basename(source))),
+    ...Object.fromEntries(
+      await Promise.all(beside.map(async (file) => [file, await inPackage(file)])),
+    ),
+    'settings.yaml': showSettings(settings, [], { title, as: 'sketch' }),
+    ...(ownPackage === null ? {} : { 'package.json': ownPackage.text }),
   };
   await mkdir(to, { recursive: true });
   for (const file of Object.keys(files)) await mustBeFree(join(to, file));
   for (const [file, content] of Object.entries(files)) await writeFile(join(to, file), content);
   const path = relative(io.cwd, join(to, 'job.ts'));
+  const missing = settings.safeParse({}).success ? '' : ' --set policy=FOLDER --set questions=FILE';
   await io.out(`wrote ${Object.keys(files).join(', ')} in ${to}\n`);
   io.err(
-    `${'package.json' in files ? `install with: (cd ${at} && ONNXRUNTIME_NODE_INSTALL=skip npm install)\n` : ''}` +
-      `run it with: npx millrace run ${path} --settings ${join(dirname(path), 'settings.yaml')} --set policy=FOLDER --set questions=FILE`,
+    `${ownPackage?.installs === true ? `install with: (cd ${at} && npm install)\n` : ''}` +
+      `run it with: npx millrace run ${path} --settings ${join(dirname(path), 'settings.yaml')}${missing}`,
   );
   return exitCodes.done;
 }
 
-function copied(name: string): { readonly job: Job; readonly source: string } {
+function copied(name: string): { readonly source: string; readonly beside: readonly string[] } {
   const ready = readyJob(name);
-  if (ready !== null && ready.job !== null) return { job: ready.job, source: ready.source };
-  const names = readyJobs.flatMap(({ name: one, job }) => (job === null ? [] : [one]));
+  if (ready !== null && ready.beside !== null)
+    return { source: ready.source, beside: ready.beside };
+  const names = readyJobs.flatMap(({ name: one, beside }) => (beside === null ? [] : [one]));
   const meant = nearest(name, names);
   const why =
     ready === null
@@ -60,31 +68,37 @@ function asUsers(source: string): string {
   return source.replaceAll("from '../index.ts'", "from 'millrace/jobs'");
 }
 
-/** Whether a package.json that makes modules of `.ts` files is in the folder or above it. */
-async function hasPackage(folder: string): Promise<boolean> {
-  const file = join(folder, 'package.json');
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text !== null) {
-    if ((JSON.parse(text) as { type?: string }).type === 'module') return true;
-    throw usageError(`${file} says nothing of modules: put "type": "module" into it first`);
+/** The package.json that the folder needs, and whether something is to be installed by it; null = the one above will do. */
+async function packageFor(
+  folder: string,
+  at: string,
+): Promise<{ readonly text: string; readonly installs: boolean } | null> {
+  const file = await nearestPackage(folder);
+  if (file === null) return { text: jsonText(projectPackage(at)), installs: true };
+  const { type } = JSON.parse(await readFile(file, 'utf8')) as { readonly type?: string };
+  if (type === 'module') return null;
+  if (dirname(file) !== folder) {
+    return { text: jsonText({ private: true, type: 'module' }), installs: false };
   }
-  const parent = dirname(folder);
-  return parent === folder ? false : hasPackage(parent);
+  throw usageError(`${file} says nothing of modules: put "type": "module" into it first`);
 }
 
-function packageText(folder: string): string {
+function projectPackage(folder: string): object {
   const name =
     folder
       .replace(/[^a-z0-9-]+/gi, '-')
       .replace(/^-+|-+$/g, '')
       .toLowerCase() || 'job';
-  const content = {
+  return {
     name,
     private: true,
     type: 'module',
     scripts: { start: 'millrace run job.ts --settings settings.yaml' },
     dependencies: { millrace: `^${version}`, zod: '^4' },
   };
+}
+
+function jsonText(content: object): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 

@@ -134,11 +134,20 @@ export interface ReadyParts {
   readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
 }
 
+/** What a job of one's own gives in the place of what settings choose. */
+export interface OwnParts {
+  /** The tools, in the place of the setting `tools`. */
+  readonly tools?: readonly Tool[];
+}
+
 /**
- * The parts that the settings of a ready job choose; the job's context owns them. Fails with `POLICY`, `MEMORY`, `USAGE` or
- * the code of what cannot be read.
+ * The parts that the settings of a ready job choose, but for those that are given; the job's context owns them. Fails with
+ * `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
-export async function readyParts(context: JobContext<ReadySettings>): Promise<ReadyParts> {
+export async function readyParts(
+  context: JobContext<ReadySettings>,
+  given: OwnParts = {},
+): Promise<ReadyParts> {
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
   const policy = await findPolicy(settings.policy);
@@ -151,7 +160,7 @@ export async function readyParts(context: JobContext<ReadySettings>): Promise<Re
     print: context.print,
   });
   warnOfSize(context);
-  const tools = await toolsOf(settings);
+  const tools = given.tools ?? (await toolsOf(settings));
   const called = own(callTools(tools, { clock }));
   const dialect = await dialectOf({
     name: settings.dialect,

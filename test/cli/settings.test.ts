@@ -85,6 +85,11 @@ describe('settings', () => {
       { key: 'loss.kind', about: '' },
     ]);
   });
+
+  it('keep what they are about where a job gives them another default', () => {
+    const again = z.object({ lr: z.number().describe('learning rate').default(1).default(2) });
+    expect(knownSettings(again)).toEqual([{ key: 'lr', about: 'learning rate' }]);
+  });
 });
 
 describe('the nearest name', () => {

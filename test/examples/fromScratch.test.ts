@@ -1,5 +1,6 @@
-/** The example of a job of one's own, as a user runs it. */
+/** The example of a job of one's own, as a user runs and copies it. */
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -26,7 +27,7 @@ test('a job file’s questions are asked, its tool answers, and its reward is wh
   const { status, stderr } = spawnSync(
     process.execPath,
     [
-      ...[join(ROOT, 'dist/cli/main.js'), 'run', join(ROOT, 'examples/own/job.ts')],
+      ...[join(ROOT, 'dist/cli/main.js'), 'run', join(ROOT, 'examples/fromScratch/job.ts')],
       ...['--run', 'own', '--runs', runs.path, ...settings],
     ],
     { cwd: ROOT, encoding: 'utf8' },
@@ -62,3 +63,19 @@ test('a job file’s questions are asked, its tool answers, and its reward is wh
     expect(output).toBe(String(numbers.reduce((all, number) => all * Number(number), 1)));
   }
 }, 120_000);
+
+test('millrace init copies it out, as a module also where the project says nothing of modules', () => {
+  writeFileSync(join(runs.path, 'package.json'), '{"private":true}');
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'dist/cli/main.js'), 'init', 'from-scratch', 'my'],
+    { cwd: runs.path, encoding: 'utf8' },
+  );
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^wrote job\.ts, questions\.csv, /)]);
+  expect(stderr).toMatch(/^run it with: npx millrace run my\/job\.ts --settings \S+\n$/);
+  const copied = (file: string) => readFileSync(join(runs.path, 'my', file), 'utf8');
+  for (const file of ['job.ts', 'questions.csv']) {
+    expect(copied(file)).toBe(readFileSync(join(ROOT, 'examples/fromScratch', file), 'utf8'));
+  }
+  expect(JSON.parse(copied('package.json'))).toEqual({ private: true, type: 'module' });
+});

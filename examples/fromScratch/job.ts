@@ -1,0 +1,48 @@
+/**
+ * A job of one's own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my` copies it
+ * into a folder; change what you like and run it with `npx millrace run my/job.ts`. `--show-settings` shows what can be set.
+ */
+import { fileURLToPath } from 'node:url';
+import * as m from 'millrace';
+import { readyParts, readySettings } from 'millrace/jobs';
+
+// The policy: a Hugging Face folder, or as here the small one that comes with the quickstart.
+const quickstart = new URL(
+  'examples/quickstart/base',
+  import.meta.resolve('millrace/package.json'),
+);
+
+// The questions: a file with the columns id, source, question, answers, ability.
+const questionsFile = new URL('questions.csv', import.meta.url);
+
+// The tool: a function from what the policy writes between <python> and </python> to what it reads as the result. Its
+// tag is `python` because that is what this policy writes; one that follows a system prompt is told of any other.
+const calculator = m.pureTool('python', 'Multiplies the numbers in a text.', (text) => {
+  const numbers = text.match(/\d+/g);
+  if (numbers === null) throw new Error('there is no number in it');
+  return String(numbers.reduce((product, number) => product * Number(number), 1));
+});
+
+// The reward of each rollout in a group: 1 for a right answer, less a thousandth for each token that was written.
+const accuracy = m.accuracy();
+const reward: m.RewardFunction = (group) =>
+  accuracy(group).map((one, i) => ({ ...one, score: one.score - (group.lengths[i] ?? 0) / 1000 }));
+
+export default m.defineJob({
+  name: 'from-scratch',
+  about: 'Teaches a policy of yours to multiply with a calculator, in few words.',
+
+  // What the method can be told, what every ready job can (engine, trainer, lengths, …), and defaults of our own.
+  settings: m.calibrateSettings.extend({
+    ...readySettings,
+    policy: readySettings.policy.default(fileURLToPath(quickstart)),
+    questions: readySettings.questions.default(fileURLToPath(questionsFile)),
+    responseMax: readySettings.responseMax.default(160),
+  }),
+
+  // Policy, tokenizer, engine and trainer by those settings; then rounds of practice on the questions.
+  async build(context) {
+    const { parts, questions } = await readyParts(context, { tools: [calculator] });
+    return m.trainPolicy(context, parts, questions, [m.calibrate(context.settings, { reward })]);
+  },
+});
