@@ -8,6 +8,7 @@ import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import type { OperatorFunction } from 'rxjs';
+import { csvCell } from '../base/csvCell.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
@@ -78,6 +79,6 @@ function after(held: Held, offset: number): Held {
 }
 
 async function csvLine(row: Metric & { readonly offset: number }, first: boolean): Promise<string> {
-  const fields = COLUMNS.map((column) => row[column]);
+  const fields = COLUMNS.map((column) => csvCell(row[column]));
   return `${await writeToString([fields], { headers: first ? [...COLUMNS] : false })}\n`;
 }

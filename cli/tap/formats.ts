@@ -1,5 +1,6 @@
 /** The ways to print a tap: `pretty` to read; `ndjson`, `json` and `csv` for programs; `none` to look at `--stats` alone. */
 import { writeToString } from 'fast-csv';
+import { csvCell } from '../../base/csvCell.ts';
 import type { Stored } from '../../streams/log.ts';
 import { jsonText, plain } from '../../views/text/plain.ts';
 import { usageError } from '../failure.ts';
@@ -66,12 +67,12 @@ function csv(whole: View): Format {
     const first = columns === null;
     columns ??= Object.keys(row);
     const cells = columns.map((column) => cell(row[column]));
-    const lines = await writeToString(first ? [[...columns], cells] : [cells], { headers: false });
+    const lines = await writeToString(first ? [columns.map(csvCell), cells] : [cells], { headers: false });
     return `${lines}\n`;
   };
 }
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return csvCell(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
