@@ -5,6 +5,7 @@
  * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is left to do, and
  * it alone says in `run.json` how the run ends. The others follow: they end when it says that the run is done.
  */
+
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { messageOf } from '../base/errors.ts';
@@ -24,6 +25,7 @@ import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
 import { noExporter, type RunExporter } from './metrics/runExporter.ts';
+import { privateFiles } from './privateFiles.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
@@ -57,6 +59,7 @@ interface Execution {
 
 async function runIn({ run, job, signal, exporter }: Execution, io: Io): Promise<FlowEnd> {
   const { folder, record, part } = run;
+  privateFiles();
   await mkdir(folder, { recursive: true });
   const notice = (line: string): void => io.err(line);
   await mustBeFree(run);

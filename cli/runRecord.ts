@@ -4,11 +4,13 @@
  * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is (job, seed,
  * settings, log) tells when a byte of that has changed; one that was written by hand need not have it.
  */
+
 import { createHash } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../base/errors.ts';
+import { replaceFile } from '../base/replaceFile.ts';
 import { type RunStatus, runStatuses } from '../views/summary/facts.ts';
 
 const schema = z.object({
@@ -63,8 +65,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord | null> {
 export async function writeRunRecord(folder: string, record: RunRecord): Promise<void> {
   const path = join(folder, fileName);
   const text = JSON.stringify({ ...record, digest: digestOf(record) }, null, 2);
-  await writeFile(`${path}.new`, `${text}\n`);
-  await rename(`${path}.new`, path);
+  await replaceFile(path, `${text}\n`);
 }
 
 /** Of what a run is; how it goes may change. */

@@ -4,7 +4,8 @@
  * Each line carries the offset of its record, so that a run that was killed goes on after the last whole line:
  * no metric twice, none missing.
  */
-import { appendFile, readFile, truncate } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import type { OperatorFunction } from 'rxjs';
@@ -17,6 +18,8 @@ export interface FilesOptions {
   readonly folder: string;
 }
 
+/** A link in a file's place is not followed, where the system has a way to say so. */
+const { O_APPEND, O_CREAT, O_RDWR, O_WRONLY, O_NOFOLLOW = 0 } = constants;
 const COLUMNS = ['offset', 'step', 'stage', 'name', 'value', 'atMs'] as const;
 
 /** What a file holds: its last offset (-1 = none), and whether it is empty. */
@@ -27,9 +30,19 @@ interface Held {
 
 /** Cuts a line that a crash left half written and looks at the last whole one. */
 async function mend(path: string, read: (line: string) => number): Promise<Held> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  if (whole.length < text.length) await truncate(path, Buffer.byteLength(whole));
+  const file = await open(path, O_RDWR | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (file === null) return { offset: -1, empty: true };
+  let whole: string;
+  try {
+    const text = await file.readFile('utf8');
+    whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    if (whole.length < text.length) await file.truncate(Buffer.byteLength(whole));
+  } finally {
+    await file.close();
+  }
   if (whole === '') return { offset: -1, empty: true };
   const offset = read(whole.trimEnd().split('\n').at(-1) ?? '');
   // The header alone has no offset.
@@ -50,8 +63,8 @@ export function metricFiles(
         csv: await mend(csv, (line) => Number(line.split(',')[0])),
       };
       const row = { offset, ...metric };
-      if (offset > held.jsonl.offset) await appendFile(jsonl, `${JSON.stringify(row)}\n`);
-      if (offset > held.csv.offset) await appendFile(csv, await csvLine(row, held.csv.empty));
+      if (offset > held.jsonl.offset) await append(jsonl, `${JSON.stringify(row)}\n`);
+      if (offset > held.csv.offset) await append(csv, await csvLine(row, held.csv.empty));
       held = { jsonl: after(held.jsonl, offset), csv: after(held.csv, offset) };
       return [];
     },
@@ -69,9 +82,15 @@ export async function writeMetrics(
 ): Promise<void> {
   for await (const { value, position } of records) {
     const row = { offset: position.offset, ...value };
-    await appendFile(join(folder, 'metrics.jsonl'), `${JSON.stringify(row)}\n`);
-    await appendFile(join(folder, 'metrics.csv'), await csvLine(row, row.offset === 0));
+    await append(join(folder, 'metrics.jsonl'), `${JSON.stringify(row)}\n`);
+    await append(join(folder, 'metrics.csv'), await csvLine(row, row.offset === 0));
   }
+}
+
+/** The owner's alone. */
+async function append(path: string, text: string): Promise<void> {
+  const file = await open(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  await file.appendFile(text).finally(() => file.close());
 }
 
 function after(held: Held, offset: number): Held {

@@ -2,6 +2,7 @@
  * `millrace replay RUN --from TOPIC --set key=value --into NAME`: a new run from the records of another. The same command
  * goes on with one that was interrupted.
  */
+
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
@@ -14,6 +15,7 @@ import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { withLocalLog } from '../localLog.ts';
+import { privateFiles } from '../privateFiles.ts';
 import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
@@ -35,6 +37,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   const { run, into, from } = command;
   const folder = join(resolve(io.cwd, command.runs), checkedRunName(into));
   const record = await recordOf(command, folder, io);
+  privateFiles();
   await mkdir(logFolder(folder), { recursive: true });
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { signal, scratch, release } = interruption(io);

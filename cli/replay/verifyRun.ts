@@ -4,6 +4,7 @@
  * It opens the run to read and works in a scratch folder beside it, which is removed at the end. Exit code 1 at the
  * first difference.
  */
+
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Job } from '../../jobs/defineJob.ts';
@@ -15,6 +16,7 @@ import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { withLocalLog } from '../localLog.ts';
+import { privateFiles } from '../privateFiles.ts';
 import { logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
@@ -50,6 +52,7 @@ async function verifyIn(
   { run, job, interrupted: { signal, scratch: folders } }: Verifying,
   io: Io,
 ): Promise<Verified> {
+  privateFiles();
   await mkdir(logFolder(folder), { recursive: true });
   const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { seed, settings } = run.record;

@@ -5,6 +5,7 @@
  * The run itself is only read, also while it goes on. The fork is made under another name and then given its own: it is
  * there as a whole or not at all.
  */
+
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { forkLog } from '../../streams/embedded/forkLog.ts';
@@ -17,6 +18,7 @@ import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { loadJob } from '../loadJob.ts';
 import { type LocalLog, withLocalLog } from '../localLog.ts';
+import { privateFiles } from '../privateFiles.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
@@ -83,6 +85,7 @@ interface Fork {
 }
 
 async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
+  privateFiles();
   await mkdir(logFolder(to), { recursive: true });
   const { ends } = await forkLog({
     from: past.folder,

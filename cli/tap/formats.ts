@@ -67,7 +67,9 @@ function csv(whole: View): Format {
     const first = columns === null;
     columns ??= Object.keys(row);
     const cells = columns.map((column) => cell(row[column]));
-    const lines = await writeToString(first ? [columns.map(csvCell), cells] : [cells], { headers: false });
+    const lines = await writeToString(first ? [columns.map(csvCell), cells] : [cells], {
+      headers: false,
+    });
     return `${lines}\n`;
   };
 }

@@ -5,11 +5,13 @@
  * What was found is kept in the run's folder (`data.json`) with the digests of the files: a run that is started again goes on
  * with it, and refuses files that have changed since, of which it could not say which rows it has learnt.
  */
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { replaceFile } from '../../base/replaceFile.ts';
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
 import { fileDigest } from '../../model/hf/fileDigest.ts';
 import {
@@ -185,8 +187,7 @@ async function surveyed(
   const now = { files: digests, settings, ...counted };
   if (now.rows === 0) return now;
   await mkdir(folder, { recursive: true });
-  await writeFile(`${path}.tmp`, `${JSON.stringify(now, null, 1)}\n`);
-  await rename(`${path}.tmp`, path);
+  await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
   return now;
 }
 

@@ -2,7 +2,7 @@
  * Checkpoints on disk: a policy file (model/policyFile.ts, model/adapterFile.ts), an optimiser file
  * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run lie in its folder `weights/`, named by version.
  */
-import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { constants, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { Checkpoint, SaveTarget } from '../engine.ts';
@@ -100,7 +100,8 @@ async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   // Of several processes that start at once each writes its own.
   const temporary = `${to}.${process.pid}.tmp`;
-  await copyFile(from, temporary);
+  await rm(temporary, { force: true });
+  await copyFile(from, temporary, constants.COPYFILE_EXCL);
   const handle = await open(temporary, 'r+');
   await handle.sync().finally(() => handle.close());
   await rename(temporary, to);

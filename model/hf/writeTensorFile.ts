@@ -113,7 +113,8 @@ export async function atomically<Result>(
   write: (file: FileHandle) => Promise<Result>,
 ): Promise<Result> {
   const temporary = `${path}.${process.pid}.tmp`;
-  const file = await open(temporary, 'w');
+  await rm(temporary, { force: true });
+  const file = await open(temporary, 'wx');
   try {
     const result = await write(file).finally(() => file.sync().finally(() => file.close()));
     await rename(temporary, path);

@@ -2,7 +2,7 @@
  * Entry of the thread that writes what servers load (servedFolders.ts): tensors are read, narrowed and hashed here, away
  * from the event loop.
  */
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
@@ -48,6 +48,7 @@ async function write(argument: WriteArgument): Promise<WriteResult> {
     await check(beside, written, as === 'adapter');
     const record: FolderRecord = { of: digest, digest: written };
     await writeFile(join(beside, RECORD), `${JSON.stringify(record)}\n`);
+    await readableByServers(beside);
     await rename(beside, place);
     return 'written';
   } catch (error) {
@@ -107,6 +108,15 @@ async function check(place: string, digest: string, isAdapter: boolean): Promise
   else await (await openPolicy(place)).close();
   const found = await digestAt(place);
   if (found !== digest) throw digestError(place, digest, found);
+}
+
+/** A server may run as another user, and what a run makes is its owner's alone. */
+async function readableByServers(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+  }
+  await chmod(folder, 0o755);
 }
 
 /** Whether a folder made of these weights is there, unchanged. */

@@ -3,8 +3,9 @@
  *
  * Not a record and not flushed: it is for who looks at a live run, and after a crash it may be old or missing.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '../../base/replaceFile.ts';
 
 export class Board {
   readonly #path: string;
@@ -14,8 +15,7 @@ export class Board {
   }
 
   async post(about: unknown): Promise<void> {
-    await writeFile(`${this.#path}.new`, JSON.stringify(about));
-    await rename(`${this.#path}.new`, this.#path);
+    await replaceFile(this.#path, JSON.stringify(about));
   }
 
   /** What was put up last; nothing where nobody has, or where the file is cut short. */

@@ -70,7 +70,8 @@ export function takeWriterLock(folder: string, store: Store): () => void {
     const owner = ownerIn(path);
     if (owner !== undefined && alive(owner, path)) throw lockedBy(owner, path);
     const me: Owner = { pid: process.pid, host: hostname(), started: startOf(process.pid) };
-    writeFileSync(path, JSON.stringify(me));
+    rmSync(path, { force: true });
+    writeFileSync(path, JSON.stringify(me), { flag: 'wx' });
     held.add(path);
   });
   return () => {

@@ -21,9 +21,19 @@ test('a carriage return is shown, as all that terminals obey', () => {
   expect(csvCell('a\u001b[2J\u202e')).toBe('a\\u001b[2J\\u202e');
 });
 
-test.each([-1.5, 1e-7, -1e21, 0, Number.NEGATIVE_INFINITY, Number.NaN, '-3', '+4.5e-3', '-.5', 'a=b', '', 'x\ny'])(
-  '%j stays as it is',
-  (value) => {
-    expect(csvCell(value)).toBe(String(value));
-  },
-);
+test.each([
+  -1.5,
+  1e-7,
+  -1e21,
+  0,
+  Number.NEGATIVE_INFINITY,
+  Number.NaN,
+  '-3',
+  '+4.5e-3',
+  '-.5',
+  'a=b',
+  '',
+  'x\ny',
+])('%j stays as it is', (value) => {
+  expect(csvCell(value)).toBe(String(value));
+});

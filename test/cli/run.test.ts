@@ -1,7 +1,7 @@
 /** `millrace run`: in this process where it can be, as one of its own where signals and kills are tested. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,6 +99,19 @@ describe('millrace run', () => {
     const again = await millrace('run', job, '--run', 'plain');
     expect(again.err).toContain('run plain is already done');
     expect(again.code).toBe(0);
+  });
+
+  it('leaves files that nobody but their owner may read', async () => {
+    await millrace('run', job, '--run', 'private');
+    await millrace('report', 'private');
+    const entries = await readdir(join(runs, 'private'), { recursive: true });
+    expect(entries).toContain('run.json');
+    const open: string[] = [];
+    for (const entry of ['.', ...entries]) {
+      const { mode } = await stat(join(runs, 'private', entry));
+      if ((mode & 0o077) !== 0) open.push(`${entry} ${(mode & 0o777).toString(8)}`);
+    }
+    expect(open).toEqual([]);
   });
 
   it('tells how many rows were bad, and where to see them', async () => {

@@ -232,6 +232,12 @@ describe('a record', () => {
     expect(await line({ a: 'two\nlines', b: [], c: 1 })).toBe('"two\nlines",[],1\n');
   });
 
+  it('is CSV that no spreadsheet runs and no terminal obeys', async () => {
+    const format = formatOf('csv', options)(1);
+    const value = { '=a': '=1+1', b: -2.5, c: '@x\u001b[2J' };
+    expect(await format(stored(value), value)).toBe("'=a,b,c\n'=1+1,-2.5,'@x\\u001b[2J\n");
+  });
+
   it('is pretty with long arrays cut and control characters made visible', () => {
     const value = {
       ids: Int32Array.from({ length: 2000 }, (_, n) => n),

@@ -1,4 +1,4 @@
-import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { metricFiles } from '../../sinks/metricFiles.ts';
@@ -37,6 +37,24 @@ describe('files', () => {
     expect(csv).toHaveLength(6);
     expect(csv[0]).toBe('offset,step,stage,name,value,atMs');
     expect(csv[3]).toBe('2,2,1,"loss, ""part"" 2",0.25,102');
+  });
+
+  test('has no cell that a spreadsheet would run', async () => {
+    await start([metric({ name: '=1+1', stage: 1, value: -0.5, step: 3, atMs: 100 })]);
+    expect((await read('csv')).trimEnd().split('\n')[1]).toBe("0,3,1,'=1+1,-0.5,100");
+    expect(JSON.parse(await read('jsonl')).name).toBe('=1+1');
+  });
+
+  test('are their owner’s alone, and no link in their place is followed', async () => {
+    const other = join(folder.path, 'other');
+    await writeFile(other, 'half a line');
+    await symlink(other, path('csv'));
+    await expect(start()).rejects.toThrow(/ELOOP.*metrics.csv/);
+    expect(await readFile(other, 'utf8')).toBe('half a line');
+    await unlink(path('csv'));
+    await start();
+    const modes = [await stat(path('csv')), await stat(path('jsonl'))];
+    expect(modes.map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o600]);
   });
 
   test('writes nothing twice when records are handed out again', async () => {
