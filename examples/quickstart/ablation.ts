@@ -1,22 +1,33 @@
 /**
  * What each part of the method adds, in small: `npm run ablation`. The rows are those of ET-Agent's ablation table.
  *
- * Each variant is a run of the quickstart with one setting changed, on the same worlds, one after another, in
- * `runs/ablation-<variant>-<seed>`. A variant that is done is not run again; one that was stopped goes on. Prints a
- * table; with `--json` one JSON object as the last line of stdout.
+ * Each cell, a variant and a seed, is a run of the quickstart with one setting changed, one after another, all variants of a
+ * seed before the next seed, in `runs/ablation-<variant>-<seed>`. A cell that is done is read from its folder; one that was
+ * stopped goes on. Prints a table, of the cells that are done if it is stopped: means over the seeds, with Student's 95 %
+ * intervals where there are two seeds or more. With `--json` one JSON object is the last line of stdout.
  *
- * Options: --seeds 1,2 (1), --only NAME,… (all), --json, --runs FOLDER (runs), and --set key=value for all variants.
+ * Options: --world small|hard (small), --seeds 1,2 (1), --only NAME,… (all), --json, --runs FOLDER (runs), and --set key=value
+ * for all variants.
  */
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ablationTable, type Evaluation, type Outcome, variants } from './ablationTable.ts';
+import {
+  ablationTable,
+  type Evaluation,
+  type Outcome,
+  type Row,
+  variants,
+} from './ablationTable.ts';
+import { estimateText } from './estimate.ts';
+import { worldNames } from './world/worlds.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({
   options: {
+    world: { type: 'string', default: 'small' },
     seeds: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     runs: { type: 'string', default: 'runs' },
@@ -27,7 +38,7 @@ const { values } = parseArgs({
 });
 if (values.help) {
   console.log(
-    `npm run ablation -- [--seeds 1,2] [--only NAME,…] [--set key=value] [--runs FOLDER] [--json]\n\n${variants
+    `npm run ablation -- [--world small|hard] [--seeds 1,2] [--only NAME,…] [--set key=value] [--runs FOLDER] [--json]\n\n${variants
       .map(({ name, about }) => `${name.padEnd(14)}${about}`)
       .join('\n')}`,
   );
@@ -36,22 +47,50 @@ if (values.help) {
 const seeds = values.seeds.split(',').map(Number);
 const only = values.only === '' ? null : values.only.split(',');
 const unknown = only?.find((name) => !variants.some((variant) => variant.name === name));
-if (unknown !== undefined || seeds.some((seed) => !Number.isSafeInteger(seed))) {
-  console.error(
-    unknown === undefined
+const world = worldNames.find((name) => name === values.world);
+const fault =
+  unknown !== undefined
+    ? `there is no variant ${unknown}; there are ${variants.map(({ name }) => name).join(', ')}`
+    : seeds.some((seed) => !Number.isSafeInteger(seed))
       ? `--seeds takes whole numbers with commas between; given: ${values.seeds}`
-      : `there is no variant ${unknown}; there are ${variants.map(({ name }) => name).join(', ')}`,
-  );
+      : world === undefined
+        ? `there is no world ${values.world}; there are ${worldNames.join(', ')}`
+        : null;
+if (fault !== null) {
+  console.error(fault);
   process.exit(2);
 }
 const folder = resolve(values.runs);
 
-/** Runs a variant to its end; a run that is done already ends at once. */
-function run(name: string, seed: number, settings: readonly string[]): Promise<number> {
-  const args = ['dist/cli/main.js', 'run', 'examples/quickstart/job.ts', '--runs', folder];
-  args.push('--run', name, '--seed', String(seed));
-  for (const setting of settings) args.push('--set', setting);
-  const child = spawn(process.execPath, args, {
+/** A variant in the world of a seed. */
+interface Cell {
+  readonly name: string;
+  readonly seed: number;
+  readonly run: string;
+  /** What its run is given besides its name. */
+  readonly args: readonly string[];
+}
+
+/** Seed by seed, so that after each there is a whole table. */
+const cells: readonly Cell[] = seeds.flatMap((seed) =>
+  variants
+    .filter(({ name }) => only === null || only.includes(name))
+    .map(({ name, settings }) => ({
+      name,
+      seed,
+      run: `ablation-${world === 'hard' ? 'hard-' : ''}${name}-${seed}`,
+      args: [
+        ...(world === 'hard' ? ['--settings', 'examples/quickstart/hard.yaml'] : []),
+        ...['--seed', String(seed)],
+        ...[...settings, ...values.set].flatMap((setting) => ['--set', setting]),
+      ],
+    })),
+);
+
+/** Runs a cell to its end, on from where it was stopped. */
+function finish({ run, args }: Cell): Promise<number> {
+  const all = ['dist/cli/main.js', 'run', 'examples/quickstart/job.ts', '--runs', folder];
+  const child = spawn(process.execPath, [...all, '--run', run, ...args], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
@@ -64,6 +103,29 @@ function run(name: string, seed: number, settings: readonly string[]): Promise<n
       done(signal === null ? (code ?? 1) : 130);
     });
   });
+}
+
+/** A finished cell as it is kept beside its run. */
+interface Kept {
+  readonly args: readonly string[];
+  readonly evaluations: readonly Evaluation[];
+}
+
+const keptAt = ({ run }: Cell): string => join(folder, run, 'ablation.json');
+
+/** What was kept of a cell with these very settings; null = it is not done. */
+async function kept(cell: Cell): Promise<readonly Evaluation[] | null> {
+  const text = await readFile(keptAt(cell), 'utf8').catch(() => null);
+  if (text === null) return null;
+  const { args, evaluations } = JSON.parse(text) as Kept;
+  return args.join('\n') === cell.args.join('\n') ? evaluations : null;
+}
+
+async function keep(cell: Cell, evaluations: readonly Evaluation[]): Promise<void> {
+  const path = keptAt(cell);
+  const text: Kept = { args: cell.args, evaluations };
+  await writeFile(`${path}.tmp`, `${JSON.stringify(text)}\n`);
+  await rename(`${path}.tmp`, path);
 }
 
 /** The evaluations of a run, stage by stage. */
@@ -86,37 +148,53 @@ async function evaluations(name: string): Promise<Evaluation[]> {
     }));
 }
 
-let stopped = false;
-process.on('SIGINT', () => {
-  stopped = true;
-});
-const outcomes: Outcome[] = [];
-for (const { name, settings } of variants) {
-  if (only !== null && !only.includes(name)) continue;
-  for (const seed of seeds) {
-    const runName = `ablation-${name}-${seed}`;
-    console.error(`\n${name}, seed ${seed}`);
-    const code = await run(runName, seed, [...settings, ...values.set]);
-    if (stopped || code !== 0) {
-      console.error('stopped; the same command goes on where this ended');
-      process.exit(code === 0 ? 130 : code);
-    }
-    outcomes.push({ name, seed, evaluations: await evaluations(runName) });
+const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`;
+
+/** The cells in their order; ends early when one is stopped or fails. */
+async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
+  let stopped = false;
+  process.on('SIGINT', () => {
+    stopped = true;
+  });
+  const outcomes: Outcome[] = [];
+  const open: Cell[] = [];
+  for (const cell of cells) {
+    const evaluations = await kept(cell);
+    if (evaluations === null) open.push(cell);
+    else outcomes.push({ ...cell, evaluations });
   }
+  const from = performance.now();
+  for (const [done, cell] of open.entries()) {
+    const spent = performance.now() - from;
+    const left =
+      done === 0 ? '' : `; about ${minutes((spent / done) * (open.length - done))} to go`;
+    const number = cells.length - open.length + done + 1;
+    console.error(
+      `\n${number} of ${cells.length}: ${cell.name}, seed ${cell.seed}; ${minutes(spent)} so far${left}`,
+    );
+    const code = await finish(cell);
+    if (stopped || code !== 0) return { outcomes, code: code === 0 ? 130 : code };
+    const found = await evaluations(cell.run);
+    await keep(cell, found);
+    outcomes.push({ ...cell, evaluations: found });
+  }
+  return { outcomes, code: 0 };
 }
-const rows = ablationTable(outcomes);
+
 const percent = (value: number): string => (value * 100).toFixed(1);
-console.table(
-  Object.fromEntries(
-    rows.map(({ what, accuracy, efficiency, calls, runs }) => [
-      what,
-      {
-        'accuracy %': percent(accuracy),
-        'efficiency %': percent(efficiency),
-        'calls when right': calls.toFixed(2),
-        runs,
-      },
-    ]),
-  ),
-);
-if (values.json) console.log(JSON.stringify({ name: 'ablation', seeds, rows }));
+const shown = ({ accuracy, efficiency, calls, difference, seeds: of }: Row) => ({
+  'accuracy %': estimateText(accuracy, percent),
+  'less the whole': difference === null ? '' : estimateText(difference, percent),
+  'efficiency %': estimateText(efficiency, percent),
+  'calls when right': estimateText(calls, (value) => value.toFixed(2)),
+  seeds: of.join(' '),
+});
+
+const { outcomes, code } = await finishAll();
+const rows = ablationTable(outcomes);
+if (rows.length > 0) console.table(Object.fromEntries(rows.map((row) => [row.what, shown(row)])));
+if (code !== 0) {
+  console.error('stopped; the same command goes on where this ended');
+  process.exit(code);
+}
+if (values.json) console.log(JSON.stringify({ name: 'ablation', world, seeds, rows }));

@@ -1,4 +1,5 @@
 /** The variants of the ablation, and the table that is made of their evaluations. */
+import { type Estimate, estimate } from './estimate.ts';
 
 export interface Variant {
   readonly name: string;
@@ -47,10 +48,19 @@ export interface Outcome {
   readonly evaluations: readonly Evaluation[];
 }
 
-export interface Row extends Evaluation {
+/** A row of the table: means over the seeds. */
+export interface Row {
   readonly what: string;
-  /** Runs that the numbers are the mean of. */
-  readonly runs: number;
+  readonly accuracy: Estimate;
+  readonly efficiency: Estimate;
+  readonly calls: Estimate;
+  /**
+   * Accuracy less that of the whole method in the same worlds, seed by seed: what the worlds have in common is not in its
+   * interval. Null for the whole method, and where no seed has both.
+   */
+  readonly difference: Estimate | null;
+  /** Seeds that the numbers are the mean of. */
+  readonly seeds: readonly number[];
 }
 
 /** Where each row comes from: a variant, and which of its evaluations. */
@@ -66,16 +76,35 @@ const ROWS: readonly { readonly what: string; readonly of: string; readonly at: 
   { what: 'without its decrease', of: 'no-decrease', at: -1 },
 ];
 
-/** Means over the seeds; a row without any run is left out. */
+const WHOLE = ROWS.find(({ of, at }) => of === 'whole' && at === -1)!;
+
+/** Means over the seeds that are there; a row without any run is left out. */
 export function ablationTable(outcomes: readonly Outcome[]): Row[] {
-  return ROWS.flatMap(({ what, of, at }) => {
-    const found = outcomes
-      .filter(({ name }) => name === of)
-      .flatMap(({ evaluations }) => evaluations.at(at) ?? []);
-    if (found.length === 0) return [];
-    const mean = (key: keyof Evaluation): number =>
-      found.reduce((sum, evaluation) => sum + evaluation[key], 0) / found.length;
-    const [accuracy, efficiency, calls] = [mean('accuracy'), mean('efficiency'), mean('calls')];
-    return [{ what, accuracy, efficiency, calls, runs: found.length }];
+  const bySeed = ({ of, at }: Pick<(typeof ROWS)[number], 'of' | 'at'>) =>
+    new Map(
+      outcomes.flatMap(({ name, seed, evaluations }) => {
+        const found = name === of ? evaluations.at(at) : undefined;
+        return found === undefined ? [] : [[seed, found] as const];
+      }),
+    );
+  const whole = bySeed(WHOLE);
+  return ROWS.flatMap((row) => {
+    const found = bySeed(row);
+    if (found.size === 0) return [];
+    const of = (key: keyof Evaluation) => estimate([...found.values()].map((one) => one[key]));
+    const differences = [...found].flatMap(([seed, { accuracy }]) => {
+      const other = whole.get(seed);
+      return other === undefined ? [] : [accuracy - other.accuracy];
+    });
+    return [
+      {
+        what: row.what,
+        accuracy: of('accuracy'),
+        efficiency: of('efficiency'),
+        calls: of('calls'),
+        difference: row === WHOLE || differences.length === 0 ? null : estimate(differences),
+        seeds: [...found.keys()],
+      },
+    ];
   });
 }

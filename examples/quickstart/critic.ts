@@ -8,7 +8,11 @@
  * are overridden, use a model that reads.
  */
 import type { Hints } from 'millrace';
-import type { Step, Task } from './world/tasks.ts';
+import { isFailure } from './world/hard/noise.ts';
+import type { Task as AnyTask, Step } from './world/tasks.ts';
+
+/** A task of any world. */
+type Task = AnyTask<string>;
 
 /** What the policy is told when it went wrong. Words of the closed vocabulary; each ends a sentence. */
 export const hints: Hints = {
@@ -110,12 +114,14 @@ function progress(task: Task, moves: readonly Move[]): Progress {
   let flaw: Flaw = null;
   for (const [index, move] of moves.entries()) {
     const step = way[done];
-    const earlier = moves.slice(0, index);
+    const failed = isFailure(move.result);
+    const earlier = moves.slice(0, index).filter(({ result }) => !isFailure(result));
     const repeats = earlier.some(({ tool, input }) => tool === move.tool && input === move.input);
     if (move.tool !== null) {
       const useful = step !== undefined && !repeats && tells(move, step);
       if (useful) done++;
-      flaw = useful ? null : callFlaw(repeats, step);
+      // A tool that fails is no fault of the policy’s, and then the same call is right.
+      flaw = useful || failed ? null : callFlaw(repeats, step);
     } else flaw = answerFlaw(task, move, done < way.length);
   }
   return { done, flaw };

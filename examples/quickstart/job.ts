@@ -20,6 +20,7 @@ import { z } from 'zod';
 import { hints, worldCritic } from './critic.ts';
 import { worldParts, worldSettings } from './parts.ts';
 import { trainingTasks } from './world/files.ts';
+import { worlds } from './world/worlds.ts';
 
 export default defineJob({
   name: 'quickstart',
@@ -41,7 +42,7 @@ export default defineJob({
     const teachable = settings.questions === '' || settings.critic.url !== '';
     const questions = teachable ? settings.flywheel.questions : 0;
     const flywheel = { ...settings.flywheel, questions };
-    const knowing = () => scripted(worldCritic(trainingTasks(seed)));
+    const knowing = () => scripted(worldCritic(trainingTasks(seed, worlds[settings.world])));
     const critic = textRoles(context)(settings.critic, knowing);
     const roles = { analyst: () => critic, critic: () => critic, hints };
     return trainPolicy(context, parts, rows, etAgent({ ...settings, flywheel }, roles));

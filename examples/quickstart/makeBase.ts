@@ -1,51 +1,58 @@
 /**
- * Makes the quickstart's base policy from nothing: `npm run quickstart:base`.
+ * Makes the quickstart's base policy: `npm run quickstart:base`.
  *
- * A fresh decoder is fine-tuned on demonstrations (bad habits included) from worlds that no run uses: seeds from
+ * A decoder is fine-tuned on demonstrations (bad habits included) from worlds that no run uses: seeds from
  * 1,000,000 on, a new one every 200 demonstrations. It learns the form of a trajectory, single-digit sums, and to
- * copy from a result; it cannot learn a run's facts. Writes base/policy.safetensors and base/tokenizer.json.
+ * copy from a result; it cannot learn a run's facts. The small world's begins from nothing, the hard one's
+ * (`--world hard`) from the small one's, whose vocabulary it adds to. Writes policy.safetensors and tokenizer.json.
  *
- * Options: --steps N (2000), --threads N (2), --out FOLDER, --report N (100).
+ * Options: --world small|hard, --steps N (2000; hard 900), --threads N (2), --out FOLDER, --report N (100).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { EmbeddedTrainer, initialise, wordTokenizer } from 'millrace';
-import type { TrainSequence } from 'millrace/model';
+import { EmbeddedTrainer, initialise, openPolicy, wordTokenizer } from 'millrace';
+import type { Tensors, TrainSequence } from 'millrace/model';
 import { CONFIG } from './policy.ts';
-import { answers, demonstrate, habitDraws } from './world/demonstrations.ts';
-import { makeTasks, type Task } from './world/tasks.ts';
 import { vocabulary } from './world/vocabulary.ts';
-import { makeWorld, type World } from './world/world.ts';
+import { type Demonstration, worldNames, worlds } from './world/worlds.ts';
 
 const FIRST_WORLD = 1_000_000;
 const PER_WORLD = 200;
 const BATCH = 64;
-const LR = 2e-3;
 const WARMUP = 100;
 
+const here = dirname(fileURLToPath(import.meta.url));
 const { values } = parseArgs({
   options: {
-    steps: { type: 'string', default: '2000' },
+    world: { type: 'string', default: 'small' },
+    steps: { type: 'string' },
     threads: { type: 'string', default: '2' },
     report: { type: 'string', default: '100' },
-    out: { type: 'string', default: join(dirname(fileURLToPath(import.meta.url)), 'base') },
+    out: { type: 'string' },
   },
 });
-const steps = Number(values.steps);
+const world = worldNames.find((name) => name === values.world);
+if (world === undefined)
+  throw new Error(`--world is ${values.world}; give ${worldNames.join(' or ')}`);
+const form = worlds[world];
+const isFirst = world === 'small';
+const steps = Number(values.steps ?? (isFirst ? 2000 : 900));
+const out = values.out ?? join(here, form.base);
+const highest = isFirst ? 2e-3 : 1e-3;
 
-const words = vocabulary();
+const words = vocabulary(form.words);
 const tokenizer = wordTokenizer(words);
 
 /**
  * A demonstration as a training sequence. All of the response is a target, results too (as in ET-Agent's
  * fine-tuning): a search made twice shows the same text twice, and that is where copying is learnt.
  */
-function sequence(task: Task, world: World, index: number): TrainSequence {
+function sequence({ task, pieces }: Demonstration): TrainSequence {
   const tokens: number[] = [...tokenizer.encode(`<|question|>${task.question}<|end|>`)];
   const mask: number[] = tokens.map(() => 0);
-  for (const piece of demonstrate(task, world, habitDraws(world, index), answers(world))) {
+  for (const piece of pieces) {
     const encoded = tokenizer.encode(piece.text);
     tokens.push(...encoded);
     for (let i = 0; i < encoded.length; i++) mask.push(1);
@@ -61,9 +68,7 @@ function sequence(task: Task, world: World, index: number): TrainSequence {
 /** Demonstrations without end, world after world. */
 function* demonstrations(): Generator<TrainSequence> {
   for (let seed = FIRST_WORLD; ; seed++) {
-    const world = makeWorld(seed);
-    const tasks = makeTasks(world, 'base', PER_WORLD);
-    for (const [i, task] of tasks.entries()) yield sequence(task, world, i);
+    for (const one of form.make(seed).demonstrations(PER_WORLD)) yield sequence(one);
   }
 }
 
@@ -73,17 +78,32 @@ function take<T>(source: Generator<T>, count: number): T[] {
 
 /** Linear warm-up, then a cosine to a tenth. */
 function rate(step: number): number {
-  if (step < WARMUP) return (LR * (step + 1)) / WARMUP;
+  if (step < WARMUP) return (highest * (step + 1)) / WARMUP;
   const done = (step - WARMUP) / Math.max(1, steps - WARMUP);
-  return LR * (0.1 + 0.45 * (1 + Math.cos(Math.PI * done)));
+  return highest * (0.1 + 0.45 * (1 + Math.cos(Math.PI * done)));
 }
 
-await mkdir(values.out, { recursive: true });
-await writeFile(join(values.out, 'tokenizer.json'), `${JSON.stringify(words, null, 1)}\n`);
+/** Fresh tensors, or those of the small world's policy with fresh rows for the words that are new. */
+async function firstTensors(): Promise<Tensors> {
+  const fresh = new Map(initialise(config, 1));
+  if (isFirst) return fresh;
+  const policy = await openPolicy(join(here, worlds.small.base, 'policy.safetensors'));
+  for (const [name, { shape, data }] of fresh) {
+    const old = await policy.read(name);
+    const grown = Float32Array.from(data);
+    grown.set(old.data);
+    fresh.set(name, { shape, data: grown });
+  }
+  await policy.close();
+  return fresh;
+}
+
+await mkdir(out, { recursive: true });
+await writeFile(join(out, 'tokenizer.json'), `${JSON.stringify(words, null, 1)}\n`);
 const config = { ...CONFIG, vocabSize: tokenizer.vocabSize };
-const path = join(values.out, 'policy.safetensors');
+const path = join(out, 'policy.safetensors');
 const trainer = await EmbeddedTrainer.create({
-  policy: { config, tensors: initialise(config, 1) },
+  policy: { config, tensors: await firstTensors() },
   threads: Number(values.threads),
 });
 const source = demonstrations();

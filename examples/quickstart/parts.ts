@@ -25,12 +25,18 @@ import { tagsDialect } from 'millrace/operators';
 import { z } from 'zod';
 import { prompt } from './policy.ts';
 import { writeWorld } from './world/files.ts';
+import { noisy } from './world/hard/noise.ts';
+import { type WorldName, worldNames, worlds } from './world/worlds.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** Settings that all of them have. */
 export const worldSettings = {
-  base: z.string().default('').describe('folder of the first policy; empty = the quickstart’s own'),
+  world: z
+    .enum(worldNames)
+    .default('small')
+    .describe('hard = longer ways, dead ends, distractors and tools that fail (README)'),
+  base: z.string().default('').describe('folder of the first policy; empty = the world’s own'),
   questions: z
     .string()
     .default('')
@@ -48,6 +54,7 @@ export const worldSettings = {
 };
 
 interface WorldSettings extends PolicySettings {
+  readonly world: WorldName;
   readonly base: string;
   readonly questions: string;
   readonly threads: number;
@@ -67,8 +74,9 @@ export async function worldParts(
 ): Promise<WorldParts> {
   const { settings, folder, seed, clock, own } = context;
   const { threads, provider, questions, swap } = settings;
-  const world = await writeWorld(folder, seed);
-  const first = settings.base || join(here, 'base');
+  const form = worlds[settings.world];
+  const world = await writeWorld(folder, seed, form);
+  const first = settings.base || join(here, form.base);
   const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
   const base = join(first, 'policy.safetensors');
   if (questions) {
@@ -77,6 +85,7 @@ export async function worldParts(
     );
   }
   const tools = [calculator, searchTool({ documents: await readCorpus(world.corpus), top: 1 })];
+  const box = callTools(tools, { clock });
   return {
     rows: questions
       ? { train: readQuestions(questions) }
@@ -84,7 +93,7 @@ export async function worldParts(
     parts: {
       engine: own(await EmbeddedEngine.create({ weights: base, provider, threads, swap, clock })),
       trainer: own(await EmbeddedTrainer.create({ policy: base, provider, threads })),
-      tools: own(callTools(tools, { clock })),
+      tools: own(form.noise > 0 ? noisy(box, seed, form.noise) : box),
       dialect: tagsDialect({
         tokenizer,
         tools: tools.map(({ name }) => name),

@@ -7,6 +7,13 @@ import {
   habitDraws,
 } from '../../examples/quickstart/world/demonstrations.ts';
 import {
+  demonstrateHard,
+  hardHabitDraws,
+} from '../../examples/quickstart/world/hard/demonstrations.ts';
+import { makeHardWorld } from '../../examples/quickstart/world/hard/facts.ts';
+import { FAILURES } from '../../examples/quickstart/world/hard/noise.ts';
+import { makeHardTasks } from '../../examples/quickstart/world/hard/questions.ts';
+import {
   FIRM_KINDS,
   FIRM_NAMES,
   FIRST_NAMES,
@@ -59,7 +66,7 @@ function facts(text: string): string[] {
 const told = (...texts: readonly string[]) => new Set(texts.flatMap(facts));
 
 /** Facts of `said` that neither the question nor a result has told. Single-digit sums need no telling. */
-function untold(said: string, task: Task, results: string): string[] {
+function untold(said: string, task: Task<string>, results: string): string[] {
   const known = told(task.question, results, task.kind === 'none' ? task.answer : '');
   return facts(said).filter((fact) => !known.has(fact));
 }
@@ -239,5 +246,55 @@ describe('the critic', () => {
       const { kind } = tasks.find(({ id }) => id === one.id)!;
       expect(kept.map(({ toolCalls }) => toolCalls)).toEqual([kind === 'none' ? 0 : 1]);
     }
+  });
+});
+
+describe('the critic of the hard world', () => {
+  const hard = makeHardWorld(3);
+  const hardTasks = makeHardTasks(hard, 'train', 210);
+  const hardCritic = worldCritic(hardTasks);
+  const ask = (name: string, prompt: string) =>
+    hardCritic({ draws: ['run', name, 0], prompt, continuation: '' })!;
+  const hardSolved = hardTasks.map((task, i) => ({
+    task,
+    text: demonstrateHard(task, hard, hardHabitDraws(hard, i))
+      .map(({ text }) => text)
+      .join('')
+      .replace('<|end|>', ''),
+  }));
+
+  test('writes no new step with a fact that only a tool could tell', () => {
+    for (const { task, text } of hardSolved) {
+      const steps = splitSteps(text);
+      for (let n = 1; n <= steps.length; n++) {
+        const until = numberedSteps(steps.slice(0, n).join(''));
+        const values = { question: task.question, steps: until, analysis: 'I erred.', tools: '' };
+        const step = ask('1/new-step', prompts['new-step'](values));
+        expect([step, untold(step, task, resultsOf(steps.slice(0, n - 1)))]).toEqual([step, []]);
+      }
+    }
+  });
+
+  test('blames a search that leads nowhere, but not a tool that failed, nor the same call after it', () => {
+    const { task } = hardSolved.find(({ task: { kind } }) => kind === 'two')!;
+    const [first, second] = task.plan as Extract<Task['plan'][number], { tool: 'search' }>[];
+    const look = (query: string, result: string) =>
+      `<think>a</think><search>${query}</search>${resultBlock(result)}`;
+    const [one, two] = [first!, second!].map(({ query, finds }) =>
+      look(query, `Page 1: ${finds}.`),
+    );
+    const nothing = look(first!.query, FAILURES.search!.output);
+    const answer = `<think>b</think><answer>\\boxed{${task.answer}}</answer>`;
+    const redundant = (...steps: readonly string[]) =>
+      readRedundancy(
+        ask(
+          '1/redundancy',
+          prompts.redundancy({ question: task.question, steps: numberedSteps(steps.join('')) }),
+        ),
+      )?.step ?? null;
+    expect(redundant(one!, two!, answer)).toBeNull();
+    expect(redundant(nothing, one!, two!, answer)).toBeNull();
+    expect(redundant(one!, one!, two!, answer)).toBe(2);
+    expect(redundant(look('Nobody', 'Page 1: nothing.'), one!, two!, answer)).toBe(1);
   });
 });

@@ -8,7 +8,7 @@ import {
   habitDraws,
   type Piece,
 } from '../../examples/quickstart/world/demonstrations.ts';
-import { HELD_OUT, TRAIN, writeWorld } from '../../examples/quickstart/world/files.ts';
+import { writeWorld } from '../../examples/quickstart/world/files.ts';
 import {
   FIRM_NAMES,
   FIRST_NAMES,
@@ -25,11 +25,13 @@ import {
 } from '../../examples/quickstart/world/tasks.ts';
 import { vocabulary } from '../../examples/quickstart/world/vocabulary.ts';
 import { makeWorld, type World } from '../../examples/quickstart/world/world.ts';
+import { worlds } from '../../examples/quickstart/world/worlds.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
 import { resultTokens } from '../../operators/dialect/resultBlock.ts';
 import { readQuestions } from '../../sources/questions.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
+const { train: TRAIN, heldOut: HELD_OUT } = worlds.small;
 const world = makeWorld(1);
 const tasks = makeTasks(world, 'train', TRAIN);
 const heldOut = makeTasks(

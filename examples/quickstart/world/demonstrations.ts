@@ -33,7 +33,7 @@ export const HABITS: Readonly<Record<Kind, Habit>> = {
   both: { guess: 0.15, giveUp: 0.5, repeat: 0.6 },
 };
 /** Share of answers that forget `\boxed{}`. */
-const UNBOXED = 0.06;
+export const UNBOXED = 0.06;
 const CALLS_MAX = 3;
 
 /** A wrong answer that looks like the right one: another name of its kind, or digits of the same length. */
@@ -56,18 +56,18 @@ function wrong(task: Task, world: World, stream: Draws): string {
   return pool[stream.integer(0, pool.length)]!;
 }
 
-function call(step: Step): string {
+export function call(step: Step): string {
   return step.tool === 'search'
     ? `<think>I look up ${step.query}.</think><search>${step.query}</search>`
     : `<think>I compute it.</think><python>${step.code}</python>`;
 }
 
-function again(step: Step): string {
+export function again(step: Step): string {
   const text = step.tool === 'search' ? step.query : step.code;
   return `<think>Let me check again.</think><${step.tool}>${text}</${step.tool}>`;
 }
 
-function answer(text: string, thought: string, boxed: boolean): string {
+export function answer(text: string, thought: string, boxed: boolean): string {
   return `<think>${thought}</think><answer>${boxed ? `\\boxed{${text}}` : text}</answer><|end|>`;
 }
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
-import { makeTasks, type Task } from './tasks.ts';
-import { makeWorld } from './world.ts';
+import type { Task } from './tasks.ts';
+import { type WorldForm, worlds } from './worlds.ts';
 
 export interface WorldFiles {
   readonly corpus: string;
@@ -12,22 +12,24 @@ export interface WorldFiles {
   readonly heldOut: string;
 }
 
-/** Training questions of a world; a round wraps around when it wants more. */
-export const TRAIN = 450;
-export const HELD_OUT = 150;
-
 /** What the training questions of a world are and take; the critic's knowledge. */
-export function trainingTasks(seed: number): readonly Task[] {
-  return makeTasks(makeWorld(seed), 'train', TRAIN);
+export function trainingTasks(
+  seed: number,
+  form: WorldForm = worlds.small,
+): readonly Task<string>[] {
+  return form.make(seed).tasks('train', form.train);
 }
 
-function rows(tasks: readonly Task[]): readonly Record<string, string>[] {
+/** Kinds of questions that are arithmetic in the end; the others are about facts. */
+const MATH = new Set(['none', 'python', 'both', 'sum', 'gap', 'chain']);
+
+function rows(tasks: readonly Task<string>[]): readonly Record<string, string>[] {
   return tasks.map(({ id, kind, question, answer }) => ({
     id,
     source: `quickstart-${kind}`,
     question,
     answers: JSON.stringify([answer]),
-    ability: kind === 'none' || kind === 'python' || kind === 'both' ? 'math' : 'qa',
+    ability: MATH.has(kind) ? 'math' : 'qa',
   }));
 }
 
@@ -40,7 +42,11 @@ async function write(path: string, text: string): Promise<void> {
  * Writes the world of `seed` into `folder` (once; a resumed run finds them there) and gives the paths. No
  * held-out question is among the training questions.
  */
-export async function writeWorld(folder: string, seed: number): Promise<WorldFiles> {
+export async function writeWorld(
+  folder: string,
+  seed: number,
+  form: WorldForm = worlds.small,
+): Promise<WorldFiles> {
   const paths = {
     corpus: join(folder, 'corpus.jsonl'),
     train: join(folder, 'train.csv'),
@@ -48,14 +54,10 @@ export async function writeWorld(folder: string, seed: number): Promise<WorldFil
   };
   if (existsSync(paths.heldOut)) return paths;
   await mkdir(folder, { recursive: true });
-  const world = makeWorld(seed);
-  const train = makeTasks(world, 'train', TRAIN);
-  const heldOut = makeTasks(
-    world,
-    'heldout',
-    HELD_OUT,
-    new Set(train.map((task) => task.question)),
-  );
+  const world = form.make(seed);
+  const train = world.tasks('train', form.train);
+  const asked = new Set(train.map((task) => task.question));
+  const heldOut = world.tasks('heldout', form.heldOut, asked);
   await write(
     paths.corpus,
     world.articles.map((article) => `${JSON.stringify(article)}\n`).join(''),

@@ -16,22 +16,24 @@ export type Step =
   | { readonly tool: 'search'; readonly query: string; readonly finds: string }
   | { readonly tool: 'python'; readonly code: string; readonly value: string };
 
-export interface Task {
+/** A question; `kind` is one of the kinds of its world. */
+export interface Task<K extends string = Kind> {
   readonly id: string;
-  readonly kind: Kind;
+  readonly kind: K;
   readonly question: string;
   readonly answer: string;
   readonly plan: readonly Step[];
 }
 
-type Draft = Omit<Task, 'id' | 'kind'>;
+/** What is drawn of a task. */
+export type Draft = Omit<Task, 'id' | 'kind'>;
 
-function calculation(code: string, value: number): Step {
+export function calculation(code: string, value: number): Step {
   return { tool: 'python', code: `print(${code})`, value: String(value) };
 }
 
 /** Single digits: the policy knows these by heart. */
-function none(stream: Draws): Draft {
+export function none(stream: Draws): Draft {
   const a = 1 + stream.integer(0, 9);
   const b = 1 + stream.integer(1, 9);
   const [x, y] = a >= b ? [a, b] : [b, a];
@@ -58,11 +60,11 @@ function python(stream: Draws): Draft {
   };
 }
 
-function lookUp(query: string, finds: string): Step {
+export function lookUp(query: string, finds: string): Step {
   return { tool: 'search', query, finds };
 }
 
-function pick<T>(items: readonly T[], stream: Draws, index: number): T {
+export function pick<T>(items: readonly T[], stream: Draws, index: number): T {
   return items[stream.integer(index, items.length)]!;
 }
 
@@ -142,27 +144,44 @@ export function makeTasks(
   count: number,
   exclude: ReadonlySet<string> = new Set(),
 ): Task[] {
-  const seen = new Set(exclude);
-  const tasks: Task[] = [];
-  const triesMax = count * 50;
-  for (let i = 0; tasks.length < count && i < triesMax; i++) {
-    const kind = KINDS[tasks.length % KINDS.length]!;
-    const stream = draws('quickstart-tasks', world.seed, name, i);
-    const draft = {
+  const draft = (kind: Kind, stream: Draws): Draft =>
+    ({
       none: () => none(stream),
       python: () => python(stream),
       search: () => search(world, stream),
       hops: () => hops(world, stream),
       both: () => both(world, stream),
-    }[kind]();
-    if (seen.has(draft.question)) continue;
-    seen.add(draft.question);
-    tasks.push({ ...draft, id: `${name}-${tasks.length}`, kind });
+    })[kind]();
+  const key = ['quickstart-tasks', world.seed, name] as const;
+  return differentTasks({ kinds: KINDS, key, count, exclude, draft });
+}
+
+interface TasksOptions<K extends string> {
+  readonly kinds: readonly K[];
+  /** Of the draws: what they are for, the world's seed, the name of the set. */
+  readonly key: readonly [what: string, seed: number, name: string];
+  readonly count: number;
+  readonly exclude: ReadonlySet<string>;
+  /** Null = no question can be made of these draws. */
+  readonly draft: (kind: K, stream: Draws) => Draft | null;
+}
+
+/** Tasks with different questions, the kinds in turn. */
+export function differentTasks<K extends string>(options: TasksOptions<K>): Task<K>[] {
+  const { kinds, key, count, exclude, draft } = options;
+  const [, seed, name] = key;
+  const seen = new Set(exclude);
+  const tasks: Task<K>[] = [];
+  const triesMax = count * 50;
+  for (let i = 0; tasks.length < count && i < triesMax; i++) {
+    const kind = kinds[tasks.length % kinds.length]!;
+    const drawn = draft(kind, draws(...key, i));
+    if (drawn === null || seen.has(drawn.question)) continue;
+    seen.add(drawn.question);
+    tasks.push({ ...drawn, id: `${name}-${tasks.length}`, kind });
   }
   if (tasks.length < count) {
-    throw new Error(
-      `world ${world.seed} has fewer than ${count} different questions of every kind`,
-    );
+    throw new Error(`world ${seed} has fewer than ${count} different questions of every kind`);
   }
   return tasks;
 }

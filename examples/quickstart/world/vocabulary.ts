@@ -54,7 +54,8 @@ I look up compute it Let me check again think know It So Page print a on the was
 lies has its seat of people are an and to not can be with this one two three
 `;
 
-export function vocabulary(): WordVocabulary {
+/** `more` = words of a world of its own, behind those of the small one, whose tokens keep their ids. */
+export function vocabulary(more: readonly string[] = []): WordVocabulary {
   const words = [
     ...'0123456789',
     ...TEMPLATE_WORDS.split(/\s+/).filter((word) => word !== ''),
@@ -64,6 +65,7 @@ export function vocabulary(): WordVocabulary {
     ...RIVERS,
     ...FIRM_NAMES,
     ...FIRM_KINDS,
+    ...more,
   ];
   return { kind: 'words', tags: TAGS, symbols: SYMBOLS, words: [...new Set(words)] };
 }
