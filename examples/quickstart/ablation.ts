@@ -166,12 +166,10 @@ async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
   const from = performance.now();
   for (const [done, cell] of open.entries()) {
     const spent = performance.now() - from;
-    const left =
-      done === 0 ? '' : `; about ${minutes((spent / done) * (open.length - done))} to go`;
+    const left = minutes((spent / done) * (open.length - done));
+    const soFar = done === 0 ? '' : `; ${minutes(spent)} so far, about ${left} to go`;
     const number = cells.length - open.length + done + 1;
-    console.error(
-      `\n${number} of ${cells.length}: ${cell.name}, seed ${cell.seed}; ${minutes(spent)} so far${left}`,
-    );
+    console.error(`\n${number} of ${cells.length}: ${cell.name}, seed ${cell.seed}${soFar}`);
     const code = await finish(cell);
     if (stopped || code !== 0) return { outcomes, code: code === 0 ? 130 : code };
     const found = await evaluations(cell.run);
