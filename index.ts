@@ -113,6 +113,7 @@ export {
   searchTool,
   type Tool,
   type ToolResult,
+  toolDown,
   weighted,
 } from './operators/index.ts';
 export { metricFiles } from './sinks/metricFiles.ts';

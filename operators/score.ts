@@ -7,6 +7,9 @@
  * ends the stage: without its group a round would never be complete, and a run that is resumed with a better reward scores
  * the group once more.
  *
+ * A rollout that failed is none of the policy's doing (a tool or a server was gone): it has a reward, for the record, and the
+ * advantages of the others are as if it were not there.
+ *
  * A reward may have to be waited for; several groups are then asked about at once, and their records come in the order
  * in which the groups were complete all the same.
  */
@@ -88,10 +91,28 @@ async function scoreGroup(
     rewards,
     toolCalls: rollouts.map((rollout) => rollout.toolCalls),
     lengths,
-    advantages: options.advantage(scores, policyLengths),
+    advantages: advantages(rollouts, scores, policyLengths, options.advantage),
     rollouts: ordered.map((member) => member.position),
     version: Math.min(...rollouts.map((rollout) => rollout.version)),
   };
+}
+
+/** 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared with. */
+function advantages(
+  rollouts: readonly Rollout[],
+  scores: readonly number[],
+  lengths: readonly number[],
+  advantage: GroupAdvantage,
+): number[] {
+  const done = [...rollouts.keys()].filter((i) => rollouts[i]!.status === 'done');
+  if (done.length === rollouts.length) return advantage(scores, lengths);
+  const all = scores.map(() => 0);
+  if (done.length < 2) return all;
+  const of = (values: readonly number[]): number[] => done.map((i) => values[i]!);
+  for (const [place, value] of advantage(of(scores), of(lengths)).entries()) {
+    all[done[place]!] = value;
+  }
+  return all;
 }
 
 /** Without this, a missing part would be read as 0 everywhere: nothing right, nothing to choose by. */

@@ -61,11 +61,13 @@ export interface RecordedToolsOptions {
    * Left out, the same tool and input will do.
    */
   readonly onStray?: (strayed: Strayed) => void;
+  /** Why a rollout failed then: a call of it that is not recorded is the one that the tool could not answer. */
+  readonly failureOf?: (rolloutId: string) => string | null;
 }
 
 export function recordedTools(live: CallTool, options: RecordedToolsOptions): CallTool {
   if (options.mode === 'live') return live;
-  const { log, calls, mode, onStray } = options;
+  const { log, calls, mode, onStray, failureOf = () => null } = options;
 
   async function at(offset: number | undefined): Promise<ToolCall | null> {
     if (offset === undefined) return null;
@@ -78,6 +80,8 @@ export function recordedTools(live: CallTool, options: RecordedToolsOptions): Ca
     const same = await at(offset);
     if (same !== null && same.tool === tool && same.input === input) return same;
     if (onStray === undefined) return at(calls.ofInput(tool, input));
+    const failure = same === null && origin !== undefined ? failureOf(origin.rolloutId) : null;
+    if (failure !== null) throw new MillraceError('RECORDED_FAILURE', failure);
     onStray({ origin: origin ?? null, tool, input, recorded: same, offset: offset ?? null });
     return null;
   }

@@ -38,6 +38,11 @@ export class RecordedVersions {
     });
   }
 
+  /** Why the rollout of this id failed; null where it did not, or is not known. */
+  failureOf(rolloutId: string): string | null {
+    return this.#rollouts.get(rolloutId)?.failure ?? null;
+  }
+
   /** How the generation that this request asks for went; null where the record does not say. */
   of({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
     const spans = this.#rollouts.get(rolloutOf(draws));

@@ -163,7 +163,8 @@ class Verification {
       tools: (live) => {
         this.#toolsHeld = true;
         const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));
-        return recordedTools(live, { log: recorded, calls, mode: 'recorded', onStray });
+        const failureOf = (id: string): string | null => versions.failureOf(id);
+        return recordedTools(live, { log: recorded, calls, mode: 'recorded', onStray, failureOf });
       },
     };
   }

@@ -3,12 +3,13 @@
  *
  * It holds what a call needs besides the tool itself: the bound on calls at once (the tool states it), the
  * attempts, a bounded cache of pure tools' good results, and the milliseconds. Only an aborted signal
- * rejects, with the signal's reason; everything else comes back as data.
+ * rejects, with the signal's reason, and a tool that is down (`toolDown`) when it was tried often enough; everything
+ * else comes back as data.
  *
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
-import { messageOf } from '../../base/errors.ts';
+import { hasCode, messageOf } from '../../base/errors.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import { LruCache } from './lruCache.ts';
@@ -49,12 +50,15 @@ export interface ToolboxOptions {
 /** Some tools behind one call, with attempts, a bound on concurrency and a cache. */
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  /** Runs the tool named `tag`. Rejects only when `signal` is aborted. */
+  /** Runs the tool named `tag`. Rejects when `signal` is aborted, and with code `TOOL_DOWN`. */
   call(tag: string, input: string, signal: AbortSignal): Promise<Called>;
   close(): Promise<void>;
 }
 
 type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached'>;
+
+/** Times that a tool may say that it is down before the call is given up. */
+const DOWN_MAX = 3;
 
 /** Runs a tool up to `attemptsMax` times; a throw and, if asked, an empty output are tried again. */
 async function attempt(
@@ -64,6 +68,7 @@ async function attempt(
   options: { readonly attemptsMax: number; readonly retryEmpty: boolean },
 ): Promise<Outcome> {
   let failure = '';
+  let down = 0;
   for (let attempts = 1; ; attempts++) {
     try {
       const { output: said, ok } = await tool.run(input, signal);
@@ -72,6 +77,12 @@ async function attempt(
       failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {
       signal.throwIfAborted();
+      if (hasCode(error, 'TOOL_DOWN')) {
+        down += 1;
+        if (down >= DOWN_MAX) throw error;
+        attempts -= 1; // it has not run
+        continue;
+      }
       failure = `Tool(${tool.name}) failed: ${messageOf(error)}`;
     }
     if (attempts >= options.attemptsMax) {

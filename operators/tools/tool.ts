@@ -1,9 +1,12 @@
 /**
  * A tool: what a policy may call between its tags. `<search>who</search>` calls the tool named `search`.
  *
- * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug or a
- * tool that is not there, and `callTools` turns it into data as well.
+ * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug, and `callTools` turns
+ * it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool that cannot be reached. It is tried
+ * again, and then the rollout is a failed one.
  */
+import { MillraceError } from '../../base/errors.ts';
+
 export interface ToolResult {
   readonly output: string;
   readonly ok: boolean;
@@ -39,6 +42,14 @@ export interface Tool {
   readonly pure: boolean;
   run(input: string, signal: AbortSignal): Promise<ToolResult>;
   close(): Promise<void>;
+}
+
+/** What a tool throws whose process or server is not there: nobody has answered, so nothing may be learnt from it. */
+export function toolDown(tool: string, why: string, cause?: unknown): MillraceError<'TOOL_DOWN'> {
+  return new MillraceError('TOOL_DOWN', `the tool ${tool} cannot answer: ${why}`, {
+    context: { tool },
+    cause,
+  });
 }
 
 /** A tool that is a function of its input: a throw of `answer` is the call's failure. Eight calls may run at once. */

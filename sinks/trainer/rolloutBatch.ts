@@ -61,22 +61,23 @@ async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
   );
 }
 
-/** Rollouts that failed before their first token have nothing to train on. */
+/** Nothing is learnt from a rollout that failed: what went wrong is none of the policy's doing. */
 function sequencesOf(
   rollouts: readonly Rollout[],
   perToken: readonly ArrayLike<number>[],
   version: number,
 ): BatchSequence[] {
   return rollouts.flatMap((rollout, i) => {
-    if (rollout.tokens.length === 0) return [];
+    if (rollout.tokens.length === 0 || rollout.status !== 'done') return [];
     const lags = rollout.segments.some((segment) => segment.version < version);
     return [{ sequence: sequenceOf(rollout, perToken[i]!), lags }];
   });
 }
 
-/** 1 where the policy wrote the response token. */
-function policyMask({ tokens, segments }: Rollout): Uint8Array {
+/** 1 where the policy wrote the response token; nowhere in a rollout that failed. */
+function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
   const mask = new Uint8Array(tokens.length);
+  if (status !== 'done') return mask;
   for (const { kind, start, end } of segments) if (kind === 'policy') mask.fill(1, start, end);
   return mask;
 }

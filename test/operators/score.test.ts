@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { grpo } from '../../model/credit/grpo.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import {
   type GroupForReward,
@@ -57,6 +56,24 @@ describe('score', () => {
     }
   });
 
+  test('leaves rollouts that failed out of what the others are compared with', async () => {
+    const mean = (scores: readonly number[]): number[] =>
+      scores.map((score) => score - scores.reduce((a, b) => a + b, 0) / scores.length);
+    const failing = (failed: readonly number[]) =>
+      group(one, ['1', '22', '333']).map((rollout, i) =>
+        failed.includes(i) ? { ...rollout, status: 'failed' as const, reason: 'gone' } : rollout,
+      );
+    const advantagesOf = async (failed: readonly number[]) => {
+      const operator = score({ tools, reward: spelled, advantage: mean, openMax: 4 });
+      const { outputs } = await runOperator(operator, topics.rollouts, failing(failed));
+      expect(outputs[0]!.rewards).toHaveLength(3);
+      return outputs[0]!.advantages;
+    };
+    expect(await advantagesOf([0])).toEqual([0, -155.5, 155.5]);
+    expect(await advantagesOf([0, 2])).toEqual([0, 0, 0]);
+    expect(await advantagesOf([0, 1, 2])).toEqual([0, 0, 0]);
+  });
+
   test('settles a group’s rollouts together, when it is complete', async () => {
     const { commits } = await runOperator(make(), topics.rollouts, rollouts);
     expect(commits.map(({ settled }) => settled)).toEqual([[0, 1, 2], [3, 4], [5]]);
@@ -66,15 +83,6 @@ describe('score', () => {
     const mixed = group(one, ['1', '2', '3']).map((rollout, i) => ({ ...rollout, version: 5 - i }));
     const { outputs } = await runOperator(make(), topics.rollouts, mixed);
     expect(outputs[0]!.version).toBe(3);
-  });
-
-  test('counts failed rollouts among the group', async () => {
-    const failed = group(one, ['1', '0', '1', '0']).map((rollout, i) =>
-      i === 3 ? { ...rollout, text: '', status: 'failed' as const } : rollout,
-    );
-    const operator = score({ tools, reward: spelled, advantage: grpo(), openMax: 4 });
-    const { outputs } = await runOperator(operator, topics.rollouts, failed);
-    expect(outputs[0]!.advantages[3]).toBeCloseTo(-0.866024, 6);
   });
 
   test('tells reward and advantage how much the policy wrote itself', async () => {

@@ -419,12 +419,11 @@ describe('trainer', () => {
     expect(await all(topics.weights)).toHaveLength(1);
   });
 
-  test('leaves rollouts without a token out, and makes no step of nothing', async () => {
+  test('learns nothing from rollouts that failed, and makes no step of nothing', async () => {
     await fill();
     const dead = practised(0, GROUPS);
-    const none: Rollout[] = group(dead, ['', '']).map((one) => ({
+    const none: Rollout[] = group(dead, ['', 'cut off']).map((one) => ({
       ...one,
-      segments: [],
       status: 'failed',
     }));
     await log.commit((tx) => {

@@ -2,14 +2,20 @@
  * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when
  * one is used up; from the first loss on a spare is kept warm, so that a loss costs nobody a start.
  *
- * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them.
+ * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process that goes
+ * without an answer has given none: its program runs again in another. When that does not help, or no process can be
+ * started, the tool is down.
  */
+import { messageOf } from '../../../base/errors.ts';
+import { toolDown } from '../tool.ts';
 import { type ProgramResult, Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
 /** Starts that may fail in a row before the pool says so instead of trying again. */
 const FAILURES_MAX = 3;
-const CLOSED = new Error('the Python tool is closed');
+/** Processes that a program may lose. */
+const LOST_MAX = 3;
+const CLOSED = toolDown('python', 'it is closed');
 
 type StartSandbox = (settings: SandboxSettings, signal: AbortSignal) => Promise<Sandbox>;
 
@@ -41,8 +47,22 @@ export class Pool {
     return this.#closing.signal.aborted;
   }
 
-  /** Runs a program in a process of its own for that time. Rejects when no process can be started. */
+  /** Runs a program in a process of its own for that time. Rejects with code `TOOL_DOWN`. */
   async run(program: string): Promise<ProgramResult> {
+    for (let lost = 1; ; lost++) {
+      const ended = await this.#runOnce(program);
+      if (ended.kind !== 'lost') return ended;
+      if (this.#closed) throw CLOSED;
+      if (lost === LOST_MAX) {
+        throw toolDown(
+          'python',
+          `its process ended without an answer ${lost} times (${ended.text})`,
+        );
+      }
+    }
+  }
+
+  async #runOnce(program: string): Promise<ProgramResult> {
     const sandbox = await this.#take();
     try {
       return await sandbox.run(program);
@@ -63,7 +83,7 @@ export class Pool {
     if (this.#closed) return Promise.reject(CLOSED);
     if (this.#waiting.length >= WAITING_MAX) {
       const advice = 'bound the rollouts in flight or raise `processes`';
-      return Promise.reject(new Error(`${WAITING_MAX} programs wait for Python: ${advice}`));
+      return Promise.reject(toolDown('python', `${WAITING_MAX} programs wait for it: ${advice}`));
     }
     return new Promise((give, refuse) => {
       this.#waiting.push({ give, refuse });
@@ -120,7 +140,7 @@ export class Pool {
     if (++this.#failures < FAILURES_MAX) return;
     this.#failures = 0;
     this.#spares = 0;
-    this.#refuseAll(error);
+    this.#refuseAll(toolDown('python', messageOf(error), error));
   }
 
   #refuseAll(reason: Error): void {

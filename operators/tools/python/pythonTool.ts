@@ -11,7 +11,7 @@
 
 import { raceAbort } from '../../../base/raceAbort.ts';
 import { cutCodePoints } from '../../text/characters.ts';
-import type { Tool, ToolResult } from '../tool.ts';
+import { type Tool, type ToolResult, toolDown } from '../tool.ts';
 import { Pool } from './pool.ts';
 import type { ProgramResult } from './sandbox.ts';
 
@@ -57,6 +57,8 @@ function resultOf(ended: ProgramResult, limits: Required<PythonOptions>): ToolRe
       return failed(`PermissionError: the sandbox does not allow this (${text})`);
     case 'stopped':
       return failed(`SystemError: the interpreter stopped (${text})`);
+    case 'lost':
+      throw toolDown('python', ended.text);
     default:
       return ended.kind satisfies never;
   }
@@ -65,7 +67,8 @@ function resultOf(ended: ProgramResult, limits: Required<PythonOptions>): ToolRe
 /**
  * The Python tool. Processes start with the first call (about 3 s each) and stay until `close()`.
  *
- * A signal gives the caller up at once; the program ends by its own time limit.
+ * A signal gives the caller up at once; the program ends by its own time limit. When no process can be had, or each that
+ * runs the program goes without an answer, a call rejects with code `TOOL_DOWN`.
  */
 export function pythonTool(options: PythonOptions = {}): Tool {
   const limits = {

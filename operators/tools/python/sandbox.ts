@@ -24,7 +24,8 @@ export interface SandboxSettings {
 
 /**
  * How a program ended: `done` with its output, `raised` with the error's last line, `expired` and
- * `overgrown` at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke.
+ * `overgrown` at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke. `lost` is no
+ * answer at all: the process went without one.
  */
 export type ProgramResultKind =
   | 'done'
@@ -32,13 +33,15 @@ export type ProgramResultKind =
   | 'expired'
   | 'overgrown'
   | 'forbidden'
-  | 'stopped';
+  | 'stopped'
+  | 'lost';
 
 export interface ProgramResult {
   readonly kind: ProgramResultKind;
   readonly text: string;
 }
 
+/** What the process may say of itself. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
 const START_MAX_MS = 60_000;
@@ -108,7 +111,7 @@ export class Sandbox {
     child: ChildProcess = launch(),
   ): Promise<Sandbox> {
     const sandbox = new Sandbox(settings, child);
-    const abandon = () => sandbox.#kill({ kind: 'stopped', text: 'closed' });
+    const abandon = () => sandbox.#kill({ kind: 'lost', text: 'closed' });
     signal.addEventListener('abort', abandon);
     try {
       if (signal.aborted) abandon();
@@ -150,7 +153,7 @@ export class Sandbox {
   /** Kills the process and waits until it is gone. */
   async close(): Promise<void> {
     this.#child.ref();
-    this.#kill({ kind: 'stopped', text: 'closed' });
+    this.#kill({ kind: 'lost', text: 'closed' });
     await this.#gone;
   }
 
@@ -216,7 +219,7 @@ export class Sandbox {
 
   #lost(reason: string): void {
     this.#usable = false;
-    this.#settle({ kind: 'stopped', text: reason });
+    this.#settle({ kind: 'lost', text: reason });
   }
 
   #settle(result: ProgramResult): void {

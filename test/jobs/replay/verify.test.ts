@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import type { Job } from '../../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../../jobs/replay/verify.ts';
+import { toolDown } from '../../../operators/tools/tool.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';
@@ -18,6 +19,7 @@ import {
   tinyJob,
   tinySettings,
 } from '../../support/tinyCalibration.ts';
+import { tinyWords } from '../../support/tinyWords.ts';
 
 const folders: ReturnType<typeof temporaryFolder>[] = [];
 const fresh = (): string => {
@@ -188,6 +190,32 @@ describe('verify', () => {
     expect(difference).toMatchObject({ kind: 'differs', topic: 'tool-calls', field: 'input' });
     expect([difference!.recorded, difference!.made]).toEqual(['one', 'three']);
     expect(toolsCalled).toBe(0);
+  });
+
+  test('finds a run equal in which a tool was down: its rollouts failed, and nothing of them is data', async () => {
+    const folder = fresh();
+    const why = 'the tool search cannot answer: nobody is there';
+    let calls = 0;
+    const search = (query: string): string => {
+      calls += 1;
+      if (calls % 4 === 0) throw toolDown('search', 'nobody is there');
+      return `two ${query}`;
+    };
+    const world = { tokenizer: tinyWords, answers: { search } };
+    await tinyCalibration({ folder, timing: 3, world });
+    const run = await readRun(folder);
+    const failed = run.rollouts.filter(({ status }) => status === 'failed');
+    expect(failed.length).toBeGreaterThan(3);
+    expect(new Set(failed.map(({ reason }) => reason))).toEqual(new Set([why]));
+    expect(run.toolCalls.every(({ ok }) => ok)).toBe(true);
+    expect(run.rollouts.filter(({ text }) => text.includes('nobody'))).toEqual([]);
+    for (const { rollouts, advantages } of run.scored) {
+      for (const [i, { offset }] of rollouts.entries()) {
+        if (run.rollouts[offset]!.status === 'failed') expect(advantages[i]).toBe(0);
+      }
+    }
+    const found = await verified(folder);
+    expect([found.difference, found.toolsCalled]).toEqual([null, 0]);
   });
 
   test('shows weights that come out otherwise', async () => {

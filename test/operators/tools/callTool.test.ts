@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from '@jest/globals';
 import { toolbox } from '../../../operators/tools/callTool.ts';
-import type { Tool, ToolResult } from '../../../operators/tools/tool.ts';
+import { type Tool, type ToolResult, toolDown } from '../../../operators/tools/tool.ts';
 
 const signal = new AbortController().signal;
 
@@ -239,5 +239,33 @@ describe('a toolbox', () => {
     const tool = echo();
     await toolbox([tool], { clock: tickingClock() }).close();
     expect(tool.closed).toBe(true);
+  });
+});
+
+describe('a tool that is down', () => {
+  const goneFor = (times: number) =>
+    scripted((input, call) => {
+      if (call <= times) throw toolDown('echo', 'nobody is there');
+      return { output: input, ok: true };
+    });
+
+  it('is tried again, which counts as no attempt', async () => {
+    const box = toolbox([goneFor(2)], { clock: tickingClock() });
+    expect(await box.call('echo', 'a', signal)).toMatchObject({
+      output: 'a',
+      ok: true,
+      attempts: 1,
+    });
+  });
+
+  it('has given no answer: the call rejects, and nothing of it is cached', async () => {
+    const tool = goneFor(3);
+    const box = toolbox([tool], { clock: tickingClock() });
+    await expect(box.call('echo', 'a', signal)).rejects.toMatchObject({
+      code: 'TOOL_DOWN',
+      message: 'the tool echo cannot answer: nobody is there',
+    });
+    expect(tool.inputs).toEqual(['a', 'a', 'a']);
+    expect(await box.call('echo', 'a', signal)).toMatchObject({ output: 'a', cached: false });
   });
 });

@@ -40,7 +40,7 @@ describe('a sandbox process', () => {
     async (mode) => {
       const sandbox = await Sandbox.start(LIMITS, signal, forger(mode));
       const verdict = await sandbox.run('print(1)');
-      expect(verdict.kind).toBe('stopped');
+      expect(verdict.kind).toBe(mode === 'exits' ? 'lost' : 'stopped');
       expect(verdict.text).not.toContain('forged');
       expect(sandbox.usable).toBe(false);
       expect(await isGone(sandbox.pid!)).toBe(true);
@@ -51,7 +51,7 @@ describe('a sandbox process', () => {
     const sandbox = await Sandbox.start(LIMITS, signal, forger('twice'));
     expect(await sandbox.run('print(1)')).toEqual({ kind: 'done', text: 'first' });
     expect(await isGone(sandbox.pid!)).toBe(true);
-    expect((await sandbox.run('print(2)')).kind).toBe('stopped');
+    expect((await sandbox.run('print(2)')).kind).toBe('lost');
   });
 
   it('that does not say that it is ready fails the start', async () => {
@@ -106,7 +106,28 @@ describe('a pool', () => {
 
   it('says so when no process can be started', async () => {
     const pool = new Pool(LIMITS, 1, () => Promise.reject(new Error('no pyodide here')));
-    await expect(pool.run('1')).rejects.toThrow('no pyodide here');
+    await expect(pool.run('1')).rejects.toMatchObject({
+      code: 'TOOL_DOWN',
+      message: 'the tool python cannot answer: no pyodide here',
+    });
     await pool.close();
+  });
+
+  it('runs a program again whose process went without an answer, and is down when each of them does', async () => {
+    const modes = ['exits', 'exits'];
+    const pool = new Pool(LIMITS, 1, (settings, closing) =>
+      Sandbox.start(settings, closing, forger(modes.shift() ?? 'twice')),
+    );
+    expect(await pool.run('1')).toEqual({ kind: 'done', text: 'first' });
+    await pool.close();
+    await expect(pool.run('1')).rejects.toMatchObject({ code: 'TOOL_DOWN' });
+    const gone = new Pool(LIMITS, 1, (settings, closing) =>
+      Sandbox.start(settings, closing, forger('exits')),
+    );
+    await expect(gone.run('1')).rejects.toMatchObject({
+      code: 'TOOL_DOWN',
+      message: expect.stringMatching(/ended without an answer 3 times/),
+    });
+    await gone.close();
   });
 });
