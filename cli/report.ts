@@ -26,7 +26,9 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const path = join(run.folder, 'report.html');
   await writePage(path, reportPage(summary));
   const { results } = summary;
-  await io.out(`${options.json === true ? jsonText(results) : reportText(results)}\n`);
+  const columns = io.screen?.()?.columns;
+  const look = { program: io.program, ...(columns === undefined ? {} : { columns }) };
+  await io.out(`${options.json === true ? jsonText(results) : reportText(results, look)}\n`);
   io.err(`page: ${path}`);
   return exitCodes.done;
 }

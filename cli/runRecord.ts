@@ -21,6 +21,10 @@ const schema = z.object({
   seed: z.number(),
   /** Complete settings, defaults filled in. */
   settings: z.record(z.string(), z.unknown()),
+  /** Those that are not the job's defaults, by dotted key: where each was given, and the default. For people. */
+  changed: z
+    .record(z.string(), z.object({ from: z.string(), default: z.unknown().optional() }))
+    .optional(),
   /** The preset and the settings file that it was started with, for people: what they say is in `settings`. */
   preset: z.string().optional(),
   settingsFile: z.string().optional(),

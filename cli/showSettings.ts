@@ -5,6 +5,7 @@
  * A setting that the job needs and nobody has given is there too, as a comment.
  */
 import type { z } from 'zod';
+import { hasCode } from '../base/errors.ts';
 import { colours } from '../views/text/colours.ts';
 import { wrapped } from '../views/text/wrapped.ts';
 import { checkSettings, groupsOf, lastGiven, type Setting, type Settings } from './settings.ts';
@@ -29,7 +30,7 @@ export function showSettings(
   { title, as, columns = 100, colour = false }: ShowOptions,
 ): string {
   const settings = completed(schema, given);
-  const defaults = completed(schema, []);
+  const defaults = defaultsOf(schema);
   const shown = { settings, defaults, origin: originOf(given) };
   if (as === 'json') return `${json(schema, shown)}\n`;
   const text = yaml(schema, shown, { columns, colour });
@@ -41,6 +42,16 @@ interface Shown {
   readonly settings: Settings;
   readonly defaults: Settings;
   readonly origin: (key: string) => string;
+}
+
+/** What a job takes where nothing is given, as far as there are defaults; none where they do not go together. */
+export function defaultsOf(schema: z.ZodType): Settings {
+  try {
+    return completed(schema, []);
+  } catch (error) {
+    if (hasCode(error, 'USAGE')) return {};
+    throw error;
+  }
 }
 
 /** With the defaults; where the job cannot run yet because something is not given, as far as there are any. */

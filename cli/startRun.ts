@@ -8,6 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasCode } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
+import { changedSettings } from './changedSettings.ts';
 import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';
@@ -57,11 +58,13 @@ export async function hasRecords(run: Run): Promise<boolean> {
 
 function freshRecord(request: StartRequest): RunRecord {
   const { job, file, given, seed, nowMs, log, preset, settingsFile } = request;
+  const settings = checkSettings(job.settings, given);
   return {
     millrace: version,
     job: { name: job.name, file },
     seed: seed ?? seedDefault,
-    settings: checkSettings(job.settings, given),
+    settings,
+    changed: changedSettings(job.settings, given, settings),
     ...(preset === undefined ? {} : { preset }),
     ...(settingsFile === undefined ? {} : { settingsFile }),
     status: 'running',

@@ -67,3 +67,15 @@ export function shapedBy(sampling: Sampling): string[] {
   };
   return Object.entries(shaping).flatMap(([name, shapes]) => (shapes ? [name] : []));
 }
+
+/** In words, as it stands beside an accuracy: `greedy`, `temperature 0.6, top-p 0.95`. */
+export function describeSampling(sampling: Sampling): string {
+  const { temperature, topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
+  return [
+    temperature === 0 ? 'greedy' : `temperature ${temperature}`,
+    ...(topP === 1 ? [] : [`top-p ${topP}`]),
+    ...(topK === 0 ? [] : [`top-k ${topK}`]),
+    ...(minP === 0 ? [] : [`min-p ${minP}`]),
+    ...(repetitionPenalty === 1 ? [] : [`repetition penalty ${repetitionPenalty}`]),
+  ].join(', ');
+}

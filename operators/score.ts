@@ -22,7 +22,12 @@ import type { Question, Reward, Rollout, Scored } from '../streams/records.ts';
 import type { CallTool } from './callTools.ts';
 import { withEmptyResults } from './dialect/results.ts';
 import { inCallOrder } from './inCallOrder.ts';
-import type { FormOf, RewardFunction } from './rewards/reward.ts';
+import {
+  type FormOf,
+  faultOf,
+  type GroupForReward,
+  type RewardFunction,
+} from './rewards/reward.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** Which part of a response answers: what the policy wrote, or all of it. */
@@ -67,24 +72,24 @@ async function scoreGroup(
   const texts = rollouts.map((rollout) => rollout.text);
   const own = options.answers === 'whole' ? texts : texts.map(withEmptyResults);
   const tools = options.tools.tags;
-  const rewards = await options.reward(
-    {
-      question,
-      tools,
-      texts,
-      own,
-      lengths,
-      policyLengths,
-      ...(options.formatFault === undefined ? {} : { formatFault: options.formatFault }),
-    },
-    signal,
-  );
+  const { formatFault } = options;
+  const group = {
+    question,
+    tools,
+    texts,
+    own,
+    lengths,
+    policyLengths,
+    ...(formatFault === undefined ? {} : { formatFault }),
+  };
+  const given = await options.reward(group, signal);
+  const rewards = given.map((reward, i) => withFormat(reward, group, own[i] ?? ''));
   if (rewards.length !== rollouts.length) {
     throw new Error(
       `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,
     );
   }
-  for (const part of options.partsNeeded ?? []) checkPart(part, rewards, question);
+  for (const part of options.partsNeeded ?? []) checkPart(part, given, question);
   const scores = rewards.map((reward) => reward.score);
   return {
     question,
@@ -113,6 +118,13 @@ function advantages(
     all[done[place]!] = value;
   }
   return all;
+}
+
+/** How much of the format is kept is known of every response, also where the reward does not count it. */
+function withFormat(reward: Reward, group: GroupForReward, own: string): Reward {
+  if (reward.parts.format !== undefined) return reward;
+  const format = faultOf(group, own) === null ? 0 : -1;
+  return { ...reward, parts: { ...reward.parts, format } };
 }
 
 /** Without this, a missing part would be read as 0 everywhere: nothing right, nothing to choose by. */

@@ -38,9 +38,11 @@ export function rate(value: number): string {
   return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
-/** A difference with its sign. */
+/** A difference with its sign; none where it is shown as nothing. */
 export function signed(difference: number, show: Show): string {
-  return `${difference < 0 ? '−' : '+'}${show(Math.abs(difference))}`;
+  const size = show(Math.abs(difference));
+  if (Number.parseFloat(size) === 0) return size;
+  return `${difference < 0 ? '−' : '+'}${size}`;
 }
 
 export function duration(seconds: number): string {

@@ -3,7 +3,7 @@
  *
  * Efficiency is the mean over rollouts of c / T, and c where T is 0 (c = correctness, T = tool calls).
  */
-import type { Scored } from '../../streams/records.ts';
+import type { Reward, Scored } from '../../streams/records.ts';
 
 /** The numbers of an evaluation; means are over rollouts. */
 export interface Evaluation {
@@ -13,10 +13,45 @@ export interface Evaluation {
   /** Over correct rollouts only; 0 when there is none. */
   readonly meanToolCallsCorrect: number;
   readonly efficiency: number;
+  /** Share of rollouts with a valid form (`hasValidFormat`). */
   readonly formatValid: number;
   /** Mean response length in tokens, tool results included. */
   readonly tokens: number;
   readonly questions: number;
+}
+
+/** Those that are a mean over rollouts, so that each question has one of its own. */
+export const meanFigures = [
+  'accuracy',
+  'meanToolCalls',
+  'efficiency',
+  'formatValid',
+  'tokens',
+] as const satisfies readonly (keyof Evaluation)[];
+export type MeanFigure = (typeof meanFigures)[number];
+
+type Sample = Readonly<Record<MeanFigure, number>>;
+
+function samplesOf({ rewards, toolCalls, lengths }: Scored): Sample[] {
+  return rewards.map(({ parts }, i) => {
+    const accuracy = parts.raw ?? 0;
+    const calls = toolCalls[i] ?? 0;
+    return {
+      accuracy,
+      meanToolCalls: calls,
+      efficiency: calls > 0 ? accuracy / calls : accuracy,
+      formatValid: hasValidFormat(parts) ? 1 : 0,
+      tokens: lengths[i] ?? 0,
+    };
+  });
+}
+
+/**
+ * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and calls in pairs, one
+ * answer with one box), as `score` found it. Text without an answer has not.
+ */
+export function hasValidFormat(parts: Reward['parts']): boolean {
+  return (parts.format ?? 0) >= 0;
 }
 
 function mean(values: readonly number[]): number {
@@ -25,21 +60,26 @@ function mean(values: readonly number[]): number {
 
 /** The numbers of these groups, of any number of questions; all 0 for none. Correctness is the reward's part `raw`. */
 export function evaluation(groups: readonly Scored[]): Evaluation {
-  const samples = groups.flatMap((group) =>
-    group.rewards.map((reward, i) => ({
-      correct: reward.parts.raw ?? 0,
-      valid: (reward.parts.format ?? 0) < 0 ? 0 : 1,
-      calls: group.toolCalls[i] ?? 0,
-      length: group.lengths[i] ?? 0,
-    })),
-  );
+  const samples = groups.flatMap(samplesOf);
+  const right = samples.filter(({ accuracy }) => accuracy > 0);
+  const over = (figure: MeanFigure): number => mean(samples.map((sample) => sample[figure]));
   return {
-    accuracy: mean(samples.map((sample) => sample.correct)),
-    meanToolCalls: mean(samples.map((sample) => sample.calls)),
-    meanToolCallsCorrect: mean(samples.filter((s) => s.correct > 0).map((s) => s.calls)),
-    efficiency: mean(samples.map(({ correct, calls }) => (calls > 0 ? correct / calls : correct))),
-    formatValid: mean(samples.map((sample) => sample.valid)),
-    tokens: mean(samples.map((sample) => sample.length)),
+    accuracy: over('accuracy'),
+    meanToolCalls: over('meanToolCalls'),
+    meanToolCallsCorrect: mean(right.map(({ meanToolCalls }) => meanToolCalls)),
+    efficiency: over('efficiency'),
+    formatValid: over('formatValid'),
+    tokens: over('tokens'),
     questions: new Set(groups.map((group) => group.question.id)).size,
   };
+}
+
+/** A figure of each question, by its id: the mean over its rollouts. */
+export function byQuestion(
+  groups: readonly Scored[],
+  figure: MeanFigure,
+): ReadonlyMap<string, number> {
+  return new Map(
+    groups.map((group) => [group.question.id, mean(samplesOf(group).map((one) => one[figure]))]),
+  );
 }

@@ -5,6 +5,7 @@
 import type { Ability, Reward, Scored } from '../../streams/records.ts';
 import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate.ts';
 import { callsIn } from './callParts.ts';
+import { hasValidFormat } from './evaluation.ts';
 import { perFailure, perToken } from './execution.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, shareInterval } from './interval.ts';
@@ -121,7 +122,7 @@ function rowOf(source: string, groups: readonly Scored[], seed: number): Benchma
         right: rewards.filter((reward) => isRight(reward.parts, ability)).length,
       })),
     ),
-    formatValid: mean((response) => ((response.parts.format ?? 0) < 0 ? 0 : 1)),
+    formatValid: mean(({ parts }) => (hasValidFormat(parts) ? 1 : 0)),
     metrics: aggregate(samples, ability, parts.judged !== undefined),
     judgeFailures: responses.filter((response) => (response.parts.judgeFailed ?? 0) > 0).length,
   };

@@ -122,7 +122,7 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
   return {
     'reward/mean': mean(rewards.map((reward) => reward.score)),
     'accuracy/mean': mean(raw),
-    'format/valid': mean(rewards.map((reward) => ((reward.parts.format ?? 0) < 0 ? 0 : 1))),
+    'format/valid': mean(rewards.map(({ parts }) => ((parts.format ?? 0) < 0 ? 0 : 1))),
     'tools/mean': mean(calls),
     'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
     'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),

@@ -38,7 +38,7 @@ describe('score', () => {
       const first = outputs.find((scored) => scored.question.id === 'one')!;
       expect(first).toEqual({
         question: one,
-        rewards: [1, 22, 333].map((value) => ({ score: value, parts: { raw: value } })),
+        rewards: [1, 22, 333].map((value) => ({ score: value, parts: { raw: value, format: -1 } })),
         toolCalls: [0, 0, 0],
         lengths: [1, 2, 3],
         advantages: [10, 220, 3330],
@@ -196,7 +196,7 @@ describe('score', () => {
       ]);
       const { outputs } = await scored(both);
       expect(outputs).toHaveLength(3);
-      expect(outputs[0]!.rewards[0]).toEqual({ score: 1, parts: { brief: 1, raw: 0 } });
+      expect(outputs[0]!.rewards[0]).toEqual({ score: 1, parts: { brief: 1, raw: 0, format: -1 } });
     });
 
     test('asks every rollout for it', async () => {
@@ -205,4 +205,18 @@ describe('score', () => {
       await expect(scored(some)).rejects.toMatchObject({ code: 'REWARD_PART' });
     });
   });
+});
+
+test('whether the format is kept is known of every response; without an answer it is not', async () => {
+  const right = '<think>so</think><answer>\\boxed{1}</answer>';
+  const texts = [right, 'nothing but words', '<think>so</think>', right.replace('boxed', 'box')];
+  const format = async (reward: RewardFunction, over: object = {}) => {
+    const operator = score({ tools, reward, advantage, openMax: 1, ...over });
+    const { outputs } = await runOperator(operator, topics.rollouts, group(one, texts));
+    return outputs[0]!.rewards.map(({ parts }) => parts.format);
+  };
+  expect(await format(accuracy())).toEqual([0, -1, -1, -1]);
+  expect(await format(accuracy(), { formatFault: () => null })).toEqual([0, 0, 0, 0]);
+  const own: RewardFunction = () => texts.map(() => ({ score: 0, parts: { raw: 0, format: 0 } }));
+  expect(await format(own)).toEqual([0, 0, 0, 0]);
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { shareDifference } from '../../operators/metrics/difference.ts';
+import { wilsonInterval } from '../../operators/metrics/interval.ts';
 import type { BatchKind, Metric, Scored } from '../../streams/records.ts';
 import { reportPage } from '../../views/html/reportPage.ts';
 import { curvesOf } from '../../views/summary/curves.ts';
@@ -9,7 +11,7 @@ import { measured, type Reading } from '../../views/summary/reading.ts';
 import { resultsOf } from '../../views/summary/results.ts';
 import { chooseSamples } from '../../views/summary/samples.ts';
 import type { Summary } from '../../views/summary/summary.ts';
-import { phasesTable } from '../../views/tables/results.ts';
+import { TrainingTally } from '../../views/summary/training.ts';
 import { reportText } from '../../views/text/reportText.ts';
 import { metric, question, reward, scored } from '../cli/support/records.ts';
 import { record } from '../cli/support/syntheticRun.ts';
@@ -54,6 +56,7 @@ const reading: Reading = {
     metric('reward/mean', 2, 1, 0.4, 9000),
     metric('eval/accuracy', 2, 1, 0.9, 9000),
   ]),
+  training: null,
   kinds: new Map([[1, 'policy']]),
   sources: ['test'],
   seconds: 30,
@@ -80,7 +83,7 @@ function summaryOf(over: Partial<Reading> = {}): Summary {
 describe('a summary', () => {
   it('measures the first and the last evaluation as the paper does', () => {
     const { before: first, after: last, seconds } = resultsOf(reading);
-    expect(first).toEqual({
+    expect(first).toMatchObject({
       accuracy: 3 / 4,
       meanToolCalls: 7 / 4,
       meanToolCallsCorrect: 3 / 3,
@@ -128,8 +131,10 @@ describe('a summary', () => {
 it('tool calls of right answers are not measured where there are none', () => {
   const wrong = (stage: number) => [group('a', stage, [0, 0], [2, 4])];
   const results = resultsOf({ ...reading, evaluations: evaluated({ 0: wrong(0), 1: after }, 1) });
-  expect(reportText(results)).toMatch(/\ntool calls when right +– +0\.67\n/);
-  expect(reportText(results)).toMatch(/\naccuracy +0\.0 % +75\.0 % +\+75\.0 points\n/);
+  expect(reportText(results)).toMatch(/\ncalls when right +– +0\.67\n/);
+  expect(reportText(results)).toMatch(
+    /\naccuracy +0\.0 % +0–79 +75\.0 % +50–100 +\+75\.0 points\n/,
+  );
 });
 
 describe('phases', () => {
@@ -157,14 +162,6 @@ describe('phases', () => {
       ['+ RL, 2 rounds', 3],
       ['+ preferences', 4],
     ]);
-    const table = phasesTable({ phases })!;
-    const accuracy = table.columns.findIndex(({ label }) => label === 'accuracy');
-    expect(table.rows.map((row) => row[accuracy])).toEqual([
-      '0.0 %',
-      '10.0 % (+10.0)',
-      '30.0 % (+20.0)',
-      '40.0 % (+10.0)',
-    ]);
   });
 
   it('give the stages their names', () => {
@@ -182,14 +179,17 @@ describe('phases', () => {
     ]);
   });
 
-  it('are told in text and on the page where there is more than one kind', () => {
-    expect(reportText(results())).toMatch(
-      /phase +accuracy .*\nbase +0\.0 % .*\n\+ fine-tuning +10\.0 % \(\+10\.0\)[\s\S]*in brackets: .*points/,
+  it('are one table with the rounds, and what several stages changed together is told below it', () => {
+    const text = reportText(results());
+    expect(text).toMatch(
+      /stage +steps +reward +accuracy +change .*\nbefore +0\.0 % .*\nfine-tuning .* 10\.0 % +\+10\.0 /,
     );
+    expect(text).toMatch(/\nRL, 2 rounds together: accuracy \+20\.0 points, tool calls \+0\.20, /);
+    expect(text).not.toMatch(/fine-tuning together/);
     const page = reportPage(summaryOf({ kinds, evaluations }));
-    expect(page).toContain('<h2>What each phase changed</h2>');
-    expect(reportText(resultsOf(reading))).not.toContain('in brackets');
-    expect(reportPage(summaryOf())).not.toContain('in brackets');
+    expect(page).toContain('RL, 2 rounds together: accuracy +20.0 points');
+    expect(page.match(/<th class="right">accuracy<\/th>/g)).toHaveLength(1);
+    expect(reportText(resultsOf(reading))).not.toContain('together');
   });
 });
 
@@ -211,10 +211,98 @@ describe('behaviour', () => {
       reasoningLength: 20,
     });
     const page = reportPage(summaryOf({ evaluations }));
-    expect(page).toContain(
-      'before: correctness 100.0, efficiency 100.0, successful execution 50.0',
+    expect(page).toMatch(/successful execution<.*<b>50\.0 %<\/b>/);
+    expect(page).not.toContain('class="radar"');
+    expect(reportPage(summaryOf())).not.toContain('successful execution');
+  });
+});
+
+describe('how sure the numbers are', () => {
+  const known = (stage: number) => [one('a', stage, 1), one('b', stage, 1), one('c', stage, stage)];
+  const one = (id: string, stage: number, correct: number) => group(id, stage, [correct], [1]);
+  const results = resultsOf({
+    ...reading,
+    evaluations: evaluated({ 0: known(0), 1: known(1) }, 3),
+  });
+
+  it('is told of every figure and of every change, in JSON and in the table', () => {
+    expect(results.before!.intervals.accuracy).toEqual(wilsonInterval(2 / 3, 3));
+    expect(results.after!.intervals.accuracy).toEqual(wilsonInterval(1, 3));
+    const { difference, interval } = results.change!.accuracy;
+    expect(difference).toBeCloseTo(1 / 3);
+    expect(interval).toEqual(
+      shareDifference({ before: [1, 1, 0], after: [1, 1, 1] }, { seed: record.seed }),
     );
-    expect(reportPage(summaryOf())).not.toContain('class="radar"');
+    expect(results.rounds[0]!.change).toEqual(results.change);
+    expect(reportText(results)).toMatch(
+      /accuracy +66\.7 % +21–94 +100\.0 % +44–100 +\+33\.3 points/,
+    );
+  });
+
+  it('is not told where the two did not ask the same questions', () => {
+    const evaluations = evaluated({ 0: known(0), 1: known(1).slice(1) });
+    const unlike = resultsOf({ ...reading, evaluations });
+    expect(unlike.change).toBeNull();
+    expect(unlike.after).not.toBeNull();
+  });
+
+  it('has a colour where it is no chance', () => {
+    expect(reportPage(summaryOf())).not.toContain('<td class="good">');
+    const many = (stage: number) =>
+      Array.from({ length: 40 }, (_, i) => one(`q${i}`, stage, stage === 0 ? i % 2 : 1));
+    const page = reportPage(summaryOf({ evaluations: evaluated({ 0: many(0), 1: many(1) }, 40) }));
+    expect(page).toContain('<td class="good">+50.0 points</td>');
+  });
+});
+
+it('how answers were drawn stands beside the accuracy', () => {
+  const settings = { temperature: 0.6, topP: 0.95 };
+  const drawn = (over: object) => summaryOf({ facts: { ...record, settings: over as never } });
+  const asked = '2 held-out questions · 2 rollouts each · temperature 0.6, top-p 0.95';
+  expect(reportText(drawn(settings).results)).toContain(asked);
+  expect(reportPage(drawn(settings))).toContain(asked);
+  expect(drawn(settings).results.sampling).toMatchObject({ temperature: 0.6, topP: 0.95, topK: 0 });
+  expect(reportText(drawn({ temperature: 0 }).results)).toContain('· greedy');
+});
+
+describe('a run that asks no held-out questions', () => {
+  const tally = new TrainingTally();
+  const step = (n: number, loss: number, over: Readonly<Record<string, number>> = {}) => {
+    const numbers = {
+      examples: 16,
+      loss,
+      lr: n / 1000,
+      ...over,
+      'thr/train_tok_s': 500,
+      'time/train_ms': 2000,
+    };
+    for (const [name, value] of Object.entries(numbers)) tally.add(metric(name, n, 1, value));
+  };
+  tally.add(metric('heldout/loss', 0, 0, 3));
+  step(1, 2.5);
+  step(2, 0.5);
+  step(3, 0.75, { 'heldout/loss': 1.25 });
+  const over = { evaluations: new Map(), training: tally.training };
+
+  it('is told by its losses, its rate, its steps and its tokens', () => {
+    const results = resultsOf({ ...reading, ...over });
+    expect(results.training).toEqual({
+      steps: 3,
+      tokens: 3000,
+      seconds: 6,
+      examples: 48,
+      loss: { first: 2.5, last: 0.75, lowest: 0.5, lowestStep: 2, highest: 2.5 },
+      learningRate: { first: 0.001, last: 0.003, lowest: 0.001, lowestStep: 1, highest: 0.003 },
+      heldOutLoss: { first: 3, last: 1.25, lowest: 1.25, lowestStep: 3, highest: 3 },
+    });
+    const text = reportText(results);
+    expect(text).toContain('3 steps · 3,000 tokens trained · 48 examples · 6.0 s in the trainer');
+    expect(text).toMatch(/\nloss +2\.5000 +0\.7500 +0\.5000 +2\.5000\n/);
+    expect(text).toMatch(/\nheld-out loss +3\.0000 +1\.2500 /);
+    expect(text).not.toContain('Nothing is measured');
+    expect(reportPage(summaryOf(over))).toMatch(
+      /<h2>Training<\/h2>.*<td class="right">2\.5000<\/td>/s,
+    );
   });
 });
 

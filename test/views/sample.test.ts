@@ -22,3 +22,24 @@ it('tags of a trajectory are highlighted, those of any tool too, and other text 
   );
   expect(markup).toContain('&lt;lookXup&gt;&lt;b&gt;y');
 });
+
+it('a long trajectory is folded between two lines, never within one, and goes on in its colour', () => {
+  const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`);
+  const text = `<think>so</think><result>${lines.join('\n')}</result><answer>x</answer>`;
+  const { markup } = sampleBox(question('q'), '', [
+    {
+      label: '',
+      right: true,
+      verdict: '',
+      toolCalls: 0,
+      finish: 'answer',
+      facts: [],
+      text,
+      tools: [],
+    },
+  ]);
+  const [first, rest] = markup.split('<details>');
+  expect(first).toMatch(/line 58\n<\/span><\/pre>/);
+  expect(rest).toMatch(/<summary>42 lines more<\/summary><pre><span class="t-result">line 59\n/);
+  expect(markup).toContain('line 99');
+});

@@ -1,27 +1,35 @@
 /**
- * A line chart as inline SVG: one axis each way, gridlines, at most two series, values on hover by `title`.
- * Colours come from the page's style, so a chart is right in light and dark.
+ * A line chart as inline SVG: steps across, values up, at most two series. The value under the pointer is read above the
+ * curves, without a script: each step has a band of its own, and the style shows what lies in it while it is pointed at.
+ * Many noisy points are drawn faint, and their moving mean over them. Colours come from the page's style, so a chart is right
+ * in light and dark.
  */
 import type { Show } from '../numbers.ts';
 import type { Point, Series } from '../summary/curves.ts';
 import { type Html, html } from './html.ts';
+import { movingMean } from './movingMean.ts';
+import { ticks, wholeTicks } from './ticks.ts';
 
 export interface Chart {
   readonly title: string;
   readonly series: readonly Series[];
   readonly show: Show;
+  /** The first and the last step of the axis: all charts of a page share them. */
+  readonly steps: readonly [number, number];
   /** The value axis begins at 0. */
   readonly fromZero?: boolean;
   /** Steps at which a round ends: faint lines. */
   readonly marks?: readonly number[];
 }
 
-const size = { width: 420, height: 210, left: 52, right: 12, top: 10, bottom: 28 };
+const size = { width: 420, height: 216, left: 52, right: 14, top: 24, bottom: 30 };
 /** More points than this are averaged in buckets: a curve has no more pixels. */
 const pointsMax = 300;
+/** Bands of the pointer; narrower ones could not be hit. */
+const bandsMax = 120;
 
 /** A figure with title, legend and curves; says so when there is nothing to draw. */
-export function chart({ title, series, show, fromZero, marks = [] }: Chart): Html {
+export function chart({ title, series, show, steps, fromZero, marks = [] }: Chart): Html {
   const drawn = series
     .map((one, colour) => ({ ...one, colour, points: thinned(one.points.filter(drawable)) }))
     .filter(({ points }) => points.length > 0);
@@ -29,17 +37,21 @@ export function chart({ title, series, show, fromZero, marks = [] }: Chart): Htm
     return html`<figure><figcaption>${title}</figcaption><p class="muted">no data yet</p></figure>`;
   }
   const all = drawn.flatMap(({ points }) => points);
-  const xs = all.map(({ x }) => x);
-  const ys = [...all.map(({ y }) => y), ...(fromZero === true ? [0] : [])];
+  const ys = [
+    ...all.flatMap(({ y, low = y, high = y }) => [y, low, high]),
+    ...(fromZero === true ? [0] : []),
+  ];
   const yTicks = ticks(Math.min(...ys), Math.max(...ys));
-  const place = scale([Math.min(...xs), Math.max(...xs)], [yTicks[0]!, yTicks.at(-1)!]);
+  const [low, high] = steps;
+  const place = scale(steps, [yTicks[0]!, yTicks.at(-1)!]);
   return html`<figure>
 <figcaption>${title} ${drawn.length > 1 ? legend(drawn) : null}</figcaption>
 <svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${title} by step">
-${yTicks.map((y) => gridline(place({ x: xs[0]!, y }).y, show(y)))}
-${marks.filter((x) => x > Math.min(...xs) && x < Math.max(...xs)).map((x) => mark(place({ x, y: 0 }).x))}
-${stepLabels(Math.min(...xs), Math.max(...xs), place)}
-${drawn.map((one) => curve(one, place, show))}
+${yTicks.map((y) => gridline(place({ x: low, y }).y, show(y)))}
+${marks.filter((x) => x > low && x < high).map((x) => mark(place({ x, y: 0 }).x))}
+${stepTicks(steps, place)}
+${drawn.map((one) => curve(one, place))}
+${readouts(drawn, place, show)}
 </svg></figure>`;
 }
 
@@ -63,17 +75,6 @@ function thinned(points: readonly Point[]): readonly Point[] {
   });
 }
 
-/** Three to six round values that enclose the range. */
-function ticks(low: number, high: number): number[] {
-  const span = high - low || Math.abs(high) || 4;
-  const rough = span / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999)!;
-  const first = Math.floor(low / step + 1e-9);
-  const last = Math.max(first + 1, Math.ceil(high / step - 1e-9));
-  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
-}
-
 function scale(x: readonly [number, number], y: readonly [number, number]): Place {
   const width = size.width - size.left - size.right;
   const height = size.height - size.top - size.bottom;
@@ -95,25 +96,92 @@ function mark(x: number): Html {
   return html`<line class="mark" x1="${x}" x2="${x}" y1="${size.top}" y2="${size.height - size.bottom}"/>`;
 }
 
-function stepLabels(low: number, high: number, place: Place): Html {
-  const y = size.height - 8;
-  const ends = low === high ? [low] : [low, high];
-  const labels = ends.map((x, index) => {
-    const anchor = ends.length === 1 ? 'middle' : index === 0 ? 'start' : 'end';
-    return html`<text class="tick" x="${place({ x, y: 0 }).x}" y="${y}" text-anchor="${anchor}">step ${x}</text>`;
+/** The first says what the axis is. */
+function stepTicks([low, high]: Chart['steps'], place: Place): Html {
+  const foot = size.height - size.bottom;
+  const labels = wholeTicks(low, high).map((x, i) => {
+    const at = place({ x, y: 0 }).x;
+    return html`<line class="axis-tick" x1="${at}" x2="${at}" y1="${foot}" y2="${foot + 4}"/>
+<text class="tick" x="${at}" y="${foot + 17}" text-anchor="middle">${i === 0 ? 'step ' : ''}${x}</text>`;
   });
   return html`${labels}`;
 }
 
-function curve({ name, points, dots, colour }: Drawn, place: Place, show: Show): Html {
-  const placed = points.map((point) => ({ ...point, at: place(point) }));
-  const line = placed.map(({ at }) => `${at.x},${at.y}`).join(' ');
+function curve({ points, dots, exact, colour }: Drawn, place: Place): Html {
+  const path = (of: readonly Point[]): string =>
+    of
+      .map((point) => place(point))
+      .map(({ x, y }) => `${x},${y}`)
+      .join(' ');
+  const smooth = dots === true || exact === true ? null : movingMean(points);
+  const lines =
+    smooth === null
+      ? html`<polyline points="${path(points)}"/>`
+      : html`<polyline class="raw" points="${path(points)}"/><polyline points="${path(smooth)}"/>`;
   const visible = dots === true || points.length === 1;
-  const circles = placed.map(
-    ({ x, y, at }) =>
-      html`<circle class="${visible ? 'dot' : 'hover'}" cx="${at.x}" cy="${at.y}" r="${visible ? 3.5 : 6}"><title>${name}, step ${x}: ${show(y)}</title></circle>`,
+  return html`<g class="series s${colour}">${lines}${visible ? points.map((point) => dot(point, place)) : null}</g>`;
+}
+
+/** A point that counts by itself, with its interval where it has one. */
+function dot(point: Point, place: Place): Html {
+  const { x, y } = place(point);
+  const { low, high } = point;
+  const interval =
+    low === undefined || high === undefined
+      ? null
+      : html`<line class="interval" x1="${x}" x2="${x}" y1="${place({ x: point.x, y: low }).y}" y2="${place({ x: point.x, y: high }).y}"/>`;
+  return html`${interval}<circle class="dot" cx="${x}" cy="${y}" r="3.5"/>`;
+}
+
+/** Above the curves: the last values, or those of the step that is pointed at. */
+function readouts(drawn: readonly Drawn[], place: Place, show: Show): Html {
+  const all = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(
+    (a, b) => a - b,
   );
-  return html`<g class="series s${colour}"><polyline points="${line}"/>${circles}</g>`;
+  const every = Math.ceil(all.length / bandsMax);
+  const dotted = new Set(
+    drawn.flatMap(({ dots, points }) => (dots === true ? points.map(({ x }) => x) : [])),
+  );
+  const steps = all.filter((x, i) => i % every === 0 || i === all.length - 1 || dotted.has(x));
+  const edges = steps.map((x) => place({ x, y: 0 }).x);
+  const bands = steps.map((step, i) => {
+    const from = i === 0 ? size.left - 8 : (edges[i - 1]! + edges[i]!) / 2;
+    const to = i === steps.length - 1 ? size.width : (edges[i]! + edges[i + 1]!) / 2;
+    return html`<g class="at"><rect x="${tenths(from)}" y="0" width="${tenths(to - from)}" height="${size.height}"/>${readout(step, { drawn, place, show })}</g>`;
+  });
+  const last = steps.at(-1)!;
+  return html`<text class="rest" x="${size.width - size.right}" y="13" text-anchor="end">${told(last, { drawn, show })}</text>${bands}`;
+}
+
+interface Read {
+  readonly drawn: readonly Drawn[];
+  readonly place: Place;
+  readonly show: Show;
+}
+
+function readout(step: number, { drawn, place, show }: Read): Html {
+  const x = place({ x: step, y: 0 }).x;
+  const points = drawn.flatMap(({ points, colour }) => {
+    const at = points.find((point) => point.x === step);
+    return at === undefined
+      ? []
+      : [html`<circle class="s${colour}" cx="${x}" cy="${place(at).y}" r="3.5"/>`];
+  });
+  return html`<g class="readout"><line x1="${x}" x2="${x}" y1="${size.top}" y2="${size.height - size.bottom}"/>${points}
+<text x="${size.width - size.right}" y="13" text-anchor="end">${told(step, { drawn, show })}</text></g>`;
+}
+
+function told(step: number, { drawn, show }: Pick<Read, 'drawn' | 'show'>): string {
+  const values = drawn.flatMap(({ name, points }) => {
+    const at = points.find(({ x }) => x === step);
+    if (at === undefined) return [];
+    return [drawn.length === 1 ? show(at.y) : `${name} ${show(at.y)}`];
+  });
+  return [`step ${step}`, ...values].join(' · ');
+}
+
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 function legend(series: readonly Drawn[]): Html {

@@ -1,18 +1,20 @@
 /** The summary of a run as one self-contained page. */
 import { counted } from '../../streams/doctor/counted.ts';
-import { duration, orDash, percent, significant } from '../numbers.ts';
+import { percent, significant } from '../numbers.ts';
 import type { Curve, Curves } from '../summary/curves.ts';
-import type { Evaluation, Results } from '../summary/results.ts';
+import type { Results } from '../summary/results.ts';
 import type { Sample, Trajectory } from '../summary/samples.ts';
 import type { Summary } from '../summary/summary.ts';
-import { differenceOf, type Figure, figureOf, trainedFigures } from '../tables/figures.ts';
-import { phasesNote, phasesTable, roundsTable } from '../tables/results.ts';
-import { stageColumns, stagesTable } from '../tables/stages.ts';
-import { behaviourRadar } from './behaviourRadar.ts';
+import { changeIntervalText, changeOf, figures } from '../tables/figures.ts';
+import { phaseLines, roundsNote, roundsTable, trainingTable } from '../tables/results.ts';
+import { spentColumns, spentTable } from '../tables/spent.ts';
+import { askedOf, headOf, trainedOf } from '../text/reportLines.ts';
 import { chart } from './chart.ts';
+import { figuresTable } from './figuresTable.ts';
 import { type Html, html } from './html.ts';
 import { muted, pageOf } from './page.ts';
 import { type ShownTrajectory, sampleBox } from './sample.ts';
+import { settingsTable } from './settingsTable.ts';
 import { htmlTable } from './table.ts';
 
 export function reportPage(summary: Summary): string {
@@ -20,85 +22,101 @@ export function reportPage(summary: Summary): string {
   return pageOf(
     `${results.run} – millrace report`,
     html`${header(summary)}
-<h2>${results.before?.questions ?? ''} held-out questions, before and after</h2>${tiles(results)}
-${phases(results)}
-<h2>Round by round</h2>${htmlTable(roundsTable(results))}
-${behaviour(results)}
-<h2>Learning</h2>${charts(curves, 'learning')}
-<h2>Stability</h2>${charts(curves, 'stability')}
-${stages(summary)}
-<h2>Trajectories, before and after</h2>${samples.length === 0 ? muted('none yet') : samples.map(sample)}
-<h2>Settings</h2>${settings(summary)}`,
+${measured(results)}
+${charts(curves, 'learning', 'Learning')}
+${charts(curves, 'stability', 'Stability')}
+${samples.length === 0 ? null : html`<h2>Trajectories, before and after</h2>${samples.map(sample)}`}
+${spent(summary)}
+<h2>Settings</h2>${settingsTable(summary.facts)}`,
   );
 }
 
 function header({ facts: { starts, reason, millrace }, results }: Summary): Html {
-  const { run, job, seed, status, seconds, deadLetters } = results;
+  const { run, deadLetters } = results;
   const started = new Date(starts[0]?.startedMs ?? 0).toISOString().slice(0, 16).replace('T', ' ');
   const resumed = starts.length - 1;
   const facts = [
-    `job ${job}`,
-    `seed ${seed}`,
-    status + (reason === '' ? '' : `: ${reason}`),
+    headOf(results),
     `started ${started} UTC`,
-    `running for ${duration(seconds)}`,
     ...(resumed === 0 ? [] : [`resumed ${counted(resumed, 'time')}`]),
     ...(deadLetters === 0 ? [] : [counted(deadLetters, 'dead letter')]),
     `millrace ${millrace}`,
   ];
-  return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p></header>`;
+  return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p>
+${trainedOf(results).map(muted)}${reason === '' ? null : html`<p class="bad">${reason}</p>`}</header>`;
 }
 
-function tiles({ before, after }: Results): Html {
-  if (before === null) return muted('The first evaluation is not complete yet.');
-  const boxes = trainedFigures.map((figure) => {
-    const shown = figureOf(after ?? before, figure);
-    return html`<div class="tile"><span>${figure.label}</span>
-<strong>${orDash(shown, figure.show)}</strong>${change(figure, before, after)}</div>`;
+/** What was measured on held-out questions; where nothing is, what training came to. */
+function measured(results: Results): Html {
+  if (results.before === null) {
+    const training = trainingTable(results);
+    return training === null
+      ? muted('Nothing is measured yet: the first evaluation is not complete.')
+      : html`<h2>Training</h2>${htmlTable(training)}`;
+  }
+  const { rounds } = results;
+  const course =
+    rounds.length === 0
+      ? null
+      : html`<h2>Stage by stage</h2>${htmlTable(roundsTable(results))}
+${[roundsNote, ...phaseLines(results)].map(muted)}`;
+  return html`<h2>Held-out questions, before and after</h2>
+${headline(results)}${figuresTable(results)}
+${muted('small: 95 % intervals, over questions; a change has a colour where its interval does not hold 0')}
+${course}`;
+}
+
+/** The one number that a reader came for. */
+function headline(results: Results): Html {
+  const { before, after, change } = results;
+  const [accuracy] = figures;
+  const known = accuracy === undefined ? null : changeOf(change, accuracy);
+  const shown = after ?? before;
+  if (accuracy === undefined || shown === null) return muted(askedOf(results));
+  const from = after === null ? null : html`${percent(before?.accuracy ?? 0)} → `;
+  const told =
+    known === null
+      ? 'accuracy'
+      : `accuracy, ${accuracy.change(known.difference)} (${changeIntervalText(known, accuracy)})`;
+  return html`<p class="headline"><strong>${from}${percent(shown.accuracy)}</strong> <span>${told}<br><i>${askedOf(results)}</i></span></p>`;
+}
+
+/** Those that have something to show; what did not change over the run is named below them. */
+function charts(
+  { curves, roundEnds, steps }: Curves,
+  about: Curve['about'],
+  heading: string,
+): Html | null {
+  const known = curves.filter((curve) => curve.about === about && valuesOf(curve).length > 0);
+  const still = known.filter(isConstant);
+  const moving = known.filter((curve) => !isConstant(curve));
+  if (known.length === 0) return null;
+  const showOf = ({ unit }: Curve) =>
+    unit === 'share' ? (value: number) => percent(value, 0) : significant(3);
+  const drawn = moving.map((curve) => {
+    const { title, series, fromZero } = curve;
+    return chart({ title, series, show: showOf(curve), steps, fromZero, marks: roundEnds });
   });
-  return html`<div class="tiles">${boxes}</div>`;
+  const named = still.map((curve) => `${curve.title}: ${showOf(curve)(valuesOf(curve)[0]!)}`);
+  return html`<h2>${heading}</h2><div class="charts">${drawn}</div>
+${named.length === 0 ? null : muted(`did not change: ${named.join(' · ')}`)}
+${about === 'learning' && roundEnds.length > 1 ? muted('dashed: the end of a stage; faint: each step; strong: the mean of its neighbours') : null}`;
 }
 
-function change(figure: Figure, before: Evaluation, after: Evaluation | null): Html {
-  if (after === null) return html`<span>before training</span>`;
-  const from = `from ${orDash(figureOf(before, figure), figure.show)}`;
-  const difference = differenceOf(before, after, figure);
-  if (difference === null || difference === 0) return html`<span>${from}</span>`;
-  const improved = difference > 0 === (figure.better === 'more');
-  const arrow = difference > 0 ? '▲' : '▼';
-  return html`<span class="${improved ? 'good' : 'bad'}">${arrow} ${figure.change(difference)}, ${improved ? 'better' : 'worse'}</span>
-<span>${from}</span>`;
+function valuesOf({ series }: Curve): number[] {
+  return series.flatMap(({ points }) => points.map(({ y }) => y)).filter(Number.isFinite);
 }
 
-function phases(results: Results): Html | null {
-  const table = phasesTable(results);
-  if (table === null) return null;
-  return html`<h2>What each phase changed</h2>${htmlTable(table)}${muted(phasesNote)}`;
+/** One step is no course yet, and is drawn. */
+function isConstant(curve: Curve): boolean {
+  const values = valuesOf(curve);
+  return values.length > 1 && values.every((value) => value === values[0]);
 }
 
-function behaviour({ behaviour: { before, after } }: Results): Html | null {
-  const series = [
-    ...(before === null ? [] : [{ name: 'before', numbers: before }]),
-    ...(after === null ? [] : [{ name: 'after', numbers: after }]),
-  ];
-  const drawn = behaviourRadar('Tool use on held-out questions', series);
-  return drawn === null ? null : html`<h2>Behaviour</h2>${drawn}`;
-}
-
-function charts({ curves, roundEnds }: Curves, about: Curve['about']): Html {
-  const drawn = curves
-    .filter((curve) => curve.about === about)
-    .map(({ title, series, unit, fromZero }) => {
-      const show = unit === 'share' ? (value: number) => percent(value, 0) : significant(3);
-      return chart({ title, series, show, fromZero, marks: roundEnds });
-    });
-  return html`<div class="charts">${drawn}</div>`;
-}
-
-function stages({ live }: Summary): Html | null {
-  const table = stagesTable(live);
+function spent({ live }: Summary): Html | null {
+  const table = spentTable(live);
   if (table.rows.length === 0) return null;
-  const notes = stageColumns.map(([label, about]) => `${label}: ${about}`).join(' · ');
+  const notes = spentColumns.map(([label, about]) => `${label}: ${about}`).join(' · ');
   return html`<h2>Where the time went</h2>${htmlTable(table)}${muted(notes)}`;
 }
 
@@ -118,11 +136,4 @@ function shown(label: string, trajectory: Trajectory): ShownTrajectory {
     text,
     tools,
   };
-}
-
-function settings({ facts }: Summary): Html {
-  const rows = Object.entries(facts.settings).map(
-    ([key, value]) => html`<tr><td>${key}</td><td>${JSON.stringify(value) ?? ''}</td></tr>`,
-  );
-  return html`<table class="settings"><tbody>${rows}</tbody></table>`;
 }

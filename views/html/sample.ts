@@ -38,14 +38,44 @@ function trajectoryBox(shown: ShownTrajectory): Html {
   const { label, right, verdict, toolCalls, finish, facts } = shown;
   const more = [counted(toolCalls, 'tool call'), ...facts, `ended by ${finish}`].join(', ');
   return html`<div><p class="chip">${label === '' ? '' : `${label}: `}<b class="${right ? 'good' : 'bad'}">${verdict}</b>, ${more}</p>
-<pre>${highlighted(shown.text, shown.tools)}</pre></div>`;
+${trajectoryText(shown)}</div>`;
 }
 
-/** The text in pieces, flat: a tag opens a colour, any closing tag ends it. The style puts open tags on new lines. */
-function highlighted(text: string, tools: readonly string[]): Html {
+/** More lines than these are folded away, whole lines at a time. */
+const linesMax = 60;
+
+function trajectoryText({ text, tools }: ShownTrajectory): Html {
   const tags = tagsOf(tools);
+  const ends = lineEnds(text, tags);
+  if (ends.length <= linesMax + 1) return html`<pre>${highlighted(text, tags).shown}</pre>`;
+  const cut = ends[linesMax - 1]!;
+  const first = highlighted(text.slice(0, cut), tags);
+  const rest = highlighted(text.slice(cut), tags, first.open);
+  return html`<pre>${first.shown}</pre>
+<details><summary>${ends.length - linesMax} lines more</summary><pre>${rest.shown}</pre></details>`;
+}
+
+/** Where the lines of a text end, as the page shows them: each tag that opens begins a line. */
+function lineEnds(text: string, tags: RegExp): number[] {
+  const ends = new Set([text.length]);
+  for (const { index } of text.matchAll(/\n/g)) ends.add(index + 1);
+  for (const match of text.matchAll(tags)) {
+    if (match.index > 0 && !match[0].startsWith('</')) ends.add(match.index);
+  }
+  return [...ends].sort((a, b) => a - b);
+}
+
+/**
+ * The text in pieces, flat: a tag opens a colour, any closing tag ends it; `before` = the tag that is open where the text begins.
+ * The style puts open tags on new lines.
+ */
+function highlighted(
+  text: string,
+  tags: RegExp,
+  before: string | null = null,
+): { readonly shown: readonly Html[]; readonly open: string | null } {
   const pieces: Html[] = [];
-  let open: string | null = null;
+  let open = before;
   let from = 0;
   const put = (end: number): void => {
     const piece = text.slice(from, end);
@@ -58,13 +88,13 @@ function highlighted(text: string, tools: readonly string[]): Html {
     put(match.index);
     from = match.index + match[0].length;
     const closing = match[0].startsWith('</');
-    const classes =
-      closing || match.index === 0 ? classOf(match[1]!) : `${classOf(match[1]!)} open`;
+    const afterLine = match.index === 0 || text[match.index - 1] === '\n';
+    const classes = closing || afterLine ? classOf(match[1]!) : `${classOf(match[1]!)} open`;
     pieces.push(html`<b class="${classes}">${match[0]}</b>`);
     open = closing ? null : match[1]!;
   }
   put(text.length);
-  return html`${pieces}`;
+  return { shown: pieces, open };
 }
 
 /** The tags that have a colour of their own; those of other tools share one. */

@@ -1,12 +1,16 @@
 /** Which curves of a run are shown, as data: names as in docs/metrics.md, values of a training step, points of held-out questions. */
+import type { MeanFigure } from '../../operators/metrics/evaluation.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
 import type { Reading } from './reading.ts';
-import type { Evaluation, Results } from './results.ts';
+import type { Results } from './results.ts';
 
 export interface Point {
   /** Step. */
   readonly x: number;
   readonly y: number;
+  /** 95 %, where it is known. */
+  readonly low?: number;
+  readonly high?: number;
 }
 
 export interface Series {
@@ -14,6 +18,8 @@ export interface Series {
   readonly points: readonly Point[];
   /** Few points that matter one by one: drawn as dots on their line. */
   readonly dots?: boolean;
+  /** It is what it is, without noise: never smoothed. */
+  readonly exact?: boolean;
 }
 
 export interface Curve {
@@ -30,6 +36,8 @@ export interface Curves {
   readonly curves: readonly Curve[];
   /** Steps at which a round ends; 0 for the time before training. */
   readonly roundEnds: readonly number[];
+  /** The first and the last step of all curves: they share an axis. */
+  readonly steps: readonly [number, number];
 }
 
 export function curvesOf(reading: Reading, results: Results): Curves {
@@ -40,7 +48,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
       .curve(metric)
       .map(({ step, sum, count }) => ({ x: step, y: sum / count })),
   });
-  const heldOut = (key: keyof Evaluation): Series => ({
+  const heldOut = (key: MeanFigure): Series => ({
     name: 'held-out',
     dots: true,
     points: heldOutPoints(results, ends, key),
@@ -75,11 +83,22 @@ export function curvesOf(reading: Reading, results: Results): Curves {
   ];
   const stability: readonly Omit<Curve, 'about'>[] = [
     one('Loss', metricNames.loss),
+    {
+      ...one('Held-out loss', metricNames.heldOutLoss),
+      series: [{ ...training('Held-out loss', metricNames.heldOutLoss), dots: true }],
+    },
+    {
+      ...one('Learning rate', metricNames.learningRate, true),
+      series: [{ ...training('Learning rate', metricNames.learningRate), exact: true }],
+    },
     one('Gradient norm', metricNames.gradientNorm, true),
     one('Clipped tokens (share)', metricNames.clipped, true),
     one('KL to the sampling policy', metricNames.klBehaviour),
     one('Response length (tokens)', metricNames.responseLength, true),
-    one('Valid format in training (share)', metricNames.validFormat, true),
+    {
+      ...one('Valid format in training', metricNames.validFormat, true),
+      unit: 'share',
+    },
     one('Longest standstill of the event loop (ms)', metricNames.standstill, true),
   ];
   return {
@@ -88,7 +107,14 @@ export function curvesOf(reading: Reading, results: Results): Curves {
       ...stability.map((curve): Curve => ({ ...curve, about: 'stability' })),
     ],
     roundEnds: [...ends.values()],
+    steps: [0, lastStepOf([...learning, ...stability])],
   };
+}
+
+function lastStepOf(curves: readonly Pick<Curve, 'series'>[]): number {
+  return curves
+    .flatMap(({ series }) => series)
+    .reduce((last, { points }) => Math.max(last, points.at(-1)?.x ?? 0), 0);
 }
 
 /** The last step of each round that trains or is measured, by stage. */
@@ -104,11 +130,13 @@ function roundEnds({ metrics }: Reading, { rounds }: Results): ReadonlyMap<numbe
 function heldOutPoints(
   { before, rounds }: Results,
   ends: ReadonlyMap<number, number>,
-  key: keyof Evaluation,
+  key: MeanFigure,
 ): Point[] {
   const values = [
-    [0, before?.[key] ?? null] as const,
-    ...rounds.map((r) => [r.round, r[key]] as const),
+    [0, before?.[key] ?? null, before?.intervals] as const,
+    ...rounds.map((r) => [r.round, r[key], r.intervals] as const),
   ];
-  return values.flatMap(([stage, y]) => (y === null ? [] : [{ x: ends.get(stage) ?? stage, y }]));
+  return values.flatMap(([stage, y, intervals]) =>
+    y === null ? [] : [{ x: ends.get(stage) ?? stage, y, ...intervals?.[key] }],
+  );
 }

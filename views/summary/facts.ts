@@ -9,11 +9,20 @@ export interface RunFacts {
   readonly job: { readonly name: string };
   readonly seed: number;
   readonly settings: Readonly<Record<string, unknown>>;
+  /** Those that are not what the job takes by default, by dotted key; left out where that is not known. */
+  readonly changed?: Readonly<Record<string, ChangedSetting>> | undefined;
   readonly status: RunStatus;
   /** Every start and resumption, in order; `endedMs` is null while it runs, and for ever after a kill. */
   readonly starts: readonly Start[];
   /** Why it failed; empty otherwise. */
   readonly reason: string;
+}
+
+export interface ChangedSetting {
+  /** Where its value was given: `--set`, `preset et-agent-7b`, `my.yaml:3`. */
+  readonly from: string;
+  /** Left out where there is none. */
+  readonly default?: unknown;
 }
 
 export interface Start {

@@ -8,11 +8,15 @@ export const metricNames = {
   policyLag: 'policy/lag',
   entropy: 'entropy/mean',
   loss: 'loss',
+  learningRate: 'lr',
+  heldOutLoss: 'heldout/loss',
+  examples: 'examples',
   gradientNorm: 'grad_norm',
   clipped: 'clip/fraction',
   klBehaviour: 'kl/behaviour',
   generated: 'thr/gen_tok_s',
   trained: 'thr/train_tok_s',
+  trainMs: 'time/train_ms',
   standstill: 'time/loop_gap_ms',
 } as const;
 

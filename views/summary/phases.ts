@@ -11,6 +11,8 @@ export interface Phase {
   readonly name: string;
   /** The stage after which it is measured. */
   readonly stage: number;
+  /** How many stages it took. */
+  readonly stages: number;
   readonly measured: Evaluation;
   /** The measurement before it; null for the base. */
   readonly before: Evaluation | null;
@@ -34,6 +36,7 @@ export function phasesOf(measured: ReadonlyMap<number, Evaluation>, kinds: Kinds
     phases.push({
       name: nameOf(stage, kind, count),
       stage,
+      stages: count,
       measured: evaluation,
       before: (joined === null ? last?.measured : last?.before) ?? null,
     });

@@ -8,6 +8,7 @@ import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import { type RunFacts, RunningTime } from './facts.ts';
 import { MetricBook } from './metricBook.ts';
+import { type Training, TrainingTally } from './training.ts';
 
 /** A record with the time of its append. */
 export interface Timed<T> {
@@ -31,6 +32,8 @@ export interface Reading {
   /** By stage. */
   readonly evaluations: ReadonlyMap<number, Measured>;
   readonly metrics: MetricBook;
+  /** Null before the first step. */
+  readonly training: Training | null;
   /** What the steps of each stage trained on. */
   readonly kinds: ReadonlyMap<number, BatchKind>;
   /** Sources of questions, in the order in which they were asked. */
@@ -59,7 +62,11 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
   });
   const kinds = new Map<number, BatchKind>();
   await each(log, topics.batches, ({ value: { stage, kind } }) => void kinds.set(stage, kind));
-  const metrics = await readMetrics(log, ({ atMs }) => running.seen(atMs));
+  const tally = new TrainingTally();
+  const metrics = await readMetrics(log, (metric) => {
+    running.seen(metric.atMs);
+    tally.add(metric);
+  });
   const evaluations = new Map(
     [...scored].map(([stage, groups]) => [stage, measured(groups, expected.get(stage) ?? 1)]),
   );
@@ -70,6 +77,7 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
     facts,
     evaluations,
     metrics,
+    training: tally.training,
     kinds,
     deadLetters,
     seconds,

@@ -1,14 +1,25 @@
 /** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
+import type { Sampling } from '../../model/sampling.ts';
 import { type Evaluation, evaluation } from '../../operators/metrics/evaluation.ts';
+import type { Scored } from '../../streams/records.ts';
 import { type Behaviour, behaviourOf } from './behaviour.ts';
+import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
 import type { RunStatus } from './facts.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
 import { type Phase, phasesOf, stageNames } from './phases.ts';
 import { completeStages, type Reading } from './reading.ts';
+import { samplingOf } from './sampling.ts';
+import type { Training } from './training.ts';
 
 export type { Evaluation } from '../../operators/metrics/evaluation.ts';
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
+
+/** An evaluation, and how sure its numbers are. */
+export interface Measurement extends Evaluation {
+  /** 95 %. */
+  readonly intervals: Intervals;
+}
 
 /** One round: its training steps, and the evaluation at its end (null until that is complete). */
 export interface Round extends Nullable<Evaluation> {
@@ -22,6 +33,10 @@ export interface Round extends Nullable<Evaluation> {
   readonly trainAccuracy: number | null;
   readonly entropy: number | null;
   readonly lag: number | null;
+  /** 95 %; null until it is measured. */
+  readonly intervals: Intervals | null;
+  /** Since the evaluation before it; null where one of the two is missing. */
+  readonly change: Differences | null;
   /** From the evaluation before it to its own. */
   readonly seconds: number | null;
 }
@@ -32,9 +47,17 @@ export interface Results {
   readonly job: string;
   readonly seed: number;
   readonly status: RunStatus;
-  readonly before: Evaluation | null;
+  /** How held-out questions are answered; null where the settings do not say. */
+  readonly sampling: Required<Sampling> | null;
+  /** Rollouts of each held-out question; null before the first is scored. */
+  readonly rolloutsEach: number | null;
+  readonly before: Measurement | null;
   /** The last complete evaluation after training began. */
-  readonly after: Evaluation | null;
+  readonly after: Measurement | null;
+  /** From `before` to `after`. */
+  readonly change: Differences | null;
+  /** What training came to; null before the first step. */
+  readonly training: Training | null;
   readonly rounds: readonly Round[];
   /** The base policy, then what each kind of training made of it. */
   readonly phases: readonly Phase[];
@@ -46,31 +69,55 @@ export interface Results {
 }
 
 export function resultsOf(reading: Reading): Results {
-  const { run, facts, kinds, evaluations } = reading;
-  const evaluate = (stage: number): Evaluation => evaluation(evaluations.get(stage)?.groups ?? []);
+  const { run, facts, kinds, evaluations, training } = reading;
+  const { seed } = facts;
+  const groupsOf = (stage: number): readonly Scored[] => evaluations.get(stage)?.groups ?? [];
+  const measure = (stage: number): Measurement => ({
+    ...evaluation(groupsOf(stage)),
+    intervals: intervalsOf(groupsOf(stage), { seed }),
+  });
   const stages = completeStages(reading);
-  const byStage = new Map(stages.map((stage) => [stage, evaluate(stage)]));
+  const byStage = new Map(stages.map((stage) => [stage, measure(stage)]));
+  const change = (from: number, to: number): Differences | null =>
+    byStage.has(from) && byStage.has(to)
+      ? differencesOf(groupsOf(from), groupsOf(to), { seed })
+      : null;
   const last = stages.filter((stage) => stage > 0).at(-1) ?? Number.NaN;
   const behaviour = (stage: number): Behaviour | null =>
-    byStage.has(stage) ? behaviourOf(evaluations.get(stage)?.groups ?? []) : null;
+    byStage.has(stage) ? behaviourOf(groupsOf(stage)) : null;
   const rounds = roundNumbers(reading, stages);
   const names = stageNames(rounds, kinds);
   return {
     run,
     job: facts.job.name,
-    seed: facts.seed,
+    seed,
     status: facts.status,
+    sampling: samplingOf(facts),
+    rolloutsEach: rolloutsEach(evaluations),
     before: byStage.get(0) ?? null,
     after: byStage.get(last) ?? null,
-    rounds: rounds.map((round) => ({
-      ...roundOf(reading, round, byStage.get(round) ?? null),
-      name: names.get(round) ?? String(round),
-    })),
+    change: change(0, last),
+    training,
+    rounds: rounds.map((round) => {
+      const measured = byStage.get(round) ?? null;
+      return {
+        ...roundOf(reading, round, measured),
+        name: names.get(round) ?? String(round),
+        intervals: measured?.intervals ?? null,
+        change: change(stages.filter((stage) => stage < round).at(-1) ?? Number.NaN, round),
+      };
+    }),
     phases: phasesOf(byStage, kinds),
     behaviour: { before: behaviour(0), after: behaviour(last) },
     seconds: reading.seconds,
     deadLetters: reading.deadLetters,
   };
+}
+
+/** Of the first group that is scored: all evaluations of a run ask alike. */
+function rolloutsEach(evaluations: Reading['evaluations']): number | null {
+  const [group] = [...evaluations.values()].flatMap(({ groups }) => groups.slice(0, 1));
+  return group?.rewards.length ?? null;
 }
 
 const unmeasured: Nullable<Evaluation> = {
@@ -93,7 +140,7 @@ function roundOf(
   reading: Reading,
   round: number,
   measured: Evaluation | null,
-): Omit<Round, 'name'> {
+): Omit<Round, 'name' | 'intervals' | 'change'> {
   const { metrics } = reading;
   const steps = metrics.means
     .filter(({ name, stage }) => stage === round && !isOfEvaluation(name))

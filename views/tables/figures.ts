@@ -1,46 +1,91 @@
 /** The figures of an evaluation as people read them: what each is called, how it is written, which way is better. */
-import { fixed, percent, type Show, signed } from '../numbers.ts';
+import type { MeanFigure } from '../../operators/metrics/evaluation.ts';
+import type { Interval } from '../../operators/metrics/interval.ts';
+import { fixed, NOTHING, percent, type Show, signed } from '../numbers.ts';
+import type { Difference, Differences, Intervals } from '../summary/certainty.ts';
 import type { Evaluation } from '../summary/results.ts';
 
 export interface Figure {
   readonly key: keyof Evaluation;
   readonly label: string;
+  /** Where there is little room. */
+  readonly short: string;
   readonly show: Show;
+  /** An end of an interval: fewer digits. */
+  readonly end: Show;
   /** A difference between two values; shares differ by percentage points. */
   readonly difference: Show;
   /** The same with its unit. */
   readonly change: Show;
+  /** An end of the interval of a difference. */
+  readonly changeEnd: Show;
   /** Which way is better. */
-  readonly better: 'more' | 'less' | 'neither';
+  readonly better: 'more' | 'less';
+  /** What it means, in a few words; empty where the label says it. */
+  readonly about: string;
 }
 
-const points: Show = (value) => signed(100 * value, fixed(1));
+const points =
+  (digits: number): Show =>
+  (value) =>
+    signed(100 * value, fixed(digits));
 
 const share = {
   show: (value: number) => percent(value),
-  difference: points,
-  change: (value: number) => `${points(value)} points`,
+  end: (value: number) => (100 * value).toFixed(0),
+  difference: points(1),
+  change: (value: number) => `${points(1)(value)} points`,
+  changeEnd: points(0),
+  better: 'more',
 } as const;
 
-function number(digits: number) {
+function count(digits: number) {
   const difference: Show = (value) => signed(value, fixed(digits));
-  return { show: fixed(digits), difference, change: difference };
+  const changeEnd: Show = (value) => signed(value, fixed(Math.max(0, digits - 1)));
+  return {
+    show: fixed(digits),
+    end: fixed(Math.max(0, digits - 1)),
+    difference,
+    change: difference,
+    changeEnd,
+    better: 'less',
+  } as const;
 }
 
-export const figures: readonly Figure[] = [
-  { key: 'accuracy', label: 'accuracy', ...share, better: 'more' },
-  { key: 'meanToolCalls', label: 'tool calls', ...number(2), better: 'less' },
-  { key: 'meanToolCallsCorrect', label: 'tool calls when right', ...number(2), better: 'less' },
-  { key: 'efficiency', label: 'efficiency', ...share, better: 'more' },
-  { key: 'formatValid', label: 'valid format', ...share, better: 'more' },
-  { key: 'tokens', label: 'tokens', ...number(0), better: 'less' },
-  { key: 'questions', label: 'questions', ...number(0), better: 'neither' },
-];
-
 /** Those that training may change. */
-export const trainedFigures: readonly Figure[] = figures.filter(
-  ({ better }) => better !== 'neither',
-);
+export const figures: readonly Figure[] = [
+  { key: 'accuracy', label: 'accuracy', short: 'accuracy', ...share, about: '' },
+  { key: 'meanToolCalls', label: 'tool calls', short: 'calls', ...count(2), about: 'a response' },
+  {
+    key: 'meanToolCallsCorrect',
+    label: 'calls when right',
+    short: 'when right',
+    ...count(2),
+    about: 'of right responses only',
+  },
+  {
+    key: 'efficiency',
+    label: 'efficiency',
+    short: 'efficiency',
+    ...share,
+    about: 'mean of right / tool calls, of right itself without a call',
+  },
+  {
+    key: 'formatValid',
+    label: 'valid format',
+    short: 'valid',
+    ...share,
+    about:
+      'responses with the form that is asked for: thoughts and calls in pairs, one boxed answer',
+  },
+  {
+    key: 'tokens',
+    label: 'tokens',
+    short: 'tokens',
+    ...count(0),
+    about: 'of a response, tool results included',
+  },
+];
 
 /** The figure; null where it was not measured: right answers have no tool calls where there are none. */
 export function figureOf(
@@ -59,4 +104,52 @@ export function differenceOf(
 ): number | null {
   const [from, to] = [figureOf(before, figure), figureOf(after, figure)];
   return from === null || to === null ? null : to - from;
+}
+
+/** The 95 % interval of a figure; null where there is none. */
+export function intervalOf(
+  intervals: Intervals | null | undefined,
+  { key }: Pick<Figure, 'key'>,
+): Interval | null {
+  return intervals?.[key as MeanFigure] ?? null;
+}
+
+/** `46–60`; empty where it has no width: one question, or all alike, say nothing of others. */
+export function intervalText(interval: Interval | null, { end }: Pick<Figure, 'end'>): string {
+  if (interval === null || interval.low === interval.high) return '';
+  return `${end(interval.low)}–${end(interval.high)}`;
+}
+
+/** What a figure changed by with its interval; null where it has none. */
+export function changeOf(
+  changes: Differences | null,
+  { key }: Pick<Figure, 'key'>,
+): Difference | null {
+  return changes?.[key as MeanFigure] ?? null;
+}
+
+/** `+29 to +43` */
+export function changeIntervalText(
+  change: Difference | null,
+  { changeEnd }: Pick<Figure, 'changeEnd'>,
+): string {
+  if (change === null || change.interval.low === change.interval.high) return '';
+  return `${changeEnd(change.interval.low)} to ${changeEnd(change.interval.high)}`;
+}
+
+/** Whether a change is for the better, for the worse, or may be none: its interval holds 0. */
+export function directionOf(
+  change: Difference | null,
+  { better }: Pick<Figure, 'better'>,
+): 'good' | 'bad' | 'unsure' {
+  if (change === null) return 'unsure';
+  const { low, high } = change.interval;
+  if (low === high) return 'unsure';
+  if (low <= 0 && high >= 0) return 'unsure';
+  return low > 0 === (better === 'more') ? 'good' : 'bad';
+}
+
+/** A figure, or a dash. */
+export function shownFigure(value: number | null, { show }: Pick<Figure, 'show'>): string {
+  return value === null ? NOTHING : show(value);
 }

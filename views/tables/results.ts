@@ -1,69 +1,111 @@
-/** The tables of a run's results: before and after, round by round, what each phase added. */
-import { duration, fixed, orDash } from '../numbers.ts';
-import type { Phase } from '../summary/phases.ts';
-import type { Results } from '../summary/results.ts';
-import { differenceOf, type Figure, figureOf, figures, trainedFigures } from './figures.ts';
+/** The tables of a run's results: before and after, stage by stage, what training came to. */
+import { duration, fixed, orDash, type Show, significant } from '../numbers.ts';
+import type { Results, Round } from '../summary/results.ts';
+import type { Course } from '../summary/training.ts';
+import {
+  changeIntervalText,
+  changeOf,
+  differenceOf,
+  type Figure,
+  figureOf,
+  figures,
+  intervalOf,
+  intervalText,
+  shownFigure,
+} from './figures.ts';
 import { columns, type Table } from './table.ts';
 
 /** A row for each figure; null before the first evaluation. */
-export function beforeAfterTable({ before, after }: Results): Table | null {
+export function beforeAfterTable({ before, after, change }: Results): Table | null {
   if (before === null) return null;
+  const value = (of: typeof before | null, figure: Figure): string[] => [
+    shownFigure(figureOf(of, figure), figure),
+    intervalText(intervalOf(of?.intervals, figure), figure),
+  ];
   return {
-    columns: columns(['held-out questions', 'before', 'after', 'change']),
+    columns: columns(['', 'before', '95 %', 'after', '95 %', 'change', '95 %']),
     rows: figures.map((figure) => {
-      const { label, show, change, better } = figure;
-      const difference = better === 'neither' ? null : differenceOf(before, after, figure);
+      const difference = differenceOf(before, after, figure);
       return [
-        label,
-        orDash(figureOf(before, figure), show),
-        orDash(figureOf(after, figure), show),
-        difference === null ? '' : change(difference),
+        figure.label,
+        ...value(before, figure),
+        ...value(after, figure),
+        difference === null ? '' : figure.change(difference),
+        changeIntervalText(changeOf(change, figure), figure),
       ];
     }),
   };
 }
 
-/** A row for each round, with one before them for the state before training. */
-export function roundsTable({ before, rounds }: Results): Table {
-  const labels = trainedFigures.map(({ label }) => label);
+/** The change of accuracy since the row before, beside the figures themselves. */
+const CHANGE = 'change';
+
+/** Figures that the table of stages shows. */
+const staged = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
+
+/** A row for each stage, with one before them for the state before training. */
+export function roundsTable(results: Results): Table {
+  const labels = staged.flatMap(({ key, short }) =>
+    key === 'accuracy' ? [short, CHANGE] : [short],
+  );
+  const drops = { efficiency: 4, tokens: 3, reward: 2, time: 1 };
+  const row = (measured: Parameters<typeof figureOf>[0], changed: string): string[] =>
+    staged.flatMap((figure) => {
+      const cell = shownFigure(figureOf(measured, figure), figure);
+      return figure.key === 'accuracy' ? [cell, changed] : [cell];
+    });
   return {
-    columns: columns(['round', 'steps', 'reward', ...labels, 'time']),
+    columns: columns(['stage', 'steps', 'reward', ...labels, 'time'], 1, drops),
     rows: [
-      [
-        'before',
-        '',
-        '',
-        ...trainedFigures.map((figure) => orDash(figureOf(before, figure), figure.show)),
-        '',
-      ],
-      ...rounds.map((round) => [
+      ['before', '', '', ...row(results.before, ''), ''],
+      ...results.rounds.map((round) => [
         round.name,
         String(round.steps),
         orDash(round.reward, fixed(3)),
-        ...trainedFigures.map((figure) => orDash(figureOf(round, figure), figure.show)),
+        ...row(round, accuracyChange(round)),
         orDash(round.seconds, duration),
       ]),
     ],
   };
 }
 
-/** Null where there is one kind of training: before and after say it all. */
-export function phasesTable({ phases }: Pick<Results, 'phases'>): Table | null {
-  if (phases.length < 3) return null;
-  return {
-    columns: columns(['phase', ...trainedFigures.map(({ label }) => label)]),
-    rows: phases.map((phase) => [
-      phase.name,
-      ...trainedFigures.map((figure) => phaseCell(phase, figure)),
-    ]),
-  };
+function accuracyChange({ change }: Round): string {
+  const [accuracy] = figures as readonly [Figure, ...Figure[]];
+  const known = changeOf(change, accuracy);
+  return known === null ? '' : accuracy.difference(known.difference);
 }
 
-/** What the brackets of `phasesTable` hold. */
-export const phasesNote = 'in brackets: what the phase changed, shares in percentage points';
+/** What the columns of `roundsTable` mean that do not say it themselves. */
+export const roundsNote =
+  'change: of the accuracy since the row above, in percentage points; reward: mean over the training steps';
 
-function phaseCell({ measured, before }: Phase, figure: Figure): string {
-  const value = orDash(figureOf(measured, figure), figure.show);
-  const difference = differenceOf(before, measured, figure);
-  return difference === null ? value : `${value} (${figure.difference(difference)})`;
+/** Of kinds of training that took several stages, what they changed together: one line each. */
+export function phaseLines({ phases }: Pick<Results, 'phases'>): string[] {
+  return phases
+    .filter(({ stages, before }) => stages > 1 && before !== null)
+    .map(({ name, before, measured }) => {
+      const changes = staged.flatMap((figure) => {
+        const difference = differenceOf(before, measured, figure);
+        return difference === null ? [] : [`${figure.label} ${figure.change(difference)}`];
+      });
+      return `${name.replace(/^\+ /, '')} together: ${changes.join(', ')}`;
+    });
+}
+
+/** Numbers over the training steps; null before the first of them. */
+export function trainingTable({ training }: Pick<Results, 'training'>): Table | null {
+  if (training === null) return null;
+  const { loss, heldOutLoss, learningRate } = training;
+  const row = (label: string, course: Course | null, show: Show): string[][] =>
+    course === null
+      ? []
+      : [[label, ...[course.first, course.last, course.lowest, course.highest].map(show)]];
+  return {
+    columns: columns(['over the steps', 'first', 'last', 'lowest', 'highest']),
+    rows: [
+      ...row('loss', loss, fixed(4)),
+      ...row('held-out loss', heldOutLoss, fixed(4)),
+      ...row('learning rate', learningRate, significant(3)),
+    ],
+  };
 }

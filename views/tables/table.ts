@@ -9,9 +9,25 @@ export interface Column {
   readonly label: string;
   /** Numbers go right. */
   readonly align: 'left' | 'right';
+  /** Where the table is too wide, the column with the highest number goes first; left out = it stays. */
+  readonly drop?: number;
 }
 
-/** Columns of names go left, those of numbers right: the first `names` are names. */
-export function columns(labels: readonly string[], names = 1): Column[] {
-  return labels.map((label, i) => ({ label, align: i < names ? 'left' : 'right' }));
+/** Columns of names go left, those of numbers right: the first `names` are names. `drops` = `Column.drop`, by label. */
+export function columns(
+  labels: readonly string[],
+  names = 1,
+  drops: Readonly<Record<string, number>> = {},
+): Column[] {
+  return labels.map((label, i) => ({
+    label,
+    align: i < names ? 'left' : 'right',
+    ...(drops[label] === undefined ? {} : { drop: drops[label] }),
+  }));
+}
+
+/** The table without the columns of these numbers. */
+export function withoutColumns({ columns, rows }: Table, gone: ReadonlySet<number>): Table {
+  const kept = <T>(cells: readonly T[]): T[] => cells.filter((_, i) => !gone.has(i));
+  return { columns: kept(columns), rows: rows.map(kept) };
 }

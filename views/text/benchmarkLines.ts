@@ -1,4 +1,5 @@
 /** What was evaluated, and what a reader must know to trust the numbers: for text and page. */
+import { describeSampling } from '../../model/sampling.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import type { Benchmarks } from '../summary/benchmarks.ts';
 
@@ -9,21 +10,10 @@ export function headOf(benchmarks: Benchmarks): string {
     policy.name,
     counted(questions, 'question'),
     `${counted(rollouts, 'rollout')} each`,
-    samplingText(benchmarks),
+    describeSampling(benchmarks),
     tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`,
     judge === null ? 'no judge' : `judged by ${judge}`,
   ].join(' · ');
-}
-
-function samplingText(sampling: Benchmarks): string {
-  const { temperature, topP, topK, minP, repetitionPenalty } = sampling;
-  return [
-    temperature === 0 ? 'greedy' : `temperature ${temperature}`,
-    ...(topP === 1 ? [] : [`top-p ${topP}`]),
-    ...(topK === 0 ? [] : [`top-k ${topK}`]),
-    ...(minP === 0 ? [] : [`min-p ${minP}`]),
-    ...(repetitionPenalty === 1 ? [] : [`repetition penalty ${repetitionPenalty}`]),
-  ].join(', ');
 }
 
 /** What a reader must know to trust the numbers; empty when all is well. */

@@ -1,24 +1,52 @@
 /** The results of a run as plain text. */
 import { counted } from '../../streams/doctor/counted.ts';
-import { duration } from '../numbers.ts';
 import type { Results } from '../summary/results.ts';
-import { beforeAfterTable, phasesNote, phasesTable, roundsTable } from '../tables/results.ts';
+import {
+  beforeAfterTable,
+  phaseLines,
+  roundsNote,
+  roundsTable,
+  trainingTable,
+} from '../tables/results.ts';
+import { askedOf, headOf, trainedOf } from './reportLines.ts';
 import { textTable } from './table.ts';
+import { wrapped } from './wrapped.ts';
 
-export function reportText(results: Results): string {
-  const { run, job, seed, status, seconds, deadLetters, rounds } = results;
-  const beforeAfter = beforeAfterTable(results);
-  const phases = phasesTable(results);
+export interface ReportTextOptions {
+  /** Characters of a line; left out = as many as the tables have. */
+  readonly columns?: number;
+  /** How this program is called, for commands that are printed. */
+  readonly program?: string;
+}
+
+export function reportText(results: Results, options: ReportTextOptions = {}): string {
+  const { columns, program = 'millrace' } = options;
+  const { run, deadLetters } = results;
+  const broken = (line: string): string => wrapped(line, columns ?? line.length).join('\n');
   const parts = [
-    `${run}: ${job}, seed ${seed}, ${status}, ${duration(seconds)}`,
-    beforeAfter === null
-      ? 'Nothing is measured yet: the first evaluation is not complete.'
-      : textTable(beforeAfter),
-    ...(rounds.length === 0 ? [] : [textTable(roundsTable(results))]),
-    ...(phases === null ? [] : [`${textTable(phases)}\n${phasesNote}`]),
+    [`${run}: ${headOf(results)}`, ...trainedOf(results)].map(broken).join('\n'),
+    ...measured(results, columns).map((lines) => lines.join('\n')),
     ...(deadLetters === 0
       ? []
-      : [`${counted(deadLetters, 'dead letter')}, see millrace dlq ls ${run}`]),
+      : [`${counted(deadLetters, 'dead letter')}, see: ${program} dlq ls ${run}`]),
   ];
   return parts.join('\n\n');
+
+  function measured(of: Results, width: number | undefined): string[][] {
+    const beforeAfter = beforeAfterTable(of);
+    if (beforeAfter === null) return unmeasured(of, width);
+    const stages = [textTable(roundsTable(of), width), broken(roundsNote)];
+    return [
+      [broken(askedOf(of)), textTable(beforeAfter, width)],
+      ...(of.rounds.length === 0 ? [] : [[...stages, ...phaseLines(of).map(broken)]]),
+    ];
+  }
+}
+
+/** Of a run that asks no held-out questions, or has not yet. */
+function unmeasured(results: Results, columns: number | undefined): string[][] {
+  const training = trainingTable(results);
+  if (training === null)
+    return [['Nothing is measured yet: the first evaluation is not complete.']];
+  return [[textTable(training, columns)]];
 }

@@ -1,6 +1,9 @@
 /** Rows as columns of text, two spaces between; the first row is the head. */
-import type { Column, Table } from '../tables/table.ts';
+import { type Column, type Table, withoutColumns } from '../tables/table.ts';
 import { terminalText } from './terminalText.ts';
+
+/** Between two columns. */
+const GAP = 2;
 
 export type Alignment = Column['align'];
 
@@ -20,15 +23,34 @@ export function table(
         const cell = row[column] ?? '';
         return alignments[column] === 'right' ? cell.padStart(width) : cell.padEnd(width);
       })
-      .join('  ')
+      .join(' '.repeat(GAP))
       .trimEnd(),
   );
   return lines.join('\n');
 }
 
-export function textTable({ columns, rows }: Table): string {
+/** `columns` = characters of a line; columns of the table that can be missed go where it would be wider. */
+export function textTable(whole: Table, columns = Number.POSITIVE_INFINITY): string {
+  const { columns: heads, rows } = fitting(whole, columns);
   return table(
-    [columns.map(({ label }) => label), ...rows],
-    columns.map(({ align }) => align),
+    [heads.map(({ label }) => label), ...rows],
+    heads.map(({ align }) => align),
   );
+}
+
+function fitting(whole: Table, width: number): Table {
+  const widths = whole.columns.map(({ label }, column) =>
+    Math.max(label.length, ...whole.rows.map((row) => (row[column] ?? '').length)),
+  );
+  const dropped = whole.columns
+    .flatMap(({ drop }, i) => (drop === undefined ? [] : [{ i, drop }]))
+    .sort((a, b) => b.drop - a.drop);
+  const gone = new Set<number>();
+  const used = (): number =>
+    widths.reduce((sum, one, i) => (gone.has(i) ? sum : sum + one + GAP), -GAP);
+  for (const { i } of dropped) {
+    if (used() <= width) break;
+    gone.add(i);
+  }
+  return withoutColumns(whole, gone);
 }
