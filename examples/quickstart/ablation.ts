@@ -10,17 +10,11 @@
  * for all variants.
  */
 import { spawn } from 'node:child_process';
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import {
-  ablationTable,
-  type Evaluation,
-  type Outcome,
-  type Row,
-  variants,
-} from './ablationTable.ts';
+import { type Cell, cellsOf, evaluationsOf, keep, keptOf } from './ablationCells.ts';
+import { ablationTable, type Outcome, type Row, variants } from './ablationTable.ts';
 import { estimateText } from './estimate.ts';
 import { worldNames } from './world/worlds.ts';
 
@@ -48,44 +42,24 @@ const seeds = values.seeds.split(',').map(Number);
 const only = values.only === '' ? null : values.only.split(',');
 const unknown = only?.find((name) => !variants.some((variant) => variant.name === name));
 const world = worldNames.find((name) => name === values.world);
-const fault =
-  unknown !== undefined
-    ? `there is no variant ${unknown}; there are ${variants.map(({ name }) => name).join(', ')}`
-    : seeds.some((seed) => !Number.isSafeInteger(seed))
-      ? `--seeds takes whole numbers with commas between; given: ${values.seeds}`
-      : world === undefined
-        ? `there is no world ${values.world}; there are ${worldNames.join(', ')}`
-        : null;
-if (fault !== null) {
-  console.error(fault);
-  process.exit(2);
+if (unknown !== undefined) {
+  refuse(
+    `there is no variant ${unknown}; there are ${variants.map(({ name }) => name).join(', ')}`,
+  );
+}
+if (seeds.some((seed) => !Number.isSafeInteger(seed))) {
+  refuse(`--seeds takes whole numbers with commas between; given: ${values.seeds}`);
+}
+if (world === undefined) {
+  refuse(`there is no world ${values.world}; there are ${worldNames.join(', ')}`);
 }
 const folder = resolve(values.runs);
+const cells = cellsOf({ world, seeds, only, set: values.set });
 
-/** A variant in the world of a seed. */
-interface Cell {
-  readonly name: string;
-  readonly seed: number;
-  readonly run: string;
-  /** What its run is given besides its name. */
-  readonly args: readonly string[];
+function refuse(why: string): never {
+  console.error(why);
+  process.exit(2);
 }
-
-/** Seed by seed, so that after each there is a whole table. */
-const cells: readonly Cell[] = seeds.flatMap((seed) =>
-  variants
-    .filter(({ name }) => only === null || only.includes(name))
-    .map(({ name, settings }) => ({
-      name,
-      seed,
-      run: `ablation-${world === 'hard' ? 'hard-' : ''}${name}-${seed}`,
-      args: [
-        ...(world === 'hard' ? ['--settings', 'examples/quickstart/hard.yaml'] : []),
-        ...['--seed', String(seed)],
-        ...[...settings, ...values.set].flatMap((setting) => ['--set', setting]),
-      ],
-    })),
-);
 
 /** Runs a cell to its end, on from where it was stopped. */
 function finish({ run, args }: Cell): Promise<number> {
@@ -105,49 +79,6 @@ function finish({ run, args }: Cell): Promise<number> {
   });
 }
 
-/** A finished cell as it is kept beside its run. */
-interface Kept {
-  readonly args: readonly string[];
-  readonly evaluations: readonly Evaluation[];
-}
-
-const keptAt = ({ run }: Cell): string => join(folder, run, 'ablation.json');
-
-/** What was kept of a cell with these very settings; null = it is not done. */
-async function kept(cell: Cell): Promise<readonly Evaluation[] | null> {
-  const text = await readFile(keptAt(cell), 'utf8').catch(() => null);
-  if (text === null) return null;
-  const { args, evaluations } = JSON.parse(text) as Kept;
-  return args.join('\n') === cell.args.join('\n') ? evaluations : null;
-}
-
-async function keep(cell: Cell, evaluations: readonly Evaluation[]): Promise<void> {
-  const path = keptAt(cell);
-  const text: Kept = { args: cell.args, evaluations };
-  await writeFile(`${path}.tmp`, `${JSON.stringify(text)}\n`);
-  await rename(`${path}.tmp`, path);
-}
-
-/** The evaluations of a run, stage by stage. */
-async function evaluations(name: string): Promise<Evaluation[]> {
-  const text = await readFile(join(folder, name, 'metrics.jsonl'), 'utf8');
-  const stages = new Map<number, Record<string, number>>();
-  for (const line of text.trim().split('\n')) {
-    const metric = JSON.parse(line) as { name: string; stage: number; value: number };
-    if (!metric.name.startsWith('eval/')) continue;
-    const stage = stages.get(metric.stage) ?? {};
-    stage[metric.name] = metric.value;
-    stages.set(metric.stage, stage);
-  }
-  return [...stages]
-    .sort(([a], [b]) => a - b)
-    .map(([, stage]) => ({
-      accuracy: stage['eval/accuracy'] ?? Number.NaN,
-      efficiency: stage['eval/efficiency'] ?? Number.NaN,
-      calls: stage['eval/tools_mean_correct'] ?? Number.NaN,
-    }));
-}
-
 const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`;
 
 /** The cells in their order; ends early when one is stopped or fails. */
@@ -159,7 +90,7 @@ async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
   const outcomes: Outcome[] = [];
   const open: Cell[] = [];
   for (const cell of cells) {
-    const evaluations = await kept(cell);
+    const evaluations = await keptOf(folder, cell);
     if (evaluations === null) open.push(cell);
     else outcomes.push({ ...cell, evaluations });
   }
@@ -172,8 +103,8 @@ async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
     console.error(`\n${number} of ${cells.length}: ${cell.name}, seed ${cell.seed}${soFar}`);
     const code = await finish(cell);
     if (stopped || code !== 0) return { outcomes, code: code === 0 ? 130 : code };
-    const found = await evaluations(cell.run);
-    await keep(cell, found);
+    const found = await evaluationsOf(folder, cell.run);
+    await keep(folder, cell, found);
     outcomes.push({ ...cell, evaluations: found });
   }
   return { outcomes, code: 0 };

@@ -1,7 +1,11 @@
-/** The ablation's table: means, intervals and differences over the seeds that are there. */
+/** The ablation: its cells, and a table of means, intervals and differences over the seeds that are there. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { cellsOf, keep, keptOf } from '../../examples/quickstart/ablationCells.ts';
 import { ablationTable, type Outcome, variants } from '../../examples/quickstart/ablationTable.ts';
 import { estimate, estimateText } from '../../examples/quickstart/estimate.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 const outcome = (name: string, seed: number, ...accuracies: readonly number[]): Outcome => ({
   name,
@@ -53,4 +57,22 @@ test('every row is made of a variant that there is', () => {
   const every = variants.map(({ name }) => outcome(name, 1, 0.1, 0.2, 0.3));
   expect(ablationTable(every)).toHaveLength(9);
   expect(ablationTable([])).toEqual([]);
+});
+
+test('cells come seed by seed, and one that is done is known by its settings', async () => {
+  const options = { world: 'hard', seeds: [3, 1], only: null, set: [] } as const;
+  const cells = cellsOf(options);
+  expect(cells.map(({ seed }) => seed)).toEqual([...Array(6).fill(3), ...Array(6).fill(1)]);
+  expect(cells[0]!.run).toBe('ablation-hard-whole-3');
+  expect(cells[0]!.settings).toContain('world: hard');
+  const folder = temporaryFolder();
+  const { evaluations } = outcome('whole', 3, 0.3, 0.7);
+  await mkdir(join(folder.path, cells[0]!.run));
+  expect(await keptOf(folder.path, cells[0]!)).toBeNull();
+  await keep(folder.path, cells[0]!, evaluations);
+  expect(await keptOf(folder.path, cellsOf(options)[0]!)).toEqual(evaluations);
+  expect(await keptOf(folder.path, cells[1]!)).toBeNull();
+  expect(await keptOf(folder.path, cellsOf({ ...options, set: ['rounds=1'] })[0]!)).toBeNull();
+  expect(await keptOf(folder.path, { ...cells[0]!, settings: 'keep: 1' })).toBeNull();
+  folder.remove();
 });

@@ -1,0 +1,98 @@
+/** The cells of the ablation: which there are, what their runs measured, and what is kept of them when they are done. */
+import { readFileSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Evaluation, variants } from './ablationTable.ts';
+import type { WorldName } from './world/worlds.ts';
+
+/** A variant in the world of a seed. */
+export interface Cell {
+  readonly name: string;
+  readonly seed: number;
+  /** Its run's name. */
+  readonly run: string;
+  /** What its run is given besides that. */
+  readonly args: readonly string[];
+  /** The settings file among the arguments, as it stands now. */
+  readonly settings: string;
+}
+
+export interface CellsOptions {
+  readonly world: WorldName;
+  readonly seeds: readonly number[];
+  /** Names of variants; null = all. */
+  readonly only: readonly string[] | null;
+  /** `key=value` for every cell. */
+  readonly set: readonly string[];
+}
+
+const HARD = fileURLToPath(new URL('hard.yaml', import.meta.url));
+
+/** Seed by seed, so that after each there is a whole table. */
+export function cellsOf({ world, seeds, only, set }: CellsOptions): readonly Cell[] {
+  const isHard = world === 'hard';
+  const settings = isHard ? readFileSync(HARD, 'utf8') : '';
+  const chosen = variants.filter(({ name }) => only === null || only.includes(name));
+  return seeds.flatMap((seed) =>
+    chosen.map((variant) => ({
+      name: variant.name,
+      seed,
+      run: `ablation-${isHard ? 'hard-' : ''}${variant.name}-${seed}`,
+      args: [
+        ...(isHard ? ['--settings', HARD] : []),
+        ...['--seed', String(seed)],
+        ...[...variant.settings, ...set].flatMap((setting) => ['--set', setting]),
+      ],
+      settings,
+    })),
+  );
+}
+
+/** The evaluations of a run in `folder`, stage by stage. */
+export async function evaluationsOf(folder: string, run: string): Promise<Evaluation[]> {
+  const text = await readFile(join(folder, run, 'metrics.jsonl'), 'utf8');
+  const stages = new Map<number, Record<string, number>>();
+  for (const line of text.trim().split('\n')) {
+    const metric = JSON.parse(line) as { name: string; stage: number; value: number };
+    if (!metric.name.startsWith('eval/')) continue;
+    const stage = stages.get(metric.stage) ?? {};
+    stage[metric.name] = metric.value;
+    stages.set(metric.stage, stage);
+  }
+  return [...stages]
+    .sort(([a], [b]) => a - b)
+    .map(([, stage]) => ({
+      accuracy: stage['eval/accuracy'] ?? Number.NaN,
+      efficiency: stage['eval/efficiency'] ?? Number.NaN,
+      calls: stage['eval/tools_mean_correct'] ?? Number.NaN,
+    }));
+}
+
+/** A finished cell as it is kept in its run's folder. */
+interface Kept extends Pick<Cell, 'args' | 'settings'> {
+  readonly evaluations: readonly Evaluation[];
+}
+
+const keptAt = (folder: string, { run }: Cell): string => join(folder, run, 'ablation.json');
+
+/** What was kept of a cell with these very settings; null = it is not done. */
+export async function keptOf(folder: string, cell: Cell): Promise<readonly Evaluation[] | null> {
+  const text = await readFile(keptAt(folder, cell), 'utf8').catch(() => null);
+  if (text === null) return null;
+  const { args, settings, evaluations } = JSON.parse(text) as Kept;
+  const same = settings === cell.settings && args.join('\n') === cell.args.join('\n');
+  return same ? evaluations : null;
+}
+
+/** Keeps a finished cell, whole or not at all. */
+export async function keep(
+  folder: string,
+  cell: Cell,
+  evaluations: readonly Evaluation[],
+): Promise<void> {
+  const path = keptAt(folder, cell);
+  const kept: Kept = { args: cell.args, settings: cell.settings, evaluations };
+  await writeFile(`${path}.tmp`, `${JSON.stringify(kept)}\n`);
+  await rename(`${path}.tmp`, path);
+}
