@@ -43,7 +43,10 @@ export type Items<T> =
   | Observable<SourceItem<T>>;
 
 export interface SourceOptions {
-  /** The source waits while the slowest reader of its topic is this many records behind. */
+  /**
+   * The source waits while the slowest reader of its topic is this many records behind (or its `inflightMax`, where that
+   * is more). 4,096 by default.
+   */
   readonly leadMax?: number;
   /** Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 by default. */
   readonly bufferMax?: number;

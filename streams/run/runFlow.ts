@@ -233,13 +233,15 @@ class FlowRun {
     this.#wake();
   }
 
+  /** A reader that gathers more than `leadMax` records settles none before it has them all: it gets as many as it may hold. */
   async #roomFor(topic: string, leadMax: number): Promise<void> {
     const stages = [...this.#stages.map(({ stage }) => stage), ...this.#elsewhere];
     const readers = stages.filter(({ from }) => from.name === topic);
+    const hasRoom = async ({ from, name, inflightMax }: Stage): Promise<boolean> =>
+      (await this.#log.lag(from, name)) < Math.max(leadMax, inflightMax);
     while (!this.#stopSources.signal.aborted) {
       const changed = this.#changed();
-      const lags = await Promise.all(readers.map(({ from, name }) => this.#log.lag(from, name)));
-      if (lags.every((lag) => lag < leadMax)) return;
+      if ((await Promise.all(readers.map(hasRoom))).every(Boolean)) return;
       await changed;
     }
   }

@@ -202,7 +202,7 @@ describe('runFlow', () => {
     const running = runFlow(
       flow(
         source('csv', topics.questions, endless(), { leadMax: 100 }),
-        stage('stuck', topics.questions, topics.metrics, stuck),
+        stage('stuck', topics.questions, topics.metrics, stuck, { inflightMax: 50 }),
       ),
       { log, signal: abort.signal, graceMs: 0 },
     );
@@ -215,6 +215,23 @@ describe('runFlow', () => {
     expect(taken).toBeLessThan(300);
     abort.abort();
     expect(await running).toBe('stopped');
+  });
+
+  test('lets a source run ahead as far as a reader has to gather', async () => {
+    const size = 400;
+    const whole = pipe(
+      gatherBy<Question>({ key: () => 'all', size: () => size, openMax: 1 }),
+      mapEach((all: readonly Question[]) => metric({ value: all.length }), one),
+    );
+    const running = runFlow(
+      flow(
+        source('csv', topics.questions, items(size), { leadMax: 100 }),
+        stage('whole', topics.questions, topics.metrics, whole, { inflightMax: size }),
+      ),
+      { log },
+    );
+    expect(await running).toBe('quiescent');
+    expect(await all(topics.metrics)).toMatchObject([{ value: size }]);
   });
 });
 
