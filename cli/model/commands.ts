@@ -99,7 +99,7 @@ function addConvert(model: Command, io: Io, done: Done): void {
   model
     .command('convert')
     .description('Write a policy in another form or number format, or with an adapter merged.')
-    .argument('<from>', 'a file or a Hugging Face folder')
+    .argument('<from>', 'a file, a Hugging Face folder, or the folder of a run')
     .argument('<to>', `where to; ${wherever}`)
     .addOption(dtype('keep', [...dtypeNames, 'keep']))
     .option('--adapter <FOLDER>', 'LoRA adapter (PEFT) to merge')
@@ -109,7 +109,8 @@ function addConvert(model: Command, io: Io, done: Done): void {
     .addHelpText(
       'after',
       examples(
-        'millrace model convert runs/first/weights/v12.safetensors v12/ --dtype bf16 --tokenizer base/',
+        'millrace model convert runs/first tuned/ --dtype bf16',
+        'millrace model convert runs/first@12 v12/',
         'millrace model convert base/ merged/ --adapter adapter/',
         'millrace model convert SmolLM2-135M/ smol.safetensors',
       ),

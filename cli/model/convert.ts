@@ -1,11 +1,16 @@
 /**
  * `millrace model convert`: a policy in another form (our one file, a Hugging Face folder), another number format, or
- * with a LoRA adapter merged into it. A tensor at a time, so a policy larger than memory is converted too.
+ * with a LoRA adapter merged into it. What a run trained is a policy too, its adapters with the policy that they go on.
+ * A tensor at a time, so a policy larger than memory is converted too.
  */
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { findPolicy } from '../../jobs/parts/policyPlace.ts';
+import { loadAdapterFile } from '../../model/adapterFile.ts';
 import { readAdapter } from '../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
-import { checkAdapter, merged } from '../../model/hf/lora.ts';
+import { checkAdapter, type LoraAdapter, merged } from '../../model/hf/lora.ts';
+import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
 import type { Io } from '../io.ts';
 import { dtypeNamed, writePolicy } from './writePolicy.ts';
 
@@ -21,25 +26,40 @@ export interface ConvertOptions {
 
 export async function convertCommand(options: ConvertOptions, io: Io): Promise<number> {
   const at = (path: string) => resolve(io.cwd, path);
-  const from = at(options.from);
+  const { path: given, began } = await locate(at(options.from));
+  const own = given.endsWith('.safetensors') ? await loadAdapterFile(given) : null;
+  const from = own?.base ?? given;
   const policy = await openPolicy(from);
   try {
     let source: Parameters<typeof merged>[0] = policy;
+    const merge = (adapter: LoraAdapter, path: string): void => {
+      checkAdapter(adapter, policy.config, path);
+      source = merged(source, adapter);
+    };
+    if (own !== null) merge(own, given);
     if (options.adapter !== undefined) {
-      const adapter = await readAdapter(at(options.adapter));
-      checkAdapter(adapter, policy.config, at(options.adapter));
-      source = merged(policy, adapter);
+      merge(await readAdapter(at(options.adapter)), at(options.adapter));
     }
+    const tokenizer = options.tokenizer === undefined ? began : at(options.tokenizer);
+    const like = policy.kind === 'folder' ? from : began;
+    const carries = like !== undefined && existsSync(join(like, CONFIG_FILE));
     const destination = {
       path: at(options.to),
       json: options.json === true,
       dtype: options.dtype === 'keep' ? ('keep' as const) : dtypeNamed(options.dtype),
-      ...(policy.kind === 'folder' ? { like: from } : {}),
-      ...(options.tokenizer === undefined ? {} : { tokenizer: at(options.tokenizer) }),
+      ...(carries ? { like } : {}),
+      ...(tokenizer === undefined ? {} : { tokenizer }),
       ...(options.shardBytes === undefined ? {} : { shardBytesMax: options.shardBytes }),
     };
     return await writePolicy(policy.config, source, destination, io);
   } finally {
     await policy.close();
   }
+}
+
+/** What lies there; of a run its newest weights (`runs/NAME@12`: those of a version), with the folder that it began with. */
+async function locate(from: string): Promise<{ readonly path: string; readonly began?: string }> {
+  if (!existsSync(join(from.replace(/@\d+$/, ''), 'run.json'))) return { path: from };
+  const { path, folder } = await findPolicy(from);
+  return { path, began: folder };
 }

@@ -52,6 +52,11 @@ async function openedFile(path: string): Promise<OpenPolicy> {
   const read = (name: string) => file.read(name);
   const close = () => file.close();
   try {
+    if (metadata.adapter !== undefined)
+      throw checkpointError(
+        `${path} is an adapter, not a policy: merge it into its policy (millrace model convert ${path} FOLDER) and name that folder`,
+        { file: path },
+      );
     if (metadata.config === undefined)
       throw checkpointError(
         `${path} has no decoder configuration in its metadata: name the folder that it came with, or save it with savePolicy`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
+import { saveAdapterFile } from '../../model/adapterFile.ts';
 import { writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
 import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
@@ -180,6 +181,24 @@ test('convert merges an adapter, and inspect shows it', async () => {
   expect({ code: wrong.code, err: wrong.err }).toEqual({
     code: 1,
     err: expect.stringContaining('it was trained on another model'),
+  });
+});
+
+test('convert makes a policy of an adapter as a run writes it', async () => {
+  const { config, tensors } = await loadPolicy(at('first'));
+  const fresh = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);
+  const module = 'model.layers.0.self_attn.q_proj';
+  const { a, b, scale } = fresh.modules.get(module)!;
+  const factors = { a, b: { shape: b.shape, data: b.data.map((_, i) => i / 10) }, scale };
+  const modules = new Map([[module, factors]]);
+  await saveAdapterFile(at('000003.safetensors'), { ...fresh, base: at('first'), modules });
+  expect((await model('convert', '000003.safetensors', 'whole')).code).toBe(0);
+  expect((await loadPolicy(at('whole'))).tensors.get(`${module}.weight`)).toEqual(
+    mergedWeights(tensors.get(`${module}.weight`)!, factors),
+  );
+  await expect(loadPolicy(at('000003.safetensors'))).rejects.toMatchObject({
+    code: 'CHECKPOINT',
+    message: expect.stringContaining('is an adapter, not a policy'),
   });
 });
 
