@@ -16,7 +16,7 @@ export interface Lesson {
   readonly conversations: readonly { readonly from: 'human' | 'gpt'; readonly value: string }[];
 }
 
-export function* lessons(count: number): Generator<Lesson> {
+export function* lessons(count: number): Generator<Lesson, void> {
   for (let made = 0, seed = FIRST_WORLD; made < count; seed++) {
     const world = makeWorld(seed);
     const tasks = makeTasks(world, 'lessons', Math.min(PER_WORLD, count - made));
