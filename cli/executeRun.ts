@@ -9,6 +9,7 @@
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { messageOf } from '../base/errors.ts';
+import { orAborted } from '../base/orAborted.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { counted } from '../streams/doctor/counted.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
@@ -128,20 +129,25 @@ async function runJob(
     exporter.onStats(stats);
   };
   const built = aliveMeanwhile(onStats, io);
+  // What a start waits for (a server that is not there) a stop need not wait for: nothing is in flight yet.
+  const start = orAborted(signal);
   try {
-    const flow = await job.build({
-      run: name,
-      folder,
-      seed: record.seed,
-      settings: record.settings,
-      log,
-      clock: io.clock,
-      print: (line) => io.err(line),
-      own: (resource) => {
-        owned.push(resource);
-        return resource;
-      },
-    });
+    const building = async (): Promise<Flow> =>
+      job.build({
+        run: name,
+        folder,
+        seed: record.seed,
+        settings: record.settings,
+        log,
+        clock: io.clock,
+        print: (line) => io.err(line),
+        own: (resource) => {
+          owned.push(resource);
+          return resource;
+        },
+      });
+    const flow = await start.wait(building());
+    if (flow === null) return 'stopped';
     const own = part === undefined ? flow : partOf(flow, part);
     await mustHaveSources(run, own, log);
     built();
@@ -153,6 +159,7 @@ async function runJob(
     await leading();
     return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
   } finally {
+    start.forget();
     built();
     await reporter.end();
     for (const resource of owned.reverse()) await closed(resource, io);

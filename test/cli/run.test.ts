@@ -250,6 +250,18 @@ describe('the process of a run', () => {
     expect((await recordOf('stopped')).starts).toHaveLength(2);
   });
 
+  it('does not wait for its start, which may be waiting for a server', async () => {
+    const child = start('run', 'test/cli/fixtures/waiting.job.ts', '--run', 'waiting');
+    const end = ended(child);
+    child.stderr!.on('data', (chunk) => {
+      if (/waiting for a server/.test(String(chunk))) child.kill('SIGTERM');
+    });
+    const { code, err } = await end;
+    expect(err).toMatch(/\nstopped; resume with: /);
+    expect(code).toBe(0);
+    expect(await recordOf('waiting')).toMatchObject({ status: 'stopped' });
+  });
+
   it('stops at once at the second interrupt, with 130', async () => {
     const child = start('run', job, '--run', 'twice', '--set', 'workMs=30000');
     const end = ended(child);
