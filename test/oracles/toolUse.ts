@@ -37,7 +37,7 @@ const ALL_EQUAL = 0.0001;
  * Whether the calls of each method were needed, scaled from 0 to 1 over the methods, to four decimals.
  *
  * On a question that a method answered, each method that failed with fewer calls counts for its calls, each that
- * succeeded with fewer calls against them. `methods[m][q]` = method m on question q. `mode` `reference` keeps a
+ * succeeded with fewer calls against them; one whose verdict is neither (`Error`) counts nothing. `methods[m][q]` = method m on question q. `mode` `reference` keeps a
  * slip of the published code: on question q it leaves out method q (not the method itself).
  */
 export function toolNecessity(
@@ -61,7 +61,8 @@ export function toolNecessity(
 
 function evidence(own: JudgedSample, other: JudgedSample): number {
   if (own.verdict === 'Incorrect' || other.toolCalls >= own.toolCalls) return 0;
-  return other.verdict === 'Incorrect' ? 1 : -1;
+  if (other.verdict === 'Incorrect') return 1;
+  return other.verdict === 'Correct' ? -1 : 0; // neither, where the judge failed (`Error`)
 }
 
 /** Rounds as Python does: to the nearest, a tie to the even digit. Ties at four decimals are odd 32nds. */

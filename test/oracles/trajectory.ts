@@ -4,7 +4,7 @@
  */
 import { withoutResults } from '../../operators/dialect/results.ts';
 import { countToolCalls } from '../../operators/dialect/tags.ts';
-import { strip, stripStart } from '../../operators/text/characters.ts';
+import { strip, stripEnd, stripStart } from '../../operators/text/characters.ts';
 
 const RESULT_CLOSE = '</result>';
 const BLANKS = ' \n';
@@ -48,9 +48,7 @@ function withoutEmptyThinking(text: string): string {
 }
 
 function withAnswerBlock(text: string): string | null {
-  const closed = text.includes('</answer>')
-    ? text
-    : `${text.slice(0, endWithoutBlanks(text, text.length))}</answer>`;
+  const closed = text.includes('</answer>') ? text : `${stripEnd(text)}</answer>`;
   if (closed.includes('<answer>')) return closed;
   const box = closed.lastIndexOf('\\boxed');
   const from = box >= 0 ? box : endWithoutBlanks(closed, closed.lastIndexOf('</answer>'));
