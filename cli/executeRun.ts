@@ -27,6 +27,7 @@ import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
 import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { privateFiles } from './privateFiles.ts';
+import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
@@ -39,26 +40,31 @@ export async function executeRun(
   run: Run,
   job: Job,
   io: Io,
-  exporter: RunExporter = noExporter,
+  { exporter = noExporter, output = runOutput({}, io) }: Told = {},
 ): Promise<FlowEnd> {
   const interrupted = interruption(io);
   const { signal } = interrupted;
   signal.addEventListener('abort', () => exporter.state('stopping'), { once: true });
   try {
-    return await runIn({ run, job, signal, exporter }, io);
+    return await runIn({ run, job, signal, exporter, output }, io);
   } finally {
     interrupted.release();
   }
 }
 
-interface Execution {
+/** Who is told how the run goes. */
+interface Told {
+  readonly exporter?: RunExporter;
+  readonly output?: RunOutput;
+}
+
+interface Execution extends Required<Told> {
   readonly run: Run;
   readonly job: Job;
   readonly signal: AbortSignal;
-  readonly exporter: RunExporter;
 }
 
-async function runIn({ run, job, signal, exporter }: Execution, io: Io): Promise<FlowEnd> {
+async function runIn({ run, job, signal, exporter, output }: Execution, io: Io): Promise<FlowEnd> {
   const { folder, record, part } = run;
   privateFiles();
   await mkdir(folder, { recursive: true });
@@ -77,7 +83,7 @@ async function runIn({ run, job, signal, exporter }: Execution, io: Io): Promise
   try {
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
     if (leads) exporter.leads(log);
-    const end = await runJob(run, job, { log, signal, leading, exporter }, io);
+    const end = await runJob(run, job, { log, signal, leading, exporter, output }, io);
     await finish(end === 'stopped' ? 'stopped' : 'done');
     await mentionDeadLetters(run.name, log, io);
     return end;
@@ -107,12 +113,13 @@ interface Means {
   /** Called when this process turns out to be the one of several that leads. */
   leading(): Promise<void>;
   readonly exporter: RunExporter;
+  readonly output: RunOutput;
 }
 
 async function runJob(
   run: Run,
   job: Job,
-  { log, signal, leading, exporter }: Means,
+  { log, signal, leading, exporter, output }: Means,
   io: Io,
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
@@ -140,7 +147,8 @@ async function runJob(
         settings: record.settings,
         log,
         clock: io.clock,
-        print: (line) => io.err(line),
+        print: (line) => output.say(line),
+        screen: output.screen,
         own: (resource) => {
           owned.push(resource);
           return resource;

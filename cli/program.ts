@@ -115,6 +115,9 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
       '--worker <NAME>',
       'name of this process; one that starts with the same name takes over from it',
     );
+  run
+    .option('--quiet', 'say nothing but what goes wrong')
+    .option('--json', 'what happens as one JSON object a line on stdout (docs/output.md)');
   addMetricsFlags(run);
   run
     .addHelpText('after', () => jobHelp(args))

@@ -7,7 +7,7 @@
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { hasCode } from '../base/errors.ts';
+import { hasCode, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
@@ -20,6 +20,7 @@ import { loadJob } from './loadJob.ts';
 import { type MetricsFlags, metricsAddress } from './metrics/command.ts';
 import { exportRun, noExporter } from './metrics/runExporter.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
+import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, freeRunName, type Run, type RunPart } from './runs.ts';
 import { parseSetting, type Setting, settingsOf } from './settings.ts';
@@ -47,6 +48,9 @@ export interface RunOptions extends MetricsFlags {
   readonly worker?: string;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';
+  /** Say only what goes wrong, or say it as JSON on stdout. */
+  readonly quiet?: boolean;
+  readonly json?: boolean;
   /** List jobs and presets instead of running any. */
   readonly list?: boolean;
 }
@@ -90,22 +94,30 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     request,
     begun === null ? null : { name, folder, record: begun, ...own },
   );
+  const output = runOutput(options, io);
   if (resumed && begun?.status === 'done') {
-    io.err(`run ${name} is already done; see it with: ${io.program} report ${name}${at(options)}`);
+    output.tell('end', { run: name, end: 'done', folder });
+    output.say(
+      `run ${name} is already done; see it with: ${io.program} report ${name}${at(options)}`,
+    );
     return exitCodes.done;
   }
-  io.err(
-    `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${record.seed}, in ${folder}`,
+  const { seed, settings } = record;
+  output.tell('start', { run: name, job: job.name, seed, folder, resumed, settings });
+  output.say(
+    `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${seed}, in ${folder}`,
   );
-  if (options.preset !== undefined) io.err(presetLine(job, options.preset));
-  if (part !== null) io.err(`running a part of it, as worker ${part.worker}`);
+  if (options.preset !== undefined) output.say(presetLine(job, options.preset));
+  if (part !== null) output.say(`running a part of it, as worker ${part.worker}`);
   const run = { name, folder, record, ...own };
   const isUnnamed = options.run === undefined && options.log === undefined;
-  const end = await executed(run, job, options, io).catch(async (error: unknown) => {
+  const end = await executed(run, job, options, io, output).catch(async (error: unknown) => {
+    output.tell('end', { run: name, end: 'failed', reason: messageOf(error), folder });
     if (isUnnamed) await removeIfEmpty(run);
     throw error;
   });
-  io.err(
+  output.tell('end', { run: name, end: end === 'stopped' ? 'stopped' : 'done', folder });
+  output.say(
     end === 'stopped'
       ? `stopped; resume with: ${io.program} run ${file} --run ${name}${at(options)}`
       : `done; see it with: ${io.program} report ${name}${at(options)}`,
@@ -122,12 +134,18 @@ async function removeIfEmpty(run: Run): Promise<void> {
 }
 
 /** Runs it to its end, with its numbers for Prometheus where they are asked for. */
-async function executed(run: Run, job: Job, options: RunOptions, io: Io): Promise<FlowEnd> {
+async function executed(
+  run: Run,
+  job: Job,
+  options: RunOptions,
+  io: Io,
+  output: RunOutput,
+): Promise<FlowEnd> {
   const address = metricsAddress(options);
   const told = { run: run.name, worker: workerOf(run), facts: run.record, clock: io.clock };
   const exporter = address === null ? noExporter : await exportRun(address, told);
-  if (exporter.url !== null) io.err(`metrics at ${exporter.url}`);
-  return executeRun(run, job, io, exporter).finally(() => exporter.close());
+  if (exporter.url !== null) output.say(`metrics at ${exporter.url}`);
+  return executeRun(run, job, io, { exporter, output }).finally(() => exporter.close());
 }
 
 /** What this process is to run; null: everything, by itself. */

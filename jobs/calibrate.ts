@@ -162,7 +162,9 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
   const steps = feedback(topics.batches);
   const scheduled$ = steps.values$;
   const openMax = stepsOpen(lagMax);
-  const { seed } = loop.context;
+  const { seed, print } = loop.context;
+  if (settings.select === 'questions' && settings.keep > explore)
+    print(keepsAll(settings.keep, explore));
   const pareto = paretoSample({ ...settings, ...sizes, seed, openMax: windowsOpen(lagMax) });
   const practising = pipe(practice(), loop.rollout);
   const batchScored = batch({ groups, openMax, scheduled$ });
@@ -183,6 +185,10 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
     loop.trained,
     loop.watched,
   );
+}
+
+function keepsAll(keep: number, explore: number): string {
+  return `keep=${keep} is more than the ${explore} candidates of a round: all that may be kept are kept`;
 }
 
 /** Candidates of a round; those that Pareto sampling sorts at once, and how many of them it keeps. */

@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import type { PolicyEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
+import type { ProgressScreen } from '../sinks/progress/events.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 
@@ -23,6 +24,8 @@ export interface JobContext<Settings> {
   readonly clock: Clock;
   /** A line for the person who watches (stderr). */
   readonly print: (line: string) => void;
+  /** Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its own gives it to `progress`. */
+  readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
   /** Set when a recorded run is replayed: what rolls out goes through it. */

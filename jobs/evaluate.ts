@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { grpo } from '../model/credit/grpo.ts';
 import type { PolicyEngine } from '../model/engine.ts';
-import { samplingSettings } from '../model/sampling.ts';
+import { describeSampling, samplingSettings } from '../model/sampling.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import type { Dialect } from '../operators/dialect/dialect.ts';
 import { policyGate } from '../operators/gate.ts';
@@ -71,7 +71,7 @@ export async function evaluate(
   context: JobContext<EvaluateSettings>,
   parts: EvaluateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, own, print, replay } = context;
+  const { settings, log, folder, clock, seed, own, print, screen, replay } = context;
   const { plan, dialect, jury } = parts;
   const { concurrency, judgedAtOnce } = settings;
   for (const note of dialect.notes ?? []) print(note);
@@ -111,6 +111,9 @@ export async function evaluate(
     generatedTokens: engine.stats().generatedTokens,
   });
 
+  const sampling = describeSampling(settings);
+  const shown = { stages: ['the policy'], sampling, print, screen, clock, pulse };
+
   return flow(
     source('base', topics.weights, [{ value: first }]),
     source('questions', topics.questions, plan.items),
@@ -118,7 +121,7 @@ export async function evaluate(
     stage('score', topics.rollouts, topics.scored, judged),
     stage('measure', topics.scored, topics.metrics, measured, inflightFor(questions)),
     sink('files', topics.metrics, null, metricFiles({ folder })),
-    sink('progress', topics.metrics, null, progress({ stages: ['the policy'], print, pulse })),
+    sink('progress', topics.metrics, null, progress(shown)),
   );
 }
 

@@ -14,6 +14,7 @@
 import type { OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
 import type { PolicyEngine, TrainerEngine } from '../model/engine.ts';
+import { describeSampling } from '../model/sampling.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import type { Dialect } from '../operators/dialect/dialect.ts';
 import type { ResultTokens } from '../operators/dialect/encodeExample.ts';
@@ -140,7 +141,15 @@ export async function policyLoop(
     version: gate.version,
     generatedTokens: engine.stats().generatedTokens,
   });
-  const shown = progress({ stages: plan.stages, print: context.print, pulse });
+  const shown = progress({
+    stages: plan.stages,
+    weights: questionsByStage(plan),
+    sampling: describeSampling(settings),
+    print: context.print,
+    screen: context.screen,
+    clock,
+    pulse,
+  });
   const { phases = ['explore', 'evaluate', 'prefer'] } = options;
 
   return {
@@ -164,6 +173,15 @@ export async function policyLoop(
       sink('progress', topics.metrics, null, shown),
     ),
   };
+}
+
+/** How many questions each stage has: about what it weighs in the run's work. */
+function questionsByStage({ items, stages }: QuestionPlan): number[] {
+  const counts = stages.map(() => 0);
+  for (const item of items) {
+    if ('value' in item) counts[item.value.stage] = (counts[item.value.stage] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** The learning rate of a batch, by its kind. */

@@ -161,6 +161,7 @@ function stepping(
         ...ready.numbers,
         ...after,
         lr,
+        ...(batch.of === 0 ? {} : { 'stage/share': (index + 1) / batch.of }),
         'time/loop_gap_ms': loop.take(),
         ...stepNumbers(needs, reports),
       };

@@ -44,7 +44,7 @@ export async function sft(
   context: JobContext<SftSettings & SftRun>,
   { trainer: engine, base, data, encode }: SftParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, print, replay } = context;
+  const { settings, log, folder, clock, seed, print, screen, replay } = context;
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(base) };
   const steps = stepsOf(settings, data);
@@ -64,6 +64,8 @@ export async function sft(
     stages: ['the base policy', STAGE_NAME],
     steps,
     print,
+    screen,
+    clock,
     pulse: () => STAGE_NAME,
   });
   return flow(

@@ -1,8 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { concat, from, NEVER } from 'rxjs';
+import type { ProgressEvent, ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
+import { leftText } from '../../sinks/progress/lines.ts';
+import { ProgressTracker } from '../../sinks/progress/tracker.ts';
 import { type ProgressOptions, progress } from '../../sinks/progress.ts';
 import type { Metric } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { metric } from '../support/records.ts';
 
@@ -36,44 +40,77 @@ const evaluation = (stage: number): Metric[] =>
     },
   );
 
-function bench(): { readonly lines: string[]; readonly options: ProgressOptions } {
+function bench(over: Partial<ProgressOptions> = {}): {
+  readonly lines: string[];
+  readonly options: ProgressOptions;
+} {
   const lines: string[] = [];
   return {
     lines,
     options: {
       stages: ['the base policy', 'fine-tuning', 'round 1'],
+      sampling: 'temperature 1',
+      clock: manualClock(0),
       pulse: () => ({ inflight: 4, generatedTokens: 99, version: 7 }),
       print: (line) => void lines.push(line),
+      ...over,
     },
   };
 }
 
-describe('progress', () => {
-  let terminal: boolean;
-  beforeEach(() => {
-    terminal = process.stderr.isTTY;
-    process.stderr.isTTY = false;
-  });
-  afterEach(() => {
-    process.stderr.isTTY = terminal;
-    jest.useRealTimers();
-  });
+/** A screen that keeps what it is shown. */
+function keeping() {
+  const events: ProgressEvent[] = [];
+  const statuses: ProgressStatus[] = [];
+  let closed = 0;
+  const screen: ProgressScreen = {
+    event: (event) => void events.push(event),
+    status: (status) => void statuses.push(status),
+    close: () => {
+      closed += 1;
+    },
+  };
+  return { screen, events, statuses, closed: () => closed };
+}
 
-  test('prints a line a step and a line an evaluation', async () => {
+const stepLine =
+  'round 1 · step 12 · reward 0.500 · accuracy 63 % · tool calls 1.75 · entropy 0.250 · 1234 tok/s out · 568 tok/s trained';
+const numbersOf =
+  '150 held-out questions · temperature 1 · accuracy 50 % · tool calls 1.50 · 1.25 when right · efficiency 38 % · valid format 88 %';
+
+describe('progress as lines', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  test('is a line an evaluation, with how answers were drawn, and a line a step', async () => {
     const { lines, options } = bench();
-    const values = [...evaluation(0), ...step(1), ...step(2), ...evaluation(2)];
+    const values = [...evaluation(0), ...step(1), ...evaluation(2)];
     const run = await runOperator(progress(options), topics.metrics, values);
     expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
-    const stepLine =
-      'round 1 · step 12 · reward 0.500 · accuracy 63 % · tool calls 1.75 · entropy 0.250 · lag 0.0 · 1234 tok/s out · 568 tok/s trained';
-    const numbersOf =
-      '150 held-out questions · accuracy 50 % · tool calls 1.50 · 1.25 when correct · efficiency 38 % · valid 88 %';
     expect(lines).toEqual([
       `the base policy · ${numbersOf}`,
       stepLine,
-      stepLine,
       `after round 1 · ${numbersOf}`,
     ]);
+  });
+
+  test('leaves out steps that follow within ten seconds, but for the first and the last of a stage', async () => {
+    const { lines, options } = bench();
+    const at = (stage: number, n: number, seconds: number) =>
+      numbers({ stage, step: n, atMs: 1000 * seconds }, { loss: n, 'time/train_ms': 1 });
+    const values = [
+      at(1, 1, 0),
+      at(1, 2, 1),
+      at(1, 3, 9.9),
+      at(1, 4, 10),
+      at(2, 5, 11),
+      at(2, 6, 12),
+    ];
+    const last = numbers(
+      { stage: 2, step: 7, atMs: 13_000 },
+      { 'stage/share': 1, 'time/train_ms': 1 },
+    );
+    await runOperator(progress(options), topics.metrics, [...values.flat(), ...last]);
+    expect(lines.map((line) => / step (\d)/.exec(line)![1])).toEqual(['1', '4', '5', '7']);
   });
 
   test('says now and then what is in flight while nothing else happens, and stops when it is left', () => {
@@ -83,7 +120,7 @@ describe('progress', () => {
     const source$ = concat(from(step(1).map((value) => reader.deliver(value))), NEVER);
     const subscription = source$.pipe(progress(options)).subscribe();
     expect(lines).toHaveLength(1);
-    jest.advanceTimersByTime(31_000);
+    jest.advanceTimersByTime(61_000);
     expect(lines.slice(1)).toEqual([
       'policy 7 · 4 groups in flight · 99 tokens generated',
       'policy 7 · 4 groups in flight · 99 tokens generated',
@@ -101,4 +138,113 @@ describe('progress', () => {
     await runOperator(progress(options), topics.metrics, [...step(1), ...fineTuning]);
     expect(lines[1]).toBe('fine-tuning · step 13 · 16 examples · loss 0.5000');
   });
+
+  test('warns of a step without examples, each time', async () => {
+    const { lines, options } = bench();
+    const empty = numbers(
+      { step: 13, stage: 1 },
+      { examples: 0, 'examples/dropped': 5, loss: 0, 'time/train_ms': 1 },
+    );
+    await runOperator(progress(options), topics.metrics, [...empty, ...empty]);
+    const warnings = lines.filter((line) => line.startsWith('warning: step 13 had 0 examples'));
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toContain('nothing to learn: 5)');
+  });
+
+  test('has no number of right answers where nothing was right', async () => {
+    const { lines, options } = bench();
+    const nothing = numbers(
+      { stage: 0 },
+      { 'eval/accuracy': 0, 'eval/tools_mean_correct': 0, 'eval/questions': 8 },
+    );
+    await runOperator(progress(options), topics.metrics, nothing);
+    expect(lines[0]).toContain('accuracy 0 % · – when right');
+  });
+});
+
+describe('progress on a screen of its own', () => {
+  afterEach(() => void jest.useRealTimers());
+
+  test('gets events with all numbers, the status once a second, and is closed', () => {
+    jest.useFakeTimers();
+    const { screen, events, statuses, closed } = keeping();
+    const { lines, options } = bench({ screen, steps: 24 });
+    const reader = fakeReader(topics.metrics);
+    const source$ = concat(from(step(1).map((value) => reader.deliver(value))), NEVER);
+    const subscription = source$.pipe(progress(options)).subscribe();
+    expect(events).toMatchObject([
+      {
+        kind: 'step',
+        stage: 2,
+        stageName: 'round 1',
+        step: 12,
+        steps: 24,
+        sampling: 'temperature 1',
+      },
+    ]);
+    expect(events[0]!.numbers).toMatchObject({ 'reward/mean': 0.5, 'thr/gen_tok_s': 1234.4 });
+    jest.advanceTimersByTime(2000);
+    expect(statuses).toHaveLength(2);
+    expect(statuses[1]).toMatchObject({ step: 12, steps: 24, share: 0.5, reward: 0.5 });
+    subscription.unsubscribe();
+    expect(closed()).toBe(1);
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('how far a run is', () => {
+  const pulse = { inflight: 0, generatedTokens: 0, version: 0 };
+  const event = (kind: ProgressEvent['kind'], stage: number, share: number, atMs: number) => ({
+    kind,
+    stage,
+    atMs,
+    stageName: '',
+    step: 1,
+    steps: null,
+    sampling: '',
+    numbers: { 'stage/share': share },
+  });
+  const tracked = (...events: ProgressEvent[]) => {
+    const tracker = new ProgressTracker({ stages: ['base', 'a', 'b'], weights: [1, 1, 2] });
+    for (const one of events) tracker.add(one);
+    return (nowMs: number) => tracker.status(pulse, nowMs);
+  };
+
+  test('is what its stages weigh, and the place in the stage under way', () => {
+    expect(tracked()(0)).toMatchObject({ share: 0, stage: 0, stageName: 'base', leftMs: null });
+    expect(tracked(event('evaluation', 0, 0, 0))(0)).toMatchObject({ share: 1 / 4, stage: 1 });
+    expect(tracked(event('step', 2, 0.5, 0))(0)).toMatchObject({ share: 3 / 4, stage: 2 });
+    // an evaluation of a stage may come when the next one has begun
+    const late = tracked(event('step', 2, 0.5, 0), event('evaluation', 1, 0, 1));
+    expect(late(1).share).toBe(3 / 4);
+    expect(tracked(event('evaluation', 2, 0, 0))(0)).toMatchObject({ share: 1, stage: 2 });
+  });
+
+  test('tells what is left by how long the work so far took, since the run went on', () => {
+    const half = tracked(event('evaluation', 0, 0, 5000), event('step', 1, 1, 15_000));
+    // a quarter took ten seconds, and a half is left
+    expect(half(15_000).leftMs).toBe(20_000);
+    expect(half(18_000).leftMs).toBe(17_000);
+    expect(half(99_000).leftMs).toBe(0);
+    expect(tracked(event('step', 1, 0.5, 0))(9).leftMs).toBeNull();
+  });
+
+  test('tells how fast tokens are made lately', () => {
+    const tracker = new ProgressTracker({ stages: ['base'] });
+    const at = (seconds: number, generatedTokens: number) =>
+      tracker.status({ ...pulse, generatedTokens }, 1000 * seconds).generatedPerSecond;
+    expect(at(0, 0)).toBeNull();
+    expect(at(1, 500)).toBe(500);
+    for (let i = 2; i < 30; i++) at(i, 500);
+    expect(at(30, 500)).toBe(0);
+  });
+});
+
+test.each([
+  [null, ''],
+  [59_000, 'under a minute left'],
+  [90_000, 'about 2 min left'],
+  [3 * 3_600_000, 'about 3.0 h left'],
+])('what is left of %p ms reads %p', (leftMs, text) => {
+  expect(leftText(leftMs)).toBe(text);
 });

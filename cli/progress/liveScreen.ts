@@ -1,0 +1,86 @@
+/** Progress on a terminal: one status line that ora keeps at the bottom, and above it what stays, a line an evaluation. */
+import ora from 'ora';
+import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
+import { count, eventLine, leftText, warningOf } from '../../sinks/progress/lines.ts';
+import { colours } from '../../views/text/colours.ts';
+
+export interface LiveOptions {
+  readonly print: (line: string) => void;
+  readonly stream: NodeJS.WriteStream;
+  readonly colour: boolean;
+}
+
+export function liveScreen({ print, stream, colour }: LiveOptions): ProgressScreen {
+  const { warn } = colours(colour);
+  // The cursor stays: whatever ends the process, there is nothing to put back.
+  const spinner = ora({
+    text: 'starting',
+    stream,
+    discardStdin: false,
+    hideCursor: false,
+    ...(colour ? { color: 'cyan' } : { color: false }),
+  }).start();
+  const say = (line: string): void => {
+    spinner.clear();
+    print(line);
+    spinner.render();
+  };
+  return {
+    event(event) {
+      const warning = warningOf(event);
+      if (warning !== null) say(warn(warning));
+      if (event.kind === 'evaluation') say(folded(eventLine(event), stream.columns));
+    },
+    status(status) {
+      spinner.text = statusText(status, { columns: stream.columns, colour });
+    },
+    close() {
+      spinner.stop();
+    },
+  };
+}
+
+/** A line of parts over as many lines as it needs, broken between parts, the later ones indented. */
+export function folded(line: string, columns: number): string {
+  const lines: string[] = [];
+  for (const part of line.split(' · ')) {
+    const longer = `${lines.at(-1) ?? ''} · ${part}`;
+    if (lines.length > 0 && longer.length < columns) lines[lines.length - 1] = longer;
+    else lines.push(lines.length === 0 ? part : `  ${part}`);
+  }
+  return lines.join('\n');
+}
+
+const BAR = 20;
+/** The spinner, and the last column, which some terminals wrap at. */
+const BESIDE = 4;
+
+/** The bar, then what is known, as much of it as there is room for: what comes last goes first. */
+export function statusText(
+  status: ProgressStatus,
+  { columns, colour }: { readonly columns: number; readonly colour: boolean },
+): string {
+  const { dim, name } = colours(colour);
+  const { share, stageName, step, steps, leftMs, reward, pulse } = status;
+  const filled = Math.round(share * BAR);
+  const done = ` ${(share * 100).toFixed(0).padStart(3)} %`;
+  const of = steps === null ? '' : ` of ${steps}`;
+  const { generatedPerSecond: generated, trainedPerSecond: trained } = status;
+  const parts = [
+    stageName,
+    ...(step === null ? [] : [`step ${step}${of}`]),
+    ...(leftMs === null ? [] : [leftText(leftMs)]),
+    ...(generated === null ? [] : [`${count(generated)} tok/s out`]),
+    ...(reward === null ? [] : [`reward ${reward.toFixed(2)}`]),
+    ...(trained === null ? [] : [`${count(trained)} tok/s trained`]),
+    ...(typeof pulse === 'string' ? [] : [`${pulse.inflight} groups in flight`]),
+  ].filter((text) => text !== '');
+  const room = columns - BESIDE - BAR - done.length - 2;
+  let used = 0;
+  const fitting = parts.filter((text) => {
+    used += text.length + (used === 0 ? 0 : 3);
+    return used <= room;
+  });
+  const bar = `${name('━'.repeat(filled))}${dim('─'.repeat(BAR - filled))}`;
+  return `${bar}${done}  ${fitting.join(' · ')}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * What `millrace run` says, and where: a live status on a terminal, lines elsewhere, nothing with `--quiet`, one JSON object a
+ * line on stdout with `--json` (docs/output.md). What goes wrong is said on stderr in every case.
+ */
+
+import type { ProgressEvent, ProgressScreen } from '../../sinks/progress/events.ts';
+import { lineScreen } from '../../sinks/progress/lineScreen.ts';
+import { jsonText } from '../../views/text/plain.ts';
+import type { Io } from '../io.ts';
+import { liveScreen } from './liveScreen.ts';
+
+export interface OutputFlags {
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+/** One line of `--json`, without its type. */
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface RunOutput {
+  /** A line for people. */
+  say(line: string): void;
+  /** A line of `--json`. */
+  tell(type: string, fields: Fields): void;
+  readonly screen: ProgressScreen;
+}
+
+/** Calls of `status`, one a second, to one line of JSON. */
+const STATUS_EVERY = 15;
+
+export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io): RunOutput {
+  const tell = (type: string, fields: Fields): void => {
+    if (json) void io.out(`${jsonText({ type, at: io.clock.now(), ...fields })}\n`);
+  };
+  const say = (line: string): void => {
+    if (!quiet && !json) io.err(line);
+  };
+  if (json) return { say, tell, screen: jsonScreen(tell) };
+  if (quiet) return { say, tell, screen: silent };
+  return { say, tell, screen: peopleScreen(io) };
+}
+
+/** A terminal of no width (some pseudo-terminals) cannot be drawn on. */
+function peopleScreen(io: Io): ProgressScreen {
+  const print = (line: string): void => io.err(line);
+  const stream = io.terminal && process.stderr.columns > 0 ? process.stderr : null;
+  const colour = io.colour?.err === true;
+  return stream === null ? lineScreen(print) : lazily(() => liveScreen({ print, stream, colour }));
+}
+
+/** A spinner turns from its start on: it is made when there is something to show. */
+function lazily(make: () => ProgressScreen): ProgressScreen {
+  let made: ProgressScreen | null = null;
+  const screen = (): ProgressScreen => {
+    made ??= make();
+    return made;
+  };
+  return {
+    event: (event) => screen().event(event),
+    status: (status) => screen().status(status),
+    close: () => made?.close(),
+  };
+}
+
+const silent: ProgressScreen = { event() {}, status() {}, close() {} };
+
+function jsonScreen(tell: RunOutput['tell']): ProgressScreen {
+  let seconds = 0;
+  return {
+    event({ kind, ...fields }: ProgressEvent) {
+      tell(kind, fields);
+    },
+    status(status) {
+      seconds += 1;
+      if (seconds % STATUS_EVERY === 0) tell('status', { ...status });
+    },
+    close() {},
+  };
+}

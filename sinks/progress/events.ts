@@ -1,0 +1,54 @@
+/** What a run tells of itself while it goes on, as data: what has happened, and what is going on. */
+
+/** An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic `metrics`. */
+export interface ProgressEvent {
+  readonly kind: 'step' | 'evaluation';
+  readonly stage: number;
+  /** What people call it. */
+  readonly stageName: string;
+  readonly step: number;
+  /** Optimiser steps in all; null where that is not known. */
+  readonly steps: number | null;
+  /** How answers were drawn, in words; empty where nothing is drawn. */
+  readonly sampling: string;
+  readonly numbers: Readonly<Record<string, number>>;
+  readonly atMs: number;
+}
+
+/** What is going on between two events. */
+export interface Pulse {
+  /** Question groups in flight. */
+  readonly inflight: number;
+  /** Tokens that the policy has generated since the start. */
+  readonly generatedTokens: number;
+  /** Policy version in use. */
+  readonly version: number;
+}
+
+/** The run at one moment. */
+export interface ProgressStatus {
+  /** The stage that was last heard of, and how many there are after stage 0. */
+  readonly stageName: string;
+  readonly stage: number;
+  readonly stages: number;
+  readonly step: number | null;
+  readonly steps: number | null;
+  /** Share of the run's work that is done, 0 to 1; an estimate. */
+  readonly share: number;
+  /** How long the rest takes if it goes on as so far; null until that can be told. */
+  readonly leftMs: number | null;
+  /** Tokens a second, lately; null until that can be told. */
+  readonly generatedPerSecond: number | null;
+  readonly trainedPerSecond: number | null;
+  readonly reward: number | null;
+  /** What goes on; a text where nothing is rolled out. */
+  readonly pulse: Pulse | string;
+}
+
+/** Where progress is shown. It decides nothing, and what it throws ends the run. */
+export interface ProgressScreen {
+  event(event: ProgressEvent): void;
+  /** Once a second. */
+  status(status: ProgressStatus): void;
+  close(): void;
+}

@@ -1,0 +1,43 @@
+/**
+ * Progress for an output that is no terminal: a line an evaluation, a line a step but at most one in ten seconds (the first and
+ * the last of a stage always), and one now and then while nothing else happens.
+ */
+import type { ProgressEvent, ProgressScreen } from './events.ts';
+import { eventLine, statusLine, warningOf } from './lines.ts';
+
+/** Between two lines of steps, by the times of the steps. */
+const STEP_MS = 10_000;
+/** Calls of `status`, one a second, without a line. */
+const SILENT_MAX = 30;
+
+export function lineScreen(print: (line: string) => void): ProgressScreen {
+  let silent = 0;
+  let stepMs = Number.NEGATIVE_INFINITY;
+  let stage = -1;
+  const say = (line: string): void => {
+    silent = 0;
+    print(line);
+  };
+  return {
+    event(event) {
+      const warning = warningOf(event);
+      if (warning !== null) say(warning);
+      const soon = event.stage === stage && event.atMs - stepMs < STEP_MS;
+      if (event.kind === 'step' && soon && !isLast(event)) return;
+      if (event.kind === 'step') {
+        stage = event.stage;
+        stepMs = event.atMs;
+      }
+      say(eventLine(event));
+    },
+    status(status) {
+      silent += 1;
+      if (silent >= SILENT_MAX) say(statusLine(status));
+    },
+    close() {},
+  };
+}
+
+function isLast({ step, steps, numbers }: ProgressEvent): boolean {
+  return step === steps || numbers['stage/share'] === 1;
+}

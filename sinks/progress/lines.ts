@@ -1,0 +1,82 @@
+/** Progress as lines of text. */
+import type { ProgressEvent, ProgressStatus } from './events.ts';
+
+type Numbers = ProgressEvent['numbers'];
+type Shown = readonly [name: string, show: (value: number, numbers: Numbers) => string];
+
+const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
+
+const OF_STEP: readonly Shown[] = [
+  ['reward/mean', (value) => `reward ${value.toFixed(3)}`],
+  ['accuracy/mean', (value) => `accuracy ${percent(value)}`],
+  ['tools/mean', (value) => `tool calls ${value.toFixed(2)}`],
+  ['examples', (value) => `${value.toFixed(0)} examples`],
+  ['loss', (value) => `loss ${value.toFixed(4)}`],
+  ['heldout/loss', (value) => `held-out loss ${value.toFixed(4)}`],
+  ['entropy/mean', (value) => `entropy ${value.toFixed(3)}`],
+  ['policy/lag', (value) => (value === 0 ? '' : `lag ${value.toFixed(1)}`)],
+  ['thr/gen_tok_s', (value) => `${count(value)} tok/s out`],
+  ['thr/train_tok_s', (value) => `${count(value)} tok/s trained`],
+];
+
+const OF_EVALUATION: readonly Shown[] = [
+  ['eval/accuracy', (value) => `accuracy ${percent(value)}`],
+  ['eval/tools_mean', (value) => `tool calls ${value.toFixed(2)}`],
+  [
+    'eval/tools_mean_correct',
+    (value, numbers) => `${numbers['eval/accuracy'] === 0 ? '–' : value.toFixed(2)} when right`,
+  ],
+  ['eval/efficiency', (value) => `efficiency ${percent(value)}`],
+  ['eval/format_valid', (value) => `valid format ${percent(value)}`],
+];
+
+/** What is known of these, in their order. */
+function shown(list: readonly Shown[], numbers: Numbers): string[] {
+  return list
+    .map(([name, show]) => (numbers[name] === undefined ? '' : show(numbers[name], numbers)))
+    .filter((text) => text !== '');
+}
+
+export function eventLine(event: ProgressEvent): string {
+  const { kind, stage, stageName, step, steps, sampling, numbers } = event;
+  if (kind === 'evaluation') {
+    const asked = `${(numbers['eval/questions'] ?? 0).toFixed(0)} held-out questions`;
+    const name = stage === 0 ? stageName : `after ${stageName}`;
+    return [name, asked, sampling, ...shown(OF_EVALUATION, numbers)].filter(Boolean).join(' · ');
+  }
+  const of = steps === null ? '' : ` of ${steps}`;
+  return [`${stageName} · step ${step}${of}`, ...shown(OF_STEP, numbers)].join(' · ');
+}
+
+/** What is wrong with a step; null where nothing is. */
+export function warningOf({ kind, step, numbers }: ProgressEvent): string | null {
+  if (kind !== 'step' || numbers.examples !== 0) return null;
+  const dropped = numbers['examples/dropped'] ?? 0;
+  return `warning: step ${step} had 0 examples and taught nothing (left out as too long or with nothing to learn: ${dropped}); see tokensMax, and millrace tap RUN.demonstrations`;
+}
+
+/** What goes on, for a log: a line now and then. */
+export function statusLine(status: ProgressStatus): string {
+  const { pulse } = status;
+  const left = leftText(status.leftMs);
+  const now =
+    typeof pulse === 'string'
+      ? pulse
+      : `policy ${pulse.version} · ${pulse.inflight} groups in flight · ${pulse.generatedTokens} tokens generated`;
+  return [now, ...(left === '' ? [] : [`${percent(status.share)} done`, left])].join(' · ');
+}
+
+/** `about 3 min left`; empty where it is not known. */
+export function leftText(leftMs: number | null): string {
+  if (leftMs === null) return '';
+  const minutes = leftMs / 60_000;
+  if (minutes < 1) return 'under a minute left';
+  return minutes < 120
+    ? `about ${Math.round(minutes)} min left`
+    : `about ${(minutes / 60).toFixed(1)} h left`;
+}
+
+/** `7920`, `12.3k` */
+export function count(value: number): string {
+  return value < 10_000 ? value.toFixed(0) : `${(value / 1000).toFixed(1)}k`;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { folded, statusText } from '../../../cli/progress/liveScreen.ts';
+import { runOutput } from '../../../cli/progress/runOutput.ts';
+import type { ProgressEvent, ProgressStatus } from '../../../sinks/progress/events.ts';
+import { fakeIo } from '../support/fakeIo.ts';
+
+const status: ProgressStatus = {
+  stage: 2,
+  stageName: 'round 1',
+  stages: 4,
+  step: 38,
+  steps: null,
+  share: 0.5,
+  leftMs: 90_000,
+  generatedPerSecond: 12_345,
+  trainedPerSecond: 9290,
+  reward: 0.918,
+  pulse: { inflight: 24, generatedTokens: 1, version: 3 },
+};
+const event: ProgressEvent = {
+  kind: 'evaluation',
+  stage: 1,
+  stageName: 'round 1',
+  step: 3,
+  steps: null,
+  sampling: 'greedy',
+  numbers: { 'eval/accuracy': 0.5, 'eval/questions': 8 },
+  atMs: 5,
+};
+
+describe('the status line of a terminal', () => {
+  const plain = (columns: number) => statusText(status, { columns, colour: false });
+
+  it('is a bar, the share, and what is known, as far as there is room', () => {
+    expect(plain(120)).toBe(
+      '━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left · 12.3k tok/s out · reward 0.92',
+    );
+    expect(plain(80)).toBe('━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left');
+  });
+
+  it.each([40, 60, 80, 100, 120, 200])('fits %i columns beside the spinner', (columns) => {
+    expect(plain(columns).length).toBeLessThanOrEqual(columns - 3);
+  });
+
+  it('has colour where the terminal has it, and none elsewhere', () => {
+    expect(plain(80)).not.toContain('\u001b');
+    expect(statusText(status, { columns: 80, colour: true })).toContain('\u001b[36m━');
+  });
+});
+
+it('a line that is too long goes on below, broken between its parts', () => {
+  const line = 'after round 1 · 20 held-out questions · accuracy 53 % · efficiency 29 %';
+  expect(folded(line, 200)).toBe(line);
+  expect(folded(line, 50)).toBe(
+    'after round 1 · 20 held-out questions\n  accuracy 53 % · efficiency 29 %',
+  );
+});
+
+describe('what a run says', () => {
+  const said = (flags: { quiet?: boolean; json?: boolean }) => {
+    const io = fakeIo('/', 7);
+    const output = runOutput(flags, io);
+    output.say('starting');
+    output.tell('start', { run: 'r' });
+    output.screen.event(event);
+    for (let i = 0; i < 16; i++) output.screen.status(status);
+    output.tell('end', { run: 'r', end: 'done' });
+    output.screen.close();
+    return { out: io.stdout(), err: io.stderr() };
+  };
+
+  test('is lines on stderr where it is no terminal', () => {
+    const { out, err } = said({});
+    expect(out).toBe('');
+    expect(err).toEqual([
+      'starting',
+      'after round 1 · 8 held-out questions · greedy · accuracy 50 %',
+    ]);
+  });
+
+  test('is nothing with --quiet', () => {
+    expect(said({ quiet: true })).toEqual({ out: '', err: [] });
+  });
+
+  test('is one JSON object a line on stdout with --json, and nothing else', () => {
+    const { out, err } = said({ json: true });
+    expect(err).toEqual([]);
+    const lines = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ type }) => type)).toEqual(['start', 'evaluation', 'status', 'end']);
+    expect(lines[1]).toMatchObject({ at: 7, stage: 1, sampling: 'greedy', numbers: event.numbers });
+    expect(lines[2]).toMatchObject({ share: 0.5, leftMs: 90_000, pulse: { inflight: 24 } });
+  });
+});
