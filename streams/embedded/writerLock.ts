@@ -21,20 +21,28 @@ interface Owner {
 /** Locks that this very process holds: its own number in a file it does not hold is a dead namesake's. */
 const held = new Set<string>();
 
-function startOf(pid: number): string {
+/** What Linux tells of a process behind its name: its state first; none where it is gone, or the system tells nothing. */
+function statOf(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return '';
+    return [];
   }
 }
+
+function startOf(pid: number): string {
+  return statOf(pid)[19] ?? '';
+}
+
+/** Ended, and its parent has not asked how (a container without an init process): it has a number, and does nothing. */
+const ENDED: readonly string[] = ['Z', 'X'];
 
 /** Whether a process of this number runs on this machine. */
 export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !ENDED.includes(statOf(pid)[0] ?? '');
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

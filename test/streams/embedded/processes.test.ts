@@ -1,14 +1,18 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, skip, take, toArray } from 'rxjs';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { writerOf } from '../../../streams/embedded/writerLock.ts';
 import { topics } from '../../../streams/topics.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { question } from '../../support/records.ts';
 
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 const appender = fileURLToPath(new URL('./children/append.ts', import.meta.url));
 
 let folder = temporaryFolder();
@@ -65,6 +69,32 @@ describe('the writer of an embedded log', () => {
     writeFileSync(lock, '{"pid": 12'); // cut short
     await (await openLog({ folder: folder.path, mode: 'write' })).close();
   });
+
+  const linux = existsSync('/proc/self/stat');
+  (linux ? test : test.skip)(
+    'takes the lock over from a process that was killed and that nobody has reaped',
+    async () => {
+      // The shell becomes a program that never asks after the child it has started.
+      const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600']);
+      try {
+        const pid = Number(await new Promise((said) => parent.stdout.once('data', said)));
+        const stat = (): string[] =>
+          readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+        await (await openLog({ folder: folder.path, mode: 'write' })).close();
+        const lock = { pid, host: hostname(), started: stat()[19] };
+        writeFileSync(join(folder.path, 'writer.lock'), JSON.stringify(lock));
+        const opening = openLog({ folder: folder.path, mode: 'write' });
+        await expect(opening).rejects.toMatchObject({ code: 'LOCKED' });
+        while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'sleep\n') await turn();
+        process.kill(pid, 'SIGKILL');
+        while (stat()[0] !== 'Z') await turn();
+        expect(writerOf(folder.path)).toBeUndefined();
+        await (await openLog({ folder: folder.path, mode: 'write' })).close();
+      } finally {
+        parent.kill('SIGKILL');
+      }
+    },
+  );
 
   test('does not trust a lock of another host', async () => {
     await (await openLog({ folder: folder.path, mode: 'write' })).close();
