@@ -10,6 +10,7 @@ import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { messageOf } from '../base/errors.ts';
 import { orAborted } from '../base/orAborted.ts';
+import { raceAbort } from '../base/raceAbort.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { counted } from '../streams/doctor/counted.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
@@ -65,12 +66,13 @@ interface Execution extends Required<Told> {
 }
 
 async function runIn({ run, job, signal, exporter, output }: Execution, io: Io): Promise<FlowEnd> {
-  const { folder, record, part } = run;
+  const { folder, part } = run;
   privateFiles();
   await mkdir(folder, { recursive: true });
   const notice = (line: string): void => io.err(line);
-  await mustBeFree(run);
-  const log = await openRunLog(run, { mode: 'write', clock: io.clock, notice });
+  const log = await opened(run, signal, io, notice);
+  if (log === null) return 'stopped';
+  const record = withCluster(run.record, log);
   let leads = part === undefined;
   const finish = async (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> => {
     if (leads) await writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
@@ -98,6 +100,33 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     exporter.detach();
     await log.close();
   }
+}
+
+/** The log to write; null when the run is to stop before it is there, as it may be where a broker is waited for. */
+async function opened(
+  run: Run,
+  signal: AbortSignal,
+  { clock }: Io,
+  notice: (line: string) => void,
+): Promise<Log | null> {
+  const opening = mustBeFree(run, notice).then(() =>
+    openRunLog(run, { mode: 'write', clock, notice }),
+  );
+  try {
+    return await raceAbort(opening, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    opening.then(
+      (log) => log.close(),
+      () => undefined,
+    );
+    return null;
+  }
+}
+
+/** The cluster that the records are on from now on, and that another one is not taken for. */
+function withCluster(record: Run['record'], { cluster = '' }: Log): Run['record'] {
+  return cluster === '' ? record : { ...record, cluster };
 }
 
 /** Bad rows do not stop a run; nobody should have to look for them either. */

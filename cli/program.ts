@@ -117,7 +117,11 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
     );
   run
     .option('--quiet', 'say nothing but what goes wrong')
-    .option('--json', 'what happens as one JSON object a line on stdout (docs/output.md)');
+    .option('--json', 'what happens as one JSON object a line on stdout (docs/output.md)')
+    .option(
+      '--start-over',
+      'begin anew where the records of the run are gone; what it has made is set aside in its folder',
+    );
   addMetricsFlags(run);
   run
     .addHelpText('after', () => jobHelp(args))

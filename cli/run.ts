@@ -4,6 +4,7 @@
  * The order at the start matters: settings are checked before anything is written, and the log's writer
  * lock is taken before `run.json` is touched, so a second start of a live run changes nothing.
  */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,11 +23,12 @@ import { exportRun, noExporter } from './metrics/runExporter.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
-import { checkedRunName, freeRunName, type Run, type RunPart } from './runs.ts';
+import { checkedRunName, freeRunName, logFolder, type Run, type RunPart } from './runs.ts';
 import { parseSetting, type Setting, settingsOf } from './settings.ts';
 import { readSettingsFile } from './settingsFile.ts';
 import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
+import { beginAnew } from './startOver.ts';
 import { hasRecords, startRun } from './startRun.ts';
 
 export interface RunOptions extends MetricsFlags {
@@ -46,6 +48,8 @@ export interface RunOptions extends MetricsFlags {
   readonly except?: string;
   /** Name of this process among those that share the run. */
   readonly worker?: string;
+  /** Begin anew where the records are gone; what the run has made is set aside. */
+  readonly startOver?: boolean;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';
   /** Say only what goes wrong, or say it as JSON on stdout. */
@@ -80,19 +84,29 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     nowMs: io.clock.now(),
     log: options.log === undefined ? undefined : shownLog(options.log),
     part: options.only !== undefined || options.except !== undefined,
+    startOver: options.startOver === true,
   };
   const part = partIn(options);
   const own = {
     ...(options.log === undefined ? {} : { log: options.log }),
     ...(part === null ? {} : { part }),
+    // It has answered before, so the address is right.
+    ...(begun === null ? {} : { openMs: BROKER_BACK_MS }),
   };
   if (part !== null && options.log === undefined && begun?.log === undefined) {
     throw usageError('processes share a run through Kafka: start it with --log kafka://host:port');
   }
   if (begun === null && options.log !== undefined) await mustBeFree(name, options.log);
+  if (
+    begun === null &&
+    (options.log !== undefined || !existsSync(join(logFolder(folder), 'log.mdb')))
+  ) {
+    await beginAnew({ name, folder, log: request.log, startOver: request.startOver });
+  }
   const { record, resumed } = await startRun(
     request,
     begun === null ? null : { name, folder, record: begun, ...own },
+    (line) => io.err(line),
   );
   const output = runOutput(options, io);
   if (resumed && begun?.status === 'done') {
@@ -124,6 +138,9 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   );
   return exitCodes.done;
 }
+
+/** How long a run that goes on waits for its broker when it starts. */
+const BROKER_BACK_MS = 5 * 60_000;
 
 /** A run that failed before its first record, and that nobody gave a name to: its folder would only be in the way. */
 async function removeIfEmpty(run: Run): Promise<void> {

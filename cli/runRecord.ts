@@ -39,6 +39,8 @@ const schema = z.object({
   replayed: z.object({ run: z.string(), from: z.string() }).optional(),
   /** Where its records lie when not in its folder: a Kafka URL without passwords. */
   log: z.string().optional(),
+  /** What the Kafka cluster calls itself that they lie on, where it says so. */
+  cluster: z.string().optional(),
 });
 const checked = schema.extend({ digest: z.string().optional() });
 
@@ -54,7 +56,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord | null> {
   try {
     const { digest, ...record } = checked.parse(JSON.parse(text));
     if (digest === undefined || digest === digestOf(record)) return record;
-    throw new Error('job, seed, settings or log are not what was written');
+    throw new Error('job, seed, settings, log or cluster are not what was written');
   } catch (cause) {
     throw new MillraceError(
       'RUN_RECORD',
@@ -73,8 +75,9 @@ export async function writeRunRecord(folder: string, record: RunRecord): Promise
 }
 
 /** Of what a run is; how it goes may change. */
-function digestOf({ job, seed, settings, log }: RunRecord): string {
-  const text = JSON.stringify([job, seed, settings, log ?? null]);
+function digestOf({ job, seed, settings, log, cluster }: RunRecord): string {
+  const known = [job, seed, settings, log ?? null];
+  const text = JSON.stringify(cluster === undefined ? known : [...known, cluster]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 

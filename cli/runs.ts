@@ -20,6 +20,8 @@ export interface Run {
   readonly record: RunRecord;
   /** Where its records lie, with what the command line added to the address: a password, a worker's name. */
   readonly log?: string;
+  /** How long a broker is waited for when the log is opened; left out = as the log has it. */
+  readonly openMs?: number;
   /** What of the flow this process runs, and under which name; all of it when absent. */
   readonly part?: RunPart;
 }
@@ -41,8 +43,13 @@ export function openRunLog(
   options: Omit<AnyLogOptions, 'at' | 'run' | 'env'>,
 ): Promise<Log> {
   const at = run.log ?? run.record.log ?? logFolder(run.folder);
-  const worker = run.part === undefined ? {} : { worker: run.part.worker };
-  return openAnyLog({ ...options, ...worker, at, run: run.name, env: process.env });
+  const { cluster } = run.record;
+  const known = {
+    ...(run.part === undefined ? {} : { worker: run.part.worker }),
+    ...(run.openMs === undefined ? {} : { openMs: run.openMs }),
+    ...(cluster === undefined ? {} : { cluster }),
+  };
+  return openAnyLog({ ...options, ...known, at, run: run.name, env: process.env });
 }
 
 /** A run's name is part of `<run>.<topic>` and a folder: no dots, no separators. */
@@ -114,8 +121,12 @@ export async function freeRunName(runsFolder: string, job: string): Promise<stri
 }
 
 /** Opens the log of a run to read, also while the run writes it, for as long as `use` takes. */
-export async function withLog<T>(run: Run, use: (log: Log) => Promise<T>): Promise<T> {
-  const log = await openRunLog(run, { mode: 'read' });
+export async function withLog<T>(
+  run: Run,
+  use: (log: Log) => Promise<T>,
+  notice?: (line: string) => void,
+): Promise<T> {
+  const log = await openRunLog(run, { mode: 'read', ...(notice === undefined ? {} : { notice }) });
   try {
     return await use(log);
   } finally {

@@ -24,9 +24,9 @@ export function workerOf({ part }: Run): string {
 }
 
 /** Fails with code `LOCKED` when a process of our name is alive. Asked before the log is opened to write. */
-export async function mustBeFree(run: Run): Promise<void> {
+export async function mustBeFree(run: Run, notice: (line: string) => void): Promise<void> {
   if (!onKafka(run)) return;
-  const log = await openRunLog(run, { mode: 'read' }).catch((error: unknown) => {
+  const log = await openRunLog(run, { mode: 'read', notice }).catch((error: unknown) => {
     if (hasCode(error, 'NO_LOG')) return null;
     throw error;
   });

@@ -13,6 +13,7 @@ import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';
 import { checkSettings, type Setting } from './settings.ts';
+import { beginAnew, workIn } from './startOver.ts';
 import { version } from './version.ts';
 
 export interface StartRequest {
@@ -29,6 +30,8 @@ export interface StartRequest {
   readonly log?: string | undefined;
   /** This process runs a part of a run that others run too: what `run.json` says holds from the start. */
   readonly part?: boolean;
+  /** Begin anew where the records are gone; what the run has made is set aside. */
+  readonly startOver?: boolean;
   readonly nowMs: number;
 }
 
@@ -38,17 +41,28 @@ const seedDefault = 1;
 export async function startRun(
   request: StartRequest,
   run: Run | null,
+  notice?: (line: string) => void,
 ): Promise<{ readonly record: RunRecord; readonly resumed: boolean }> {
-  if (run !== null && (request.part === true || (await hasRecords(run)))) {
-    return { record: resumedRecord(request, run), resumed: true };
+  if (run === null) return { record: freshRecord(request), resumed: false };
+  const { startOver = false, part = false } = request;
+  const { name, folder, record } = run;
+  const { cluster: _, ...elsewhere } = record;
+  const asked = startOver ? { ...run, record: elsewhere } : run;
+  const begun = part && !startOver && (await workIn(folder)) === null;
+  if (begun || (await hasRecords(asked, notice))) {
+    if (!startOver) return { record: resumedRecord(request, run), resumed: true };
+    throw usageError(
+      `run ${name} has its records: leave out --start-over to go on with it, or start another run with --run NAME`,
+    );
   }
-  return { record: freshRecord(request), resumed: false };
+  await beginAnew({ name, folder, log: run.log ?? record.log, startOver });
+  return { record: startOver ? againRecord(request, run) : freshRecord(request), resumed: false };
 }
 
 /** Whether anything was committed in a run. */
-export async function hasRecords(run: Run): Promise<boolean> {
+export async function hasRecords(run: Run, notice?: (line: string) => void): Promise<boolean> {
   try {
-    const stats = await withLog(run, (log) => log.stats());
+    const stats = await withLog(run, (log) => log.stats(), notice);
     return stats.some(({ records }) => records > 0);
   } catch (error) {
     if (hasCode(error, 'NO_LOG')) return false;
@@ -72,6 +86,17 @@ function freshRecord(request: StartRequest): RunRecord {
     reason: '',
     ...(log === undefined ? {} : { log }),
   };
+}
+
+/** As the run was started, with what is given now over it. */
+function againRecord(request: StartRequest, { record }: Run): RunRecord {
+  const fresh = freshRecord({
+    ...request,
+    seed: request.seed ?? record.seed,
+    log: request.log ?? record.log,
+  });
+  const settings = checkSettings(request.job.settings, request.given, record.settings);
+  return { ...fresh, settings };
 }
 
 function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {

@@ -108,6 +108,13 @@ export interface Standing {
   readonly marks: Readonly<Record<string, number>>;
 }
 
+/** A topic that does not hold what was written to it. */
+export interface LostTopic {
+  readonly topic: string;
+  /** In words. */
+  readonly what: string;
+}
+
 /** Durable topics: an embedded folder (`openLog`) or Kafka. What both guarantee is at the top of this file. */
 export interface Log {
   /** A cold Observable of deliveries. Fails with code `GROUP_BUSY` while another reader of the group is open here. */
@@ -139,5 +146,9 @@ export interface Log {
   post?(about: unknown): Promise<void>;
   /** What each process put up last. */
   posted?(): Promise<readonly unknown[]>;
+  /** Topics of which records were deleted behind our back. Absent where nobody else can. */
+  lost?(): Promise<readonly LostTopic[]>;
+  /** What the servers that keep the records call themselves, where there are any and they say so. */
+  readonly cluster?: string;
   close(): Promise<void>;
 }

@@ -17,6 +17,9 @@ export interface AnyLogOptions {
   readonly worker?: string;
   /** Passwords that the address leaves out. */
   readonly env?: Environment;
+  /** On Kafka: the cluster that the records are known to be on, and how long a broker is waited for. */
+  readonly cluster?: string;
+  readonly openMs?: number;
   /** Called when the log keeps us waiting. */
   readonly notice?: (line: string) => void;
 }

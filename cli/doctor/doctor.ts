@@ -92,6 +92,20 @@ function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
   };
 }
 
+function toldOfKafka(error: unknown, log: string): Pick<Finding, 'what' | 'advice'> {
+  if (hasCode(error, 'NO_LOG')) {
+    return {
+      what: `its topics are not on Kafka at ${log}: they were deleted on the broker`,
+      advice: 'restore them there; or begin anew with millrace run … --start-over',
+    };
+  }
+  if (hasCode(error, 'OTHER_CLUSTER')) {
+    return { what: messageOf(error), advice: 'ask where that cluster can be reached now' };
+  }
+  const what = `the log cannot be read: ${messageOf(error)}`;
+  return { what, advice: 'look at the broker: the records are there, and nowhere else' };
+}
+
 const RESTORE_LOG =
   'restore log/ from a backup; a run with the same seed and settings comes to the same records';
 
@@ -107,13 +121,15 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
     return await withLog(run, (log) => diagnoseLog(run, log));
   } catch (error) {
     const replies = await checkReplies(run.folder);
-    return nothing(run.name, { rule: 'log', where: 'log', ...told(error) }, ...replies);
+    const finding = run.record.log === undefined ? told(error) : toldOfKafka(error, run.record.log);
+    return nothing(run.name, { rule: 'log', where: 'log', ...finding }, ...replies);
   }
 }
 
 async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   const manifests: Weights[] = [];
   let deadLetters = 0;
+  const lost = await lostIn(log);
   const { findings, standing, records } = await examine(log, (topic, value) => {
     if (topic.name === topics.weights.name) manifests.push(value as Weights);
     if (topic.name === topics.deadLetters.name) deadLetters += 1;
@@ -132,8 +148,20 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     records,
     deadLetters,
     weightsFiles: files.checked,
-    findings: [...state, ...findings, ...files.findings, ...replies],
+    // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
+    findings: [...state, ...(lost.length > 0 ? lost : findings), ...files.findings, ...replies],
   };
+}
+
+async function lostIn(log: Log): Promise<readonly Finding[]> {
+  const lost = (await log.lost?.()) ?? [];
+  return lost.map(({ topic, what }) => ({
+    rule: 'topics',
+    where: topic,
+    what,
+    advice:
+      'restore the records on the broker; else begin another run from its weights (policy=runs/NAME), or delete the topics that are left and add --start-over',
+  }));
 }
 
 /** `run.json` is damaged: the log is looked at all the same. */

@@ -183,9 +183,20 @@ export class GroupReader<T> implements CurrentReader {
     if (!this.active) return;
     for (const hold of empty) {
       const page = read.get(hold.partition)!;
+      if (page.beyond === true && !hold.lost) throw emptied(this.#topic.name, hold);
       if (hold.lost || hold.next !== from.get(hold.partition)) continue;
       hold.next = page.next;
       hold.waiting.push(...page.records.filter(({ offset }) => !hold.progress.has(offset)));
     }
   }
+}
+
+/** What the group has settled or read is not there: somebody deleted the records, or the topic, which was then made again. */
+function emptied(topic: string, { partition, next }: Hold): MillraceError {
+  return new MillraceError(
+    'TOPIC_GONE',
+    `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was and ` +
+      'was made again. What is left of the run: millrace doctor RUN',
+    { context: { topic, partition, offset: next } },
+  );
 }

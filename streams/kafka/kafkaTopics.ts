@@ -6,15 +6,9 @@
  * order across keys matters has one partition; the others have as many as was asked for when they were
  * made, and a key always goes to the same one (murmur2, as other Kafka clients do it).
  */
-import {
-  type Connection,
-  compressionsAlgorithms,
-  createTopicsV7,
-  metadataV9,
-  murmur2,
-} from '@platformatic/kafka';
+import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/errors.ts';
-import type { Link } from './link.ts';
+import { type Link, partitionCount } from './link.ts';
 import { kindOf, reasonOf } from './problems.ts';
 
 /** Steps, versions and whatever is read as one sequence. */
@@ -102,19 +96,6 @@ export class KafkaTopics {
     }
   }
 }
-
-/** 0 where there is no such topic. */
-const partitionCount = {
-  async async(connection: Connection, name: string): Promise<number> {
-    try {
-      const { topics } = await metadataV9.api.async(connection, [name]);
-      return topics[0]?.partitions.length ?? 0;
-    } catch (error) {
-      if (kindOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return 0;
-      throw error;
-    }
-  },
-};
 
 const KEPT = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 /** Gone after an hour or two. */

@@ -4,7 +4,8 @@
  * Connections, SASL and the encoding of every request are @platformatic/kafka's; the versions asked in are those of
  * Kafka 3.0. A request goes to the broker that can answer it (a partition's leader, a coordinator); when it cannot be
  * answered now (the broker is gone, its leader moved, a transaction is being finished) it is asked again
- * with growing pauses, for `patienceMs` at most. Requests must be safe to repeat. Long polls hold up what
+ * with growing pauses, for `patienceMs` at most; a topic that the brokers say does not exist is waited for a few seconds, no
+ * longer. Requests must be safe to repeat. Long polls hold up what
  * comes after them on the same connection, so each follower has a link of its own.
  */
 import {
@@ -37,6 +38,8 @@ export interface Limits {
   readonly patienceMs?: number;
   /** How long one answer is waited for before the connection is given up. */
   readonly answerMs?: number;
+  /** Names of the topics that it is about, where its target does not say. */
+  readonly topics?: readonly string[];
 }
 
 /** What all links of a log share. */
@@ -55,6 +58,8 @@ const PAUSE_MIN_MS = 2;
 const PAUSE_MAX_MS = 500;
 const RECONNECT_PAUSE_MS = 100;
 const NOTICE_AFTER_MS = 3_000;
+/** A topic that was just made is known to every broker long before. */
+const GONE_AFTER_MS = 5_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
 /** The library's own limit, beyond each of ours. */
@@ -69,6 +74,7 @@ export class Link {
   /** By topic, then partition. */
   readonly #leaders = new Map<string, ReadonlyMap<number, Broker>>();
   #controller: Broker | null = null;
+  #clusterId = '';
   #pool: ConnectionPool | null = null;
   #ended = false;
 
@@ -83,22 +89,29 @@ export class Link {
     return this.#options.settings;
   }
 
+  /** The cluster's name for itself; '' before anything was asked, and where it has none. */
+  get clusterId(): string {
+    return this.#clusterId;
+  }
+
   /** Another link with the same options. */
   another(): Link {
     return new Link(this.#options);
   }
 
   /**
-   * Rejects with `KAFKA`, `KAFKA_AUTH` or `CLOSED`; where the broker refuses the request itself, with an error that
+   * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; where the broker refuses the request itself, with an error that
    * says why and whose kind `kindOf` tells.
    */
   async ask<Args extends unknown[], Answer>(
     target: Target,
     request: Request<Args, Answer>,
     args: Args,
-    { patienceMs = this.#options.patienceMs, answerMs = ANSWER_MS }: Limits = {},
+    { patienceMs = this.#options.patienceMs, answerMs = ANSWER_MS, topics }: Limits = {},
   ): Promise<Answer> {
     const sinceMs = performance.now();
+    const about = topics ?? (target.kind === 'leader' ? [target.topic] : []);
+    let unknownMs: number | null = null;
     let told = false;
     for (let attempt = 0; ; attempt++) {
       const pool = this.#open();
@@ -113,6 +126,11 @@ export class Link {
         const remedy = remedyFor(error) ?? (cut ? 'later' : null);
         if (remedy === null) throw this.#refused(error);
         const waitedMs = performance.now() - sinceMs;
+        unknownMs = kindOf(error) === UNKNOWN_TOPIC ? (unknownMs ?? waitedMs) : null;
+        if (unknownMs !== null && waitedMs - unknownMs > GONE_AFTER_MS) {
+          await this.#mustHave(about);
+          unknownMs = null;
+        }
         if (waitedMs > patienceMs) throw this.#gaveUp(error, waitedMs);
         if (waitedMs > NOTICE_AFTER_MS && !told && remedy === 'reconnect') {
           this.#options.notice(`the broker at ${this.#address} does not answer; waiting for it`);
@@ -126,7 +144,23 @@ export class Link {
 
   /** Waits for any of the brokers. Fails as `ask` does. */
   async reach(patienceMs: number): Promise<void> {
-    await this.ask({ kind: 'any' }, metadataV9.api, [[]], { patienceMs });
+    const { clusterId } = await this.ask({ kind: 'any' }, metadataV9.api, [[]], { patienceMs });
+    this.#clusterId = clusterId ?? '';
+  }
+
+  /** Fails with code `TOPIC_GONE` when a broker says that one of the topics does not exist. */
+  async #mustHave(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) {
+      const asked = this.ask({ kind: 'any' }, partitionCount, [topic], { patienceMs: 0 });
+      if ((await asked.catch(() => 1)) === 0) {
+        throw new MillraceError(
+          'TOPIC_GONE',
+          `the topic ${topic} is not on the broker at ${this.#address} any more: it was deleted there while the run used it. ` +
+            'What is left of the run: millrace doctor RUN',
+          { context: { topic, brokers: this.settings.brokers } },
+        );
+      }
+    }
   }
 
   /** The partitions, put together by the broker that leads them. */
@@ -283,6 +317,21 @@ export class Link {
     );
   }
 }
+
+const UNKNOWN_TOPIC = 'UNKNOWN_TOPIC_OR_PARTITION';
+
+/** How many partitions a topic has; 0 where there is no such topic. */
+export const partitionCount: Request<[name: string], number> = {
+  async async(connection, name) {
+    try {
+      const { topics } = await metadataV9.api.async(connection, [name]);
+      return topics[0]?.partitions.length ?? 0;
+    } catch (error) {
+      if (kindOf(error) === UNKNOWN_TOPIC) return 0;
+      throw error;
+    }
+  },
+};
 
 type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 

@@ -11,7 +11,7 @@ import { pageOf, stableEnd } from './pages.ts';
 import { post } from './records.ts';
 import type { SchemaRegistry } from './registry.ts';
 
-const TOPIC = '_schemas';
+export const SCHEMAS_TOPIC = '_schemas';
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 
 interface Entry {
@@ -41,14 +41,14 @@ export class LogRegistry implements SchemaRegistry {
   ): Promise<number> {
     const entry = { subject, schema: JSON.stringify(schema) };
     return this.#inTurn(async () => {
-      await this.#topics.ensure(TOPIC, 'schemas');
+      await this.#topics.ensure(SCHEMAS_TOPIC, 'schemas');
       await this.#readOn();
       if (this.#placeOf(entry) < 0) {
         const older = this.#entries.filter((known) => known.subject === subject);
         check(older.map((known) => JSON.parse(known.schema) as unknown));
         // A schema has a place, and no time.
         const message = { key: subject, value: entry, atMs: 1 };
-        await post(this.#link, this.#topics.nameOf(TOPIC), message);
+        await post(this.#link, this.#topics.nameOf(SCHEMAS_TOPIC), message);
         await this.#readOn();
       }
       return this.#placeOf(entry) + 1;
@@ -62,7 +62,7 @@ export class LogRegistry implements SchemaRegistry {
       if (entry !== undefined) return JSON.parse(entry.schema) as unknown;
       throw new MillraceError(
         'SCHEMA',
-        `schema ${id} is not in ${this.#topics.nameOf(TOPIC)}; another registry wrote these records`,
+        `schema ${id} is not in ${this.#topics.nameOf(SCHEMAS_TOPIC)}; another registry wrote these records`,
         { context: { id } },
       );
     });
@@ -79,8 +79,8 @@ export class LogRegistry implements SchemaRegistry {
   }
 
   async #readOn(): Promise<void> {
-    if ((await this.#topics.partitions(TOPIC)) === 0) return;
-    const topic = this.#topics.nameOf(TOPIC);
+    if ((await this.#topics.partitions(SCHEMAS_TOPIC)) === 0) return;
+    const topic = this.#topics.nameOf(SCHEMAS_TOPIC);
     const end = await stableEnd(this.#link, topic, 0);
     while (this.#next < end) {
       const { records, next } = await pageOf(this.#link, topic, 0, this.#next, PAGE);

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
-import type { Log, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import type { Log, LostTopic, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
@@ -26,6 +26,7 @@ import { KafkaTopics } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
+import { lostTopics } from './lostTopics.ts';
 import { Schemas } from './registry.ts';
 import { committedProgress, type Settle } from './settles.ts';
 import { markKey, STATE_TOPIC, StateTopic } from './stateTopic.ts';
@@ -50,6 +51,8 @@ export interface KafkaLogOptions {
   readonly patienceMs?: number;
   /** How long it is waited for at the start. */
   readonly openMs?: number;
+  /** The cluster that the run's records are on, where that is known. */
+  readonly cluster?: string;
   /** A worker that gives no sign of life for so long loses its partitions. The broker has limits for it. */
   readonly sessionMs?: number;
   /** A partition that moves to another worker waits this long for what is under way. */
@@ -64,7 +67,10 @@ const TRANSACTION_MS = 30_000;
 const HEARTBEATS_A_SESSION = 10;
 const HEARTBEAT_MAX_MS = 1_000;
 
-/** Fails with `KAFKA` (no broker answers), `KAFKA_AUTH`, `NO_LOG` (mode `read`: no such run) or `USAGE`. */
+/**
+ * Fails with `KAFKA` (no broker answers), `KAFKA_AUTH`, `NO_LOG` (mode `read`: no such run), `OTHER_CLUSTER`, `TOPIC_GONE` (mode
+ * `write`: records of the run were deleted) or `USAGE`.
+ */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
   const log = new KafkaLog(options);
   try {
@@ -163,8 +169,11 @@ class KafkaLog implements Log {
   async open(): Promise<void> {
     const { run, mode, openMs = OPEN_MS } = this.#options;
     await this.#lookup.reach(openMs);
+    this.#mustBeItsCluster();
     if (mode === 'write') {
       await this.#topics.ensure(STATE_TOPIC, 'state');
+      await this.#state.refresh();
+      this.#mustBeWhole(await this.lost());
       await this.#transactor.open();
     } else if (await this.#state.exists()) {
       await this.#state.refresh();
@@ -270,6 +279,15 @@ class KafkaLog implements Log {
     return this.#board.posted();
   }
 
+  async lost(): Promise<readonly LostTopic[]> {
+    this.#open();
+    return lostTopics(this.#lookup, this.#topics, this.#state);
+  }
+
+  get cluster(): string {
+    return this.#lookup.clusterId;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -295,6 +313,28 @@ class KafkaLog implements Log {
       partitions: [...Array(count).keys()],
     });
     return progress.reduce((sum, [, { settled }]) => sum + settled, 0);
+  }
+
+  #mustBeItsCluster(): void {
+    const { run, cluster = '' } = this.#options;
+    const found = this.cluster;
+    if (cluster === '' || found === '' || found === cluster) return;
+    throw new MillraceError(
+      'OTHER_CLUSTER',
+      `the records of run ${run} are on the Kafka cluster ${cluster}, and this is ${found}: check the address`,
+      { context: { run, cluster, found } },
+    );
+  }
+
+  #mustBeWhole(lost: readonly LostTopic[]): void {
+    if (lost.length === 0) return;
+    const { run } = this.#options;
+    throw new MillraceError(
+      'TOPIC_GONE',
+      `run ${run} cannot go on: ${lost.map(({ what }) => what).join('; ')}. Its weights are still in its folder. Restore the records, or ` +
+        `start another run with --run NAME; to use this name again, delete the topics that are left (${run}.…) and add --start-over`,
+      { context: { run, topics: lost.map(({ topic }) => topic) } },
+    );
   }
 
   #mustWrite(): void {

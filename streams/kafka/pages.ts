@@ -23,6 +23,8 @@ export interface Page {
   readonly next: number;
   /** First offset that is not yet known to be committed. */
   readonly stable: number;
+  /** The page begins behind everything that was ever written; left out = it does not. */
+  readonly beyond?: boolean;
 }
 
 export interface PageOptions {
@@ -169,7 +171,8 @@ async function outOfRange(
       { context: { topic, partition, offset, begin } },
     );
   }
-  return { records: [], next: offset, stable: await stableEnd(link, topic, partition) };
+  const beyond = offset > (await writtenEnd(link, topic, partition));
+  return { records: [], next: offset, stable: await stableEnd(link, topic, partition), beyond };
 }
 
 /** First offset that a transaction may still be writing: committed readers get no further. */

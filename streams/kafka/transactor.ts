@@ -231,7 +231,9 @@ export class Transactor {
     const writes = [...transaction.writes, this.#stateWrites(transaction, writer)];
     const added = [{ ...epoch, verifyOnly: false, topics: byTopic(writes) }];
     const sending = this.#link
-      .ask(this.#coordinator, addPartitionsToTxnV3.api, [added])
+      .ask(this.#coordinator, addPartitionsToTxnV3.api, [added], {
+        topics: writes.map((write) => write.topic),
+      })
       .then(() => Promise.all(writes.map((write) => this.#send(write, epoch))));
     const committing = this.#sendOffsets(transaction.offsets, epoch);
     const [sent, offsets] = await Promise.allSettled([sending, committing]);

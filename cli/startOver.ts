@@ -1,0 +1,52 @@
+/**
+ * That a run whose records are gone does not begin anew in silence over what it has made: weights and metrics that nothing
+ * leads to any more. With `--start-over` it does, and what was there is set aside.
+ */
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError } from '../base/errors.ts';
+import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';
+
+/** What steps have left in a run's folder, in words; null where there is nothing of value. Version 0 is a copy. */
+export async function workIn(folder: string): Promise<string | null> {
+  const files = await readdir(join(folder, LOCAL_FOLDER)).catch(() => []);
+  const made = files.filter(
+    (name) => /^\d+\.safetensors$/.test(name) && Number.parseInt(name, 10) > 0,
+  );
+  if (made.length > 0)
+    return `weights of ${made.length === 1 ? 'a version' : `${made.length} versions`}`;
+  const { size } = await stat(join(folder, 'metrics.jsonl')).catch(() => ({ size: 0 }));
+  return size > 0 ? 'metrics' : null;
+}
+
+export interface Beginning {
+  readonly name: string;
+  readonly folder: string;
+  /** Where its records should be: an address, or undefined = in the folder. */
+  readonly log: string | undefined;
+  readonly startOver: boolean;
+}
+
+/** For a run without a record: fails with code `RECORDS_GONE` over its work, or sets that aside. */
+export async function beginAnew({ name, folder, log, startOver }: Beginning): Promise<void> {
+  const work = await workIn(folder);
+  if (startOver) return setAside(folder);
+  if (work === null) return;
+  const where = log === undefined ? join(folder, 'log') : `Kafka at ${log}`;
+  throw new MillraceError(
+    'RECORDS_GONE',
+    `run ${name} has ${work} in ${folder}, and no records: they are not in ${where} any more. Restore them to go on; or begin anew ` +
+      'under another name with --run NAME, or under this one with --start-over, which sets aside what is there',
+    { context: { run: name, folder } },
+  );
+}
+
+/** Moves all that is in the folder to `before-N` in it. */
+async function setAside(folder: string): Promise<void> {
+  const entries = await readdir(folder).catch(() => []);
+  const old = entries.filter((entry) => !/^before-\d+$/.test(entry));
+  if (old.length === 0) return;
+  const to = join(folder, `before-${entries.length - old.length + 1}`);
+  await mkdir(to, { mode: 0o700 });
+  for (const entry of old) await rename(join(folder, entry), join(to, entry));
+}

@@ -1,0 +1,53 @@
+/**
+ * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the broker is missed
+ * before anything is made of the rest.
+ */
+import type { LostTopic } from '../log.ts';
+import type { KafkaTopics } from './kafkaTopics.ts';
+import type { Link } from './link.ts';
+import { SCHEMAS_TOPIC } from './logRegistry.ts';
+import { beginning, writtenEnd } from './pages.ts';
+import type { StateTopic } from './stateTopic.ts';
+
+/** `state` as it was read last. */
+export async function lostTopics(
+  link: Link,
+  topics: KafkaTopics,
+  state: StateTopic,
+): Promise<readonly LostTopic[]> {
+  const lost: LostTopic[] = [];
+  const wrote = [...state.counts().values()].some(({ records }) => records > 0);
+  if (wrote && link.settings.registry === null) {
+    const name = topics.nameOf(SCHEMAS_TOPIC);
+    const there = (await topics.partitions(SCHEMAS_TOPIC)) > 0;
+    if (!there || (await writtenEnd(link, name, 0)) === 0 || (await beginning(link, name, 0)) > 0) {
+      const what = `the schemas of all records, in the topic ${name}, were deleted on the broker`;
+      lost.push({ topic: SCHEMAS_TOPIC, what });
+    }
+  }
+  for (const [topic, { records }] of state.counts()) {
+    if (records === 0) continue;
+    const name = topics.nameOf(topic);
+    const partitions = [...Array(await topics.partitions(topic)).keys()];
+    if (partitions.length === 0) {
+      lost.push({
+        topic,
+        what: `the topic ${name} was deleted on the broker, with ${records} records`,
+      });
+      continue;
+    }
+    const places = await Promise.all(
+      partitions.map(async (partition) => ({
+        begin: await beginning(link, name, partition),
+        end: await writtenEnd(link, name, partition),
+      })),
+    );
+    // Offsets have gaps, so there are never fewer of them than records.
+    const left = places.reduce((sum, { begin, end }) => sum + end - begin, 0);
+    if (left < records || places.some(({ begin }) => begin > 0)) {
+      const what = `records of the topic ${name} were deleted on the broker: at most ${left} of ${records} are left`;
+      lost.push({ topic, what });
+    }
+  }
+  return lost;
+}
