@@ -23,7 +23,7 @@ export async function withLocalLog<T>(
   { io, scratch }: { readonly io: Io; readonly scratch: Scratch },
   use: (at: LocalLog) => Promise<T>,
 ): Promise<T> {
-  const url = run.record.log;
+  const { log: url, cluster } = run.record;
   if (url === undefined) return opened({ folder: logFolder(run.folder) }, use);
   const folder = mkdtempSync(join(dirname(run.folder), `.past-${run.name}-`));
   return inScratch(scratch, folder, async () => {
@@ -31,7 +31,10 @@ export async function withLocalLog<T>(
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
     const notice = (line: string): void => io.err(line);
-    const { ahead } = await copyRun({ url, run: run.name, folder, env: process.env, notice });
+    const { ahead } = await copyRun({
+      ...{ url, run: run.name, folder, env: process.env, notice },
+      ...(cluster === undefined ? {} : { cluster }),
+    });
     return opened({ folder, ahead }, use);
   });
 }

@@ -25,9 +25,17 @@ import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Lane } from './lane.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
+import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
 import { pageOf, type Raw, stableEnd } from './pages.ts';
 import { type SchemaRegistry, unseal } from './registry.ts';
-import { COMMITS, type CommitNote, STATE_TOPIC, WRITERS, type WriterState } from './stateTopic.ts';
+import {
+  COMMITS,
+  type CommitNote,
+  STATE_TOPIC,
+  StateTopic,
+  WRITERS,
+  type WriterState,
+} from './stateTopic.ts';
 
 export interface CopyOptions {
   /** As in `kafkaUrl.ts`. */
@@ -37,6 +45,8 @@ export interface CopyOptions {
   readonly folder: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
+  /** The cluster that the run's records are on, where that is known. */
+  readonly cluster?: string;
   /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
 }
@@ -56,7 +66,7 @@ const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 /** What one transaction of the copy takes. */
 const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
 
-/** Fails with `KAFKA`, `NO_LOG`, or `NO_HISTORY` where commits have left no notes. */
+/** Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` where commits have left no notes. */
 export async function copyRun(options: CopyOptions): Promise<Copied> {
   const { url, run, folder, env = {}, notice = () => undefined } = options;
   const settings = kafkaSettings(url, env);
@@ -76,7 +86,11 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
   let store: Store | null = null;
   try {
     await link.reach(OPEN_MS);
+    mustBeItsCluster(run, options.cluster, link.clusterId);
     const notes = await notesOf(link, topics, run);
+    const state = new StateTopic(link, topics);
+    await state.refresh();
+    mustBeWhole(run, await lostTopics(link, topics, state));
     store = new Store(folder, 'write');
     return await new Copy({ link, topics, registry, store }).of(notes);
   } finally {

@@ -2,6 +2,7 @@
  * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the broker is missed
  * before anything is made of the rest.
  */
+import { MillraceError } from '../../base/errors.ts';
 import type { LostTopic } from '../log.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
@@ -50,4 +51,25 @@ export async function lostTopics(
     }
   }
   return lost;
+}
+
+/** Fails with code `TOPIC_GONE` where anything is lost. */
+export function mustBeWhole(run: string, lost: readonly LostTopic[]): void {
+  if (lost.length === 0) return;
+  throw new MillraceError(
+    'TOPIC_GONE',
+    `the records of run ${run} are not whole: ${lost.map(({ what }) => what).join('; ')}. Its weights are still in its folder. Restore the ` +
+      `records, or start another run with --run NAME; to use this name again, delete the topics that are left (${run}.…) and add --start-over`,
+    { context: { run, topics: lost.map(({ topic }) => topic) } },
+  );
+}
+
+/** Fails with code `OTHER_CLUSTER`. A cluster that says no name is taken at its address. */
+export function mustBeItsCluster(run: string, known = '', found = ''): void {
+  if (known === '' || found === '' || found === known) return;
+  throw new MillraceError(
+    'OTHER_CLUSTER',
+    `the records of run ${run} are on the Kafka cluster ${known}, and this is ${found}: check the address`,
+    { context: { run, cluster: known, found } },
+  );
 }

@@ -26,7 +26,7 @@ import { KafkaTopics } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
-import { lostTopics } from './lostTopics.ts';
+import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
 import { Schemas } from './registry.ts';
 import { committedProgress, type Settle } from './settles.ts';
 import { markKey, STATE_TOPIC, StateTopic } from './stateTopic.ts';
@@ -167,13 +167,13 @@ class KafkaLog implements Log {
   }
 
   async open(): Promise<void> {
-    const { run, mode, openMs = OPEN_MS } = this.#options;
+    const { run, mode, cluster, openMs = OPEN_MS } = this.#options;
     await this.#lookup.reach(openMs);
-    this.#mustBeItsCluster();
+    mustBeItsCluster(run, cluster, this.cluster);
     if (mode === 'write') {
       await this.#topics.ensure(STATE_TOPIC, 'state');
       await this.#state.refresh();
-      this.#mustBeWhole(await this.lost());
+      mustBeWhole(run, await this.lost());
       await this.#transactor.open();
     } else if (await this.#state.exists()) {
       await this.#state.refresh();
@@ -313,28 +313,6 @@ class KafkaLog implements Log {
       partitions: [...Array(count).keys()],
     });
     return progress.reduce((sum, [, { settled }]) => sum + settled, 0);
-  }
-
-  #mustBeItsCluster(): void {
-    const { run, cluster = '' } = this.#options;
-    const found = this.cluster;
-    if (cluster === '' || found === '' || found === cluster) return;
-    throw new MillraceError(
-      'OTHER_CLUSTER',
-      `the records of run ${run} are on the Kafka cluster ${cluster}, and this is ${found}: check the address`,
-      { context: { run, cluster, found } },
-    );
-  }
-
-  #mustBeWhole(lost: readonly LostTopic[]): void {
-    if (lost.length === 0) return;
-    const { run } = this.#options;
-    throw new MillraceError(
-      'TOPIC_GONE',
-      `run ${run} cannot go on: ${lost.map(({ what }) => what).join('; ')}. Its weights are still in its folder. Restore the records, or ` +
-        `start another run with --run NAME; to use this name again, delete the topics that are left (${run}.…) and add --start-over`,
-      { context: { run, topics: lost.map(({ topic }) => topic) } },
-    );
   }
 
   #mustWrite(): void {

@@ -1,6 +1,7 @@
 /** What may happen to a run on Kafka: its broker stands still for half a minute, and it is started a second time. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Admin } from '@platformatic/kafka';
 import { type Broker, freePort, startBroker } from '../../scripts/kafka/broker.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { type Command, millrace } from '../support/commandLine.ts';
@@ -9,6 +10,8 @@ import { describeKafka } from '../support/kafka.ts';
 
 const JOB = 'bench/scale/job.ts';
 const OUTAGE_MS = 30_000;
+/** A first start gives up after 15 seconds. */
+const FIRST_START_MS = 17_000;
 const resting = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describeKafka('a run on Kafka', () => {
@@ -53,6 +56,33 @@ describeKafka('a run on Kafka', () => {
     expect(command.said).toMatch(/does not answer; waiting for it/);
     expect(command.said).toMatch(/answers again/);
     expect(await rolloutsOf('outage')).toBe(240);
+  }, 150_000);
+
+  test('that goes on waits for its broker when it starts, for longer than a first start does', async () => {
+    const settings = ['--set', 'questions=20', '--set', 'serviceMs=300', '--set', 'concurrency=2'];
+    const first = run('late', '--log', address(), ...settings);
+    while ((await rolloutsOf('late')) < 8) await resting(100);
+    first.process.kill('SIGKILL');
+    await first.code;
+    await broker.stop();
+    const again = run('late');
+    while (!/does not answer; waiting for it/.test(again.said)) await resting(100);
+    await resting(FIRST_START_MS);
+    expect(again.process.exitCode).toBeNull();
+    broker = await start();
+    expect(await again.code).toBe(0);
+    expect(await rolloutsOf('late')).toBe(80);
+  }, 150_000);
+
+  test('ends within seconds when a topic of it is deleted', async () => {
+    const settings = ['--set', 'questions=60', '--set', 'serviceMs=500'];
+    const command = run('gone', '--log', address(), ...settings);
+    while ((await rolloutsOf('gone')) < 4) await resting(100);
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers: [`127.0.0.1:${port}`] });
+    await admin.deleteTopics({ topics: ['gone.rollouts'] });
+    await admin.close();
+    expect(await command.code).toBe(1);
+    expect(command.said).toMatch(/gone\.rollouts is not on the broker at .*deleted there/);
   }, 150_000);
 
   test('that is started twice refuses the second while the first is alive, and not after it was killed', async () => {
