@@ -2,7 +2,7 @@
  * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
  * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
  */
-import { addedFields, isTimeField } from './meaning.ts';
+import { addedFields, isTimeField, namedFields } from './meaning.ts';
 
 /** Where two values part. */
 export interface FieldDifference {
@@ -24,21 +24,29 @@ export function firstDifference(
   return { field, recorded, made };
 }
 
-/** The same for two records of a topic: what one of them, being older, does not tell is no difference. */
+/**
+ * The same for two records of a topic: what one of them, being older, does not tell is no difference, nor are two names that a
+ * service made up.
+ */
 export function recordDifference(
   topic: string,
   recorded: unknown,
   made: unknown,
 ): FieldDifference | null {
-  const added = addedFields(topic);
-  if (added.length === 0 || !isRecord(recorded) || !isRecord(made)) {
-    return firstDifference(recorded, made);
-  }
-  const untold = added.filter((field) => recorded[field] === null || made[field] === null);
+  if (!isRecord(recorded) || !isRecord(made)) return firstDifference(recorded, made);
+  const untold = new Set([
+    ...addedFields(topic).filter((field) => recorded[field] === null || made[field] === null),
+    ...namedFields(topic).filter((field) => isServices(recorded[field]) && isServices(made[field])),
+  ]);
+  if (untold.size === 0) return firstDifference(recorded, made);
   const told = (value: Fields): Fields =>
-    Object.fromEntries(Object.entries(value).filter(([field]) => !untold.includes(field)));
+    Object.fromEntries(Object.entries(value).filter(([field]) => !untold.has(field)));
   return firstDifference(told(recorded), told(made));
 }
+
+/** What a service keeps; a path has no scheme. */
+const isServices = (uri: unknown): boolean =>
+  typeof uri === 'string' && /^[a-z][a-z0-9+.-]*:\/\//i.test(uri);
 
 type List = ArrayLike<unknown>;
 type Fields = Readonly<Record<string, unknown>>;

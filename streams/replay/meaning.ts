@@ -29,6 +29,8 @@ interface Meaning<T> {
   readonly references?: (value: T) => readonly Reference[];
   /** Fields that records of an older contract lack: they read as null, which says nothing. */
   readonly added?: readonly (keyof T & string)[];
+  /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
+  readonly named?: readonly (keyof T & string)[];
 }
 
 /** A question as it was asked: the same one comes again in other phases and stages. */
@@ -87,6 +89,7 @@ const weights: Meaning<r.Weights> = {
   references: ({ consumed }) =>
     consumed === null ? [] : [to(topics.batches, 'consumed', consumed)],
   added: ['stateDigest', 'parentDigest'],
+  named: ['uri', 'state'],
 };
 
 const metrics: Meaning<r.Metric> = {
@@ -140,6 +143,11 @@ export function momentOf<T>(topic: Topic<T>, value: T): number {
 /** Fields of the topic's records that an older record lacks, where null says nothing. */
 export function addedFields(topic: string): readonly string[] {
   return meanings[topic]?.added ?? [];
+}
+
+/** Fields of the topic's records in which two names of a service say nothing. */
+export function namedFields(topic: string): readonly string[] {
+  return meanings[topic]?.named ?? [];
 }
 
 /** What it refers to. */
