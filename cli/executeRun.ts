@@ -6,9 +6,9 @@
  * it alone says in `run.json` how the run ends. The others follow: they end when it says that the run is done.
  */
 
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { messageOf } from '../base/errors.ts';
+import { makeFolder } from '../base/makeFolder.ts';
 import { orAborted } from '../base/orAborted.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Job } from '../jobs/defineJob.ts';
@@ -68,7 +68,7 @@ interface Execution extends Required<Told> {
 async function runIn({ run, job, signal, exporter, output }: Execution, io: Io): Promise<FlowEnd> {
   const { folder, part } = run;
   privateFiles();
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const notice = (line: string): void => io.err(line);
   const log = await opened(run, signal, io, notice);
   if (log === null) return 'stopped';

@@ -2,12 +2,14 @@
  * Exit codes, and what a person reads when a command fails.
  *
  * 0 = done (also: stopped by one Ctrl-C, or the reader of a pipe went away), 1 = failed, 2 = the command
- * line was wrong, 130 = stopped at once by a second Ctrl-C. Errors of ours are told by their message; what
- * nobody foresaw comes with its stack.
+ * line was wrong, 130 = stopped at once by a second Ctrl-C. Errors of ours, and what the system refuses (a full disk), are
+ * told in a sentence; what nobody foresaw comes with its stack. MILLRACE_DEBUG=1 shows the stack of all, and their causes.
  */
+import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { hasCode, MillraceError } from '../base/errors.ts';
 import { withoutSecrets } from '../base/secrets.ts';
+import { systemMessage } from '../base/systemError.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -17,14 +19,22 @@ export function usageError(message: string): MillraceError<'USAGE'> {
 }
 
 /** The exit code of a failed command, and what to say about it (nothing where commander has spoken). */
-export function failure(error: unknown): { readonly code: number; readonly message: string } {
+export function failure(
+  error: unknown,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): { readonly code: number; readonly message: string } {
   if (error instanceof CommanderError) {
     return { code: error.exitCode === 0 ? exitCodes.done : exitCodes.usage, message: '' };
   }
-  if (hasCode(error, 'USAGE')) return { code: exitCodes.usage, message: `error: ${error.message}` };
-  if (error instanceof MillraceError) {
-    return { code: exitCodes.failed, message: `error (${error.code}): ${error.message}` };
-  }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: exitCodes.failed, message: `error: ${withoutSecrets(text)}` };
+  const code = hasCode(error, 'USAGE') ? exitCodes.usage : exitCodes.failed;
+  const stack = env.MILLRACE_DEBUG === '1' ? `\n${withoutSecrets(inspect(error))}` : '';
+  return { code, message: `error${told(error)}${stack}` };
+}
+
+function told(error: unknown): string {
+  if (hasCode(error, 'USAGE')) return `: ${error.message}`;
+  if (error instanceof MillraceError) return ` (${error.code}): ${error.message}`;
+  const text =
+    systemMessage(error) ?? (error instanceof Error ? (error.stack ?? error.message) : error);
+  return `: ${withoutSecrets(String(text))}`;
 }

@@ -24,11 +24,10 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const { name, record } = run;
   const summary = await withLog(run, (log) => summarise(log, name, record, io.clock));
   const path = join(run.folder, 'report.html');
-  await writePage(path, reportPage(summary));
   const { results } = summary;
   const columns = io.screen?.()?.columns;
   const look = { program: io.program, ...(columns === undefined ? {} : { columns }) };
   await io.out(`${options.json === true ? jsonText(results) : reportText(results, look)}\n`);
-  io.err(`page: ${path}`);
+  await writePage(path, reportPage(summary), io);
   return exitCodes.done;
 }

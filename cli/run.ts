@@ -5,7 +5,6 @@
  * lock is taken before `run.json` is touched, so a second start of a live run changes nothing.
  */
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { hasCode, messageOf } from '../base/errors.ts';
@@ -14,6 +13,7 @@ import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import type { FlowEnd } from '../streams/run/runFlow.ts';
 import { executeRun } from './executeRun.ts';
+import { leavingNothing } from './failedStart.ts';
 import { exitCodes, usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { listJobs } from './listJobs.ts';
@@ -29,7 +29,7 @@ import { readSettingsFile } from './settingsFile.ts';
 import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
 import { beginAnew } from './startOver.ts';
-import { hasRecords, startRun } from './startRun.ts';
+import { startRun } from './startRun.ts';
 
 export interface RunOptions extends MetricsFlags {
   /** Name of a ready job, or a job file; may be left out where a run is resumed. */
@@ -124,12 +124,12 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   if (options.preset !== undefined) output.say(presetLine(job, options.preset));
   if (part !== null) output.say(`running a part of it, as worker ${part.worker}`);
   const run = { name, folder, record, ...own };
-  const isUnnamed = options.run === undefined && options.log === undefined;
-  const end = await executed(run, job, options, io, output).catch(async (error: unknown) => {
-    output.tell('end', { run: name, end: 'failed', reason: messageOf(error), folder });
-    if (isUnnamed) await removeIfEmpty(run);
-    throw error;
-  });
+  const end = await leavingNothing(run, () => executed(run, job, options, io, output)).catch(
+    (error: unknown) => {
+      output.tell('end', { run: name, end: 'failed', reason: messageOf(error), folder });
+      throw error;
+    },
+  );
   output.tell('end', { run: name, end: end === 'stopped' ? 'stopped' : 'done', folder });
   output.say(
     end === 'stopped'
@@ -141,14 +141,6 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
 
 /** How long a run that goes on waits for its broker when it starts. */
 const BROKER_BACK_MS = 5 * 60_000;
-
-/** A run that failed before its first record, and that nobody gave a name to: its folder would only be in the way. */
-async function removeIfEmpty(run: Run): Promise<void> {
-  const written = await readRunRecord(run.folder).catch(() => null);
-  const isOurs = written?.starts[0]?.startedMs === run.record.starts[0]?.startedMs;
-  if (!isOurs || written?.status !== 'failed' || (await hasRecords(run))) return;
-  await rm(run.folder, { recursive: true });
-}
 
 /** Runs it to its end, with its numbers for Prometheus where they are asked for. */
 async function executed(

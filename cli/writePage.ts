@@ -1,6 +1,20 @@
-/** Writes a page by a rename, so that a browser never meets half of one. */
-import { replaceFile } from '../base/replaceFile.ts';
+/**
+ * Writes a page by a rename, so that a browser never meets half of one, and says where it is. Where it cannot be written
+ * (a run on a read-only disk) the reason is said instead: what the command prints is the same.
+ */
+import { rename, writeFile } from 'node:fs/promises';
+import { systemMessage } from '../base/systemError.ts';
+import type { Io } from './io.ts';
 
-export async function writePage(path: string, page: string): Promise<void> {
-  await replaceFile(path, page);
+export async function writePage(path: string, page: string, io: Io): Promise<void> {
+  try {
+    await writeFile(`${path}.new`, page);
+    await rename(`${path}.new`, path);
+  } catch (error) {
+    const reason = systemMessage(error);
+    if (reason === null) throw error;
+    io.err(`no page: ${reason}`);
+    return;
+  }
+  io.err(`page: ${path}`);
 }

@@ -19,6 +19,7 @@ export {
 export * from './parts/engines.ts';
 export type { PartKind } from './parts/kinds.ts';
 export * from './parts/places.ts';
+export { findPolicy, type PolicyPlace } from './parts/policyPlace.ts';
 export * from './parts/trainers.ts';
 export * from './plan.ts';
 export * from './policyLoop.ts';

@@ -8,6 +8,7 @@
 import type { DeadLetter } from '../streams/records.ts';
 import { type CheckColumns, deadRow, openRows } from './openRows.ts';
 import type { Checked, QuestionRow } from './questionRow.ts';
+import { questionsFileError } from './rawRow.ts';
 
 export { fileKinds } from './openRows.ts';
 
@@ -27,7 +28,9 @@ export interface RowRules {
 export async function* questionItems(path: string, rules: RowRules): AsyncGenerator<QuestionItem> {
   const { rows, counted, text } = await openRows(path, 'questions file', rules.check);
   const seen = new Map<string, number>();
+  let isEmpty = true;
   for await (const row of rows) {
+    isEmpty = false;
     if (row.kind === 'unreadable') {
       yield deadRow(path, row, { field: '', key: '', reason: row.reason });
       continue;
@@ -47,4 +50,8 @@ export async function* questionItems(path: string, rules: RowRules): AsyncGenera
     seen.set(id, row.place);
     yield checked;
   }
+  if (isEmpty)
+    throw questionsFileError(
+      `the questions file ${path} has no rows: it is empty, or a header alone`,
+    );
 }

@@ -13,6 +13,7 @@ import { type Evaluated, readBenchmarks } from '../../views/summary/benchmarks.t
 import { benchmarkText } from '../../views/text/benchmarkText.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { executeRun } from '../executeRun.ts';
+import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
@@ -57,7 +58,8 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
     return printed({ name, folder, record: known }, options, io);
   }
   io.err(`${resumed ? 'resuming' : 'starting'} run ${name}, seed ${record.seed}, in ${folder}`);
-  const end = await executeRun({ name, folder, record }, evalJob, io);
+  const run = { name, folder, record };
+  const end = await leavingNothing(run, () => executeRun(run, evalJob, io));
   if (end === 'stopped') {
     const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
     io.err(`stopped; resume with: millrace eval --run ${name}${at}`);
@@ -75,9 +77,8 @@ async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> 
     readBenchmarks(log, { run: name, facts: record, evaluated }),
   );
   const path = join(folder, 'evaluation.html');
-  await writePage(path, benchmarkPage(benchmarks, samples));
   await io.out(`${options.json === true ? jsonText(benchmarks) : benchmarkText(benchmarks)}\n`);
-  io.err(`page: ${path}`);
+  await writePage(path, benchmarkPage(benchmarks, samples), io);
   return exitCodes.done;
 }
 

@@ -5,8 +5,9 @@
  * Nothing that is there is written over, and it runs as it lies there: a package.json of its own says that it is a module
  * where none above does.
  */
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { makeFolder } from '../../base/makeFolder.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { listJobs } from '../listJobs.ts';
@@ -37,7 +38,7 @@ export async function initJob(
     'settings.yaml': showSettings(settings, [], { title, as: 'sketch' }),
     ...(ownPackage === null ? {} : { 'package.json': ownPackage.text }),
   };
-  await mkdir(to, { recursive: true });
+  await makeFolder(to);
   for (const file of Object.keys(files)) await mustBeFree(join(to, file));
   for (const [file, content] of Object.entries(files)) await writeFile(join(to, file), content);
   const path = relative(io.cwd, join(to, 'job.ts'));

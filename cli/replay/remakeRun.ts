@@ -3,9 +3,9 @@
  * goes on with one that was interrupted.
  */
 
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
+import { makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { type Beginning, type Lag, type Remade, remake } from '../../jobs/replay/remake.ts';
@@ -38,7 +38,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   const folder = join(resolve(io.cwd, command.runs), checkedRunName(into));
   const record = await recordOf(command, folder, io);
   privateFiles();
-  await mkdir(logFolder(folder), { recursive: true });
+  await makeFolder(logFolder(folder));
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { signal, scratch, release } = interruption(io);
   const finish = (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> =>

@@ -1,12 +1,14 @@
 /**
  * `millrace replay RUN --verify`: makes a run again from its records and compares every record with the recorded one.
  *
- * It opens the run to read and works in a scratch folder beside it, which is removed at the end. Exit code 1 at the
+ * It opens the run to read and works in a scratch folder beside it (among the system's temporary files where runs cannot be
+ * written), which is removed at the end. Exit code 1 at the
  * first difference.
  */
 
-import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { canWrite, makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
 import { counted } from '../../streams/doctor/counted.ts';
@@ -30,7 +32,9 @@ export interface VerifyCommand {
 
 export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Promise<number> {
   const { name, record } = run;
-  const folder = join(resolve(io.cwd, runs), `.verify-${name}-${process.pid}`);
+  const beside = resolve(io.cwd, runs);
+  const place = (await canWrite(beside)) ? beside : tmpdir();
+  const folder = join(place, `.verify-${name}-${process.pid}`);
   const interrupted = interruption(io, 'stopping; Ctrl-C again stops at once');
   io.err(`making run ${name} of ${record.job.name} again from its records; no tool is called`);
   try {
@@ -53,7 +57,7 @@ async function verifyIn(
   io: Io,
 ): Promise<Verified> {
   privateFiles();
-  await mkdir(logFolder(folder), { recursive: true });
+  await makeFolder(logFolder(folder));
   const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { seed, settings } = run.record;
   try {

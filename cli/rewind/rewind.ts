@@ -6,8 +6,9 @@
  * there as a whole or not at all.
  */
 
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../base/makeFolder.ts';
 import { forkLog } from '../../streams/embedded/forkLog.ts';
 import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
@@ -86,7 +87,7 @@ interface Fork {
 
 async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
   privateFiles();
-  await mkdir(logFolder(to), { recursive: true });
+  await makeFolder(logFolder(to));
   const { ends } = await forkLog({
     from: past.folder,
     to: logFolder(to),

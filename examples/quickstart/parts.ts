@@ -9,7 +9,6 @@ import {
   EmbeddedEngine,
   EmbeddedTrainer,
   type JobContext,
-  loadWordTokenizer,
   type PolicyParts,
   type PolicySettings,
   type Provider,
@@ -20,10 +19,8 @@ import {
   searchTool,
   type Tool,
 } from 'millrace';
-import type { JobQuestions } from 'millrace/jobs';
-import { tagsDialect } from 'millrace/operators';
+import { dialectOf, findPolicy, type JobQuestions } from 'millrace/jobs';
 import { z } from 'zod';
-import { prompt } from './policy.ts';
 import { writeWorld } from './world/files.ts';
 import { noisy } from './world/hard/noise.ts';
 import { type WorldName, worldNames, worlds } from './world/worlds.ts';
@@ -36,7 +33,12 @@ export const worldSettings = {
     .enum(worldNames)
     .default('small')
     .describe('hard = longer ways, dead ends, distractors and tools that fail (README)'),
-  base: z.string().default('').describe('folder of the first policy; empty = the world’s own'),
+  base: z
+    .string()
+    .default('')
+    .describe(
+      'the first policy: a policy file, its folder, a Hugging Face folder, or a run’s; empty = the world’s own',
+    ),
   questions: z
     .string()
     .default('')
@@ -77,8 +79,7 @@ export async function worldParts(
   const form = worlds[settings.world];
   const world = await writeWorld(folder, seed, form);
   const first = settings.base || join(here, form.base);
-  const tokenizer = await loadWordTokenizer(join(first, 'tokenizer.json'));
-  const base = join(first, 'policy.safetensors');
+  const { path: base, folder: beside } = await findPolicy(first);
   if (questions) {
     context.print(
       `training on ${questions}; this policy knows its invented world alone, expect scores near zero`,
@@ -94,11 +95,7 @@ export async function worldParts(
       engine: own(await EmbeddedEngine.create({ weights: base, provider, threads, swap, clock })),
       trainer: own(await EmbeddedTrainer.create({ policy: base, provider, threads })),
       tools: own(form.noise > 0 ? noisy(box, seed, form.noise) : box),
-      dialect: tagsDialect({
-        tokenizer,
-        tools: tools.map(({ name }) => name),
-        prompt: prompt(tokenizer),
-      }),
+      dialect: await dialectOf({ name: 'tags', folder: beside, tools }),
       base,
     },
   };

@@ -1,5 +1,5 @@
-/** The shape of the quickstart's policy: a Llama-style decoder of 0.9 million parameters, and its chat template. */
-import type { DecoderConfig, Tokenizer } from 'millrace';
+/** The shape of the quickstart's policy: a Llama-style decoder of 0.9 million parameters. */
+import type { DecoderConfig } from 'millrace';
 
 export const CONFIG: Omit<DecoderConfig, 'vocabSize'> = {
   architecture: 'qwen2',
@@ -13,11 +13,3 @@ export const CONFIG: Omit<DecoderConfig, 'vocabSize'> = {
   attentionBias: false,
   tiedEmbeddings: true,
 };
-
-/** A question as the policy sees it. */
-export function prompt(tokenizer: Tokenizer): (question: string) => Int32Array {
-  const open = tokenizer.encode('<|question|>');
-  const close = tokenizer.encode('<|end|>');
-  return (question) =>
-    Int32Array.from([...open, ...tokenizer.encode(question, { tags: false }), ...close]);
-}

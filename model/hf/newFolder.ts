@@ -3,8 +3,9 @@
  *
  * A folder that exists is never written over, because a reader may hold it open: a version is a new folder.
  */
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { makeFolder } from '../../base/makeFolder.ts';
 import { checkpointError } from './checkpointError.ts';
 import { syncFolder } from './writeTensorFile.ts';
 
@@ -17,7 +18,7 @@ export async function newFolder<Result>(
   if (await inTheWay(target)) throw exists(path);
   const temporary = `${target}.${process.pid}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  await mkdir(temporary, { recursive: true });
+  await makeFolder(temporary);
   try {
     const result = await fill(temporary);
     await syncFolder(temporary);

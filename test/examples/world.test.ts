@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { prompt } from '../../examples/quickstart/policy.ts';
 import {
   answers,
   demonstrate,
@@ -26,6 +26,7 @@ import {
 import { vocabulary } from '../../examples/quickstart/world/vocabulary.ts';
 import { makeWorld, type World } from '../../examples/quickstart/world/world.ts';
 import { worlds } from '../../examples/quickstart/world/worlds.ts';
+import { dialectOf } from '../../jobs/parts/dialectOf.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
 import { resultTokens } from '../../operators/dialect/resultBlock.ts';
 import { readQuestions } from '../../sources/questions.ts';
@@ -41,6 +42,8 @@ const heldOut = makeTasks(
   new Set(tasks.map(({ question }) => question)),
 );
 const tokenizer = wordTokenizer(vocabulary());
+const BASE = fileURLToPath(new URL('../../examples/quickstart/base', import.meta.url));
+const { prompt: ask } = await dialectOf({ name: 'tags', folder: BASE, tools: [] });
 /** Whether `text` holds `part` as whole words. */
 const holds = (text: string, part: string): boolean =>
   ` ${text.replace(/[^\p{L}\d]+/gu, ' ')} `.includes(` ${part} `);
@@ -126,7 +129,7 @@ describe('its questions', () => {
     expect(asked.length).toBe((3 / 5) * (TRAIN + HELD_OUT));
     for (const { question, answer } of asked) {
       expect(holds(question, answer)).toBe(false);
-      expect(tokenizer.decode(prompt(tokenizer)(question))).toContain(question);
+      expect(tokenizer.decode(ask(question))).toContain(question);
     }
   });
 
@@ -213,7 +216,6 @@ describe('the demonstrations', () => {
   });
 
   test('have the tokens that a rollout has: prompts and results are made alike', () => {
-    const ask = prompt(tokenizer);
     for (const { task, pieces } of shown) {
       const whole = tokenizer.encode(`<|question|>${task.question}<|end|>`);
       expect([...ask(task.question)]).toEqual([...whole]);

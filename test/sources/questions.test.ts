@@ -97,8 +97,14 @@ describe('JSONL', () => {
     expect(dead[0]?.payload).toHaveLength(2000);
   });
 
-  it('gives nothing for an empty file', async () => {
-    expect(await all(await written('empty.jsonl', ''))).toEqual({ values: [], dead: [] });
+  it.each([
+    ['empty.jsonl', ''],
+    ['blank.csv', '\n\n'],
+    ['header.csv', 'id,source,question,answers,ability\n'],
+  ])('refuses a file without a row: %s', async (name, text) => {
+    await expect(all(await written(name, text))).rejects.toThrow(
+      new RegExp(`the questions file .*${name} has no rows: it is empty, or a header alone`),
+    );
   });
 });
 

@@ -1,0 +1,63 @@
+/**
+ * Makes a folder that we are to write into, with those above it.
+ *
+ * Not by `mkdir`'s `recursive`: that never ends on procfs, and on a read-only disk it says that nothing is there.
+ */
+import { constants } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MillraceError, messageOf } from './errors.ts';
+import { systemCode, systemReason } from './systemError.ts';
+
+/** Fails with code `FOLDER` where it cannot be made, or not be written to. */
+export async function makeFolder(path: string): Promise<void> {
+  if (!(await isFolder(path))) await made(path);
+  await access(path, constants.W_OK).catch((cause: unknown) => {
+    throw refused('be written to', path, cause);
+  });
+}
+
+/** Whether files can be made in a folder that is there. */
+export async function canWrite(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function made(path: string): Promise<void> {
+  const above = dirname(path);
+  if (above !== path && !(await isThere(above))) await made(above);
+  try {
+    await mkdir(path);
+  } catch (cause) {
+    if (systemCode(cause) === 'EEXIST' && (await isFolder(path))) return;
+    throw refused('be made', path, cause);
+  }
+}
+
+function refused(what: string, path: string, cause: unknown): MillraceError {
+  // The folder above is there: it is the file system that keeps no folders of ours (procfs).
+  const reason =
+    systemCode(cause) === 'ENOENT'
+      ? 'this file system takes no new folders'
+      : (systemReason(cause) ?? messageOf(cause));
+  return new MillraceError('FOLDER', `the folder ${path} cannot ${what}: ${reason}`, {
+    context: { path },
+    cause,
+  });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => systemCode(error) !== 'ENOENT',
+  );
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+}

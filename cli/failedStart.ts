@@ -1,0 +1,32 @@
+/**
+ * A start that fails before its first record leaves nothing: the folder that it made goes, so its name or number is free again.
+ * A folder that was there before stays, and so does one that other processes share.
+ */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { hasCode } from '../base/errors.ts';
+import { readRunRecord } from './runRecord.ts';
+import type { Run } from './runs.ts';
+import { hasRecords } from './startRun.ts';
+
+/** Starts and runs; what fails, fails as it would. */
+export async function leavingNothing<T>(run: Run, start: () => Promise<T>): Promise<T> {
+  const isNew = !existsSync(run.folder);
+  try {
+    return await start();
+  } catch (error) {
+    // What keeps us from tidying up must not hide why the start failed.
+    if (isNew && !hasCode(error, 'LOCKED')) await removeIfEmpty(run).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function removeIfEmpty(run: Run): Promise<void> {
+  if (run.part !== undefined) return;
+  const written = await readRunRecord(run.folder);
+  if (written !== null) {
+    const isOurs = written.starts[0]?.startedMs === run.record.starts[0]?.startedMs;
+    if (!isOurs || (await hasRecords(run))) return;
+  }
+  await rm(run.folder, { recursive: true, force: true });
+}

@@ -1,0 +1,119 @@
+/** What a start that cannot be leaves and says: no folder, no number taken, a sentence and no stack. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '../../base/errors.ts';
+import { failure } from '../../cli/failure.ts';
+import { main } from '../../cli/program.ts';
+import { writePage } from '../../cli/writePage.ts';
+import { freshFolders } from '../support/folder.ts';
+import { mounted, noMounts } from '../support/mounted.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const job = 'test/cli/fixtures/numbers.job.ts';
+const fresh = freshFolders();
+const onMounts = noMounts === null ? test : test.skip;
+
+async function millrace(
+  ...args: string[]
+): Promise<{ readonly code: number; readonly err: string }> {
+  const io = fakeIo(root);
+  const code = await main(args, io);
+  return { code, err: io.stderr().join('\n') };
+}
+
+describe('a failed start', () => {
+  test('leaves no folder, whether the run was given a name or a number', async () => {
+    const runs = fresh();
+    const failing = [job, '--runs', runs, '--set', 'fail=build'];
+    expect((await millrace('run', ...failing)).code).toBe(1);
+    expect((await millrace('run', ...failing, '--run', 'named')).code).toBe(1);
+    expect(readdirSync(runs)).toEqual([]);
+    const { err } = await millrace('run', job, '--runs', runs);
+    expect(err).toMatch(/^starting run numbers-1 /);
+  });
+
+  test('leaves a folder that was there before', async () => {
+    const runs = fresh();
+    mkdirSync(join(runs, 'named'));
+    writeFileSync(join(runs, 'named', 'notes.txt'), 'mine');
+    await millrace('run', job, '--runs', runs, '--set', 'fail=build', '--run', 'named');
+    expect(readdirSync(join(runs, 'named'))).toContain('notes.txt');
+  });
+
+  test.each(['/proc/runs', 'FILE', 'FILE/runs'])(
+    'says why runs cannot lie in %s',
+    async (place) => {
+      const file = join(fresh(), 'file');
+      writeFileSync(file, '');
+      const { code, err } = await millrace('run', job, '--runs', place.replace('FILE', file));
+      expect([code, err]).toEqual([1, expect.stringMatching(/^error \(FOLDER\): the folder .*/m)]);
+      expect(err).not.toMatch(/\n +at /);
+    },
+  );
+
+  onMounts('says why a finished run cannot go on or be forked on a read-only disk', async () => {
+    const { path, remove } = mounted('ro');
+    try {
+      const { code, err } = await millrace('run', job, '--runs', path);
+      expect(code).toBe(1);
+      expect(err).toMatch(/error \(FOLDER\): .*the file system is read-only \(EROFS\)$/);
+    } finally {
+      remove();
+    }
+  });
+
+  onMounts(
+    'says that the disk was full when the base was copied, and leaves nothing',
+    async () => {
+      const { path, remove } = mounted('size=3m');
+      try {
+        const { code, err } = await millrace(
+          ...['run', 'examples/fromScratch/job.ts', '--runs', path, '--run', 'named'],
+          ...['--set', 'rounds=1', '--set', 'explore=4', '--set', 'heldOut=2'],
+        );
+        expect(code).toBe(1);
+        expect(err).toMatch(/^error: .*: the disk is full; free some space .*\(ENOSPC\)$/m);
+        expect(err).not.toMatch(/\n +at /);
+        expect(readdirSync(path)).toEqual([]);
+      } finally {
+        remove();
+      }
+    },
+    60_000,
+  );
+});
+
+describe('a failure is told', () => {
+  const refused = (code: string | number) =>
+    Object.assign(new Error(`${code}: raw text`), { code, path: '/there' });
+
+  test('in a sentence where the system refuses something, lmdb’s bare numbers too', () => {
+    expect(failure(refused('EISDIR'), {}).message).toBe(
+      'error: /there: it is a folder where a file is needed (EISDIR)',
+    );
+    expect(failure(refused(30), {}).message).toBe(
+      'error: /there: the file system is read-only (EROFS)',
+    );
+  });
+
+  test('with its stack where nobody foresaw it, and always with MILLRACE_DEBUG=1', () => {
+    const debug = { MILLRACE_DEBUG: '1' };
+    expect(failure(new TypeError('x is not y'), {}).message).toMatch(/x is not y\n +at /);
+    expect(failure(refused('ENOSPC'), {}).message).not.toMatch(/\n/);
+    expect(failure(refused('ENOSPC'), debug).message).toMatch(/ENOSPC: raw text\n +at /);
+    const ours = new MillraceError('STAGE', 'it failed', { cause: new Error('deep down') });
+    expect(failure(ours, {}).message).toBe('error (STAGE): it failed');
+    expect(failure(ours, debug).message).toMatch(/it failed\n +at [\s\S]*deep down\n +at /);
+  });
+});
+
+test('a page that cannot be written is said, and is no failure', async () => {
+  const file = join(fresh(), 'file');
+  writeFileSync(file, '');
+  const io = fakeIo(root);
+  await writePage(join(file, 'page.html'), '<p>', io);
+  expect(io.stderr()).toEqual([expect.stringMatching(/^no page: .*page\.html.* \(ENOTDIR\)$/)]);
+});
