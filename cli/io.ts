@@ -23,6 +23,8 @@ export interface Io {
   readonly colour?: { readonly out: boolean; readonly err: boolean };
   /** The size of the terminal that stdout is; null where it is none. */
   readonly screen?: () => Screen | null;
+  /** Calls `handler` whenever that size changes, until the returned function is called. */
+  readonly onResize?: (handler: () => void) => () => void;
   /** Writes to stdout; resolves when it has been taken. */
   out(text: string | Uint8Array): Promise<void>;
   /** A line on stderr. */

@@ -41,6 +41,10 @@ export function processIo(): Io {
       const { isTTY, columns, rows } = process.stdout;
       return isTTY === true && columns > 0 ? { columns, rows } : null;
     },
+    onResize(handler) {
+      process.stdout.on('resize', handler);
+      return () => void process.stdout.off('resize', handler);
+    },
     out: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
     err: (line) => void process.stderr.write(`${terminalText(line)}\n`),
     onInterrupt(handler) {

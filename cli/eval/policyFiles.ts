@@ -10,16 +10,15 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import { findPolicy as placeOfPolicy } from '../../jobs/parts/policyPlace.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { localPath } from '../../model/checkpoints/local.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
 import type { Io } from '../io.ts';
-import { jobPath } from '../loadJob.ts';
 import { versionsIn } from '../rewind/steps.ts';
 import { findRun, type Run, withLog } from '../runs.ts';
+import { tokenizerFolders } from '../runTokenizer.ts';
 
 export interface PolicyFiles {
   /** What people call it. */
@@ -85,32 +84,17 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
   const [name, version] = at < 0 ? [given, null] : [given.slice(0, at), given.slice(at + 1)];
   const run = await findRun(io, place.runs, name);
   const weights = await chosen(run, await manifests(run), version);
-  const { settings, job } = run.record;
-  const text = (key: string): string[] => {
-    const value = settings[key];
-    return typeof value === 'string' && value !== '' ? [resolve(io.cwd, value)] : [];
-  };
-  const beside = join(dirname(jobPath(job.file, io.cwd)), 'base');
-  const own = [join(run.folder, 'weights'), run.folder];
-  const corpus = [join(run.folder, 'corpus.jsonl'), ...text('corpus')].find(existsSync);
+  const { settings } = run.record;
+  const named = settings.corpus;
+  const documents = typeof named === 'string' && named !== '' ? [resolve(io.cwd, named)] : [];
+  const corpus = [join(run.folder, 'corpus.jsonl'), ...documents].find(existsSync);
   return {
     name: `${name}@${weights.version}`,
     weights: await wholePath(run, weights),
-    tokenizer: tokenizerIn(
-      [...own, ...text('tokenizer'), ...text('base'), ...(await firstPolicyOf(settings)), beside],
-      place,
-      io,
-    ),
+    tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
     limits: { ...limit(settings, 'responseMax'), ...limit(settings, 'callLimit') },
   };
-}
-
-/** The folder of the policy that a ready job began with. */
-async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Promise<string[]> {
-  if (typeof policy !== 'string' || policy === '') return [];
-  const found = await placeOfPolicy(policy).catch(() => null);
-  return found === null ? [] : [found.folder];
 }
 
 function limit(settings: Readonly<Record<string, unknown>>, key: 'responseMax' | 'callLimit') {

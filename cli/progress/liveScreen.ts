@@ -3,6 +3,7 @@ import ora from 'ora';
 import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
 import { count, eventLine, leftText, warningOf } from '../../sinks/progress/lines.ts';
 import { colours } from '../../views/text/colours.ts';
+import { folded } from '../../views/text/wrapped.ts';
 
 export interface LiveOptions {
   readonly print: (line: string) => void;
@@ -38,17 +39,6 @@ export function liveScreen({ print, stream, colour }: LiveOptions): ProgressScre
       spinner.stop();
     },
   };
-}
-
-/** A line of parts over as many lines as it needs, broken between parts, the later ones indented. */
-export function folded(line: string, columns: number): string {
-  const lines: string[] = [];
-  for (const part of line.split(' · ')) {
-    const longer = `${lines.at(-1) ?? ''} · ${part}`;
-    if (lines.length > 0 && longer.length < columns) lines[lines.length - 1] = longer;
-    else lines.push(lines.length === 0 ? part : `  ${part}`);
-  }
-  return lines.join('\n');
 }
 
 const BAR = 20;

@@ -6,6 +6,7 @@ import { jsonText, plain } from '../../views/text/plain.ts';
 import { usageError } from '../failure.ts';
 import { withEnvelope } from './fields.ts';
 import { pretty } from './pretty.ts';
+import { promptOf, type TextOf, withPrompt } from './promptText.ts';
 
 export const formatNames = ['pretty', 'ndjson', 'json', 'csv', 'none'] as const;
 
@@ -15,8 +16,8 @@ export type Format = (stored: Stored<unknown>, shown: unknown) => Promise<string
 /** What of a record is put into text. */
 type View = (stored: Stored<unknown>, shown: unknown) => unknown;
 
-/** One for so many topics. */
-export type FormatFor = (topics: number) => Format;
+/** One for so many topics; `textOf` = tokens as text, for people. */
+export type FormatFor = (topics: number, textOf?: TextOf) => Format;
 
 export interface FormatOptions {
   /** `ndjson`, `json` and `csv`: under offset, key and time; null = where there are several topics. */
@@ -45,7 +46,11 @@ export function formatOf(name: string, options: FormatOptions): FormatFor {
     };
   switch (name) {
     case 'pretty':
-      return () => (stored, shown) => pretty(stored, shown, options.truncate);
+      return (_, textOf) => (stored, shown) => {
+        const lines = (value: unknown): string => pretty(stored, value, options.truncate);
+        if (textOf === undefined || promptOf(shown) === null) return lines(shown);
+        return withPrompt(shown, textOf).then(lines);
+      };
     case 'ndjson':
       return json();
     case 'json':

@@ -14,11 +14,13 @@ import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { findRun, listRuns, openRunLog, type Run } from '../runs.ts';
+import { tokenText } from '../runTokenizer.ts';
 import { byTime, Changes } from './byTime.ts';
 import type { Format } from './formats.ts';
 import { Lane, type Unreadable } from './lane.ts';
 import { isPattern, named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
+import type { TextOf } from './promptText.ts';
 import { Tally } from './tally.ts';
 
 /** Twice as long as an embedded log that is read takes to see what is new. */
@@ -43,7 +45,8 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
       const there = (await log.stats()).map(({ topic }) => topic);
       const topics = await meant(patterns, there, () => listRuns(resolve(io.cwd, options.runs)));
       const names = patterns.filter((pattern) => !isPattern(pattern));
-      await new Tapping(plan, { topics, names, there }, interrupted.signal, io).run(log);
+      const tapped = { topics, names, there, textOf: tokenText(run, io) };
+      await new Tapping(plan, tapped, interrupted.signal, io).run(log);
     } finally {
       await log.close();
     }
@@ -78,6 +81,8 @@ interface Tapped {
   readonly names: readonly string[];
   /** Those that hold something. */
   readonly there: readonly string[];
+  /** The run's tokens as text. */
+  readonly textOf: TextOf;
 }
 
 class Tapping {
@@ -91,11 +96,11 @@ class Tapping {
   readonly #changes = new Changes();
   readonly #tally: Tally;
 
-  constructor(plan: Plan, { topics, names, there }: Tapped, signal: AbortSignal, io: Io) {
+  constructor(plan: Plan, { topics, names, there, textOf }: Tapped, signal: AbortSignal, io: Io) {
     this.#plan = plan;
     this.#topics = topics;
     this.#there = there;
-    this.#format = plan.format(topics.length);
+    this.#format = plan.format(topics.length, textOf);
     this.#signal = signal;
     this.#io = io;
     const hooks = {

@@ -1,54 +1,106 @@
 /**
- * Frames on their way out: over the frame before on a terminal, below it elsewhere, or as JSON. What has to be said
+ * Frames on their way out: on a terminal each in the place of the one before, elsewhere below it, or as JSON. What has to be said
  * meanwhile appears in the frame that is on the terminal until the next one, else on stderr.
+ *
+ * On a terminal frames are drawn on its other screen, so that nothing that was there is lost, and a frame is drawn anew
+ * when the size changes; the last one is printed when that screen is left.
  */
 
 import type { Live } from '../../views/summary/live.ts';
 import { liveLines } from '../../views/text/liveText.ts';
-import { jsonText } from '../../views/text/plain.ts';
 import type { Io, Screen } from '../io.ts';
+
+/** To the other screen and back. */
+const ENTER = '\u001b[?1049h';
+const LEAVE = '\u001b[?1049l';
+const HOME = '\u001b[H';
+/** What is right of a line, and what is below the last. */
+const REST_OF_LINE = '\u001b[K';
+const BELOW = '\u001b[J';
+
+export interface PainterOptions {
+  readonly json: boolean;
+  /** There is one frame: nothing is painted over. */
+  readonly once: boolean;
+}
 
 export class Painter {
   readonly #io: Io;
-  readonly #json: boolean;
-  /** The newest frame, in full. */
-  #frame: readonly string[] = [];
-  /** Lines of it that are on the terminal. */
-  #lines = 0;
+  readonly #options: PainterOptions;
+  readonly #release: () => void;
+  #frame: Live | null = null;
+  #notice: string | null = null;
+  #entered = false;
 
-  constructor(io: Io, json: boolean) {
+  constructor(io: Io, options: PainterOptions) {
     this.#io = io;
-    this.#json = json;
+    this.#options = options;
+    this.#release = io.onResize?.(() => void this.#draw()) ?? (() => undefined);
   }
 
   async paint(live: Live): Promise<void> {
-    if (this.#json) return this.#io.out(`${jsonText(live)}\n`);
-    this.#frame = liveLines(live);
-    const screen = this.#screen();
-    if (screen === null) return this.#io.out(`${this.#frame.join('\n')}\n\n`);
-    return this.#show(this.#frame, screen);
+    if (this.#options.json) return this.#io.out(`${JSON.stringify(live)}\n`);
+    this.#frame = live;
+    this.#notice = null;
+    if (this.#painted() !== null) return this.#draw();
+    const between = this.#options.once ? '\n' : '\n\n';
+    return this.#io.out(this.#lines(live).join('\n') + between);
   }
 
   notice(line: string): void {
-    const screen = this.#screen();
-    const [head, ...rest] = this.#frame;
-    if (this.#json || screen === null || head === undefined) this.#io.err(line);
-    else void this.#show([head, line, ...rest], screen);
+    if (this.#frame === null || this.#painted() === null) this.#io.err(line);
+    else {
+      this.#notice = line;
+      void this.#draw();
+    }
   }
 
-  #screen(): Screen | null {
+  /** Gives the terminal back, with the last frame on it. */
+  async close(): Promise<void> {
+    this.#release();
+    if (!this.#entered) return;
+    this.#entered = false;
+    const last = this.#frame === null ? '' : `${this.#lines(this.#frame).join('\n')}\n`;
+    await this.#io.out(LEAVE + last);
+  }
+
+  /** The terminal that frames are painted on; null where there is none. */
+  #painted(): Screen | null {
+    if (this.#options.json || this.#options.once) return null;
     return this.#io.screen?.() ?? null;
   }
 
-  async #show(lines: readonly string[], screen: Screen): Promise<void> {
-    const shown = fitting(lines, screen);
-    const over = this.#lines === 0 ? '' : `\u001b[${this.#lines}A\r\u001b[J`;
-    this.#lines = shown.length;
-    return this.#io.out(`${over}${shown.join('\n')}\n`);
+  #lines(live: Live): string[] {
+    const screen = this.#io.screen?.() ?? null;
+    const colour = this.#io.colour?.out === true;
+    const fitting = screen === null ? {} : { columns: screen.columns - 1 };
+    return liveLines(live, { colour, ...fitting });
+  }
+
+  async #draw(): Promise<void> {
+    const screen = this.#painted();
+    if (this.#frame === null || screen === null) return;
+    const [head = '', ...rest] = this.#lines(this.#frame);
+    const lines = [head, ...(this.#notice === null ? [] : [this.#notice]), ...rest];
+    const shown = lines
+      .slice(0, Math.max(1, screen.rows - 1))
+      .map((line) => cut(line, screen.columns - 1) + REST_OF_LINE);
+    const enter = this.#entered ? '' : ENTER;
+    this.#entered = true;
+    return this.#io.out(`${enter}${HOME}${shown.join('\n')}\n${BELOW}`);
   }
 }
 
-/** A line that wraps, or one above the screen, could not be painted over. */
-function fitting(lines: readonly string[], { columns, rows }: Screen): string[] {
-  return lines.slice(0, Math.max(1, rows - 1)).map((line) => line.slice(0, columns - 1));
+const COLOUR = new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
+
+/** So many characters of a line; colours take no room, and each that was begun is ended. */
+function cut(line: string, columns: number): string {
+  let left = columns;
+  const parts = line.split(COLOUR).map((part, i) => {
+    if (i % 2 === 1) return part;
+    const shown = part.slice(0, Math.max(0, left));
+    left -= part.length;
+    return shown;
+  });
+  return parts.join('');
 }

@@ -29,7 +29,7 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   io.giveWay?.();
   const interrupted = interruption(io, null);
-  const painter = new Painter(io, options.json === true);
+  const painter = new Painter(io, { json: options.json === true, once: options.once === true });
   try {
     const log = await openRunLog(run, { mode: 'read', notice: (line) => painter.notice(line) });
     const watch = new Watch(log, run.name);
@@ -43,6 +43,7 @@ export async function topCommand(options: TopOptions, io: Io): Promise<number> {
       await log.close();
     }
   } finally {
+    await painter.close();
     interrupted.release();
   }
   return exitCodes.done;

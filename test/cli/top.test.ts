@@ -128,20 +128,45 @@ function keepsTop(url: string | null): void {
     expect(watch.stdout()).not.toContain('\u001b');
   });
 
-  test('on a terminal every frame is painted over the one before, cut to fit', async () => {
+  test('on a terminal every frame is painted over the one before, cut to fit, and the last one stays', async () => {
     const job = work();
-    const watch = { ...io(), screen: () => ({ columns: 40, rows: 6 }) };
+    const size = { columns: 40, rows: 6 };
+    const resized = new Set<() => void>();
+    const watch = {
+      ...io(),
+      screen: () => ({ ...size }),
+      onResize: (handler: () => void) => {
+        resized.add(handler);
+        return () => void resized.delete(handler);
+      },
+    };
     const watching = main(['top', run, '--interval', '100ms'], watch);
-    const frames = (): string[] => watch.stdout().split('\u001b[J');
+    const frames = (): string[] => watch.stdout().split('\u001b[H').slice(1);
     while (frames().length < 4) await moment();
+    for (const frame of frames()) {
+      const lines = frame.split('\u001b[J')[0]!.trimEnd().split('\n');
+      expect(lines.length).toBeLessThanOrEqual(5);
+      const texts = lines.map((line) => line.replace('\u001b[K', ''));
+      expect(Math.max(...texts.map((line) => line.length))).toBeLessThan(40);
+    }
+    const before = frames().length;
+    Object.assign(size, { columns: 30, rows: 4 });
+    for (const handler of resized) handler();
+    const redrawn = frames()[before]!.split('\u001b[J')[0]!.trimEnd().split('\n');
+    expect(redrawn.length).toBeLessThanOrEqual(3);
+    expect(Math.max(...redrawn.map((line) => line.replace('\u001b[K', '').length))).toBeLessThan(
+      30,
+    );
     watch.interrupt();
     expect(await watching).toBe(0);
     await job.stop();
-    for (const frame of frames()) {
-      const lines = frame.split('\u001b')[0]!.trimEnd().split('\n');
-      expect(lines.length).toBeLessThanOrEqual(5);
-      expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(40);
-    }
+    const [entered, left] = ['\u001b[?1049h', '\u001b[?1049l'];
+    expect(watch.stdout().split(entered)).toHaveLength(2);
+    const [, last] = watch.stdout().split(left);
+    expect(last!.startsWith(run)).toBe(true);
+    expect(last).toMatch(/ running\n[\s\S]*\nstage /);
+    expect(last).not.toContain('\u001b');
+    expect(resized.size).toBe(0);
   });
 
   test('a run that says nothing is shown all the same', async () => {

@@ -186,6 +186,40 @@ describe('the lines', () => {
     expect(lines.join('\n')).not.toContain('tok/s');
   });
 
+  it('fit 80 columns: what can be missed goes, and long lines go on below', () => {
+    const names = ['evolve', 'filter', 'lessons', 'trainer', 'rollout', 'practice'];
+    const stages = names.map((name) => stage({ name, from: 'demonstrations', inflightMax: 576 }));
+    const metrics = new Map([
+      ['reward/mean', 0.5],
+      ['policy/lag', 0],
+      ['thr/train_tok_s', 9290],
+    ]);
+    const policy = { version: 57, step: 57 };
+    const live = liveOf(
+      look(new Workers(), [status({ stages })], { metrics, policy, generating: 5000 }),
+    );
+    const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
+    const narrow = liveLines(live, { columns: 79 });
+    expect(widest(narrow)).toBeLessThanOrEqual(79);
+    expect(narrow.join('\n')).toMatch(/\nstage .* in flight .* waits +full/);
+    expect(narrow.join('\n')).not.toContain('demonstrations');
+    expect(narrow.join('\n')).toContain('trained 9290 tok/s');
+    expect(liveLines(live).join('\n')).toContain('demonstrations');
+    for (const columns of [79, 100, 119]) {
+      expect(widest(liveLines(live, { columns }))).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  it('have colour where it is asked for: the state, and stages that hold up those before them', () => {
+    const said = [status({ stages: [stage({ fullMs: 10_000 }), stage({ name: 'score' })] })];
+    const live = liveOf(look(new Workers(), said));
+    const lines = liveLines(live, { colour: true });
+    expect(lines[0]).toContain('\u001b[36mrunning\u001b[39m');
+    expect(lines.find((line) => line.includes('rollout'))).toContain('\u001b[33mrollout');
+    expect(lines.find((line) => line.startsWith('score'))).toBeDefined();
+    expect(liveLines(live).join('')).not.toContain('\u001b');
+  });
+
   it('say of a process that it is silent, or has ended', () => {
     const line = (over: Partial<WorkerStatus>): string =>
       liveLines(liveOf(look(new Workers(), [status(over)], { nowMs: 50_000 }))).find((text) =>

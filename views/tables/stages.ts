@@ -3,10 +3,13 @@ import { percent, rate } from '../numbers.ts';
 import type { Live, SourceRow, StageRow } from '../summary/live.ts';
 import { columns, type Table } from './table.ts';
 
+/** Where there is little room, these go, the last first. */
+const drops = { 'in/s': 1, groups: 2, commits: 3, reads: 4 };
+
 export function stagesTable({ sources, stages }: Live): Table {
   const measured = ['in/s', 'out/s', 'in flight', 'groups', 'lag', 'waits', 'full', 'commits'];
   return {
-    columns: columns(['stage', 'reads', ...measured], 2),
+    columns: columns(['stage', 'reads', ...measured], 2, drops),
     rows: [...sources.map(sourceCells), ...stages.map(stageCells)],
   };
 }

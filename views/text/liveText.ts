@@ -4,18 +4,49 @@ import { visible } from '../../base/visible.ts';
 import { duration, fixed, rate, type Show, size } from '../numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../summary/live.ts';
 import { stagesTable } from '../tables/stages.ts';
+import { colours } from './colours.ts';
 import { textTable } from './table.ts';
+import { folded } from './wrapped.ts';
 
 const WORKERS_MAX = 16;
 
-export function liveLines(live: Live): string[] {
-  const stages = stagesTable(live);
-  const parts =
-    stages.rows.length === 0
-      ? 'no process has reported its stages yet; millrace topics shows records and lag'
-      : textTable(stages);
-  return [...headLines(live), ...workerLines(live), ...notes(live), '', ...parts.split('\n')];
+export interface LiveLook {
+  /** Characters of a line; left out = as many as the table has. */
+  readonly columns?: number;
+  readonly colour?: boolean;
 }
+
+export function liveLines(live: Live, { columns, colour = false }: LiveLook = {}): string[] {
+  const { warn } = colours(colour);
+  return [
+    ...headLines(live, colour).flatMap((line) =>
+      folded(line, columns ?? line.length + 1).split('\n'),
+    ),
+    ...workerLines(live),
+    ...notes(live).map(warn),
+    '',
+    ...stageLines(live, { columns, colour }),
+  ];
+}
+
+/** A stage that is full holds up those before it. */
+const FULL = 0.9;
+
+function stageLines(
+  live: Live,
+  { columns, colour }: { readonly columns: number | undefined; readonly colour: boolean },
+): string[] {
+  const table = stagesTable(live);
+  if (table.rows.length === 0) {
+    return ['no process has reported its stages yet; millrace topics shows records and lag'];
+  }
+  const { dim, warn } = colours(colour);
+  const [head = '', ...rows] = textTable(table, columns).split('\n');
+  const busy = [...live.sources.map(() => false), ...live.stages.map(({ full }) => full >= FULL)];
+  return [dim(head), ...rows.map((row, i) => (busy[i] === true ? warn(row) : row))];
+}
+
+const statusPaint = { running: 'name', done: 'good', stopped: 'warn', failed: 'bad' } as const;
 
 /** What has to be noticed of single parts: records in work for unusually long, items dropped. */
 function notes({ stages, sources }: Live): string[] {
@@ -29,7 +60,8 @@ function notes({ stages, sources }: Live): string[] {
   return [...old, ...dropping];
 }
 
-function headLines(live: Live): string[] {
+function headLines(live: Live, colour: boolean): string[] {
+  const { bold, ...paint } = colours(colour);
   const { run, job, status, upMs, version, step, tokensPerSecond } = live;
   const { generated, trained } = tokensPerSecond;
   const numbers = [
@@ -42,7 +74,7 @@ function headLines(live: Live): string[] {
     part('dead letters', live.deadLetters === 0 ? null : live.deadLetters, String),
   ].filter((text) => text !== '');
   return [
-    `${run} · ${visible(job)} · ${status} · ${duration(upMs / 1000)}`,
+    `${bold(run)} · ${visible(job)} · ${paint[statusPaint[status]](status)} · ${duration(upMs / 1000)}`,
     ...(numbers.length === 0 ? [] : [numbers.join(' · ')]),
   ];
 }

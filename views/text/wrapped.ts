@@ -1,4 +1,4 @@
-/** A text over lines, broken between words. */
+/** A text over lines, broken between its words or its parts. */
 
 /** Lines of at most `width` characters; a word that is longer has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
@@ -13,4 +13,15 @@ export function wrapped(text: string, width: number): string[] {
     }
   }
   return line === '' ? lines : [...lines, line];
+}
+
+/** A line of parts over as many lines as it needs, broken between parts, the later ones indented. */
+export function folded(line: string, columns: number): string {
+  const lines: string[] = [];
+  for (const part of line.split(' · ')) {
+    const longer = `${lines.at(-1) ?? ''} · ${part}`;
+    if (lines.length > 0 && longer.length < columns) lines[lines.length - 1] = longer;
+    else lines.push(lines.length === 0 ? part : `  ${part}`);
+  }
+  return lines.join('\n');
 }

@@ -1,0 +1,23 @@
+/** Prompts for people: a rollout has the text of what the policy wrote, and of its prompt only the tokens. */
+
+/** Tokens as text; null where nobody can say. */
+export type TextOf = (tokens: Int32Array) => Promise<string | null>;
+
+/** The tokens of a record's prompt; null where it has none. */
+export function promptOf(shown: unknown): Int32Array | null {
+  if (typeof shown !== 'object' || shown === null) return null;
+  const { prompt } = shown as { readonly prompt?: unknown };
+  return prompt instanceof Int32Array ? prompt : null;
+}
+
+/** The record with its prompt as text under a name that says how many tokens it is; as it was where there is none. */
+export async function withPrompt(shown: unknown, textOf: TextOf): Promise<unknown> {
+  const prompt = promptOf(shown);
+  const text = prompt === null ? null : await textOf(prompt);
+  if (prompt === null || text === null) return shown;
+  const label = `prompt (${prompt.length} tokens)`;
+  const named = Object.entries(shown as object).map(([name, value]) =>
+    name === 'prompt' ? [label, text] : [name, value],
+  );
+  return Object.fromEntries(named);
+}
