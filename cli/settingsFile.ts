@@ -4,15 +4,16 @@
  * Every value knows its line, so that what is wrong with it is said with file, line and field. Keys that begin with `$` are
  * for people and tools (`--show-settings=json` writes one) and set nothing.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isCollection, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
+import { withinDeadline } from '../base/deadline.ts';
 import { usageError } from './failure.ts';
 import { type Setting, type Settings, settingsOf } from './settings.ts';
 
 /** Larger than any that a person writes. */
-const charactersMax = 1_000_000;
+const charactersMax = 100_000;
 
 /** The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as settings. */
 export async function readSettingsFile(
@@ -20,7 +21,10 @@ export async function readSettingsFile(
   schema: z.ZodType,
   cwd: string,
 ): Promise<Setting[]> {
-  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
+  const path = resolve(cwd, file);
+  const there = await stat(path).catch(() => null);
+  if ((there?.size ?? 0) > 4 * charactersMax) throw tooMuch(file, 'is too long');
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code;
     throw usageError(`${file}: the settings file cannot be read (${code}); check the path`);
   });
@@ -29,7 +33,25 @@ export async function readSettingsFile(
 
 /** As `readSettingsFile`, of a text; `file` is what it is called. */
 export function parseSettings(text: string, file: string, schema: z.ZodType): Setting[] {
-  if (text.length > charactersMax) throw usageError(`${file}: too long for a settings file`);
+  if (text.length > charactersMax) throw tooMuch(file, 'is too long');
+  try {
+    return withinDeadline(
+      () => settingsIn(text, file, schema),
+      () => tooMuch(file, 'takes too long to read'),
+    );
+  } catch (error) {
+    // of nesting, and of aliases that multiply (the library says "resource exhaustion")
+    if (error instanceof RangeError) throw tooMuch(file, 'nests too deep');
+    if (error instanceof ReferenceError) throw tooMuch(file, 'repeats its aliases too often');
+    throw error;
+  }
+}
+
+function tooMuch(file: string, what: string): Error {
+  return usageError(`${file} ${what} for a settings file`);
+}
+
+function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const fault = document.errors[0];

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { z } from 'zod';
 import type { DecoderConfig, Tensor } from './config.ts';
 import { checkpointError } from './hf/checkpointError.ts';
 import { digestError } from './hf/digestError.ts';
@@ -18,14 +19,26 @@ import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 import type { MappedFile } from './lowering/weightPlan.ts';
 import type { Policy } from './policyFile.ts';
 
-/** What the metadata says, as JSON under `adapter`. */
-interface Described {
-  readonly rank: number;
-  readonly alpha: number;
-  readonly stabilised: boolean;
-  /** Path of the policy that it goes on. */
-  readonly base: string;
-  readonly scales: Readonly<Record<string, number>>;
+/** What the metadata says, as JSON under `adapter`. `base` is the path of the policy that it goes on. */
+const described = z.object({
+  rank: z.number(),
+  alpha: z.number(),
+  stabilised: z.boolean(),
+  base: z.string(),
+  scales: z.record(z.string(), z.number()),
+});
+type Described = z.infer<typeof described>;
+
+function describedIn(path: string, text: string): Described {
+  try {
+    return described.parse(JSON.parse(text));
+  } catch (cause) {
+    throw checkpointError(
+      `${path}: what its metadata says of an adapter cannot be read: save it again`,
+      { file: path },
+      cause,
+    );
+  }
 }
 
 const PREFIX = 'base_model.model.';
@@ -41,8 +54,8 @@ export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promi
     scales[module] = scale;
   }
   const entries = [...tensors].map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
-  const described: Described = { rank, alpha, stabilised, base, scales };
-  const metadata = { adapter: JSON.stringify(described) };
+  const said: Described = { rank, alpha, stabilised, base, scales };
+  const metadata = { adapter: JSON.stringify(said) };
   const read = (name: string) => tensors.get(name) as Tensor;
   const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
   return { sha256, bytes };
@@ -54,7 +67,7 @@ export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAd
   try {
     const text = file.metadata.adapter;
     if (text === undefined) return null;
-    const { scales, ...described } = JSON.parse(text) as Described;
+    const { scales, ...said } = describedIn(path, text);
     const hash = createHash('sha256');
     const tensors = new Map<string, Tensor>();
     for await (const [name, tensor] of file.readAll(hash)) tensors.set(name, tensor);
@@ -71,7 +84,7 @@ export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAd
       module,
       { a: factor(module, 'A'), b: factor(module, 'B'), scale },
     ]);
-    return { ...described, modules: new Map(modules) };
+    return { ...said, modules: new Map(modules) };
   } finally {
     await file.close();
   }

@@ -37,6 +37,11 @@ export type RopeScaling =
       readonly truncate?: boolean;
     };
 
+/** Beyond any model: what a configuration makes us hold grows with its sizes. */
+export const SIZE_MAX = 16_777_216;
+/** Of layers; each has a dozen tensors. */
+export const LAYERS_MAX = 1_000;
+
 /**
  * Everything that decides what a decoder computes and which parameters it has; sizes are counts of numbers, heads or
  * tokens.
@@ -123,6 +128,13 @@ export function parameterShapes(config: DecoderConfig): ReadonlyMap<string, read
 }
 
 function check(config: DecoderConfig): void {
+  const { layers, vocabSize, hiddenSize, intermediateSize, heads, kvHeads } = config;
+  const sizes = { layers, vocabSize, hiddenSize, intermediateSize, heads, kvHeads };
+  for (const [name, size] of Object.entries(sizes)) {
+    const most = name === 'layers' ? LAYERS_MAX : SIZE_MAX;
+    if (!Number.isInteger(size) || size < 1 || size > most)
+      throw new Error(`${name} (${size}) must be a whole number from 1 to ${most}`);
+  }
   if (config.heads % config.kvHeads !== 0)
     throw new Error(`heads (${config.heads}) must be a multiple of kvHeads (${config.kvHeads})`);
   const width = headDim(config);

@@ -59,10 +59,15 @@ function named({ place, cells, payload }: CsvRecord, header: readonly string[]):
 
 async function* records(path: string): AsyncGenerator<CsvRecord | Refused> {
   let open: TextLine[] = [];
+  let inQuotes = false;
   for await (const line of lines(path)) {
-    const ready = line.text === null ? open : [...open, line as TextLine];
-    const ended = line.text === null || ready.length >= recordLinesMax;
-    open = yield* drain(ready, ended);
+    if (line.text !== null) {
+      open.push(line as TextLine);
+      if (quotesIn(line.text) % 2 === 1) inQuotes = !inQuotes;
+      if (inQuotes && open.length < recordLinesMax) continue;
+    }
+    open = yield* drain(open, line.text === null || open.length >= recordLinesMax);
+    inQuotes = open.length > 0;
     if (line.text === null) yield { place: line.number, reason: line.reason, payload: '' };
   }
   yield* drain(open, true);
@@ -102,14 +107,21 @@ async function* drain(
 function recordLength(pending: readonly TextLine[]): number | null {
   let quotes = 0;
   for (let index = 0; index < pending.length; index++) {
-    for (const character of pending[index]!.text) if (character === '"') quotes++;
+    quotes += quotesIn(pending[index]!.text);
     if (quotes % 2 === 0) return index + 1;
   }
   return null;
 }
 
-/** The cells of one record, or what is wrong with it. */
-function parse(record: string): Promise<string[] | string> {
+function quotesIn(text: string): number {
+  let quotes = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes++;
+  return quotes;
+}
+
+/** The cells of one record, or what is wrong with it. Where nothing is quoted there is nothing to parse. */
+async function parse(record: string): Promise<string[] | string> {
+  if (!record.includes('"')) return record.split(',');
   return new Promise((resolve) => {
     const rows: string[][] = [];
     parseString<string[], string[]>(record, { headers: false })

@@ -7,7 +7,9 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
+import { withinDeadline } from '../../base/deadline.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { outsideText } from '../../base/outsideText.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { Dtype } from './dtypes.ts';
@@ -23,7 +25,19 @@ export const ADAPTER_CONFIG = 'adapter_config.json';
 /** PEFT's name for the file that holds the factors. */
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
-const pattern = z.record(z.string().refine(isRegExp), z.number().positive()).nullish();
+/** Entries; a large model has a few hundred modules with an adapter. */
+const PATTERNS_MAX = 10_000;
+
+const pattern = z
+  .record(z.string(), z.number().positive())
+  .superRefine((map, context) => {
+    const keys = Object.keys(map);
+    if (keys.length > PATTERNS_MAX) context.addIssue(`more than ${PATTERNS_MAX} entries`);
+    const odd = keys.slice(0, PATTERNS_MAX).find((key) => !isRegExp(key));
+    if (odd !== undefined)
+      context.addIssue({ code: 'custom', path: [odd], message: 'it is no regular expression' });
+  })
+  .nullish();
 
 function isRegExp(text: string): boolean {
   try {
@@ -72,7 +86,7 @@ export async function readAdapter(folder: string): Promise<LoraAdapter> {
     new MillraceError('MODEL_CONFIG', `${path}: ${what}`, { context: { file: path } });
   if (!parsed.success) {
     const [{ path: field, message }] = parsed.error.issues as [z.core.$ZodIssue];
-    throw refuse(`${field.join('.')}: ${message}`);
+    throw refuse(`${outsideText(field.join('.'), 100)}: ${message}`);
   }
   const problem = unsupported(parsed.data);
   if (problem !== null) throw refuse(problem);
@@ -105,6 +119,23 @@ async function readModules(
       );
     halves.set(module, { ...halves.get(module), [half as 'A' | 'B']: await file.read(name) });
   }
+  return withinDeadline(
+    () => modulesOf(file, config, halves),
+    () =>
+      checkpointError(
+        `${file.path}: rank_pattern and alpha_pattern in ${ADAPTER_CONFIG} take too long to be looked up`,
+        { file: file.path },
+      ),
+  );
+}
+
+type Halves = ReadonlyMap<string, { readonly A?: Tensor; readonly B?: Tensor }>;
+
+function modulesOf(
+  file: TensorFile,
+  config: ConfigFile,
+  halves: Halves,
+): ReadonlyMap<string, LoraFactors> {
   const modules = new Map<string, LoraFactors>();
   for (const [module, { A: a, B: b }] of halves) {
     const rank = a?.shape[0];

@@ -9,9 +9,12 @@
  */
 import { Tokenizer as Pipeline } from '@huggingface/tokenizers';
 import { z } from 'zod';
+import { withinDeadline } from '../../base/deadline.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { outsideText } from '../../base/outsideText.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type AddedToken, addedTokenFinder } from './addedTokens.ts';
+import { GPT2, trustIn } from './knownPatterns.ts';
 
 /** A stretch of text; `tags` as in `encode`. */
 export interface TextPart {
@@ -31,8 +34,11 @@ export interface BpeTokenizer extends Omit<Tokenizer, 'endToken'> {
   readonly problems: readonly string[];
 }
 
+/** Vocabularies have up to a few hundred thousand; tables are made by the largest id. */
+const tokenId = z.number().int().nonnegative().max(10_000_000);
+
 const addedToken = z.looseObject({
-  id: z.number().int().nonnegative(),
+  id: tokenId,
   content: z.string().min(1),
   lstrip: z.boolean().default(false),
   rstrip: z.boolean().default(false),
@@ -53,7 +59,7 @@ const tokenizerFile = z.looseObject({
   decoder: decoderPart.extend({ decoders: z.array(decoderPart).default([]) }).nullish(),
   model: z.looseObject({
     type: z.string().nullish(),
-    vocab: z.record(z.string(), z.number().int().nonnegative()),
+    vocab: z.record(z.string(), tokenId),
     merges: z.array(z.unknown()),
     byte_fallback: z.boolean().nullish(),
     dropout: z.number().nullish(),
@@ -70,6 +76,15 @@ function refuse(path: string, what: string, cause?: unknown): MillraceError<'TOK
 
 /** A tokenizer over the parsed `tokenizer.json`; `path` is for messages. Throws `TOKENIZER`. */
 export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
+  try {
+    return tokenizerOf(path, json);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw refuse(path, 'its parts nest too deep, or a regular expression is too large', error);
+  }
+}
+
+function tokenizerOf(path: string, json: unknown): BpeTokenizer {
   const parsed = tokenizerFile.safeParse(json);
   const kind = (json as { model?: { type?: unknown } } | null)?.model?.type ?? 'BPE';
   if (!parsed.success || kind !== 'BPE')
@@ -79,6 +94,10 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
         'tokenizers are read (model.vocab and model.merges), the kind of Llama, Qwen, Mistral and Gemma checkpoints',
     );
   const { added_tokens: added, model } = parsed.data;
+  const { normalizer, pre_tokenizer, decoder } = parsed.data;
+  const trust = trustIn([normalizer, pre_tokenizer, decoder]);
+  if (trust === 'too large')
+    throw refuse(path, 'its normalizer, pre_tokenizer and decoder have too many or too long parts');
   const data = { ...parsed.data, pre_tokenizer: preTokenizer(path, parsed.data) };
   if (model.dropout) throw refuse(path, 'model.dropout makes its tokens random: set it to null');
   const full = pipeline(path, data);
@@ -95,6 +114,12 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
   const texts = new Map([...tagIds].map(([content, id]) => [id, content]));
   const known = new Set([...Object.values(model.vocab), ...added.map(({ id }) => id)]);
 
+  const late = () =>
+    refuse(path, 'its regular expressions (pre_tokenizer, normalizer, decoder) take too long');
+  const guarded =
+    trust === 'unknown'
+      ? <Result>(act: () => Result) => withinDeadline(act, late)
+      : <Result>(act: () => Result) => act();
   const run = (which: Pipeline, text: string): readonly number[] =>
     text === '' ? [] : which.encode(text, { add_special_tokens: false }).ids;
   /** A vocabulary may list a tag among its pieces; then it is spelt in pieces of its own. */
@@ -121,6 +146,25 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
     return bytesOf;
   };
 
+  const encodeParts = (parts: readonly TextPart[]): Int32Array => {
+    const out: number[] = [];
+    let open = '';
+    const close = () => {
+      out.push(...withoutTags(open, out.length === 0));
+      open = '';
+    };
+    for (const { text, tags: tagged } of parts)
+      for (const piece of tagged ? find(text) : [{ text, id: null }]) {
+        if (piece.id === null) open += piece.text;
+        else {
+          close();
+          out.push(piece.id);
+        }
+      }
+    close();
+    return ids(out, parts.map(({ text }) => text).join(''));
+  };
+
   const tokenizer: BpeTokenizer = {
     vocabSize: [...known].reduce((most, id) => Math.max(most, id + 1), 0),
     markers: tags.filter(({ special }) => special).map(({ content }) => content),
@@ -128,34 +172,19 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
     encode(text, options) {
       return tokenizer.encodeParts([{ text, tags: options?.tags !== false }]);
     },
-    encodeParts(parts) {
-      const out: number[] = [];
-      let open = '';
-      const close = () => {
-        out.push(...withoutTags(open, out.length === 0));
-        open = '';
-      };
-      for (const { text, tags: tagged } of parts)
-        for (const piece of tagged ? find(text) : [{ text, id: null }]) {
-          if (piece.id === null) open += piece.text;
-          else {
-            close();
-            out.push(piece.id);
-          }
-        }
-      close();
-      return ids(out, parts.map(({ text }) => text).join(''));
-    },
+    encodeParts: (parts) => guarded(() => encodeParts(parts)),
     decode(tokens) {
       // a policy's head is often wider than the vocabulary: such ids stand for no text
       const list = Array.from(tokens).filter((id) => known.has(id));
       if (list.length === 0) return '';
       const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
-      return full.decode(list, options);
+      return guarded(() => full.decode(list, options));
     },
     bytes: (token) => pieces()[token] ?? new Uint8Array(0),
     id(token) {
-      const [first, ...more] = tagIds.has(token) ? [tagIds.get(token)!] : withoutTags(token);
+      const [first, ...more] = tagIds.has(token)
+        ? [tagIds.get(token)!]
+        : guarded(() => withoutTags(token));
       if (first === undefined || more.length > 0 || tokenizer.decode([first]) !== token)
         throw refuse(path, `there is no token for exactly ${JSON.stringify(token)}`);
       return first;
@@ -169,7 +198,7 @@ function pipeline(path: string, json: TokenizerFile): Pipeline {
     // files without a type are of the time when there was one
     return new Pipeline({ ...json, model: { ...json.model, type: 'BPE' } }, {});
   } catch (cause) {
-    throw refuse(path, `it cannot be used: ${(cause as Error).message}`, cause);
+    throw refuse(path, `it cannot be used: ${outsideText((cause as Error).message)}`, cause);
   }
 }
 
@@ -184,9 +213,6 @@ function steps(of: Step | null | undefined, within: string): readonly Step[] {
 
 const sequence = (pretokenizers: readonly Step[]): Step | null =>
   pretokenizers.length === 0 ? null : { type: 'Sequence', pretokenizers };
-
-/** GPT-2's pattern, for the white space that Rust's regular expressions have. */
-const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /** The pre-tokeniser, written so that it is run as the `tokenizers` package runs it. */
 function preTokenizer(

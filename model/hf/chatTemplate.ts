@@ -4,6 +4,7 @@
  * Rendering is pure: the same messages give the same text. Templates that ask for today's date get it from `now` alone;
  * without it `strftime_now` is not defined, and they fall back to what they say themselves.
  */
+import { withinDeadline } from '../../base/deadline.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { convert } from './template/convert.ts';
 import { TemplateFailure } from './template/failure.ts';
@@ -62,6 +63,9 @@ export interface ChatTemplate {
   runs(messages: readonly ChatMessage[], options?: ChatOptions): readonly Run[];
 }
 
+/** Characters; those of real models have up to twenty thousand. */
+const SOURCE_MAX = 200_000;
+
 /** Whose messages are text from outside. */
 const OUTSIDE: ReadonlySet<string> = new Set([
   'user',
@@ -76,6 +80,10 @@ function refuse(path: string, what: string, cause: unknown): MillraceError<'CHAT
     context: { file: path },
     cause,
   });
+}
+
+function tooLong(): TemplateFailure {
+  return new TemplateFailure('it takes too long');
 }
 
 /** A failure of the template's in words, with its line. */
@@ -96,7 +104,10 @@ export function chatTemplate(
   const renderer = compiled(path, source);
   const runs: ChatTemplate['runs'] = (messages, options = {}) => {
     try {
-      return renderer(variablesOf(messages, options, tokens), options.now);
+      return withinDeadline(
+        () => renderer(variablesOf(messages, options, tokens), options.now),
+        tooLong,
+      );
     } catch (cause) {
       const roles = messages.map(({ role }) => role).join(', ');
       throw refuse(
@@ -117,7 +128,8 @@ export function chatTemplate(
 
 function compiled(path: string, source: string): ReturnType<typeof compile> {
   try {
-    return compile(source);
+    if (source.length > SOURCE_MAX) throw new TemplateFailure(`it has ${source.length} characters`);
+    return withinDeadline(() => compile(source), tooLong);
   } catch (cause) {
     throw refuse(path, `the chat template does not parse: ${described(cause)}`, cause);
   }

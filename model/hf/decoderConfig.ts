@@ -8,7 +8,7 @@
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
-import type { DecoderConfig, RopeScaling } from '../config.ts';
+import { type DecoderConfig, LAYERS_MAX, type RopeScaling, SIZE_MAX } from '../config.ts';
 
 type Family = DecoderConfig['architecture'];
 
@@ -23,7 +23,7 @@ const CLASSES: Readonly<Record<Family, string>> = {
 /** `max_position_embeddings` where the file leaves it out. */
 const MAX_POSITIONS: Readonly<Record<Family, number>> = { llama: 2048, qwen2: 32768, qwen3: 32768 };
 
-const count = z.number().int().positive();
+const count = z.number().int().positive().max(SIZE_MAX);
 const flag = z.boolean().nullish();
 
 const rope = z.looseObject({
@@ -48,7 +48,7 @@ const file = z.looseObject({
   model_type: z.string(),
   vocab_size: count,
   hidden_size: count,
-  num_hidden_layers: count,
+  num_hidden_layers: count.max(LAYERS_MAX),
   num_attention_heads: count,
   num_key_value_heads: count.nullish(),
   intermediate_size: count,

@@ -8,9 +8,11 @@
  */
 import type { Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { outsideText } from '../../base/outsideText.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError } from './checkpointError.ts';
 import { type Dtype, isDtype, WIDTHS, widen } from './dtypes.ts';
+import { nameTwice } from './twice.ts';
 
 const HEADER_BYTES_MAX = 100_000_000;
 const CHUNK_BYTES = 4 << 20;
@@ -145,20 +147,37 @@ async function readHeader(path: string, file: FileHandle): Promise<Head> {
     done += read.bytesRead;
   }
   let header: unknown;
+  let twice: string | null;
   try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw.subarray(8)));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(raw.subarray(8));
+    header = JSON.parse(text);
+    twice = nameTwice(text);
   } catch (cause) {
     throw no('its header is not JSON', cause);
   }
   if (typeof header !== 'object' || header === null || Array.isArray(header))
     throw no('its header is not an object');
+  if (twice !== null) throw no(`its header has '${twice}' twice`);
   const { __metadata__: metadata, ...entries } = header as Record<string, unknown>;
   const places = Object.entries(entries).map(
     ([name, entry]) => [name, placeOf(path, name, entry, raw.length)] as const,
   );
   places.sort(([, a], [, b]) => a.at - b.at || a.bytes - b.bytes);
   checkCoverage(path, places, raw.length, size);
-  return { raw, places: new Map(places), metadata: (metadata ?? {}) as Record<string, string> };
+  return { raw, places: new Map(places), metadata: textsOf(metadata) };
+}
+
+/** As JSON, unless it is long or nests without end. */
+function brief(value: unknown): string {
+  const text =
+    Array.isArray(value) && value.some(Array.isArray) ? 'of lists' : JSON.stringify(value);
+  return outsideText(String(text), 100);
+}
+
+/** What is no text is left out. */
+function textsOf(metadata: unknown): Record<string, string> {
+  const entries = Object.entries(metadata ?? {});
+  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
 }
 
 function isCount(value: unknown): value is number {
@@ -177,9 +196,9 @@ function placeOf(path: string, tensor: string, entry: unknown, dataAt: number): 
   if (typeof dtype !== 'string' || !isDtype(dtype))
     throw no(`is ${String(dtype)}: convert it to F32, BF16 or F16`, 'F32, BF16 or F16', dtype);
   if (!Array.isArray(shape) || !shape.every(isCount))
-    throw no(`has the shape ${JSON.stringify(shape)}: sizes must be whole numbers`);
+    throw no(`has the shape ${brief(shape)}: sizes must be whole numbers`);
   if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isCount))
-    throw no(`has the offsets ${JSON.stringify(offsets)}: two whole numbers are needed`);
+    throw no(`has the offsets ${brief(offsets)}: two whole numbers are needed`);
   const [start, end] = offsets as [number, number];
   const bytes = shape.reduce((product, size) => product * size, 1) * WIDTHS[dtype];
   if (end - start !== bytes)

@@ -1,5 +1,5 @@
 /** Binds the arguments of a call to parameters by Python's rules. */
-import { fail } from './failure.ts';
+import { fail, unsupported } from './failure.ts';
 import { isStr, plain } from './text.ts';
 import { type Arguments, truth, typeName, type Value, whole } from './values.ts';
 
@@ -45,6 +45,18 @@ export function integer(value: Value | undefined, otherwise: number): number {
   if (number === null) fail(`'${typeName(value)}' object cannot be interpreted as an integer`);
   const limited = number > 1_000_000_000n ? 1_000_000_000n : number;
   return Number(limited < -1_000_000_000n ? -1_000_000_000n : limited);
+}
+
+/** Wider than any line that a template writes. */
+const SIZE_MAX = 100_000;
+
+/** A whole number of characters, places or items that are made of it. */
+export function sizeOf(value: Value | undefined, otherwise: number): number {
+  return checkedSize(integer(value, otherwise));
+}
+
+export function checkedSize(size: number): number {
+  return size > SIZE_MAX ? unsupported(`a width or number of ${size}`) : size;
 }
 
 /** As `integer`, where None is the same as nothing. */

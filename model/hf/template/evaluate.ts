@@ -1,4 +1,5 @@
 /** Runs the tree of a template with Jinja's scopes and Python's values. */
+
 import { callValue, getAttribute, getItem, getSlice, Slice } from './access.ts';
 import type {
   Body,
@@ -9,6 +10,7 @@ import type {
   Statement,
   Target,
 } from './ast.ts';
+import { spend } from './budget.ts';
 import { fail, TemplateFailure } from './failure.ts';
 import { applyFilter, applyTest } from './filters.ts';
 import { LoopState } from './loop.ts';
@@ -103,6 +105,7 @@ function located<Result>(line: number, act: () => Result): Result {
 }
 
 function step(statement: Statement, scope: Scope, out: Str[]): Signal {
+  spend();
   switch (statement.kind) {
     case 'data':
       out.push(statement.text);
@@ -283,6 +286,7 @@ function value(node: Expression, scope: Scope): Value {
 }
 
 function computed(node: Expression, scope: Scope): Value {
+  spend();
   switch (node.kind) {
     case 'list':
       return new List(node.items.map((item) => value(item, scope)));

@@ -1,6 +1,6 @@
 /** Jinja's filters, `value | name(arguments)`, by their names; `tojson` is that of transformers. */
 import { getAttributeAlone, getItem } from './access.ts';
-import { bind, boolean, integer, optionalInteger } from './arguments.ts';
+import { bind, boolean, integer, optionalInteger, sizeOf } from './arguments.ts';
 import { fail, unsupported } from './failure.ts';
 import { percent } from './format.ts';
 import { fixed, readFloat, readInteger, truncated } from './numbers.ts';
@@ -219,7 +219,7 @@ function indent(value: Value, args: Arguments): Value {
   if (!isStr(value))
     return fail(`unsupported operand type(s) for +=: '${typeName(value)}' and 'str'`);
   const by =
-    width !== undefined && isStr(width) ? width : ' '.repeat(Math.max(0, integer(width, 4)));
+    width !== undefined && isStr(width) ? width : ' '.repeat(Math.max(0, sizeOf(width, 4)));
   const lines = splitLines(concat([value, '\n']));
   const indented = lines.map((line, i) =>
     i === 0 || (plain(line) === '' && !boolean(blank, false)) ? line : concat([by, line]),
@@ -272,7 +272,7 @@ function toFloat(value: Value, args: Arguments): Value {
 
 function round(value: Value, args: Arguments): Value {
   const [places, way = 'common'] = bind('round', args, ['precision', 'method'], 0);
-  const digits = integer(places, 0);
+  const digits = sizeOf(places, 0);
   const method = plain(toStr(way));
   if (!['common', 'ceil', 'floor'].includes(method)) fail('method must be common, ceil or floor');
   if (value instanceof Undefined) return fail(value.message);
@@ -292,7 +292,7 @@ function round(value: Value, args: Arguments): Value {
 
 function* batch(value: Value, args: Arguments): Iterable<Value> {
   const [size, fill = null] = bind('batch', args, ['linecount', 'fill_with'], 1);
-  const most = integer(size, 0);
+  const most = sizeOf(size, 0);
   let line: Value[] = [];
   for (const item of iterate(value)) {
     if (line.length === most) {
@@ -309,7 +309,7 @@ function* batch(value: Value, args: Arguments): Iterable<Value> {
 function* slices(value: Value, args: Arguments): Iterable<Value> {
   const [number, fill = null] = bind('slice', args, ['slices', 'fill_with'], 1);
   const items = [...iterate(value)];
-  const many = integer(number, 0);
+  const many = sizeOf(number, 0);
   if (many === 0) fail('integer division or modulo by zero');
   const size = Math.floor(items.length / many);
   const longer = items.length % many;
@@ -409,11 +409,7 @@ function tojson(value: Value, args: Arguments): Value {
     0,
   );
   const by =
-    width === null
-      ? null
-      : isStr(width)
-        ? plain(width)
-        : ' '.repeat(Math.max(0, integer(width, 0)));
+    width === null ? null : isStr(width) ? plain(width) : ' '.repeat(Math.max(0, sizeOf(width, 0)));
   return toJson(value, {
     ensureAscii: boolean(ascii, false),
     indent: by,

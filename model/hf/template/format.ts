@@ -1,5 +1,6 @@
 /** `%` and `str.format`, with the conversions that people write. */
 
+import { checkedSize } from './arguments.ts';
 import { fail, unsupported } from './failure.ts';
 import { fixed, floatText, truncated } from './numbers.ts';
 import { repr, toStr } from './print.ts';
@@ -75,7 +76,7 @@ const integral = (value: Value): bigint =>
 
 function fixedText(value: Value, places: number): string {
   const number = typeof value === 'number' ? value : Number(whole(value));
-  return Number.isFinite(number) ? fixed(number, places) : floatText(number);
+  return Number.isFinite(number) ? fixed(number, checkedSize(places)) : floatText(number);
 }
 
 function firstPoints(text: Str, count: number): Str {
@@ -83,12 +84,13 @@ function firstPoints(text: Str, count: number): Str {
 }
 
 function padded(text: Str, align: string, fill: string, width: number): Str {
-  const space = Math.max(0, width - codePoints(plain(text)));
+  const space = Math.max(0, checkedSize(width) - codePoints(plain(text)));
   const before = align === '<' ? 0 : align === '^' ? Math.floor(space / 2) : space;
   return concat([fill.repeat(before), text, fill.repeat(space - before)]);
 }
 
 function zeroPadded(number: string, width: number): string {
+  checkedSize(width);
   const sign = /^[+\- ]?/.exec(number)?.[0] ?? '';
   return sign + number.slice(sign.length).padStart(width - sign.length, '0');
 }
@@ -189,7 +191,7 @@ function numberText(
   }
   if (type === '%') {
     const number = typeof value === 'number' ? value : Number(whole(value));
-    return `${fixed(number * 100, Number(precision ?? 6))}%`;
+    return `${fixed(number * 100, checkedSize(Number(precision ?? 6)))}%`;
   }
   if (type === 'f' || type === 'F') return fixedText(value, Number(precision ?? 6));
   if (precision !== undefined || typeof value !== 'number')

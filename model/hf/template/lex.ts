@@ -3,7 +3,7 @@
  * after a block goes, and so does the white space before one that begins its line.
  */
 import { fail, unsupported } from './failure.ts';
-import { SPACE } from './strings.ts';
+import { endOf, SPACE } from './strings.ts';
 
 export interface Token {
   /** `data`, `name`, `string`, `integer`, `float`, an operator as it is written, or the end of something. */
@@ -21,7 +21,6 @@ const END_COMMENT = new RegExp(`\\+#\\}|-#\\}${WS}*|#\\}\\n?`, 'g');
 const END_BLOCK = new RegExp(`\\+%\\}|-%\\}${WS}*|%\\}\\n?`, 'y');
 const END_VARIABLE = new RegExp(`-\\}\\}${WS}*|\\}\\}`, 'y');
 const BLANK = new RegExp(`^${WS}*$`);
-const AFTER = new RegExp(`${WS}+$`);
 
 const INSIDE: readonly (readonly [string, RegExp])[] = [
   ['space', new RegExp(`${WS}+`, 'y')],
@@ -90,7 +89,7 @@ class Lexer {
   /** Template text before a tag with this sign. */
   #data(text: string, sign = '+', variable = false): void {
     let kept = text;
-    if (sign === '-') kept = text.replace(AFTER, '');
+    if (sign === '-') kept = text.slice(0, endOf(text));
     else if (sign !== '+' && !variable) {
       const start = text.lastIndexOf('\n') + 1;
       if ((start > 0 || this.#lineStarts) && BLANK.test(text.slice(start)))

@@ -1,4 +1,5 @@
 /** The state of a for block, which `loop` shows: it looks ahead by one item, and further only when asked for a length. */
+import { spend } from './budget.ts';
 import { fail } from './failure.ts';
 import {
   type Arguments,
@@ -58,6 +59,7 @@ export class LoopState {
   next(): Value | undefined {
     const item = this.#peek();
     if (item === undefined) return undefined;
+    spend();
     this.#ahead.shift();
     this.#index++;
     this.#before = this.#now;

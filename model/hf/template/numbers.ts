@@ -37,10 +37,12 @@ const DIGITS: Readonly<Record<number, RegExp>> = {
   10: /^()(\d+(?:_\d+)*)$/,
   16: /^(0x_?)?([\da-f]+(?:_[\da-f]+)*)$/,
 };
+const DIGITS_MAX = 10_000;
 const PREFIX: Readonly<Record<number, string>> = { 2: '0b', 8: '0o', 10: '', 16: '0x' };
 
 /** `int(text, base)` for the bases 2, 8, 10 and 16, or null where Python refuses. */
 export function readInteger(text: string, base = 10): bigint | null {
+  if (text.length > DIGITS_MAX) return unsupported('so long a number');
   const shape = DIGITS[base] ?? unsupported(`int() with base ${base}`);
   const signed = /^([+-]?)(.*)$/s.exec(text.trim().toLowerCase());
   const found = shape.exec(signed?.[2] ?? '');
@@ -99,10 +101,17 @@ export function arithmetic(operator: string, a: Value, b: Value): bigint | numbe
   return bothWhole(two) ? onIntegers(operator, two[0], two[1]) : onFloats(operator, two[0], two[1]);
 }
 
+/** So long that nobody counts so far; longer ones could double in every step. */
+const INTEGER_MAX = 2n ** 40_000n;
+
+function bounded(value: bigint): bigint {
+  return value > INTEGER_MAX || value < -INTEGER_MAX ? unsupported('so large a number') : value;
+}
+
 function onIntegers(operator: string, a: bigint, b: bigint): bigint | number {
-  if (operator === '+') return a + b;
-  if (operator === '-') return a - b;
-  if (operator === '*') return a * b;
+  if (operator === '+') return bounded(a + b);
+  if (operator === '-') return bounded(a - b);
+  if (operator === '*') return bounded(a * b);
   if (operator === '**') return power(notNegative(a), b);
   if (b === 0n)
     return fail(operator === '/' ? 'division by zero' : 'integer division or modulo by zero');
@@ -116,7 +125,8 @@ function onIntegers(operator: string, a: bigint, b: bigint): bigint | number {
 function power(a: bigint, b: bigint): bigint | number {
   if (b < 0n) return floatPower(Number(a), Number(b));
   if (b > 10_000n) return unsupported('so large a power');
-  return a ** b;
+  if (a > 2n ** 64n) return unsupported('so large a power');
+  return bounded(a ** b);
 }
 
 /** Jinja writes -2 ** 0 for (-2) ** 0, which Python takes for -(2 ** 0). */

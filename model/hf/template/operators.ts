@@ -1,4 +1,5 @@
 /** The operators of expressions. */
+import { spend } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { percent } from './format.ts';
 import { arithmetic } from './numbers.ts';
@@ -22,8 +23,8 @@ export function binary(operator: string, a: Value, b: Value): Value {
   if (number !== null) return number;
   if (operator === '+') {
     if (isStr(a) && isStr(b)) return added(a, b);
-    if (a instanceof List && b instanceof List) return new List([...a.items, ...b.items]);
-    if (a instanceof Tuple && b instanceof Tuple) return new Tuple([...a.items, ...b.items]);
+    if (a instanceof List && b instanceof List) return new List(joined(a, b));
+    if (a instanceof Tuple && b instanceof Tuple) return new Tuple(joined(a, b));
     if (isStr(a)) fail(`can only concatenate str (not "${typeName(b)}") to str`);
   }
   if (operator === '%' && isStr(a)) {
@@ -37,6 +38,12 @@ export function binary(operator: string, a: Value, b: Value): Value {
   return fail(
     `unsupported operand type(s) for ${operator === '**' ? '** or pow()' : operator}: '${typeName(a)}' and '${typeName(b)}'`,
   );
+}
+
+/** Paid for before it is made. */
+function joined(a: List | Tuple, b: List | Tuple): readonly Value[] {
+  spend(a.items.length + b.items.length);
+  return a.items.concat(b.items);
 }
 
 function added(a: Str, b: Str): Str {
@@ -55,6 +62,7 @@ function times(value: Value, count: Value): Value | null {
   if (length === null) return null;
   const often = number < 0n ? 0 : Number(number);
   if (length * often > 10_000_000) return unsupported('so long a repetition');
+  spend(isStr(value) ? often : often + length * often);
   const copies = Array.from({ length: often }, () => value);
   if (isStr(value)) return concat(copies as Str[]);
   const items = copies.flatMap((copy) => [...(copy as List | Tuple).items]);

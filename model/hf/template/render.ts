@@ -2,6 +2,7 @@
  * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break and continue,
  * its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure, never another text.
  */
+import { budgeted } from './budget.ts';
 import { checkNames } from './check.ts';
 import { evaluate } from './evaluate.ts';
 import { fail, TemplateFailure } from './failure.ts';
@@ -24,7 +25,9 @@ export function compile(source: string): Renderer {
     checkNames(body);
     const hidden = hiddenNames(body);
     return (variables, now) =>
-      shallow(() => runsOf(evaluate(body, hidden, new Map([...globals(now), ...variables]))));
+      shallow(() =>
+        budgeted(() => runsOf(evaluate(body, hidden, new Map([...globals(now), ...variables])))),
+      );
   });
 }
 

@@ -1,5 +1,13 @@
 /** The methods of Python's str. Positions count code points. */
-import { bind, bindPositional, boolean, integer, optionalInteger, string } from './arguments.ts';
+import {
+  bind,
+  bindPositional,
+  boolean,
+  integer,
+  optionalInteger,
+  sizeOf,
+  string,
+} from './arguments.ts';
 import { fail } from './failure.ts';
 import { changed, concat, cut, isStr, plain, type Str } from './text.ts';
 import {
@@ -17,8 +25,15 @@ import {
 export const SPACE =
   '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const BEFORE = new RegExp(`^[${SPACE}]+`);
-const AFTER = new RegExp(`[${SPACE}]+$`);
+const BLANK = new RegExp(`[${SPACE}]`);
 const WORDS = new RegExp(`[^${SPACE}]+`, 'g');
+
+/** Where the text ends when the white space behind it is left out; a regular expression would take the square of its length. */
+export function endOf(text: string): number {
+  let end = text.length;
+  while (end > 0 && BLANK.test(text[end - 1] as string)) end--;
+  return end;
+}
 
 /** The unit at which each code point begins, and the end; null when they are the same. */
 function offsets(text: string): readonly number[] | null {
@@ -67,9 +82,7 @@ export function strip(value: Str, chars: string | null, left = true, right = tru
   const text = plain(value);
   if (chars === null) {
     const start = left ? (BEFORE.exec(text)?.[0].length ?? 0) : 0;
-    const end = right
-      ? text.length - (AFTER.exec(text.slice(start))?.[0].length ?? 0)
-      : text.length;
+    const end = right ? Math.max(start, endOf(text)) : text.length;
     return cut(value, start, end);
   }
   const set = new Set(chars);
@@ -223,7 +236,7 @@ function pad(
   const mark: Str =
     fill === undefined ? ' ' : isStr(fill) ? fill : string(fill, 'the fill character');
   if (codePoints(plain(mark)) !== 1) fail('The fill character must be exactly one character long');
-  const wide = integer(width, 0);
+  const wide = sizeOf(width, 0);
   const space = Math.max(0, wide - codePoints(plain(value)));
   const before = left(space, wide);
   const times = (count: number) => Array.from({ length: count }, () => mark);
@@ -308,7 +321,7 @@ function withoutAffix(value: Str, args: Arguments, name: string, end: boolean): 
 }
 
 function zeroFilled(value: Str, args: Arguments): Str {
-  const width = integer(bindPositional('zfill', args, 1, 1)[0], 0);
+  const width = sizeOf(bindPositional('zfill', args, 1, 1)[0], 0);
   const sign = /^[+-]/.test(plain(value)) ? 1 : 0;
   const zeros = '0'.repeat(Math.max(0, width - codePoints(plain(value))));
   return concat([cut(value, 0, sign), zeros, cut(value, sign)]);

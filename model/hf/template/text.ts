@@ -6,6 +6,8 @@
  * which strings.ts translates.
  */
 
+import { spend, spendText } from './budget.ts';
+
 /** Where a stretch of text came from: the message of this number, counted from 0; -1 for the description of a tool. */
 export interface Origin {
   readonly message: number;
@@ -56,6 +58,8 @@ export function from(text: string, origin: Origin | null): Str {
 
 /** One text of many, neighbours of one origin joined. */
 export function concat(parts: readonly Str[]): Str {
+  spend(parts.length);
+  spendText(parts.reduce((length, part) => length + plain(part).length, 0));
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   const runs: { text: string[]; origin: Origin | null }[] = [];
   for (const part of parts)
@@ -75,6 +79,7 @@ export function cut(value: Str, start: number, end: number = plain(value).length
   if (start <= 0 && end >= value.text.length) return value.safe ? new Text(value.runs) : value;
   const runs: Run[] = [];
   let at = 0;
+  spend(value.runs.length);
   for (const { text, origin } of value.runs) {
     const piece = text.slice(Math.max(0, start - at), Math.max(0, end - at));
     if (piece !== '') runs.push({ text: piece, origin });

@@ -4,6 +4,7 @@
  * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What Python decides by
  * type (truth, equality, order, length, iteration) is decided here.
  */
+import { spend, spendText } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { cut, isStr, plain, type Str } from './text.ts';
 
@@ -27,6 +28,7 @@ export type Value =
 export class List {
   readonly items: readonly Value[];
   constructor(items: readonly Value[]) {
+    spend(items.length);
     this.items = items;
   }
 }
@@ -34,6 +36,7 @@ export class List {
 export class Tuple {
   readonly items: readonly Value[];
   constructor(items: readonly Value[]) {
+    spend(items.length);
     this.items = items;
   }
 }
@@ -44,6 +47,7 @@ export class Dict {
 
   constructor(pairs: Iterable<readonly [Value, Value]> = []) {
     for (const [key, value] of pairs) {
+      spend();
       const hash = hashOf(key);
       const before = this.entries.get(hash);
       // a key that is there keeps its place and its first spelling
@@ -194,6 +198,7 @@ export function lengthOf(value: Value): number | null {
 }
 
 export function codePoints(text: string): number {
+  spendText(text.length);
   let count = text.length;
   for (let i = 0; i + 1 < text.length; i++)
     if (isPair(text, i)) {
@@ -305,6 +310,7 @@ export function isIterable(value: Value): boolean {
 function* characters(value: Str): Iterable<Value> {
   const text = plain(value);
   for (let i = 0; i < text.length; ) {
+    spend();
     const size = isPair(text, i) ? 2 : 1;
     yield cut(value, i, i + size);
     i += size;
@@ -318,7 +324,10 @@ function pairs(dict: Dict, kind: View['kind']): Value[] {
 }
 
 function* rangeItems(range: Range): Iterable<Value> {
-  for (let i = 0; i < range.length; i++) yield range.at(i);
+  for (let i = 0; i < range.length; i++) {
+    spend();
+    yield range.at(i);
+  }
 }
 
 /** `item in container`. */

@@ -1,0 +1,38 @@
+/**
+ * What a template may do: its steps, and the characters and items that it makes, are counted, so that one which never ends, or which
+ * doubles a text for ever, is a failure soon. Counting is exact: the same template and messages always end in the same place.
+ *
+ * Rendering is synchronous and renders nothing within itself, so one count is enough.
+ */
+import { fail } from './failure.ts';
+
+/** A conversation of a megabyte takes a few hundred thousand. */
+const WORK_MAX = 2_000_000;
+/** Characters that cost as much as a step. */
+const CHARACTERS = 8;
+
+let left = Number.POSITIVE_INFINITY;
+
+/** What `act` gives, within the budget. */
+export function budgeted<Result>(act: () => Result): Result {
+  left = WORK_MAX;
+  try {
+    return act();
+  } finally {
+    left = Number.POSITIVE_INFINITY;
+  }
+}
+
+/** So many steps or items more. */
+export function spend(work = 1): void {
+  left -= work;
+  if (left < 0)
+    fail(
+      'it takes more than any conversation needs: the template does not end, or makes too much text',
+    );
+}
+
+/** Text of so many characters is made, or gone through. */
+export function spendText(characters: number): void {
+  spend(characters / CHARACTERS);
+}

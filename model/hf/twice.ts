@@ -1,0 +1,27 @@
+/**
+ * A name that stands twice in one object of a JSON text. `JSON.parse` keeps the last of them and other readers the first, so that two
+ * readers of one file would see two files.
+ */
+
+/** A string, or what opens, closes or parts objects and lists. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/gs;
+
+/** The first such name in `json`, which has to be JSON; null where each stands once. */
+export function nameTwice(json: string): string | null {
+  /** Of the objects around, from the outside; null for a list. */
+  const around: (Set<string> | null)[] = [];
+  let before = '';
+  for (const { 0: token } of json.matchAll(TOKEN)) {
+    if (token === '{') around.push(new Set());
+    else if (token === '[') around.push(null);
+    else if (token === '}' || token === ']') around.pop();
+    else if (token === ':') {
+      const name = JSON.parse(before) as string;
+      const names = around.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+    before = token;
+  }
+  return null;
+}
