@@ -306,10 +306,6 @@ const yaml = {
   'some brackets without end': settings(`a: ${'['.repeat(99_000)}`),
   'brackets that close': settings(`a: ${'['.repeat(49_000)}${']'.repeat(49_000)}`),
   'maps in maps': settings(`a: ${'{a: '.repeat(20_000)}${'}'.repeat(20_000)}`),
-  'indented maps': settings(
-    Array.from({ length: 400 }, (_, i) => `${' '.repeat(i)}a${i}:`).join('\n'),
-    'read',
-  ),
   'many keys': settings(Array.from({ length: 9_000 }, (_, i) => `k${i}: 1`).join('\n')),
   'a key of many parts': settings(`${'a.'.repeat(49_000)}a: 1`),
   'many documents': settings('---\n'.repeat(24_000)),
