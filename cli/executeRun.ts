@@ -29,6 +29,7 @@ import type { Io } from './io.ts';
 import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { privateFiles } from './privateFiles.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
+import { wayBack } from './rewind/wayBack.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
@@ -95,6 +96,9 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     await finish('failed', messageOf(error)).catch((then: unknown) => {
       io.err(`run.json still says that the run is running: ${messageOf(then)}`);
     });
+    const back = await wayBack(run, log, error).catch(() => null);
+    if (back !== null)
+      io.err(`the newest version that is whole can be gone back to: ${io.program} ${back}`);
     throw error;
   } finally {
     exporter.detach();

@@ -1,7 +1,8 @@
 /**
  * A low-rank adapter as a run publishes it: one safetensors file that names the policy it goes on.
  *
- * A few megabytes a version instead of the whole policy. The factors lie under the names of PEFT; the metadata holds
+ * A few megabytes a version instead of the whole policy, whose digest is in the file: what an adapter goes on is part of what
+ * it is. The factors lie under the names of PEFT; the metadata holds
  * what PEFT keeps beside them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
  */
 import { createHash } from 'node:crypto';
@@ -19,12 +20,13 @@ import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 import type { MappedFile } from './lowering/weightPlan.ts';
 import type { Policy } from './policyFile.ts';
 
-/** What the metadata says, as JSON under `adapter`. `base` is the path of the policy that it goes on. */
+/** What the metadata says, as JSON under `adapter`: `base` is the path of the policy that it goes on, `baseDigest` its digest, where known. */
 const described = z.object({
   rank: z.number(),
   alpha: z.number(),
   stabilised: z.boolean(),
   base: z.string(),
+  baseDigest: z.string().optional(),
   scales: z.record(z.string(), z.number()),
 });
 type Described = z.infer<typeof described>;
@@ -43,9 +45,17 @@ function describedIn(path: string, text: string): Described {
 
 const PREFIX = 'base_model.model.';
 
+/** An adapter as it lies in such a file. `baseDigest` is the digest of the policy at `base`; left out = not known. */
+export interface PublishedAdapter extends LoraAdapter {
+  readonly baseDigest?: string | undefined;
+}
+
 /** Write an adapter whose `base` is the path of a policy. */
-export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promise<WrittenFile> {
-  const { rank, alpha, stabilised, base, modules } = adapter;
+export async function saveAdapterFile(
+  path: string,
+  adapter: PublishedAdapter,
+): Promise<WrittenFile> {
+  const { rank, alpha, stabilised, base, baseDigest, modules } = adapter;
   const tensors = new Map<string, Tensor>();
   const scales: Record<string, number> = {};
   for (const [module, { a, b, scale }] of modules) {
@@ -54,7 +64,8 @@ export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promi
     scales[module] = scale;
   }
   const entries = [...tensors].map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
-  const said: Described = { rank, alpha, stabilised, base, scales };
+  const known = baseDigest === undefined ? {} : { baseDigest };
+  const said: Described = { rank, alpha, stabilised, base, ...known, scales };
   const metadata = { adapter: JSON.stringify(said) };
   const read = (name: string) => tensors.get(name) as Tensor;
   const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
@@ -62,7 +73,7 @@ export async function saveAdapterFile(path: string, adapter: LoraAdapter): Promi
 }
 
 /** Read an adapter; null when the file holds something else. A `sha256` that is not empty must be its digest. */
-export async function loadAdapterFile(path: string, sha256 = ''): Promise<LoraAdapter | null> {
+export async function loadAdapterFile(path: string, sha256 = ''): Promise<PublishedAdapter | null> {
   const file = await openTensorFile(path);
   try {
     const text = file.metadata.adapter;
@@ -106,7 +117,7 @@ export function withAdapter({ config, tensors }: Policy, adapter: LoraAdapter): 
  */
 export class PublishedWeights {
   readonly #digestOf: (path: string) => Promise<string>;
-  #base: { readonly path: string; readonly policy: Policy } | null = null;
+  #base: { readonly path: string; readonly digest: string; readonly policy: Policy } | null = null;
 
   /** `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts). */
   constructor(digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path)) {
@@ -117,8 +128,9 @@ export class PublishedWeights {
   async load(path: string, sha256: string): Promise<Policy> {
     const adapter = path.endsWith('.safetensors') ? await loadAdapterFile(path, sha256) : null;
     if (adapter === null) return loadPolicy(path, sha256);
-    if (this.#base?.path !== adapter.base)
-      this.#base = { path: adapter.base, policy: await loadPolicy(adapter.base) };
+    const { base, baseDigest = '' } = adapter;
+    if (this.#base?.path !== base || this.#base.digest !== baseDigest)
+      this.#base = { path: base, digest: baseDigest, policy: await loadPolicy(base, baseDigest) };
     checkAdapter(adapter, this.#base.policy.config, path);
     return withAdapter(this.#base.policy, adapter);
   }

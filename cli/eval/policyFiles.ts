@@ -12,6 +12,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { localPath } from '../../model/checkpoints/local.ts';
+import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
@@ -127,14 +128,10 @@ async function chosen(run: Run, all: readonly Weights[], version: string | null)
 async function wholePath(run: Run, manifest: Weights): Promise<string> {
   const store = checkpointsIn(run.folder);
   const { weights } = checkpointsOf(manifest);
-  const condition = await store.condition(weights);
-  if (condition.kind !== 'changed') return localPath(store.resolve(weights));
-  throw new MillraceError(
-    'DIGEST',
-    `${weights.uri} of version ${weights.version} of run ${run.name} ${condition.why}: it was changed or cut short after it was written. ` +
-      `Restore it from a backup, or evaluate another version (${run.name}@N); millrace doctor ${run.name} says which are whole`,
-    { context: { run: run.name, version: weights.version, file: weights.uri } },
-  );
+  const { name } = run;
+  const wayBack = `evaluate another version (${name}@N); millrace doctor ${name} says which are whole`;
+  await mustBeWhole(store, weights, { run: name, wayBack });
+  return localPath(store.resolve(weights));
 }
 
 /** The first of these folders with a tokenizer, or the one that is given. */

@@ -1,6 +1,7 @@
 /** The steps that a run can go back to: those whose weights and optimiser state are still kept. */
 import { MillraceError } from '../../base/errors.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import type { TrainerCheckpoint } from '../../model/engine.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
@@ -54,17 +55,11 @@ export async function checkWhole(
   run: string,
 ): Promise<void> {
   const store = checkpointsIn(folder);
+  const others = versions.filter((other) => other.manifest !== manifest);
+  const about = `, made by step ${manifest.step}`;
+  const wayBack = `go back to another of the steps ${stepsOf(others)}`;
   for (const checkpoint of [weights, state]) {
-    if (checkpoint === null) continue;
-    const condition = await store.condition(checkpoint);
-    if (condition.kind !== 'changed') continue;
-    const { step, version } = manifest;
-    throw new MillraceError(
-      'DIGEST',
-      `${checkpoint.uri} of version ${version}, made by step ${step} of run ${run}, ${condition.why}: it was changed or cut short after it was written. ` +
-        `Restore it from a backup, or go back to another of the steps ${stepsOf(versions.filter((other) => other.manifest !== manifest))}`,
-      { context: { run, step, version, file: checkpoint.uri } },
-    );
+    if (checkpoint !== null) await mustBeWhole(store, checkpoint, { run, about, wayBack });
   }
 }
 

@@ -5,8 +5,9 @@ import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { localPath } from '../../model/checkpoints/local.ts';
+import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
-import { openAnyLog } from '../../streams/openAnyLog.ts';
+import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
 import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../streams/topics.ts';
@@ -15,6 +16,7 @@ import { topics } from '../../streams/topics.ts';
 const runFile = z.looseObject({
   settings: z.looseObject({ policy: z.string().min(1) }),
   log: z.string().optional(),
+  cluster: z.string().optional(),
 });
 
 /** Weights of a run, and the policy that it began from, as its settings name that. */
@@ -24,7 +26,7 @@ export interface PolicyOfRun {
   readonly began: string;
 }
 
-/** `folder` is that of the run. Fails with code `POLICY` when there are no such weights. */
+/** `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they were changed. */
 export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
   const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));
   if (!found.success) {
@@ -32,10 +34,10 @@ export async function policyOfRun(folder: string, version: string | null): Promi
       `${folder} is a run of a job without the setting policy; give its weights file`,
     );
   }
-  const { settings, log = join(folder, 'log') } = found.data;
+  const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
   const store = checkpointsIn(folder);
   let newest: Weights | null = null;
-  for (const manifest of await manifestsOf(log, basename(folder))) {
+  for (const manifest of await manifestsOf({ at: log, run: basename(folder), cluster })) {
     const isWanted = version === null || version === String(manifest.version);
     if (isWanted && (await store.exists(checkpointsOf(manifest).weights))) newest = manifest;
   }
@@ -44,14 +46,17 @@ export async function policyOfRun(folder: string, version: string | null): Promi
       `the run ${folder} has no weights${version === null ? ' yet' : ` of version ${version}; kept are the ends of its rounds and the newest`}`,
     );
   }
-  return {
-    weights: localPath(store.resolve(checkpointsOf(newest).weights)),
-    began: settings.policy,
-  };
+  const { weights } = checkpointsOf(newest);
+  const run = basename(folder);
+  const wayBack = `name another version (${run}@N); millrace doctor ${run} says which are whole`;
+  await mustBeWhole(store, weights, { run, wayBack });
+  return { weights: localPath(store.resolve(weights)), began: settings.policy };
 }
 
-async function manifestsOf(at: string, run: string): Promise<readonly Weights[]> {
-  const log = await openAnyLog({ at, run, mode: 'read', env: process.env });
+async function manifestsOf(
+  place: Pick<AnyLogOptions, 'at' | 'run' | 'cluster'>,
+): Promise<readonly Weights[]> {
+  const log = await openAnyLog({ ...place, mode: 'read', env: process.env });
   try {
     const all: Weights[] = [];
     const from = { kind: 'earliest' } as const;

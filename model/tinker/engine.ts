@@ -313,7 +313,7 @@ function sequenceIn(reply: Readonly<Record<string, unknown>>): {
   }
   const wrong = tokens.find((token) => !Number.isInteger(token) || token < 0);
   if (wrong !== undefined) throw refused(`${wrong} is no token id`);
-  const odd = logprobs.find((value) => typeof value !== 'number' || !(value <= ROUNDING));
+  const odd = logprobs.find((value) => !Number.isFinite(value) || value > ROUNDING);
   if (odd !== undefined) throw refused(`a log-prob is ${odd}`);
   return { tokens, logProbs: logprobs };
 }

@@ -7,10 +7,11 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts';
-import { readingVersion } from '../checkpoints/digest.ts';
+import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { localFiles, localPath } from '../checkpoints/local.ts';
 import type { DecoderConfig, Tensors } from '../config.ts';
 import type { Checkpoint, SavedCheckpoint, SaveTarget, TrainerCheckpoint } from '../engine.ts';
+import { digestError } from '../hf/digestError.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
 import { type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
 import type { WrittenFile } from '../hf/writeTensorFile.ts';
@@ -34,11 +35,18 @@ export class TraineeFiles {
   readonly #base: Policy;
   /** Where the policy under the adapter lies; '' when it is in memory alone. */
   readonly #basePath: string;
+  /** Where adapters are published; else ''. */
+  readonly #baseDigest: string;
 
-  private constructor(options: AdapterOptions | null, base: Policy, basePath: string) {
+  private constructor(
+    options: AdapterOptions | null,
+    base: Policy,
+    [path, digest]: readonly [path: string, digest: string],
+  ) {
     this.#options = options;
     this.#base = base;
-    this.#basePath = basePath;
+    this.#basePath = path;
+    this.#baseDigest = digest;
   }
 
   static async open(source: PolicySource, options: AdapterOptions | null): Promise<TraineeFiles> {
@@ -47,8 +55,9 @@ export class TraineeFiles {
       throw new Error(
         'an adapter is published with the place of its policy: give `policy` as a path',
       );
-    const base = inFile ? await loadPolicy(source) : source;
-    return new TraineeFiles(options, base, inFile ? source : '');
+    if (!inFile) return new TraineeFiles(options, source, ['', '']);
+    const digest = options?.publish === 'adapter' ? await digestAt(source) : '';
+    return new TraineeFiles(options, await loadPolicy(source, digest), [source, digest]);
   }
 
   get config(): DecoderConfig {
@@ -85,7 +94,10 @@ export class TraineeFiles {
   async write(path: string, { config, tensors, adapter }: Trainee): Promise<WrittenFile> {
     if (adapter === null) return savePolicy(path, { config, tensors });
     if (this.#options?.publish === 'adapter')
-      return saveAdapterFile(path, { ...adapter, base: this.#basePath });
+      return saveAdapterFile(path, {
+        ...adapter,
+        ...{ base: this.#basePath, baseDigest: this.#baseDigest },
+      });
     return savePolicy(path, withAdapter({ config, tensors }, adapter));
   }
 
@@ -109,7 +121,12 @@ export class TraineeFiles {
     const digest = checkpoint.digest ?? '';
     if (this.#options?.publish === 'adapter' && path.endsWith('.safetensors')) {
       const adapter = await loadAdapterFile(path, digest);
-      if (adapter !== null) return [{ ...this.#base, adapter }, true];
+      if (adapter !== null) {
+        const { baseDigest = this.#baseDigest, ...own } = adapter;
+        if (baseDigest !== this.#baseDigest)
+          throw digestError(this.#basePath, baseDigest, this.#baseDigest);
+        return [{ ...this.#base, adapter: own }, true];
+      }
     }
     const { config, tensors } = await loadPolicy(path, digest);
     if (JSON.stringify(config) !== JSON.stringify(this.config))

@@ -6,8 +6,12 @@ import { SIZES, withFeatures } from '../../../cli/model/sizes.ts';
 import { checkMemory, memoryNeeded } from '../../../jobs/parts/memory.ts';
 import { findPolicy } from '../../../jobs/parts/policyPlace.ts';
 import { checkPromptFits, withinPrompt } from '../../../jobs/parts/promptLimit.ts';
+import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { QuestionItem } from '../../../sources/questions.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import { topics } from '../../../streams/topics.ts';
 import { freshFolders } from '../../support/folder.ts';
+import { weights } from '../../support/weights.ts';
 
 const fresh = freshFolders();
 
@@ -54,6 +58,30 @@ describe('a policy by its name', () => {
     expect((await findPolicy(folder)).path).toBe(join(folder, 'policy.safetensors'));
     await writeFile(join(folder, 'config.json'), '{}');
     expect((await findPolicy(folder)).path).toBe(folder);
+  });
+});
+
+describe('a policy that a run trained', () => {
+  test('is checked against its manifest before anything begins from it', async () => {
+    const folder = join(fresh(), 'first');
+    const uri = 'weights/000001.safetensors';
+    await mkdir(join(folder, 'weights'), { recursive: true });
+    await writeFile(join(folder, uri), 'weights');
+    const began = fresh();
+    await writeFile(join(began, 'config.json'), '{}');
+    await writeFile(join(folder, 'run.json'), JSON.stringify({ settings: { policy: began } }));
+    const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+    const digest = await digestAt(join(folder, uri));
+    await log.commit((tx) => tx.append(topics.weights, { ...weights(1, 1), uri, digest }));
+    await log.close();
+    expect((await findPolicy(folder)).path).toBe(join(folder, uri));
+    await writeFile(join(folder, uri), 'Weights');
+    await expect(findPolicy(`${folder}@1`)).rejects.toMatchObject({
+      code: 'DIGEST',
+      message: expect.stringMatching(
+        /000001.safetensors of version 1 of run first has digest.*first@N/,
+      ),
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 /** Low-rank adapters: trained alone, published merged or as they are, resumed bit for bit. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { PublishedWeights } from '../../../model/adapterFile.ts';
@@ -86,6 +87,29 @@ test.each(modes)('a resumed adapter goes on bit for bit, on two threads too (%s)
   await step(other, 2);
   expect(digestsOf(await other.save(files('again')))).toEqual(digestsOf(onward));
   await Promise.all([trainer.close(), other.close()]);
+});
+
+test('an adapter is refused on another policy than the one that it was trained on', async () => {
+  const trainer = await start('adapter');
+  await step(trainer, 1);
+  const saved = await trainer.save(files('on-base'));
+  await trainer.close();
+  const base = at('base.safetensors');
+  const bytes = readFileSync(base);
+  bytes[bytes.length - 2]! ^= 1;
+  writeFileSync(base, bytes);
+  const refused = { code: 'DIGEST', context: { file: base } };
+  const { uri, digest } = saved.weights;
+  await expect(new PublishedWeights().load(uri, digest!)).rejects.toMatchObject(refused);
+  const again = await EmbeddedTrainer.create({
+    policy: base,
+    adapter: { adapter, publish: 'adapter' },
+  });
+  await expect(again.restore(saved, 'train')).rejects.toMatchObject({
+    code: 'DIGEST',
+    message: expect.stringMatching(/version 1: .*base\.safetensors has digest .*rewind/),
+  });
+  await again.close();
 });
 
 test('publishing an adapter alone needs a policy that others can read', async () => {

@@ -1,0 +1,47 @@
+/** The command that goes back to before a version whose files are damaged: said where a run fails on one. */
+import { MillraceError } from '../../base/errors.ts';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Weights } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+import type { Run } from '../runs.ts';
+import { type Version, versionsIn } from './steps.ts';
+
+/** `rewind …` to the newest step whose files are whole; null where the error is none of a version, or none is left. */
+export async function wayBack(
+  { name, folder }: Run,
+  log: Log,
+  error: unknown,
+): Promise<string | null> {
+  if (!isOfVersion(error)) return null;
+  const manifests: Weights[] = [];
+  const from = { kind: 'earliest' } as const;
+  for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
+  for (const version of (await versionsIn(folder, manifests)).toReversed()) {
+    const { step } = version.manifest;
+    if (await isWhole(folder, version)) {
+      return `rewind ${name} --to step=${step} --into ${name}-step-${step}`;
+    }
+  }
+  return null;
+}
+
+/** Whether an error of a version's files is behind it. */
+function isOfVersion(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isOfFiles = error instanceof MillraceError && CODES.includes(error.code);
+  return (isOfFiles && error.context.version !== undefined) || isOfVersion(error.cause);
+}
+
+const CODES: readonly string[] = ['DIGEST', 'CHECKPOINT'];
+
+async function isWhole(folder: string, version: Version): Promise<boolean> {
+  const store = checkpointsIn(folder);
+  for (const checkpoint of [version.weights, version.state]) {
+    if (checkpoint === null) continue;
+    const { kind } = await store.condition(checkpoint);
+    if (kind === 'missing' || kind === 'changed') return false;
+  }
+  return true;
+}

@@ -1,0 +1,30 @@
+/** That a checkpoint of a run is what was saved, before anything else is made of it. */
+import { MillraceError } from '../../base/errors.ts';
+import type { Checkpoint } from '../engine.ts';
+import type { CheckpointStore } from './checkpointStore.ts';
+
+export interface Of {
+  /** The run's name. */
+  readonly run: string;
+  /** What else is known of the version, behind its number: `, made by step 3`. */
+  readonly about?: string;
+  /** What can be done beside a backup, as the end of a sentence. */
+  readonly wayBack: string;
+}
+
+/** Reads it through. Fails with code `DIGEST` when it was changed; one that is not there is another's matter. */
+export async function mustBeWhole(
+  store: CheckpointStore,
+  checkpoint: Checkpoint,
+  { run, about = '', wayBack }: Of,
+): Promise<void> {
+  const condition = await store.condition(checkpoint);
+  if (condition.kind !== 'changed') return;
+  const { uri, version } = checkpoint;
+  throw new MillraceError(
+    'DIGEST',
+    `${uri} of version ${version}${about} of run ${run} ${condition.why}: it was changed or cut short after it was written. ` +
+      `Restore it from a backup, or ${wayBack}`,
+    { context: { run, version, file: uri } },
+  );
+}

@@ -1,0 +1,131 @@
+/**
+ * A real run that was killed in its second round, and what a failing disk may do to the files that it goes on with: it ends with
+ * a sentence that names file and version, nothing is made of them, and the way back that it says leads on.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folder.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const CLI = join(ROOT, 'dist', 'cli', 'main.js');
+const SMALL = {
+  'flywheel.questions': 0,
+  rounds: 2,
+  explore: 4,
+  keep: 2,
+  heldOut: 2,
+  batchGroups: 1,
+  rollouts: 2,
+  initialRollouts: 2,
+  evaluationRollouts: 1,
+  responseMax: 120,
+  keepVersions: 1,
+};
+const runs = temporaryFolder();
+afterAll(() => runs.remove());
+
+interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** `line`: the process is killed as soon as it says so. */
+async function millrace(args: readonly string[], line?: RegExp): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, ...args, '--runs', runs.path], { cwd: ROOT });
+  let said = '';
+  const hear = (chunk: Buffer): void => {
+    said += chunk;
+    if (line?.test(said)) child.kill('SIGKILL');
+  };
+  child.stdout.on('data', hear);
+  child.stderr.on('data', hear);
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, said };
+}
+
+const VERSION = '000003';
+let copies = 0;
+
+/** A copy of the killed run, in which `spoil` is done to a file. */
+function copyWith(file: string, spoil: (path: string) => void): string {
+  const name = `copy-${copies++}`;
+  cpSync(join(runs.path, 'killed'), join(runs.path, name), { recursive: true });
+  spoil(join(runs.path, name, file));
+  return name;
+}
+
+function flip(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 64;
+  writeFileSync(path, bytes);
+}
+const cut = (path: string): void => truncateSync(path, 100_000);
+
+describe('a run that goes on', () => {
+  beforeAll(async () => {
+    const settings = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
+    const job = ['run', 'examples/quickstart/job.ts', '--run', 'killed', '--seed', '5'];
+    const { code, said } = await millrace([...job, ...settings], /round 2 · step 3/);
+    expect([code, said]).toEqual([null, expect.stringContaining('round 2 · step 3')]);
+    expect(
+      statSync(join(runs.path, 'killed', 'weights', `${VERSION}.safetensors`)).size,
+    ).toBeGreaterThan(1e6);
+  }, 180_000);
+
+  test.each([
+    ['a changed bit in the newest weights', `weights/${VERSION}.safetensors`, flip, /has digest/],
+    ['newest weights that were cut', `weights/${VERSION}.safetensors`, cut, /cut short/],
+    ['newest weights that are gone', `weights/${VERSION}.safetensors`, rmSync, /cannot be opened/],
+    [
+      'a changed bit in the optimiser',
+      `weights/${VERSION}.optimiser.safetensors`,
+      flip,
+      /has digest/,
+    ],
+    ['an optimiser that was cut', `weights/${VERSION}.optimiser.safetensors`, cut, /cut short/],
+    [
+      'an optimiser that is gone',
+      `weights/${VERSION}.optimiser.safetensors`,
+      rmSync,
+      /cannot be opened/,
+    ],
+  ])(
+    'with %s stops, and says how to go back',
+    async (_what, file, spoil, why) => {
+      const name = copyWith(file, (path) => spoil(path));
+      const { code, said } = await millrace(['run', '--run', name]);
+      expect([code, said]).toEqual([
+        1,
+        expect.stringMatching(/policy version 3: .*\/weights\/000003/),
+      ]);
+      expect(said).toMatch(why);
+      expect(said).not.toMatch(/step 4/);
+      const [, back = ''] =
+        /gone back to: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
+      expect(back).not.toBe('');
+      const doctor = await millrace(['doctor', name]);
+      expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining(file)]);
+      if (file.includes('optimiser') || spoil !== flip) return;
+      const gone = await millrace(['rewind', name, '--to', 'step=3', '--into', `${name}-bad`]);
+      expect([gone.code, gone.said]).toEqual([
+        1,
+        expect.stringMatching(/DIGEST.*version 3, made by step 3/),
+      ]);
+      expect((await millrace(back.split(' '))).code).toBe(0);
+      const onward = await millrace(['run', '--run', back.split(' ').at(-1)!]);
+      expect([onward.code, onward.said]).toEqual([0, expect.stringMatching(/step 4/)]);
+    },
+    180_000,
+  );
+
+  test('makes nothing of another version’s bytes under the name of the newest', async () => {
+    const name = copyWith(`weights/${VERSION}.safetensors`, (path) => {
+      cpSync(path.replace(VERSION, '000002'), path);
+    });
+    const { code, said } = await millrace(['run', '--run', name]);
+    expect([code, said]).toEqual([1, expect.stringMatching(/policy version 3: .* has digest/)]);
+  }, 180_000);
+});
