@@ -1,10 +1,10 @@
 /**
- * Rows of a CSV file with a header, read as a stream and parsed by fast-csv one record at a time, so
- * that a malformed record costs itself and nothing after it.
+ * Rows of a CSV file with a header, read as a stream and parsed by fast-csv, many records to a parser.
  *
- * A record goes on over the next line while a quote is open. When such a record does not parse (or a
- * quote never closes), only its first line is given up and reading goes on at the second: a stray quote
- * does not swallow the good rows that follow.
+ * Where a record ends is told by its quotes: it goes on over the next line while one is open. Where one of many does not
+ * parse, they are parsed one by one, so that a malformed record costs itself and nothing after it. When a record
+ * does not parse (or a quote never closes), only its first line is given up and reading goes on at the second: a stray
+ * quote does not swallow the good rows that follow.
  */
 
 import { parseString } from 'fast-csv';
@@ -14,6 +14,9 @@ import { questionsFileError, type RawRow } from './rawRow.ts';
 
 /** A record may run over this many lines. */
 const recordLinesMax = 1000;
+/** Lines are read this far ahead before they are parsed. */
+const aheadLinesMax = 256;
+const aheadCharactersMax = 1 << 20;
 
 type TextLine = Extract<Line, { text: string }>;
 
@@ -58,75 +61,133 @@ function named({ place, cells, payload }: CsvRecord, header: readonly string[]):
 }
 
 async function* records(path: string): AsyncGenerator<CsvRecord | Refused> {
-  let open: TextLine[] = [];
-  let inQuotes = false;
+  const parser = csvParser();
+  let pending: readonly TextLine[] = [];
+  let ahead: TextLine[] = [];
+  let characters = 0;
   for await (const line of lines(path)) {
     if (line.text !== null) {
-      open.push(line as TextLine);
-      if (quotesIn(line.text) % 2 === 1) inQuotes = !inQuotes;
-      if (inQuotes && open.length < recordLinesMax) continue;
+      ahead.push(line as TextLine);
+      characters += line.text.length;
+      if (ahead.length < aheadLinesMax && characters < aheadCharactersMax) continue;
     }
-    open = yield* drain(open, line.text === null || open.length >= recordLinesMax);
-    inQuotes = open.length > 0;
+    pending = yield* drain([...pending, ...ahead], line.text === null, parser);
+    [ahead, characters] = [[], 0];
     if (line.text === null) yield { place: line.number, reason: line.reason, payload: '' };
   }
-  yield* drain(open, true);
+  yield* drain([...pending, ...ahead], true, parser);
 }
 
 /** Yields the complete records among `pending`; returns the lines of one that is still open. */
 async function* drain(
-  pending: TextLine[],
+  pending: readonly TextLine[],
   ended: boolean,
-): AsyncGenerator<CsvRecord | Refused, TextLine[]> {
-  let rest = pending;
-  for (let [first] = rest; first !== undefined; [first] = rest) {
-    if (first.text.trim() === '') {
-      rest = rest.slice(1);
+  parser: CsvParser,
+): AsyncGenerator<CsvRecord | Refused, readonly TextLine[]> {
+  let from = 0;
+  while (from < pending.length) {
+    const drafts = draftsOf(pending, from, parser.recordsMax());
+    if (drafts.length === 0) {
+      // Nothing but empty lines and perhaps a record that is still open.
+      while (pending[from]?.text.trim() === '') from++;
+      const open = pending.slice(from);
+      if (open.length === 0 || (!ended && open.length < recordLinesMax)) return open;
+      yield refused(open[0]!, 'a quote is opened and never closed');
+      from += 1;
       continue;
     }
-    const length = recordLength(rest);
-    if (length === null && !ended) return rest;
-    const place = first.number;
-    const payload = rest
-      .slice(0, length ?? 1)
-      .map((line) => line.text)
-      .join('\n');
-    const cells = length === null ? 'a quote is opened and never closed' : await parse(payload);
-    if (typeof cells === 'string') {
-      yield { place, reason: `bad CSV: ${cells}`, payload: first.text };
-      rest = rest.slice(1);
-    } else {
-      yield { place, cells, payload };
-      rest = rest.slice(length!);
+    const rows = await parser.parse(drafts.map(({ payload }) => payload));
+    if (typeof rows !== 'string') {
+      for (const [i, { place, payload }] of drafts.entries()) {
+        yield { place, cells: rows[i]!, payload };
+      }
+      from = drafts.at(-1)!.next;
+    } else if (drafts.length === 1) {
+      const { first } = drafts[0]!;
+      yield refused(pending[first]!, rows);
+      from = first + 1;
     }
   }
   return [];
 }
 
-/** How many lines the first record has: up to the first line after which no quote is open. */
-function recordLength(pending: readonly TextLine[]): number | null {
+function refused({ number, text }: TextLine, why: string): Refused {
+  return { place: number, reason: `bad CSV: ${why}`, payload: text };
+}
+
+/** A record as its quotes tell it: its text, the index of its first line, and that of the line after it. */
+interface Draft {
+  readonly place: number;
+  readonly payload: string;
+  readonly first: number;
+  readonly next: number;
+}
+
+/** The complete records among lines, from the line `from` on; empty lines between them are left out. */
+function draftsOf(pending: readonly TextLine[], from: number, most: number): readonly Draft[] {
+  const drafts: Draft[] = [];
+  let first = from;
   let quotes = 0;
-  for (let index = 0; index < pending.length; index++) {
-    quotes += quotesIn(pending[index]!.text);
-    if (quotes % 2 === 0) return index + 1;
+  for (let at = from; at < pending.length && drafts.length < most; at++) {
+    const { text } = pending[at]!;
+    if (at === first && text.trim() === '') {
+      first = at + 1;
+      continue;
+    }
+    quotes += quotesIn(text);
+    if (quotes % 2 === 1) {
+      if (at + 1 - first >= recordLinesMax) break;
+      continue;
+    }
+    const payload = pending.slice(first, at + 1).map((line) => line.text);
+    drafts.push({
+      place: pending[first]!.number,
+      payload: payload.join('\n'),
+      first,
+      next: at + 1,
+    });
+    first = at + 1;
   }
-  return null;
+  return drafts;
 }
 
 function quotesIn(text: string): number {
-  let quotes = 0;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes++;
-  return quotes;
+  let count = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) count++;
+  return count;
 }
 
-/** The cells of one record, or what is wrong with it. Where nothing is quoted there is nothing to parse. */
-async function parse(record: string): Promise<string[] | string> {
-  if (!record.includes('"')) return record.split(',');
+interface CsvParser {
+  /** How many records it would take at once: fewer after one that did not parse. */
+  recordsMax(): number;
+  /** The cells of each record, or what is wrong with one of them. */
+  parse(records: readonly string[]): Promise<readonly (readonly string[])[] | string>;
+}
+
+function csvParser(): CsvParser {
+  let most = aheadLinesMax;
+  return {
+    recordsMax: () => most,
+    async parse(texts) {
+      const text = texts.join('\n');
+      // Where nothing is quoted there is nothing to parse.
+      if (!text.includes('"')) return texts.map((record) => record.split(','));
+      const rows = await parsed(text);
+      const isWhole = typeof rows !== 'string' && rows.length === texts.length;
+      most = isWhole ? Math.min(most * 2, aheadLinesMax) : 1;
+      if (isWhole || typeof rows === 'string') return rows;
+      return `${rows.length} records in ${texts.length === 1 ? 'one' : texts.length}`;
+    },
+  };
+}
+
+/** The rows of a text, or what is wrong with it. */
+function parsed(text: string): Promise<string[][] | string> {
   return new Promise((resolve) => {
     const rows: string[][] = [];
-    parseString<string[], string[]>(record, { headers: false })
+    parseString<string[], string[]>(text, { headers: false })
       .on('data', (row: string[]) => rows.push(row))
       .on('error', (error: Error) => resolve(outsideText(error.message, 200)))
-      .on('end', () => resolve(rows.length === 1 ? rows[0]! : `${rows.length} records in one`));
+      .on('end', () => resolve(rows));
   });
 }

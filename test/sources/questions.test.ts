@@ -140,6 +140,21 @@ describe('CSV', () => {
     expect(places(dead)).toEqual([[2, '']]);
   });
 
+  it('names the lines of bad rows among many good ones, and keeps empty lines inside a quote', async () => {
+    const good = Array.from({ length: 900 }, (_, index) => `g-${index},s,Q ${index}?,x,qa`);
+    good[300] = 'bad,s,"Text"after,x,qa';
+    good[301] = 'long,s,"Two\n\nparagraphs?",x,qa\n';
+    good[600] = 'bad,s,"Open?,x,qa';
+    const lines = ['id,source,question,answers,ability', ...good];
+    const { values, dead } = await all(await written('among.csv', lines.join('\n')));
+    expect(values).toHaveLength(898);
+    expect(values[300]).toMatchObject({ id: 'long', question: 'Two\n\nparagraphs?' });
+    expect(places(dead)).toEqual([
+      [302, ''],
+      [605, ''],
+    ]);
+  });
+
   it('says which columns are missing', async () => {
     await expect(all(fixture('columns.csv'))).rejects.toThrow(
       /no column source, ability; it has id, question, answers\. A questions file needs/,
