@@ -71,7 +71,9 @@ describe('millrace eval', () => {
     expect(err).toMatch(/starting run first/);
     const page = await readFile(join(cwd, 'runs/first/evaluation.html'), 'utf8');
     expect(page).toMatch(/^<!doctype html>/);
-    expect(page).toContain('class="radar"');
+    // conciseness needs a jury, and with four of the five numbers there is no radar
+    expect(page).not.toContain('class="radar"');
+    expect(page).toContain('<td class="left">hotpotqa</td>');
     expect(page).not.toMatch(/<script|<link|<img|@import|url\(|\bhref=|\bsrc=|\bon\w+=/i);
   });
 

@@ -70,19 +70,18 @@ describe('the radar of behaviour', () => {
     reasoningLength: 3,
   };
 
-  it('leaves out what nobody measured', () => {
-    const { markup } = behaviourRadar('t', [{ name: 'a', numbers }])!;
-    expect(markup).toContain('successful execution');
-    expect(markup).toContain('to 5<');
-    expect(markup).not.toContain('conciseness');
+  it('has five axes, each with what the series have there', () => {
     const voted = { ...numbers, conciseness: 0.9 };
-    expect(behaviourRadar('t', [{ name: 'a', numbers: voted }])!.markup).toContain(
-      'conciseness 90.0',
-    );
+    const { markup } = behaviourRadar('t', [
+      { name: 'a', numbers: voted },
+      { name: 'b', numbers: { ...voted, conciseness: null } },
+    ])!;
+    expect(markup).toContain('conciseness 90.0');
+    expect(markup).toContain('>90.0 · – of 100<');
+    expect(markup).toContain('>3.00 · 3.00 of 5<');
   });
 
-  it('is nothing where fewer than three are known', () => {
-    const few = { ...numbers, successfulExecution: null, reasoningLength: null };
-    expect(behaviourRadar('t', [{ name: 'a', numbers: few }])).toBeNull();
+  it('is nothing where one of the five is not known: the table says it better', () => {
+    expect(behaviourRadar('t', [{ name: 'a', numbers }])).toBeNull();
   });
 });

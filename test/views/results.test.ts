@@ -306,6 +306,40 @@ describe('a run that asks no held-out questions', () => {
   });
 });
 
+it('curves that do not change are named and not drawn, and those without a value are left out', () => {
+  const book = bookOf(
+    [1, 2, 3].flatMap((step) => [
+      metric('reward/mean', step, 1, step),
+      metric('policy/lag', step, 1, 0),
+    ]),
+  );
+  const page = reportPage(summaryOf({ metrics: book }));
+  expect(page).toContain('did not change: Policy lag (versions): 0');
+  expect(page).toContain('aria-label="Reward by step"');
+  expect(page).not.toContain('aria-label="Policy lag');
+  expect(page).toContain('aria-label="Accuracy by step"');
+  expect(page).not.toContain('no data yet');
+});
+
+it('the loss is what is learnt where nothing is rewarded, and a sign of stability elsewhere', () => {
+  const about = (...names: string[]) => {
+    const metrics = bookOf(names.map((name) => metric(name, 1, 1, 0.5)));
+    const { curves } = curvesOf({ ...reading, metrics }, resultsOf({ ...reading, metrics }));
+    return curves.filter(({ title }) => title === 'Loss').map((curve) => curve.about);
+  };
+  expect(about('loss')).toEqual(['learning']);
+  expect(about('loss', 'reward/mean')).toEqual(['stability']);
+});
+
+it('times are in the tense of the run', () => {
+  const head = (status: 'running' | 'done' | 'failed') =>
+    reportText(resultsOf({ ...reading, facts: { ...record, status } })).split('\n')[0];
+  expect(head('running')).toContain('running for 30.0 s');
+  expect(head('done')).toContain('done in 30.0 s');
+  expect(head('failed')).toContain('failed after 30.0 s');
+  expect(reportPage(summaryOf({ facts: { ...record, status: 'done' } }))).not.toContain('running');
+});
+
 describe('samples', () => {
   const choose = (first: readonly Scored[], last: readonly Scored[]) =>
     chooseSamples({ ...reading, evaluations: evaluated({ 0: first, 1: last }) }).map(

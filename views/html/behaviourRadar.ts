@@ -1,6 +1,6 @@
 /**
  * The radar of tool-use behaviour (ET-Agent, its figure of five metrics): correctness, efficiency, conciseness, successful
- * execution, reasoning length. An axis that nobody measured is left out.
+ * execution, reasoning length. With fewer it would be a shape that says nothing: the table has the numbers.
  */
 import { fixed, hundred } from '../numbers.ts';
 import type { Behaviour } from '../summary/behaviour.ts';
@@ -20,9 +20,10 @@ const axes: readonly { readonly key: keyof Behaviour; readonly label: string }[]
   { key: 'reasoningLength', label: 'reasoning length' },
 ];
 
-/** Null where fewer than three of the numbers are known. */
+/** Null where one of the five numbers is not known. */
 export function behaviourRadar(title: string, series: readonly NamedBehaviour[]): Html | null {
   const known = axes.filter(({ key }) => series.some(({ numbers }) => numbers[key] !== null));
+  if (known.length < axes.length) return null;
   const drawn = known.map(({ key, label }): RadarAxis => {
     if (key !== 'reasoningLength') return { label, max: 1, rim: '100', show: hundred };
     const max = roundedUp(series.map(({ numbers }) => numbers[key]));

@@ -22,7 +22,7 @@ export function benchmarkPage(benchmarks: Benchmarks, samples: readonly Benchmar
 ${muted(`${headOf(benchmarks)} · seed ${benchmarks.seed} · ${duration(benchmarks.seconds)}`)}
 ${cautionsOf(benchmarks).map((line) => html`<p class="bad">${line}</p>`)}</header>
 <h2>Benchmarks</h2>${htmlTable(table, { quiet: means })}${muted(benchmarksNote(benchmarks))}
-<h2>Behaviour</h2>${radar ?? muted('not measured')}
+${radar === null ? null : html`<h2>Behaviour</h2>${radar}`}
 <h2>Trajectories</h2>${samples.length === 0 ? muted('none yet') : samples.map(sample)}`,
   );
 }

@@ -2,7 +2,7 @@
  * A radar chart as inline SVG: an axis a number, at most three series. A series is told by its line and by the shape at its
  * corners as well as by its colour, and every value can be read on hover and in the label of the figure.
  */
-import type { Show } from '../numbers.ts';
+import { NOTHING, type Show } from '../numbers.ts';
 import { type Html, html } from './html.ts';
 
 export interface RadarAxis {
@@ -47,7 +47,7 @@ export function radar({ title, axes, series }: Radar): Html | null {
 <figcaption>${title} ${series.length > 1 ? legend(series) : null}</figcaption>
 <svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${spoken(title, axes, series)}">
 ${rings.map((ring) => html`<polygon class="ring" points="${polygon(axes.map(() => ring))}"/>`)}
-${axes.map((axis, i) => spoke(axis, i, axes.length))}
+${axes.map((axis, i) => spoke(axis, { index: i, count: axes.length, values: series.map(({ values }) => values[i] ?? null) }))}
 ${series.map((one, i) => shape(one, i, axes))}
 </svg></figure>`;
 }
@@ -62,6 +62,13 @@ function place(share: number, index: number, count: number): Point {
   };
 }
 
+interface Spoke {
+  readonly index: number;
+  readonly count: number;
+  /** Of each series; null = not measured. */
+  readonly values: readonly (number | null)[];
+}
+
 function polygon(shares: readonly number[]): string {
   return shares
     .map((share, i) => place(share, i, shares.length))
@@ -69,13 +76,15 @@ function polygon(shares: readonly number[]): string {
     .join(' ');
 }
 
-function spoke({ label, rim: end }: RadarAxis, index: number, count: number): Html {
+/** The axis with its name, and below it what the series have there. */
+function spoke({ label, rim: end, show }: RadarAxis, { index, count, values }: Spoke): Html {
+  const told = values.map((value) => (value === null ? NOTHING : show(value))).join(' · ');
   const rim = place(1, index, count);
   const at = place(1.14, index, count);
   const anchor = at.x < size.x - 5 ? 'end' : at.x > size.x + 5 ? 'start' : 'middle';
   return html`<line class="grid" x1="${size.x}" y1="${size.y}" x2="${rim.x}" y2="${rim.y}"/>
 <text class="axis" x="${at.x}" y="${at.y}" text-anchor="${anchor}">${label}</text>
-<text class="tick" x="${at.x}" y="${at.y + 14}" text-anchor="${anchor}">to ${end}</text>`;
+<text class="tick" x="${at.x}" y="${at.y + 14}" text-anchor="${anchor}">${told} of ${end}</text>`;
 }
 
 function shape({ name, values }: RadarSeries, colour: number, axes: readonly RadarAxis[]): Html {

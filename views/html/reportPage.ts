@@ -100,15 +100,16 @@ function charts(
   const named = still.map((curve) => `${curve.title}: ${showOf(curve)(valuesOf(curve)[0]!)}`);
   return html`<h2>${heading}</h2><div class="charts">${drawn}</div>
 ${named.length === 0 ? null : muted(`did not change: ${named.join(' · ')}`)}
-${about === 'learning' && roundEnds.length > 1 ? muted('dashed: the end of a stage; faint: each step; strong: the mean of its neighbours') : null}`;
+${about === 'learning' ? muted(`${roundEnds.length > 2 ? 'dashed: the end of a stage; ' : ''}faint: each step; strong: the mean of it and its neighbours`) : null}`;
 }
 
 function valuesOf({ series }: Curve): number[] {
   return series.flatMap(({ points }) => points.map(({ y }) => y)).filter(Number.isFinite);
 }
 
-/** One step is no course yet, and is drawn. */
+/** One step is no course yet, and that a measurement stays as it was is worth seeing: both are drawn. */
 function isConstant(curve: Curve): boolean {
+  if (curve.series.some(({ dots, points }) => dots === true && points.length > 0)) return false;
   const values = valuesOf(curve);
   return values.length > 1 && values.every((value) => value === values[0]);
 }

@@ -44,7 +44,7 @@ svg { width: 100%; height: auto; display: block; } .tick { font-size: 11px; }
 .at rect { fill: transparent; } .readout { visibility: hidden; pointer-events: none; } .at:hover .readout { visibility: visible; }
 .readout line { stroke: var(--muted); opacity: .5; } .readout text, .rest { font-size: 11.5px; fill: var(--ink); font-variant-numeric: tabular-nums; }
 .rest { fill: var(--muted); } svg:hover .rest { visibility: hidden; } .readout .s0 { fill: var(--s0); } .readout .s1 { fill: var(--s1); }
-.radar { max-width: 34rem; } .ring { fill: none; stroke: var(--line); } .axis { font-size: 12px; fill: var(--ink); }
+.radar svg { max-width: 36rem; margin: 0 auto; } .ring { fill: none; stroke: var(--line); } .axis { font-size: 12px; fill: var(--ink); }
 .area polygon { fill-opacity: .14; stroke-width: 2; stroke-linejoin: round; }
 .area.s0 { fill: var(--s0); } .area.s1 { fill: var(--s1); } .area.s2 { fill: var(--s2); }
 .area.s0 polygon { stroke: var(--s0); } .area.s1 polygon { stroke: var(--s1); stroke-dasharray: 7 4; }

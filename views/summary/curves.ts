@@ -55,7 +55,17 @@ export function curvesOf(reading: Reading, results: Results): Curves {
   });
   const one = (title: string, metric: string, fromZero = false) =>
     ({ title, series: [training(title, metric)], unit: 'number', fromZero }) as const;
+  const losses: readonly Omit<Curve, 'about'>[] = [
+    one('Loss', metricNames.loss),
+    {
+      ...one('Held-out loss', metricNames.heldOutLoss),
+      series: [{ ...training('Held-out loss', metricNames.heldOutLoss), dots: true }],
+    },
+  ];
+  // Where nothing is rewarded, the loss is what training is for.
+  const isRewarded = reading.metrics.curve(metricNames.reward).length > 0;
   const learning: readonly Omit<Curve, 'about'>[] = [
+    ...(isRewarded ? [] : losses),
     one('Reward', metricNames.reward),
     {
       title: 'Accuracy',
@@ -82,11 +92,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
     },
   ];
   const stability: readonly Omit<Curve, 'about'>[] = [
-    one('Loss', metricNames.loss),
-    {
-      ...one('Held-out loss', metricNames.heldOutLoss),
-      series: [{ ...training('Held-out loss', metricNames.heldOutLoss), dots: true }],
-    },
+    ...(isRewarded ? losses : []),
     {
       ...one('Learning rate', metricNames.learningRate, true),
       series: [{ ...training('Learning rate', metricNames.learningRate), exact: true }],
