@@ -59,11 +59,17 @@ export function warningOf({ kind, step, numbers }: ProgressEvent): string | null
 export function statusLine(status: ProgressStatus): string {
   const { pulse } = status;
   const left = leftText(status.leftMs);
-  const now =
-    typeof pulse === 'string'
-      ? pulse
-      : `policy ${pulse.version} · ${pulse.inflight} groups in flight · ${pulse.generatedTokens} tokens generated`;
-  return [now, ...(left === '' ? [] : [`${percent(status.share)} done`, left])].join(' · ');
+  return [pulseText(pulse), ...(left === '' ? [] : [`${percent(status.share)} done`, left])].join(
+    ' · ',
+  );
+}
+
+function pulseText(pulse: ProgressStatus['pulse']): string {
+  if (typeof pulse === 'string') return pulse;
+  const { version, inflight, generatedTokens } = pulse;
+  return version < 0
+    ? 'loading the policy'
+    : `policy ${version} · ${inflight} groups in flight · ${generatedTokens} tokens generated`;
 }
 
 /** `about 3 min left`; empty where it is not known. */

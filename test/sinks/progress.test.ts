@@ -129,6 +129,18 @@ describe('progress as lines', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  test('says that the policy is being loaded while there is none', () => {
+    jest.useFakeTimers();
+    const pulse = () => ({ inflight: 0, generatedTokens: 0, version: -1 });
+    const { lines, options } = bench({ pulse });
+    const reader = fakeReader(topics.metrics);
+    const source$ = concat(from(step(1).map((value) => reader.deliver(value))), NEVER);
+    const subscription = source$.pipe(progress(options)).subscribe();
+    jest.advanceTimersByTime(61_000);
+    expect(lines[1]).toBe('loading the policy');
+    subscription.unsubscribe();
+  });
+
   test('shows what it has of a step that lacks a number, and nothing of the step before', async () => {
     const { lines, options } = bench();
     const fineTuning = numbers(
