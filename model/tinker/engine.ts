@@ -45,6 +45,11 @@ interface Sampled {
 }
 
 const SEEDS = 2 ** 31;
+/**
+ * Tokens of the first request for a text that the service does not stop at; each further one asks for twice as many. Little is
+ * thrown away, and a service that compiles for every length (SkyRL's JAX backend) meets few.
+ */
+const STRETCH = 64;
 const LOSSES_MAX = 5;
 /** Between two ways of computing the same log-prob, in half precision. */
 const TOLERANCE = 0.05;
@@ -150,7 +155,7 @@ export class TinkerEngine implements PolicyEngine {
       const sampled = await this.#current();
       try {
         sampled.active++;
-        return this.#generation(await this.#ask(request, sampled), request, sampled.version);
+        return await this.#generation(request, sampled);
       } catch (error) {
         if (error instanceof Refused) {
           throw new MillraceError('MODEL_REFUSED', `the service refuses: ${error.message}`, {
@@ -235,13 +240,56 @@ export class TinkerEngine implements PolicyEngine {
     );
   }
 
+  /** Up to the first stop, asked for in stretches where the service does not see it. Fails with code `MODEL_REPLY`. */
+  async #generation(request: GenerateRequest, sampled: Sampled): Promise<Generation> {
+    const { tokens: context, stopTokens, stopTexts = [], stopTextsFrom, maxTokens } = request;
+    const most = Math.min(maxTokens, this.contextMax - context.length);
+    const stops = new StopTexts(stopTexts, this.#options.tokenBytes);
+    for (const token of context.subarray(stopTextsFrom ?? context.length)) stops.completedBy(token);
+    const tokens: number[] = [];
+    const logProbs: number[] = [];
+    let finish: Generation['finish'] = 'length';
+    let stopText: string | undefined;
+    for (
+      let stretch = stopTexts.length === 0 ? most : STRETCH;
+      finish === 'length' && tokens.length < most;
+      stretch *= 2
+    ) {
+      const asked = Math.min(stretch, most - tokens.length);
+      const before = Int32Array.from([...context, ...tokens]);
+      const made = sequenceIn(await this.#ask(before, asked, request, sampled));
+      const end = made.tokens.findIndex((token) => {
+        stopText = stops.completedBy(token);
+        return stopText !== undefined || stopTokens.includes(token);
+      });
+      const length = end < 0 ? made.tokens.length : end + 1;
+      if (length > asked || (end < 0 && length < asked)) {
+        throw refused(`${made.tokens.length} tokens came where ${asked} were asked for`);
+      }
+      tokens.push(...made.tokens.slice(0, length));
+      logProbs.push(...made.logProbs.slice(0, length));
+      if (end >= 0) finish = 'stop';
+    }
+    this.#generatedTokens += tokens.length;
+    return {
+      tokens: Int32Array.from(tokens),
+      logProbs: Float32Array.from(logProbs, (value) => Math.min(0, value)),
+      finish,
+      topLogProbs: [],
+      version: sampled.version,
+      ...(stopText === undefined ? {} : { stopText }),
+    };
+  }
+
   #ask(
-    { tokens, maxTokens, stopTokens, draws: key, ...request }: GenerateRequest,
+    tokens: Int32Array,
+    most: number,
+    { stopTokens, draws: key, ...request }: GenerateRequest,
     { model, uri }: Sampled,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { temperature, topP, topK } = samplingIn(request);
     const params = {
-      max_tokens: Math.min(maxTokens, this.contextMax - tokens.length),
+      max_tokens: most,
       ...(stopTokens.length === 0 ? {} : { stop: stopTokens }),
       // Like the embedded engine's draws, the seed belongs to a place in the context.
       seed: draws(...key).integer(tokens.length, SEEDS),
@@ -250,36 +298,6 @@ export class TinkerEngine implements PolicyEngine {
     this.#prefillTokens += tokens.length;
     const body = { model_path: uri, num_samples: 1, prompt: promptOf(tokens) };
     return model.sample({ ...body, sampling_params: params });
-  }
-
-  /** What came, cut behind the first stop text. Fails with code `MODEL_REPLY`. */
-  #generation(
-    reply: Readonly<Record<string, unknown>>,
-    { tokens: context, stopTokens, stopTexts = [], stopTextsFrom, maxTokens }: GenerateRequest,
-    version: number,
-  ): Generation {
-    const { tokens, logProbs } = sequenceIn(reply);
-    const most = Math.min(maxTokens, this.contextMax - context.length);
-    const stops = new StopTexts(stopTexts, this.#options.tokenBytes);
-    for (const token of context.subarray(stopTextsFrom ?? context.length)) stops.completedBy(token);
-    let stopText: string | undefined;
-    const end = tokens.findIndex((token) => {
-      stopText = stops.completedBy(token);
-      return stopText !== undefined || stopTokens.includes(token);
-    });
-    const length = end < 0 ? tokens.length : end + 1;
-    if (length > most || (end < 0 && length < most)) {
-      throw refused(`${tokens.length} tokens came where ${most} were asked for`);
-    }
-    this.#generatedTokens += length;
-    return {
-      tokens: Int32Array.from(tokens.slice(0, length)),
-      logProbs: Float32Array.from(logProbs.slice(0, length), (value) => Math.min(0, value)),
-      finish: end < 0 ? 'length' : 'stop',
-      topLogProbs: [],
-      version,
-      ...(stopText === undefined ? {} : { stopText }),
-    };
   }
 
   async #retire(before: Promise<Sampled> | null): Promise<void> {

@@ -114,6 +114,33 @@ test('a stop token ends a generation and is kept; so does the token that complet
   expect((await engine.generate(begun)).tokens).toHaveLength(1);
 });
 
+test('a text that the service does not stop at is asked for in stretches, of few lengths', async () => {
+  const { server, trainer } = await opened();
+  const engine = trainer.sampler({ contextMax: 400, tokenBytes: bracketed });
+  closing.push(() => engine.close());
+  await engine.load(base);
+  const asked = () =>
+    server.seen
+      .filter(({ route, body }) => route === 'asample' && body.prompt_logprobs !== true)
+      .map(({ body }) => [body.prompt.chunks[0].tokens.length, body.sampling_params.max_tokens]);
+  const whole = await engine.generate(request({ maxTokens: 300 }));
+  const first = asked().length;
+  const parts = await engine.generate(request({ maxTokens: 300, stopTexts: ['never'] }));
+  expect(asked().slice(first)).toEqual([
+    [3, 64],
+    [67, 128],
+    [195, 108],
+  ]);
+  expect(parts).toEqual(whole);
+  expect(parts.tokens).toHaveLength(300);
+  const { length } = asked();
+  const next = await engine.generate(
+    request({ maxTokens: 200, stopTexts: [`<${whole.tokens[1]}>`] }),
+  );
+  expect(next).toMatchObject({ finish: 'stop' });
+  expect(asked().slice(length)).toEqual([[3, 64]]);
+});
+
 test('what a service cannot do is refused with a way out', async () => {
   const { engine } = await opened();
   await expect(engine.generate(request())).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
