@@ -28,7 +28,7 @@ interface Held {
   readonly empty: boolean;
 }
 
-/** Cuts a line that a crash left half written and looks at the last whole one. */
+/** Cuts a line that a crash left half written and looks at the last whole one that can be read. */
 async function mend(path: string, read: (line: string) => number): Promise<Held> {
   const file = await open(path, O_RDWR | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -44,9 +44,20 @@ async function mend(path: string, read: (line: string) => number): Promise<Held>
     await file.close();
   }
   if (whole === '') return { offset: -1, empty: true };
-  const offset = read(whole.trimEnd().split('\n').at(-1) ?? '');
-  // The header alone has no offset.
-  return { offset: Number.isInteger(offset) ? offset : -1, empty: false };
+  return { offset: lastOffset(whole.trimEnd().split('\n'), read), empty: false };
+}
+
+/** -1 where no line has one, as in a header alone. Lines that somebody has spoilt are passed over: the topic has them. */
+function lastOffset(lines: readonly string[], read: (line: string) => number): number {
+  for (const line of lines.toReversed()) {
+    try {
+      const offset = read(line);
+      if (Number.isInteger(offset)) return offset;
+    } catch {
+      // no JSON
+    }
+  }
+  return -1;
 }
 
 /** metrics → `metrics.jsonl`, `metrics.csv`. */

@@ -50,10 +50,19 @@ export function exists(pid: number): boolean {
 
 function ownerIn(path: string): Owner | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Owner;
+    const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;
+    return isOwner(owner) ? owner : undefined;
   } catch {
     return undefined; // no file, or one cut short by a crash: nobody holds it
   }
+}
+
+function isOwner(owner: Partial<Owner> | null): owner is Owner {
+  return (
+    Number.isInteger(owner?.pid) &&
+    typeof owner?.host === 'string' &&
+    typeof owner.started === 'string'
+  );
 }
 
 function alive(owner: Owner, path: string): boolean {

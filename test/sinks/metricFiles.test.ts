@@ -1,4 +1,4 @@
-import { readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { metricFiles } from '../../sinks/metricFiles.ts';
@@ -66,6 +66,14 @@ describe('files', () => {
     folder = temporaryFolder();
     await start();
     expect([jsonl, csv]).toEqual([await read('jsonl'), await read('csv')]);
+  });
+
+  test('goes on behind lines that somebody has spoilt', async () => {
+    await start(metrics.slice(0, 3));
+    for (const ending of ['jsonl', 'csv']) await appendFile(path(ending), 'no line\n\nnull\n');
+    await start();
+    const jsonl = (await read('jsonl')).split('\n').filter((line) => line.startsWith('{'));
+    expect(jsonl.map((line) => JSON.parse(line).offset)).toEqual([...metrics.keys()]);
   });
 
   test('has the same lines after a crash at any byte of either file', async () => {

@@ -66,8 +66,11 @@ describe('the writer of an embedded log', () => {
     await log.close();
     writeFileSync(lock, JSON.stringify({ ...mine, pid: process.ppid, started: '1' }));
     await (await openLog({ folder: folder.path, mode: 'write' })).close();
-    writeFileSync(lock, '{"pid": 12'); // cut short
-    await (await openLog({ folder: folder.path, mode: 'write' })).close();
+    for (const text of ['{"pid": 12', 'null', '5', '[]', '{"pid":"x"}', '{"pid":1}']) {
+      writeFileSync(lock, text); // cut short, or not a lock
+      expect(writerOf(folder.path)).toBeUndefined();
+      await (await openLog({ folder: folder.path, mode: 'write' })).close();
+    }
   });
 
   const linux = existsSync('/proc/self/stat');
