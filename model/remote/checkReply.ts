@@ -123,6 +123,15 @@ export function generationOf(
   };
 }
 
+/** Whether a server ended where the request does not say so: before the most tokens, at no stop token, with no stop text completed. */
+export function endedUnasked(
+  { tokens }: Generated,
+  request: GenerateRequest,
+  tokenBytes: TokenBytes | undefined,
+): boolean {
+  return tokens.length < request.maxTokens && endOf(tokens, request, tokenBytes) === null;
+}
+
 /** How many tokens there are up to the first that ends the generation, and the stop text that it completes; null = none does. */
 function endOf(
   tokens: readonly number[],

@@ -28,7 +28,7 @@ import { shapedBy } from '../sampling.ts';
 import { VersionScores } from '../versionScores.ts';
 import { type Answered, askTokens, type TokenServers } from './askTokens.ts';
 import { Canary, type CanaryOptions, type Expected } from './canary.ts';
-import { generationOf } from './checkReply.ts';
+import { endedUnasked, generationOf } from './checkReply.ts';
 import { LabelCheck } from './labelCheck.ts';
 import {
   checkModels,
@@ -328,13 +328,14 @@ export class RemoteEngine implements PolicyEngine {
     try {
       const maxTokens = Math.min(request.maxTokens, this.contextMax - request.tokens.length);
       const asked = { ...request, maxTokens };
-      const made = await this.#ask(asked, serving, signal);
+      const { tokenBytes } = this.#options;
+      const first = await this.#ask(asked, serving, signal);
+      // vLLM finds stop texts in a prompt that ends within a character: its decoder then repeats the prompt. We need not be told.
+      const misled = (asked.stopTexts ?? []).length > 0 && endedUnasked(first, asked, tokenBytes);
+      const made = misled ? await this.#ask({ ...asked, stopTexts: [] }, serving, signal) : first;
       this.#generatedTokens += made.tokens.length;
       this.#prefillTokens += made.prefillTokens;
-      return generationOf(made, asked, {
-        version: serving.version,
-        tokenBytes: this.#options.tokenBytes,
-      });
+      return generationOf(made, asked, { version: serving.version, tokenBytes });
     } finally {
       this.#leave(serving);
     }

@@ -459,3 +459,30 @@ describe('all weights on vLLM', () => {
     expect(server.bodies('/weight_info').length - before).toBeLessThan(20);
   });
 });
+
+describe('a stop text', () => {
+  /** As vLLM does where its decoder repeats the prompt, in which the text stands: it ends after one token. */
+  const misled: NonNullable<ToyServer['faults']['before']> = ({ body }, response) => {
+    if (body?.stop === undefined) return false;
+    const [token_ids, token_logprobs] = [[Number(body.seed) % 20], [-1]];
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ choices: [{ token_ids, logprobs: { token_logprobs } }] }));
+    return true;
+  };
+  /** Token 0 is `a`, 1 is `b` and so on. */
+  const letters = {
+    bytes: Uint8Array.from({ length: 20 }, (_, token) => 97 + token),
+    ends: Int32Array.from({ length: 20 }, (_, token) => token + 1),
+  };
+
+  it('that a server finds where it is not ends nothing: the tokens say where it is', async () => {
+    const server = await toy({ faults: { before: misled } });
+    const { engine } = await remote([server], { version: 0, tokenBytes: letters });
+    const whole = await engine.generate(ask());
+    expect(whole.tokens).toHaveLength(8);
+    const text = String.fromCharCode(...[...whole.tokens].map((token) => 97 + token));
+    const made = await engine.generate(ask({ stopTexts: [text.slice(2, 4)] }));
+    expect(made).toMatchObject({ finish: 'stop', stopText: text.slice(2, 4) });
+    expect([...made.tokens]).toEqual([...whole.tokens].slice(0, 4));
+  });
+});
