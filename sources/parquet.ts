@@ -1,53 +1,59 @@
 /**
- * Rows of a Parquet file, one row group in memory at a time (hyparquet).
+ * Rows of a Parquet file, one row group in memory at a time (hyparquet, in a thread with a bounded heap: parquetWorker.ts).
  *
  * Two schemas are read: the plain columns of a questions file, and the RL schema of ET-Agent §7.6
  * (`data_source`, `prompt`, `ability`, `reward_model`, `extra_info`). Nested values come as objects and
  * arrays, int64 as bigint.
  */
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { stat } from 'node:fs/promises';
+import { outsideText } from '../base/outsideText.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../model/runtime/worker.ts';
+import type { OpenParquet, ParquetHead } from './parquetWorker.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
-const compressors = {
-  GZIP: (input: Uint8Array): Uint8Array => gunzipSync(input),
-  BROTLI: (input: Uint8Array): Uint8Array => brotliDecompressSync(input),
-};
+const MB = 2 ** 20;
+/** The thread's heap, and what pages unpack to: for a small file, and for each byte of a large one. */
+const HEAP = { megabytes: 160, perByte: 24 };
+const UNPACKED = { megabytes: 64, perByte: 24 };
+/** A row group takes no longer: for a small file, and for each megabyte. The thread has to start first. */
+const DEADLINE = { startMs: 30_000, ms: 1_000, perMegabyte: 1_000 };
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The rows in the order of the file; `place` is the row, from 1. */
 export async function* parquetRows(
   path: string,
   check: (columns: readonly string[]) => string | null,
 ): AsyncGenerator<RawRow> {
-  const file = await readable(path, asyncBufferFromFile(path));
-  const metadata = await readable(path, parquetMetadataAsync(file));
-  const complaint = check(columnsOf(metadata));
-  if (complaint !== null) throw questionsFileError(`${path}: ${complaint}`);
-  let rowStart = 0;
-  for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    const options = { file, metadata, rowStart, rowEnd, compressors };
-    const rows = await readable(path, parquetReadObjects(options));
-    for (const [index, fields] of rows.entries()) {
-      yield { kind: 'fields', place: rowStart + index + 1, fields, payload: json(fields) };
+  const { size } = await stat(path);
+  const heapMegabytesMax = Math.ceil(Math.max(HEAP.megabytes, (HEAP.perByte * size) / MB));
+  const worker = startWorker(workerEntry('parquetWorker', import.meta.url), { heapMegabytesMax });
+  const ask = <Result>(method: string, argument: unknown, ms: number): Promise<Result> =>
+    readable(path, inTime(worker, worker.call<Result>(method, argument), ms));
+  const groupMs = DEADLINE.ms + (DEADLINE.perMegabyte * size) / MB;
+  try {
+    const bytesMax = Math.max(UNPACKED.megabytes * MB, UNPACKED.perByte * size);
+    const opening: OpenParquet = { path, bytesMax };
+    const { columns, groups } = await ask<ParquetHead>('open', opening, DEADLINE.startMs);
+    const complaint = check(columns);
+    if (complaint !== null) throw questionsFileError(`${path}: ${complaint}`);
+    let rowStart = 0;
+    for (const [index, count] of groups.entries()) {
+      const rows = await ask<readonly Fields[]>('group', { index, rowStart }, groupMs);
+      for (const [at, fields] of rows.entries()) {
+        yield { kind: 'fields', place: rowStart + at + 1, fields, payload: json(fields) };
+      }
+      rowStart += count;
     }
-    rowStart = rowEnd;
+  } finally {
+    await worker.close();
   }
 }
 
-function columnsOf(metadata: { schema: { name: string; num_children?: number }[] }): string[] {
-  const names: string[] = [];
-  for (let at = 1; at < metadata.schema.length; at = after(metadata.schema, at)) {
-    names.push(metadata.schema[at]!.name);
-  }
-  return names;
-}
-
-/** The schema is a tree in preorder: where the next sibling of `at` stands. */
-function after(schema: readonly { num_children?: number }[], at: number): number {
-  let next = at + 1;
-  for (let child = 0; child < (schema[at]?.num_children ?? 0); child++) next = after(schema, next);
-  return next;
+/** Ends the thread when it takes too long. */
+async function inTime<T>(worker: WorkerHandle, work: Promise<T>, ms: number): Promise<T> {
+  const timer = setTimeout(() => void worker.close(), ms);
+  return work.finally(() => clearTimeout(timer));
 }
 
 function json(value: unknown): string {
@@ -58,7 +64,8 @@ async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (cause) {
-    const why = (cause as Error).message;
+    const { message, code } = cause as NodeJS.ErrnoException;
+    const why = code === 'WORKER_ENDED' ? 'it needs too much time or memory' : outsideText(message);
     const advice =
       'Check that the file is complete, and write it with snappy, gzip or no compression.';
     throw questionsFileError(`${path} cannot be read as Parquet: ${why}. ${advice}`, cause);

@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { parentPort, type Transferable, Worker, type WorkerOptions } from 'node:worker_threads';
 import { MillraceError } from '../../base/errors.ts';
 
 interface Request {
@@ -68,19 +68,26 @@ export function workerEntry(name: string, caller: string): URL {
  * Run a TypeScript entry: Node 20 does not take loaders from a worker's arguments, so a first script registers tsx
  * and imports the entry.
  */
-function fromSource(entry: URL): Worker {
+function fromSource(entry: URL, options: WorkerOptions): Worker {
   const required = createRequire(import.meta.url).resolve('tsx/esm/api');
   const loader = pathToFileURL(required.replace(/\.cjs$/, '.mjs')).href;
   const script = `import(${JSON.stringify(loader)}).then(({ register }) => {
     register();
     return import(${JSON.stringify(entry.href)});
   })`;
-  return new Worker(script, { eval: true, execArgv: [] });
+  return new Worker(script, { ...options, eval: true, execArgv: [] });
 }
 
-/** Start a thread on an entry module that calls `serve`. */
-export function startWorker(entry: URL): WorkerHandle {
-  const worker = entry.pathname.endsWith('.ts') ? fromSource(entry) : new Worker(entry);
+/** Start a thread on an entry module that calls `serve`. One whose heap grows beyond `heapMegabytesMax` is ended. */
+export function startWorker(
+  entry: URL,
+  { heapMegabytesMax }: { readonly heapMegabytesMax?: number } = {},
+): WorkerHandle {
+  const limits = { maxOldGenerationSizeMb: heapMegabytesMax };
+  const options = heapMegabytesMax === undefined ? {} : { resourceLimits: limits };
+  const worker = entry.pathname.endsWith('.ts')
+    ? fromSource(entry, options)
+    : new Worker(entry, options);
   const open = new Map<number, (reply: Reply) => void>();
   let calls = 0;
   let ended: string | null = null;

@@ -1,6 +1,7 @@
 /** Files that mean harm, each of a megabyte at most: what reads one, and the code of the error that it has to end in. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { parseSettings } from '../../cli/settingsFile.ts';
 import { loadAdapterFile } from '../../model/adapterFile.ts';
@@ -290,6 +291,19 @@ const questions = {
   'many rows': rows('q.csv', `id\n${'1\n'.repeat(MB / 2 - 2)}`),
   'quotes alone': rows('q.csv', `id\n${'"'.repeat(MB - 4)}`),
   'a quote that never closes': rows('q.csv', `id\n${`"\n${'1\n'.repeat(999)}`.repeat(499)}`),
+  ...Object.fromEntries(
+    // Written by pyarrow: a list of 20,000,000 equal answers, a million equal rows, a text of 400 MB; 15 kB at most.
+    ['list', 'million', 'pages'].map((name) => [
+      `the Parquet file ${name}`,
+      {
+        code: 'QUESTIONS_FILE',
+        read: async () => {
+          const path = fileURLToPath(new URL(`./fixtures/${name}.parquet`, import.meta.url));
+          for await (const _ of (await openRows(path, 'questions file', () => null)).rows);
+        },
+      },
+    ]),
+  ),
   'no Parquet': rows('q.parquet', 'PAR1'.repeat(MB / 4), 'QUESTIONS_FILE'),
 };
 
