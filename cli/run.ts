@@ -116,8 +116,8 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     );
     return exitCodes.done;
   }
-  const { seed, settings } = record;
-  output.tell('start', { run: name, job: job.name, seed, folder, resumed, settings });
+  const { seed } = record;
+  output.tell('start', { run: name, job: job.name, seed, folder, resumed });
   output.say(
     `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${seed}, in ${folder}`,
   );
