@@ -45,9 +45,10 @@ export function wilsonInterval(share: number, count: number): Interval {
   const centre = share + z2 / (2 * count);
   const half = Z95 * Math.sqrt((share * (1 - share)) / count + z2 / (4 * count ** 2));
   const scale = 1 + z2 / count;
+  // Of nothing and of all the ends are known; rounding would leave 2e-17.
   return {
-    low: Math.max(0, (centre - half) / scale),
-    high: Math.min(1, (centre + half) / scale),
+    low: share === 0 ? 0 : (centre - half) / scale,
+    high: share === 1 ? 1 : (centre + half) / scale,
   };
 }
 

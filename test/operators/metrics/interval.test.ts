@@ -49,6 +49,10 @@ describe('the interval of a share', () => {
     expect(all.low).toBeCloseTo(0.6756, 4);
     const none = wilsonInterval(0, 8);
     expect(none.low).toBe(0);
+    for (let count = 1; count < 50; count++) {
+      expect(wilsonInterval(0, count).low).toBe(0);
+      expect(wilsonInterval(1, count).high).toBe(1);
+    }
     expect(none.high).toBeCloseTo(1 - all.low, 12);
     const some = wilsonInterval(0.3, 10);
     expect([some.low, some.high]).toEqual([expect.closeTo(0.1078, 4), expect.closeTo(0.6032, 4)]);
