@@ -4,6 +4,7 @@
  * Holds true: the key stands in the header `X-API-Key` of requests to the service and nowhere else. Whether a request that failed may
  * have reached the service is told apart, since what trains must not be sent twice. What bounds a request is in base/http/exchange.ts.
  */
+import { setMaxListeners } from 'node:events';
 import { MillraceError } from '../../base/errors.ts';
 import { apiKey } from '../../base/http/apiKey.ts';
 import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
@@ -54,6 +55,8 @@ export class Transport {
   constructor(options: TransportOptions) {
     this.url = serverAddress(options.url, { what: 'a training service', suffix: '/api/v1' });
     this.#key = apiKey(options.keyEnv, 'the training service’s');
+    // Every open request listens to it; Node would take that for a leak.
+    setMaxListeners(0, this.#closed.signal);
     this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
