@@ -5,9 +5,9 @@
  * The port is in the command line of process 1 or in the environment. A refused connection is no fault: the job is starting,
  * or was started without a port. One that has died takes its container with it.
  */
-import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { pathToFileURL } from 'node:url';
+import { commandLineOf } from '../base/platform.ts';
 
 const ANSWER_MS = 8_000;
 
@@ -40,8 +40,7 @@ export function complaint(port: number, waitMs = ANSWER_MS): Promise<string | nu
 }
 
 async function main(): Promise<void> {
-  const line = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');
-  const port = metricsPortOf(line.split('\0'), process.env);
+  const port = metricsPortOf(commandLineOf(1), process.env);
   const wrong = port === null ? null : await complaint(port);
   if (wrong === null) return;
   process.stderr.write(`${wrong}\n`);

@@ -3,19 +3,11 @@
  */
 import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
+import { endByInterrupt, stopSignals } from '../base/platform.ts';
 import { terminalText } from '../views/text/terminalText.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';
-
-/**
- * Ends the process as the signal itself would (a shell sees 130). A plain exit would first take down native code
- * whose worker threads still compute, and abort.
- */
-function dieOfInterrupt(): void {
-  process.removeAllListeners('SIGINT');
-  process.kill(process.pid, 'SIGINT');
-}
 
 /** A terminal with colours, where neither NO_COLOR nor TERM=dumb speaks against it. */
 function takesColour(stream: NodeJS.WriteStream): boolean {
@@ -48,11 +40,9 @@ export function processIo(): Io {
     out: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
     err: (line) => void process.stderr.write(`${terminalText(line)}\n`),
     onInterrupt(handler) {
-      process.on('SIGINT', handler);
-      process.on('SIGTERM', handler);
+      for (const signal of stopSignals) process.on(signal, handler);
       return () => {
-        process.off('SIGINT', handler);
-        process.off('SIGTERM', handler);
+        for (const signal of stopSignals) process.off(signal, handler);
       };
     },
     giveWay() {
@@ -62,6 +52,6 @@ export function processIo(): Io {
         // Where the system does not allow it, all are equal.
       }
     },
-    exit: (code) => (code === exitCodes.interrupted ? dieOfInterrupt() : process.exit(code)),
+    exit: (code) => (code === exitCodes.interrupted ? endByInterrupt() : process.exit(code)),
   };
 }

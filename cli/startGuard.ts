@@ -8,7 +8,7 @@
  */
 import { hostname } from 'node:os';
 import { hasCode, MillraceError } from '../base/errors.ts';
-import { exists } from '../streams/embedded/writerLock.ts';
+import { isRunning } from '../base/platform.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import type { WorkerStatus } from '../streams/run/workerStatus.ts';
@@ -89,7 +89,7 @@ async function alive(
 }
 
 function isGone({ host, pid }: WorkerStatus): boolean {
-  return host === hostname() && (pid === process.pid || !exists(pid));
+  return host === hostname() && (pid === process.pid || !isRunning(pid));
 }
 
 function locked({ name }: Run, { pid, host }: WorkerStatus, how: string): MillraceError {

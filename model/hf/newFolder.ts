@@ -6,8 +6,8 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { makeFolder } from '../../base/makeFolder.ts';
+import { syncFolder } from '../../base/platform.ts';
 import { checkpointError } from './checkpointError.ts';
-import { syncFolder } from './writeTensorFile.ts';
 
 /** Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its files. */
 export async function newFolder<Result>(

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncFolder } from '../../base/platform.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import { type Dtype, narrow, WIDTHS } from './dtypes.ts';
@@ -124,10 +125,4 @@ export async function atomically<Result>(
     await rm(temporary, { force: true });
     throw error;
   }
-}
-
-/** Make renames inside a folder last through a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().finally(() => folder.close());
 }

@@ -9,44 +9,18 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
+import { isRunning, startOf } from '../../base/platform.ts';
 import type { Store } from './store.ts';
 
 interface Owner {
   readonly pid: number;
   readonly host: string;
-  /** Start of the process in clock ticks since boot where the system tells it (Linux), else ''. */
+  /** When it began (`startOf`); empty where the system does not tell. */
   readonly started: string;
 }
 
 /** Locks that this very process holds: its own number in a file it does not hold is a dead namesake's. */
 const held = new Set<string>();
-
-/** What Linux tells of a process behind its name: its state first; none where it is gone, or the system tells nothing. */
-function statOf(pid: number): readonly string[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return [];
-  }
-}
-
-function startOf(pid: number): string {
-  return statOf(pid)[19] ?? '';
-}
-
-/** Ended, and its parent has not asked how (a container without an init process): it has a number, and does nothing. */
-const ENDED: readonly string[] = ['Z', 'X'];
-
-/** Whether a process of this number runs on this machine. */
-export function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !ENDED.includes(statOf(pid)[0] ?? '');
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
 
 function ownerIn(path: string): Owner | undefined {
   try {
@@ -68,7 +42,7 @@ function isOwner(owner: Partial<Owner> | null): owner is Owner {
 function alive(owner: Owner, path: string): boolean {
   if (owner.host !== hostname()) return true; // cannot be seen from here
   if (owner.pid === process.pid) return held.has(path);
-  return exists(owner.pid) && startOf(owner.pid) === owner.started;
+  return isRunning(owner.pid) && startOf(owner.pid) === owner.started;
 }
 
 /** The process that writes the log in a folder; undefined when none does. */

@@ -7,8 +7,8 @@
  */
 
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { residentBytes } from '../../../base/platform.ts';
 import { withoutSecrets } from '../../../base/secrets.ts';
 import { launch, pyodideFolder } from './launch.ts';
 
@@ -52,21 +52,11 @@ const GROWTH_KEPT_MIB = 64;
 /** Room for the process itself: its compiler, the in-memory files, garbage. */
 const SLACK_MIB = 256;
 const COMPLAINT_MAX = 4096;
-const PAGE_BYTES = 4096;
 const MIB = 2 ** 20;
 
 interface Pending {
   readonly id: number;
   settle(result: ProgramResult): void;
-}
-
-/** Resident size of a process in bytes; null where the system does not tell (no /proc). */
-function residentBytes(pid: number): number | null {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
-  } catch {
-    return null;
-  }
 }
 
 function isAnswer(message: unknown, id: number): message is ProgramResult & { reusable: boolean } {

@@ -1,0 +1,75 @@
+/**
+ * What differs between Linux, macOS and Windows, in one place: what the system tells of a process, signals, and folders on
+ * the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc; elsewhere what it would tell is not known.
+ */
+import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+const isWindows = process.platform === 'win32';
+const PAGE_BYTES = 4096;
+
+/** Whether a process of this number runs on this machine. One that has ended, and whose parent has not asked how, does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !['Z', 'X'].includes(statOf(pid)[0] ?? '');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** When a process began, in clock ticks since the machine did; empty where the system does not tell. */
+export function startOf(pid: number): string {
+  return statOf(pid)[19] ?? '';
+}
+
+/** Resident size of a process in bytes; null where the system does not tell. */
+export function residentBytes(pid: number): number | null {
+  const [, pages] = proc(pid, 'statm').split(' ');
+  return pages === undefined ? null : Number(pages) * PAGE_BYTES;
+}
+
+/** What a process was started with; empty where the system does not tell. */
+export function commandLineOf(pid: number): readonly string[] {
+  const line = proc(pid, 'cmdline');
+  return line === '' ? [] : line.split('\0');
+}
+
+/** The signals that ask this process to end in order: Ctrl-C, and what a supervisor sends (Windows knows Ctrl-Break). */
+export const stopSignals: readonly NodeJS.Signals[] = isWindows
+  ? ['SIGINT', 'SIGBREAK']
+  : ['SIGINT', 'SIGTERM'];
+
+/**
+ * Ends this process as Ctrl-C would (a shell sees 130). A plain exit would first take down native code whose worker
+ * threads still compute, and abort.
+ */
+export function endByInterrupt(): void {
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
+}
+
+/** Makes a new name in a folder safe from a power cut. Windows opens no folders and keeps its names by itself. */
+export async function syncFolder(path: string): Promise<void> {
+  if (isWindows) return;
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What Linux tells of a process behind its name, its state first; none where it is gone, or the system tells nothing. */
+function statOf(pid: number): readonly string[] {
+  const stat = proc(pid, 'stat');
+  return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function proc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
+}
