@@ -28,6 +28,7 @@ export const meanFigures = [
   'formatValid',
   'tokens',
 ] as const satisfies readonly (keyof Evaluation)[];
+/** One of `meanFigures`. */
 export type MeanFigure = (typeof meanFigures)[number];
 
 type Sample = Readonly<Record<MeanFigure, number>>;

@@ -7,6 +7,7 @@
  */
 import { MillraceError } from '../../base/errors.ts';
 
+/** What a call came to: the text that the policy reads, and whether the call succeeded. */
 export interface ToolResult {
   readonly output: string;
   readonly ok: boolean;

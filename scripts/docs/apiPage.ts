@@ -1,0 +1,72 @@
+/**
+ * A page of the API reference: every name that an entry point exports, with its words and its declaration, as the compiler
+ * wrote them (`dist/**.d.ts`). A name without words is an error.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Exported, exportsOf, ROOT } from '../../test/support/exports.ts';
+
+/** The entry points of package.json: `millrace/streams` → streams/index.ts. */
+export function entryPoints(): ReadonlyMap<string, string> {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  return new Map(
+    Object.entries(exports).flatMap(([path, target]) =>
+      typeof target === 'string'
+        ? []
+        : [
+            [
+              path.replace('.', 'millrace'),
+              target.default.replace(/^\.\/dist\/(.*)\.js$/, '$1.ts'),
+            ] as const,
+          ],
+    ),
+  );
+}
+
+/** The page of an entry point as Markdown. */
+export function apiPage(entry: string, file: string): string {
+  const names = exportsOf(file).toSorted((a, b) => a.name.localeCompare(b.name));
+  return `# ${entry}\n\n${commentOf(readFileSync(join(ROOT, file), 'utf8'))}\n\n${names.map(section).join('\n')}`;
+}
+
+function section({ name, file }: Exported): string {
+  const text = readFileSync(join(ROOT, 'dist', file.replace(/\.ts$/, '.d.ts')), 'utf8');
+  const found = declarationsOf(name, text);
+  // `export * as losses`: the words are those of the file.
+  const words = commentOf(
+    found.length === 0 ? text : (found.find((one) => one.comment)?.comment ?? ''),
+  );
+  if (words === '') throw new Error(`${file}: ${name} has no words; put /** … */ above it`);
+  const code = found.map((one) => one.code).join('\n');
+  const shown = code === '' ? '' : `\n\`\`\`ts\n${code}\n\`\`\`\n`;
+  return `## ${name}\n\n${words}\n${shown}\n${file}\n`;
+}
+
+interface Declaration {
+  readonly comment: string;
+  readonly code: string;
+}
+
+/** All declarations of a name (a function has one for each way to call it). */
+function declarationsOf(name: string, text: string): readonly Declaration[] {
+  const start = new RegExp(
+    `^(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:function|const|class|interface|type|enum) ${name}\\b`,
+    'gm',
+  );
+  return [...text.matchAll(start)].map(({ 0: head, 1: comment = '', index }) => {
+    const from = index + comment.length;
+    // The compiler indents what lies inside: a declaration ends before the next line that begins at the margin.
+    const rest = text.slice(index + head.length);
+    const end = rest.search(/\n(?=[^\s}])/);
+    const length = end < 0 ? rest.length : end;
+    return { comment, code: text.slice(from, index + head.length + length).trim() };
+  });
+}
+
+/** The words of the first comment of a text, without its stars; empty where there is none. */
+function commentOf(text: string): string {
+  const [, inside = ''] = /^\s*\/\*\*([\s\S]*?)\*\//.exec(text) ?? [];
+  return inside.replace(/^[ \t]*\* ?/gm, '').trim();
+}
