@@ -68,6 +68,8 @@ const vllm: ServerKind = {
       ...['-m', 'vllm.entrypoints.cli.main', 'serve', model],
       ...['--served-model-name', SERVED_AS, '--dtype', 'float32', '--enforce-eager'],
       ...['--enable-lora', '--max-loras', '4', '--max-lora-rank', '64'],
+      // On a CPU a seeded request whose prompt is read in two pieces kills the engine (CPU Generator does not use offset).
+      ...['--no-enable-chunked-prefill', '--max-num-batched-tokens', '32768'],
       ...['--generation-config', 'vllm', '--host', '127.0.0.1', '--port', String(port), ...more],
     ],
     env: {
