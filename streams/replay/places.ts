@@ -2,8 +2,10 @@
  * Where the records of a run lie, by their identity: an index of ids and offsets, built in one pass over its topics.
  */
 import type { Log, Standing } from '../log.ts';
+import type { Metric } from '../records.ts';
 import { recordsOf } from '../recordsOf.ts';
 import type { Topic } from '../topic.ts';
+import { topics } from '../topics.ts';
 import { allTopics, identityOf, isTimed } from './meaning.ts';
 
 /** Called for every record on the way. */
@@ -12,6 +14,8 @@ export type Look = (topic: Topic<unknown>, value: unknown, offset: number) => vo
 export class Places {
   /** Topic, then identity; two records of one identity are told apart by their order. */
   readonly #topics = new Map<string, Map<string, number[]>>();
+  /** Names of the metrics that there are. */
+  readonly #metrics = new Set<string>();
 
   /** Reads the topics of `log` up to `standing`. Records that are about time alone are left out. */
   static async of(log: Log, { ends }: Standing, look: Look = () => undefined): Promise<Places> {
@@ -30,9 +34,15 @@ export class Places {
     const places = this.#topics.get(topic.name) ?? new Map<string, number[]>();
     this.#topics.set(topic.name, places);
     const id = identityOf(topic, value);
+    if (topic.name === topics.metrics.name) this.#metrics.add((value as Metric).name);
     const offsets = places.get(id);
     if (offsets === undefined) places.set(id, [offset]);
     else offsets.push(offset);
+  }
+
+  /** Whether this is a metric that a newer version of the software writes: the run has none of its name. */
+  isNewMetric(topic: string, value: unknown): boolean {
+    return topic === topics.metrics.name && !this.#metrics.has((value as Metric).name);
   }
 
   /** The place of a record, which is then no longer here; undefined when there is none (left). */
