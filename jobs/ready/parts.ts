@@ -26,6 +26,7 @@ import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts
 import { type EngineSettings, engineSettings, openEngine } from '../parts/engines.ts';
 import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
 import { checkPromptFits, withinPrompt } from '../parts/promptLimit.ts';
+import { checkPublished } from '../parts/published.ts';
 import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
 import type { JobQuestions } from '../plan.ts';
@@ -210,6 +211,7 @@ async function enginesOf(
 ): Promise<Pick<PolicyParts, 'engine' | 'trainer'>> {
   const { settings, run, folder, seed, clock, print, own } = context;
   const { provider, swap, threads } = settings;
+  checkPublished(settings.trainer, settings.engine);
   const place = {
     ...{ policy: path, policyName, tokenizer, contextMax: contextOf(settings) },
     ...{ threads: threads || availableParallelism(), provider },
