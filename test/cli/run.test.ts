@@ -262,7 +262,7 @@ describe('the process of a run', () => {
     const child = start('run', job, '--run', 'twice', '--set', 'workMs=30000');
     const end = ended(child);
     child.stderr!.on('data', (chunk) => {
-      if (/starting|Ctrl-C again/.test(String(chunk))) child.kill('SIGINT');
+      if (/at work|Ctrl-C again/.test(String(chunk))) child.kill('SIGINT');
     });
     expect((await end).code).toBe(130);
   });
