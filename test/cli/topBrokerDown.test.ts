@@ -13,6 +13,7 @@ import { metric } from '../support/records.ts';
 import { type FakeIo, fakeIo } from './support/fakeIo.ts';
 import { record } from './support/syntheticRun.ts';
 
+const [REST_OF_LINE, BELOW] = ['\u001b[K', '\u001b[J'];
 const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
 
 describeKafka('top of a run whose broker goes away', () => {
@@ -47,7 +48,14 @@ describeKafka('top of a run whose broker goes away', () => {
     const terminal = watch({ columns: 120, rows: 40 });
     const elsewhere = watch(null);
     const watching = [top(terminal), top(elsewhere)];
-    const frames = (): string[] => terminal.stdout().split('\u001b[J');
+    // Each begins at the upper left corner and clears what is right of its lines and below them.
+    const frames = (): string[] =>
+      terminal
+        .stdout()
+        .replaceAll(REST_OF_LINE, '')
+        .replaceAll(BELOW, '')
+        .split('\u001b[H')
+        .slice(1);
     while (frames().length < 2 || elsewhere.stdout() === '') await moment();
     await broker.kill();
     const away = /^the broker at 127.0.0.1:\d+ does not answer; waiting for it$/m;
