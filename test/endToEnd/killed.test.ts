@@ -95,7 +95,7 @@ describe('a run that is killed and started again', () => {
 
     await killedAt('killed', /starting run/);
     await killedAt('killed', /the base policy/);
-    await killedAt('killed', /fine-tuning · step 2 /);
+    await killedAt('killed', /fine-tuning · step 1 /);
     await killedAt('killed', /round 1 · step/);
     await killedAt('killed', /round 2 · step/);
     const last = run('killed');
