@@ -1,14 +1,15 @@
 /**
  * Rows of a CSV file with a header, read as a stream and parsed by fast-csv, many records to a parser.
  *
- * Where a record ends is told by its quotes: it goes on over the next line while one is open. Where one of many does not
- * parse, they are parsed one by one, so that a malformed record costs itself and nothing after it. When a record
- * does not parse (or a quote never closes), only its first line is given up and reading goes on at the second: a stray
- * quote does not swallow the good rows that follow.
+ * Where a record ends is told by its quotes: it goes on over the next line while one is open. What the parser would refuse
+ * is seen before (csvQuotes.ts), so a malformed record costs itself and nothing after it. When a record is malformed (or a
+ * quote never closes), only its first line is given up and reading goes on at the second: a stray quote does not
+ * swallow the good rows that follow.
  */
 
 import { parseString } from 'fast-csv';
 import { outsideText } from '../base/outsideText.ts';
+import { isMalformed, quotesIn } from './csvQuotes.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
@@ -96,6 +97,15 @@ async function* drain(
       from += 1;
       continue;
     }
+    if (isMalformed(drafts[0]!.payload)) {
+      const { first } = drafts[0]!;
+      yield refused(
+        pending[first]!,
+        'text beside the quotes of a cell, or a line that ends within one',
+      );
+      from = first + 1;
+      continue;
+    }
     const rows = await parser.parse(drafts.map(({ payload }) => payload));
     if (typeof rows !== 'string') {
       for (const [i, { place, payload }] of drafts.entries()) {
@@ -123,7 +133,7 @@ interface Draft {
   readonly next: number;
 }
 
-/** The complete records among lines, from the line `from` on; empty lines between them are left out. */
+/** The complete records among lines, from the line `from` on, up to a malformed one, which may be the first; empty lines between them are left out. */
 function draftsOf(pending: readonly TextLine[], from: number, most: number): readonly Draft[] {
   const drafts: Draft[] = [];
   let first = from;
@@ -139,22 +149,17 @@ function draftsOf(pending: readonly TextLine[], from: number, most: number): rea
       if (at + 1 - first >= recordLinesMax) break;
       continue;
     }
-    const payload = pending.slice(first, at + 1).map((line) => line.text);
-    drafts.push({
-      place: pending[first]!.number,
-      payload: payload.join('\n'),
-      first,
-      next: at + 1,
-    });
+    const payload = pending
+      .slice(first, at + 1)
+      .map((line) => line.text)
+      .join('\n');
+    const malformed = isMalformed(payload);
+    if (malformed && drafts.length > 0) return drafts;
+    drafts.push({ place: pending[first]!.number, payload, first, next: at + 1 });
+    if (malformed) return drafts;
     first = at + 1;
   }
   return drafts;
-}
-
-function quotesIn(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) count++;
-  return count;
 }
 
 interface CsvParser {

@@ -289,6 +289,8 @@ const questions = {
   'many empty rows': rows('q.jsonl', '{}\n'.repeat(MB / 3)),
   'many columns': rows('q.csv', `a${',a'.repeat(MB / 2 - 1)}\n`),
   'many rows': rows('q.csv', `id\n${'1\n'.repeat(MB / 2 - 2)}`),
+  'records that are all malformed': rows('q.csv', `a,b\n${'"a"b,"c"d\n'.repeat(MB / 10 - 1)}`),
+  'lines that all end within a cell': rows('q.csv', `a,b\n${'a"b,c\n'.repeat(MB / 6 - 1)}`),
   'quotes alone': rows('q.csv', `id\n${'"'.repeat(MB - 4)}`),
   'a quote that never closes': rows('q.csv', `id\n${`"\n${'1\n'.repeat(999)}`.repeat(499)}`),
   ...Object.fromEntries(
