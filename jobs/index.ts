@@ -8,6 +8,7 @@ export * from './evaluate.ts';
 export * from './everyQuestion.ts';
 export * from './finetune.ts';
 export * from './flywheel.ts';
+export { sameInputs, tokenizerFiles } from './inputs.ts';
 export * from './lossSettings.ts';
 export * from './method.ts';
 export {

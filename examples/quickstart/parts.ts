@@ -19,7 +19,13 @@ import {
   searchTool,
   type Tool,
 } from 'millrace';
-import { dialectOf, findPolicy, type JobQuestions } from 'millrace/jobs';
+import {
+  dialectOf,
+  findPolicy,
+  type JobQuestions,
+  sameInputs,
+  tokenizerFiles,
+} from 'millrace/jobs';
 import { z } from 'zod';
 import { writeWorld } from './world/files.ts';
 import { noisy } from './world/hard/noise.ts';
@@ -80,6 +86,12 @@ export async function worldParts(
   const world = await writeWorld(folder, seed, form);
   const first = settings.base || join(here, form.base);
   const { path: base, folder: beside } = await findPolicy(first);
+  if (context.replay === undefined)
+    await sameInputs(folder, [
+      ...(questions ? [questions] : [world.train, world.heldOut]),
+      world.corpus,
+      ...tokenizerFiles(beside),
+    ]);
   if (questions) {
     context.print(
       `training on ${questions}; this policy knows its invented world alone, expect scores near zero`,

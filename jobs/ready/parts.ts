@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
@@ -20,6 +21,7 @@ import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
 import type { JobContext } from '../defineJob.ts';
+import { sameInputs, tokenizerFiles } from '../inputs.ts';
 import { loadChatPrompt } from '../parts/chatPrompt.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';
 import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts';
@@ -161,6 +163,12 @@ export async function readyParts(
     print: context.print,
   });
   warnOfSize(context);
+  const { questions, corpus, system } = settings;
+  if (context.replay === undefined)
+    await sameInputs(context.folder, [
+      ...[questions, heldOutFile, corpus, system].map((file) => (file === '' ? '' : resolve(file))),
+      ...tokenizerFiles(policy.folder),
+    ]);
   const tools = given.tools ?? (await toolsOf(settings));
   const called = own(callTools(tools, { clock }));
   const dialect = await dialectOf({

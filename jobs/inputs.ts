@@ -1,0 +1,77 @@
+/**
+ * The files that a run reads each time it starts: its questions, corpus, tokenizer and chat template.
+ *
+ * Holds true: a run goes on with the bytes that it began with. Their digests are kept in its folder (`inputs.json`); when one has
+ * changed, the run is refused, because its records would no longer say what it was made from.
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { isAbsolute, join, relative } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
+import { replaceFile } from '../base/replaceFile.ts';
+import { digestAt } from '../model/checkpoints/digest.ts';
+
+const FILE = 'inputs.json';
+/** By path, from the run's folder where the file lies in it. A file that was not there has ''. */
+const digests = z.record(z.string(), z.string());
+
+/** What a checkpoint's folder may hold beside its weights, which have digests of their own. */
+const TOKENIZER_FILES = [
+  ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'],
+  ...['chat_template.jinja', 'chat_template.json', 'generation_config.json'],
+];
+
+/** Paths of the tokenizer and the chat template in a policy's folder, whether they are there or not. */
+export function tokenizerFiles(folder: string): readonly string[] {
+  return TOKENIZER_FILES.map((name) => join(folder, name));
+}
+
+/**
+ * Notes the digests of `files` when the run begins, and compares them when it goes on. '' among them stands for no file.
+ *
+ * @param folder Of the run.
+ * @throws MillraceError `INPUT_CHANGED` with the file's path and what to do; `DAMAGED` when `inputs.json` cannot be read.
+ */
+export async function sameInputs(folder: string, files: readonly string[]): Promise<void> {
+  const path = join(folder, FILE);
+  const before = await noted(path);
+  const now: Record<string, string> = { ...before };
+  for (const file of files.filter((each) => each !== '')) {
+    const digest = await digestAt(file).catch(() => '');
+    const name = nameIn(folder, file);
+    const known = before[name];
+    if (known !== undefined && known !== digest) throw changed(file, digest === '');
+    now[name] = digest;
+  }
+  if (Object.keys(now).length === Object.keys(before).length) return;
+  await mkdir(folder, { recursive: true });
+  await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
+}
+
+/** A run's folder may be moved. */
+function nameIn(folder: string, file: string): string {
+  const name = relative(folder, file);
+  return name.startsWith('..') || isAbsolute(name) ? file : name;
+}
+
+async function noted(path: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text === null) return {};
+  try {
+    return digests.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new MillraceError(
+      'DAMAGED',
+      `${path} cannot be read: it says what the run was made from. Put it back, or delete it if you know that no input has changed`,
+      { cause },
+    );
+  }
+}
+
+function changed(file: string, gone: boolean): MillraceError {
+  return new MillraceError(
+    'INPUT_CHANGED',
+    `${file} ${gone ? 'is gone' : 'has changed'} since the run began, which was made with it: put back what it was, or begin another run (--run NAME)`,
+    { context: { file } },
+  );
+}

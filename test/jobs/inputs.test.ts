@@ -1,0 +1,63 @@
+/** A run goes on with the files that it began with. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let run: string;
+let corpus: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  run = join(folder.path, 'runs', 'one');
+  corpus = join(folder.path, 'corpus.jsonl');
+  writeFileSync(corpus, '{"id":"a","text":"Ada was born in 1815."}\n');
+});
+afterEach(() => folder.remove());
+
+test('as they were, it goes on; more of them may be read', async () => {
+  await sameInputs(run, [corpus, '']);
+  await sameInputs(run, [corpus]);
+  const more = join(folder.path, 'more.csv');
+  writeFileSync(more, 'question,answer\n');
+  await sameInputs(run, [corpus, more]);
+  writeFileSync(more, 'question,answer,id\n');
+  await expect(sameInputs(run, [corpus, more])).rejects.toThrow(/more\.csv has changed since/);
+});
+
+test('with one byte changed it is refused, by the name of the file', async () => {
+  await sameInputs(run, [corpus]);
+  writeFileSync(corpus, '{"id":"a","text":"Ada was born in 1816."}\n');
+  await expect(sameInputs(run, [corpus])).rejects.toMatchObject({
+    code: 'INPUT_CHANGED',
+    message: expect.stringMatching(/corpus\.jsonl has changed since the run began.*--run NAME/),
+  });
+});
+
+test('gone, or there where none was, it is refused too', async () => {
+  const files = tokenizerFiles(folder.path);
+  await sameInputs(run, [corpus, ...files]);
+  writeFileSync(join(folder.path, 'chat_template.jinja'), 'x');
+  await expect(sameInputs(run, files)).rejects.toThrow(/chat_template\.jinja has changed/);
+  rmSync(corpus);
+  await expect(sameInputs(run, [corpus])).rejects.toThrow(/corpus\.jsonl is gone/);
+});
+
+test('in the folder of a run that was moved, they are found', async () => {
+  const inside = join(run, 'train.csv');
+  await sameInputs(run, [corpus, inside]);
+  const moved = join(folder.path, 'elsewhere');
+  renameSync(run, moved);
+  await sameInputs(moved, [corpus, join(moved, 'train.csv')]);
+  writeFileSync(join(moved, 'train.csv'), 'question,answer\n');
+  await expect(sameInputs(moved, [join(moved, 'train.csv')])).rejects.toThrow(
+    /train\.csv has changed/,
+  );
+});
+
+test('a note that cannot be read is no reason to go on', async () => {
+  await sameInputs(run, [corpus]);
+  writeFileSync(join(run, 'inputs.json'), '{');
+  await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'DAMAGED' });
+});
