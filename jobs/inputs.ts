@@ -4,11 +4,12 @@
  * Holds true: a run goes on with the bytes that it began with. Their digests are kept in its folder (`inputs.json`); when one has
  * changed, the run is refused, because its records would no longer say what it was made from.
  */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { replaceFile } from '../base/replaceFile.ts';
+import { systemCode } from '../base/systemError.ts';
 import { digestAt } from '../model/checkpoints/digest.ts';
 
 const FILE = 'inputs.json';
@@ -37,7 +38,8 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   const before = await noted(path);
   const now: Record<string, string> = { ...before };
   for (const file of files.filter((each) => each !== '')) {
-    const digest = await digestAt(file).catch(() => '');
+    const there = await stat(file).catch(ifThere);
+    const digest = there?.isFile() === true ? await digestAt(file) : ''; // who reads a folder complains of it
     const name = nameIn(folder, file);
     const known = before[name];
     if (known !== undefined && known !== digest) throw changed(file, digest === '');
@@ -48,6 +50,12 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
 }
 
+/** Null for what is not there; what is there and cannot be read is an error of its own. */
+function ifThere(error: unknown): null {
+  if (systemCode(error) === 'ENOENT') return null;
+  throw error;
+}
+
 /** A run's folder may be moved. */
 function nameIn(folder: string, file: string): string {
   const name = relative(folder, file);
@@ -55,7 +63,7 @@ function nameIn(folder: string, file: string): string {
 }
 
 async function noted(path: string): Promise<Readonly<Record<string, string>>> {
-  const text = await readFile(path, 'utf8').catch(() => null);
+  const text = await readFile(path, 'utf8').catch(ifThere);
   if (text === null) return {};
   try {
     return digests.parse(JSON.parse(text));

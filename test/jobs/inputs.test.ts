@@ -1,5 +1,5 @@
 /** A run goes on with the files that it began with. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
@@ -58,6 +58,12 @@ test('in the folder of a run that was moved, they are found', async () => {
 
 test('a note that cannot be read is no reason to go on', async () => {
   await sameInputs(run, [corpus]);
-  writeFileSync(join(run, 'inputs.json'), '{');
-  await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'DAMAGED' });
+  for (const spoilt of ['{', '']) {
+    writeFileSync(join(run, 'inputs.json'), spoilt);
+    await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'DAMAGED' });
+  }
+  // It is there, and is no file.
+  rmSync(join(run, 'inputs.json'));
+  mkdirSync(join(run, 'inputs.json'));
+  await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'EISDIR' });
 });
