@@ -6,7 +6,7 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isCollection, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { isCollection, isMap, isScalar, Lexer, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { withinDeadline } from '../base/deadline.ts';
 import { usageError } from './failure.ts';
@@ -14,6 +14,8 @@ import { type Setting, type Settings, settingsOf } from './settings.ts';
 
 /** Larger than any that a person writes. */
 const charactersMax = 100_000;
+/** Deeper than any settings; far from where the stack of the YAML library's recursion ends (see `nestsDeep`). */
+const nestingMax = 20;
 
 /** The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as settings. */
 export async function readSettingsFile(
@@ -40,8 +42,7 @@ export function parseSettings(text: string, file: string, schema: z.ZodType): Se
       () => tooMuch(file, 'takes too long to read'),
     );
   } catch (error) {
-    // of nesting, and of aliases that multiply (the library says "resource exhaustion")
-    if (error instanceof RangeError) throw tooMuch(file, 'nests too deep');
+    // of aliases that multiply (the library says "resource exhaustion")
     if (error instanceof ReferenceError) throw tooMuch(file, 'repeats its aliases too often');
     throw error;
   }
@@ -51,7 +52,26 @@ function tooMuch(file: string, what: string): Error {
   return usageError(`${file} ${what} for a settings file`);
 }
 
+/**
+ * Whether collections stand within collections deeper than `nestingMax`, as far as brackets and the marks of a line tell (indentation
+ * cannot nest deep in so short a file). Asked before anything that recurses: V8 ends the whole process where a regular
+ * expression is compiled on a stack that is nearly full, so an overflow cannot be caught with certainty.
+ */
+function nestsDeep(text: string): boolean {
+  let brackets = 0;
+  let marks = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token === '[' || token === '{') brackets++;
+    else if (token === ']' || token === '}') brackets--;
+    else if (token === '-' || token === '?') marks++;
+    else if (token[0] === '\n' || token[0] === '\r') marks = 0;
+    if (brackets + marks > nestingMax) return true;
+  }
+  return false;
+}
+
 function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
+  if (nestsDeep(text)) throw tooMuch(file, 'nests too deep');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const fault = document.errors[0];
@@ -67,6 +87,9 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   }
   const lineOf = (path: readonly string[]): number => lineAt(placeOf(root, path));
   const tree = Object.entries(document.toJS() as Settings).filter(([name]) => name[0] !== '$');
+  if (tree.some(([name]) => name.split('.').length > nestingMax)) {
+    throw tooMuch(file, 'nests too deep');
+  }
   return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
 }
 

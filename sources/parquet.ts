@@ -13,7 +13,7 @@ import { questionsFileError, type RawRow } from './rawRow.ts';
 
 const MB = 2 ** 20;
 /** The thread's heap, and what pages unpack to: for a small file, and for each byte of a large one. */
-const HEAP = { megabytes: 160, perByte: 24 };
+const HEAP = { megabytes: 112, perByte: 24 };
 const UNPACKED = { megabytes: 64, perByte: 24 };
 /** A row group takes no longer: for a small file, and for each megabyte. The thread has to start first. */
 const DEADLINE = { startMs: 30_000, ms: 1_000, perMegabyte: 1_000 };

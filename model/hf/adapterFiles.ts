@@ -27,6 +27,7 @@ export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 /** Entries; a large model has a few hundred modules with an adapter. */
 const PATTERNS_MAX = 10_000;
+const PATTERN_CHARACTERS_MAX = 1_000;
 
 const pattern = z
   .record(z.string(), z.number().positive())
@@ -40,6 +41,8 @@ const pattern = z
   .nullish();
 
 function isRegExp(text: string): boolean {
+  // a longer one is no module's name, and one that nests deep enough would end the process where it is compiled
+  if (text.length > PATTERN_CHARACTERS_MAX) return false;
   try {
     new RegExp(text);
     return true;

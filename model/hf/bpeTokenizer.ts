@@ -84,7 +84,16 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
   }
 }
 
+function partsIn(json: unknown): readonly unknown[] {
+  const { normalizer, pre_tokenizer, decoder } = (json ?? {}) as Readonly<Record<string, unknown>>;
+  return [normalizer, pre_tokenizer, decoder];
+}
+
 function tokenizerOf(path: string, json: unknown): BpeTokenizer {
+  // before anything goes down into its parts: a stack that is nearly full is not safe (see the templates' `deeper`)
+  const trust = trustIn(partsIn(json));
+  if (trust === 'too large')
+    throw refuse(path, 'its normalizer, pre_tokenizer and decoder have too many or too long parts');
   const parsed = tokenizerFile.safeParse(json);
   const kind = (json as { model?: { type?: unknown } } | null)?.model?.type ?? 'BPE';
   if (!parsed.success || kind !== 'BPE')
@@ -94,10 +103,6 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
         'tokenizers are read (model.vocab and model.merges), the kind of Llama, Qwen, Mistral and Gemma checkpoints',
     );
   const { added_tokens: added, model } = parsed.data;
-  const { normalizer, pre_tokenizer, decoder } = parsed.data;
-  const trust = trustIn([normalizer, pre_tokenizer, decoder]);
-  if (trust === 'too large')
-    throw refuse(path, 'its normalizer, pre_tokenizer and decoder have too many or too long parts');
   const data = { ...parsed.data, pre_tokenizer: preTokenizer(path, parsed.data) };
   if (model.dropout) throw refuse(path, 'model.dropout makes its tokens random: set it to null');
   const full = pipeline(path, data);

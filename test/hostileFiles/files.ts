@@ -76,6 +76,26 @@ const templates = {
       '(9 ** 9999) ** 9',
     ].map((expression) => [expression, template(`{{ ${expression} }}`)]),
   ),
+  'lists in lists': template(
+    '{% set n = namespace(x=["a"]) %}{% for i in range(100000) %}{% set n.x = [n.x] %}{% endfor %}{{ n.x }}',
+  ),
+  'dicts in dicts, as JSON': template(
+    '{% set n = namespace(x=1) %}{% for i in range(100000) %}{% set n.x = {"a": n.x} %}{% endfor %}{{ n.x|tojson }}',
+  ),
+  'lists in lists that are compared': template(
+    '{% set n = namespace(x=[], y=[]) %}{% for i in range(50000) %}{% set n.x = [n.x] %}{% set n.y = [n.y] %}{% endfor %}{{ n.x == n.y }}',
+  ),
+  'filters of filters': template(
+    '{% set n = namespace(x=["a"]) %}{% for i in range(50000) %}{% set n.x = n.x|map("title") %}{% endfor %}{{ n.x|list }}',
+  ),
+  'a namespace in itself': template('{% set n = namespace(x=1) %}{% set n.x = n %}{{ n }}'),
+  'a macro that looks for a pattern at every depth': template(
+    `{% macro m(n) %}${['title', 'trim', 'wordcount', 'urlize', 'string', 'upper'].map((f) => `{% if false %}{{ 'a'|${f} }}{% endif %}`).join('')}{{ m(n ~ 'a b'|title ~ ' x '.split()|length) }}{% endmacro %}{{ m('') }}`,
+  ),
+  'a long sum': template(`{{ 1${' + 1'.repeat(45_000)} }}`),
+  'many negations': template(`{{ ${'not '.repeat(45_000)}a }}`),
+  'many signs': template(`{{ ${'-'.repeat(190_000)}1 }}`),
+  'many conditions': template(`{{ ${'1 if a else '.repeat(15_000)}1 }}`),
   'many brackets': template(`{{ ${'('.repeat(90_000)}1${')'.repeat(90_000)} }}`),
   'many blocks': template('{% if true %}'.repeat(8_000) + '{% endif %}'.repeat(8_000)),
   'a megabyte of expressions': template('{{ a }}'.repeat(MB / 7)),
@@ -119,6 +139,13 @@ const tokenizers = {
   }),
   'a long pattern': tokenizer({ pre_tokenizer: isolated('\\p{L}|'.repeat(100_000)) }),
   'a pattern of brackets': tokenizer({ pre_tokenizer: isolated('('.repeat(400_000)) }),
+  'a pattern of patterns': tokenizer(
+    { pre_tokenizer: isolated(`${'(?:a|'.repeat(800)}a${')'.repeat(800)}`) },
+    'read',
+  ),
+  'a pattern of too many patterns': tokenizer({
+    pre_tokenizer: isolated(`${'(?:a|'.repeat(20_000)}a${')'.repeat(20_000)}`),
+  }),
   'no pattern': tokenizer({ pre_tokenizer: isolated('('.repeat(4_000)) }),
   'many steps': tokenizer({
     pre_tokenizer: {
@@ -249,6 +276,11 @@ const adapterMetadata = (text: string): HostileFile => ({
 
 const adapters = {
   'a pattern that goes back': adapter({ rank_pattern: { '(a+)+': 1 } }, [`${'a'.repeat(40)}!`]),
+  'a pattern of patterns': adapter(
+    { rank_pattern: { [`${'(?:a|'.repeat(20_000)}a${')'.repeat(20_000)}`]: 1 } },
+    ['q'],
+    'MODEL_CONFIG',
+  ),
   'many patterns': adapter(
     { rank_pattern: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`x${i}`, 1])) },
     ['q'],
@@ -321,6 +353,14 @@ const yaml = {
   'brackets without end': settings(`a: ${'['.repeat(MB - 3)}`),
   'some brackets without end': settings(`a: ${'['.repeat(99_000)}`),
   'brackets that close': settings(`a: ${'['.repeat(49_000)}${']'.repeat(49_000)}`),
+  'lists in lists in a line': settings(`a:\n  ${'- '.repeat(49_000)}1`),
+  'keys of keys': settings(`${'? '.repeat(49_000)}a`),
+  'aliases in lists in aliases': settings(
+    Array.from(
+      { length: 99 },
+      (_, i) => `k${i}: &k${i} ${'['.repeat(18)}${i === 0 ? '1' : `*k${i - 1}`}${']'.repeat(18)}`,
+    ).join('\n'),
+  ),
   'maps in maps': settings(`a: ${'{a: '.repeat(20_000)}${'}'.repeat(20_000)}`),
   'many keys': settings(Array.from({ length: 9_000 }, (_, i) => `k${i}: 1`).join('\n')),
   'a key of many parts': settings(`${'a.'.repeat(49_000)}a: 1`),

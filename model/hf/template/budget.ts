@@ -6,12 +6,18 @@
  */
 import { fail } from './failure.ts';
 
+export const TOO_DEEP = 'it nests too deep';
+
 /** A conversation of a megabyte takes a few hundred thousand. */
 const WORK_MAX = 2_000_000;
 /** Characters that cost as much as a step. */
 const CHARACTERS = 8;
 
+/** Statements and expressions within each other, those of called macros included. */
+const DEPTH_MAX = 400;
+
 let left = Number.POSITIVE_INFINITY;
+let depth = 0;
 
 /** What `act` gives, within the budget. */
 export function budgeted<Result>(act: () => Result): Result {
@@ -30,6 +36,20 @@ export function spend(work = 1): void {
     fail(
       'it takes more than any conversation needs: the template does not end, or makes too much text',
     );
+}
+
+/**
+ * One level deeper. Counted, not left to the stack: V8 ends the whole process where a regular expression is compiled on a stack
+ * that is nearly full, so an overflow cannot be caught with certainty.
+ */
+export function deeper<Result>(act: () => Result): Result {
+  if (depth === DEPTH_MAX) fail(TOO_DEEP);
+  depth++;
+  try {
+    return act();
+  } finally {
+    depth--;
+  }
 }
 
 /** Text of so many characters is made, or gone through. */

@@ -10,7 +10,7 @@ import type {
   Statement,
   Target,
 } from './ast.ts';
-import { spend } from './budget.ts';
+import { deeper, spend } from './budget.ts';
 import { fail, TemplateFailure } from './failure.ts';
 import { applyFilter, applyTest } from './filters.ts';
 import { LoopState } from './loop.ts';
@@ -97,7 +97,7 @@ function run(body: Body, scope: Scope, out: Str[]): Signal {
 /** Failures without a line get this one. */
 function located<Result>(line: number, act: () => Result): Result {
   try {
-    return act();
+    return deeper(act);
   } catch (error) {
     if (error instanceof TemplateFailure) error.line ??= line;
     throw error;

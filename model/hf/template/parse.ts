@@ -8,6 +8,7 @@ import type {
   Statement,
   Target,
 } from './ast.ts';
+import { TOO_DEEP } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { lex, type Token } from './lex.ts';
 import { readInteger } from './numbers.ts';
@@ -25,6 +26,9 @@ const NO_ARGUMENTS: CallArguments = { positional: [], named: [], spread: null, n
 /** Names that a test's argument without parentheses cannot be. */
 const AFTER_TEST = new Set(['else', 'or', 'and']);
 
+/** Blocks and operands within each other; far from where the stack ends (see `deeper`). */
+const NESTING_MAX = 200;
+
 /** Parse a template. Fails with the line of the fault. */
 export function parse(source: string): Body {
   const parser = new Parser(lex(source));
@@ -37,6 +41,7 @@ class Parser {
   #at = 0;
   /** How many loops and macros are open around; `break` outside of a loop is a fault. */
   #loops = 0;
+  #nesting = 0;
 
   constructor(tokens: readonly Token[]) {
     const line = tokens.at(-1)?.line ?? 1;
@@ -88,6 +93,13 @@ class Parser {
     return fail(`expected token '${name}', got '${this.#token.value}'`, this.#token.line);
   }
 
+  #nested<Result>(act: () => Result): Result {
+    if (++this.#nesting > NESTING_MAX) fail(TOO_DEEP, this.#token.line);
+    const result = act();
+    this.#nesting--;
+    return result;
+  }
+
   /** Statements up to a tag of one of these names, which is then the token; to the end of the template for null. */
   statements(ends: readonly string[] | null): Body {
     const body: Statement[] = [];
@@ -112,7 +124,7 @@ class Parser {
   #body(...ends: readonly string[]): Body {
     this.#skip(':');
     this.#expect('block_end');
-    const body = this.statements(ends);
+    const body = this.#nested(() => this.statements(ends));
     if (ends.length === 1) this.#next();
     return body;
   }
@@ -264,7 +276,7 @@ class Parser {
   #oneTarget(fields: boolean): Target {
     const { line } = this.#token;
     if (this.#skip('(')) {
-      const inner = this.#target(null, fields);
+      const inner = this.#nested(() => this.#target(null, fields));
       this.#expect(')');
       return inner;
     }
@@ -309,7 +321,7 @@ class Parser {
     let value = this.#or();
     while (this.#skipName('if')) {
       const test = this.#or();
-      const otherwise = this.#skipName('else') ? this.#condition() : null;
+      const otherwise = this.#skipName('else') ? this.#nested(() => this.#condition()) : null;
       value = { kind: 'condition', test, chosen: value, otherwise, line };
     }
     return value;
@@ -331,7 +343,7 @@ class Parser {
 
   #not(): Expression {
     const { line } = this.#token;
-    if (this.#skipName('not')) return { kind: 'not', of: this.#not(), line };
+    if (this.#skipName('not')) return { kind: 'not', of: this.#nested(() => this.#not()), line };
     return this.#compare();
   }
 
@@ -386,11 +398,15 @@ class Parser {
   #unary(filtered = true): Expression {
     const { line } = this.#token;
     let value: Expression;
-    if (this.#skip('-')) value = { kind: 'negative', of: this.#unary(false), line };
-    else if (this.#skip('+')) value = { kind: 'positive', of: this.#unary(false), line };
-    else value = this.#primary();
+    if (this.#skip('-')) value = { kind: 'negative', of: this.#signed(), line };
+    else if (this.#skip('+')) value = { kind: 'positive', of: this.#signed(), line };
+    else value = this.#nested(() => this.#primary());
     value = this.#postfix(value);
     return filtered ? this.#filtered(value) : value;
+  }
+
+  #signed(): Expression {
+    return this.#nested(() => this.#unary(false));
   }
 
   #primary(): Expression {

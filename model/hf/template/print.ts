@@ -1,4 +1,5 @@
 /** Values as Python prints them: `str`, `repr`, and `json.dumps` as transformers calls it. */
+import { deeper } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { floatText } from './numbers.ts';
 import { changed, concat, isSafe, isStr, plain, type Str } from './text.ts';
@@ -30,6 +31,10 @@ export function repr(value: Value): Str {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return floatText(value);
   if (value instanceof Undefined) return 'Undefined';
+  return deeper(() => reprOfItems(value));
+}
+
+function reprOfItems(value: Exclude<Value, Str | null | boolean | bigint | number>): Str {
   if (value instanceof List) return concat(['[', ...listed(value.items), ']']);
   if (value instanceof Tuple) {
     const end = value.items.length === 1 ? ',)' : ')';
@@ -103,14 +108,15 @@ export function toJson(value: Value, style: JsonStyle): Str {
 
 function writeJson(value: Value, style: JsonStyle, line: string, parts: Str[]): void {
   if (value instanceof List || value instanceof Tuple) {
-    const write = (item: Value, inner: string) => writeJson(item, style, inner, parts);
+    const write = (item: Value, inner: string) =>
+      deeper(() => writeJson(item, style, inner, parts));
     writeAll('[', value.items, ']', style, line, parts, write);
   } else if (value instanceof Dict) {
     const entries = [...value.entries.values()];
     if (style.sortKeys) entries.sort(([a], [b]) => compare(a, b, '<'));
     writeAll('{', entries, '}', style, line, parts, ([key, item], inner) => {
       parts.push(jsonString(keyText(key), style), style.separators[1]);
-      writeJson(item, style, inner, parts);
+      deeper(() => writeJson(item, style, inner, parts));
     });
   } else parts.push(isStr(value) ? jsonString(value, style) : jsonScalar(value));
 }

@@ -2,7 +2,7 @@
  * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break and continue,
  * its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure, never another text.
  */
-import { budgeted } from './budget.ts';
+import { budgeted, TOO_DEEP } from './budget.ts';
 import { checkNames } from './check.ts';
 import { evaluate } from './evaluate.ts';
 import { fail, TemplateFailure } from './failure.ts';
@@ -37,6 +37,6 @@ function shallow<Result>(act: () => Result): Result {
     return act();
   } catch (error) {
     if (error instanceof TemplateFailure || !(error instanceof RangeError)) throw error;
-    return fail('it nests too deep');
+    return fail(TOO_DEEP);
   }
 }

@@ -4,7 +4,7 @@
  * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What Python decides by
  * type (truth, equality, order, length, iteration) is decided here.
  */
-import { spend, spendText } from './budget.ts';
+import { deeper, spend, spendText } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { cut, isStr, plain, type Str } from './text.ts';
 
@@ -100,7 +100,7 @@ export class Generator {
   constructor(items: Iterable<Value>) {
     const iterator = items[Symbol.iterator]();
     // without `return`: who stops early leaves the rest to the next
-    this.iterator = { next: () => iterator.next() };
+    this.iterator = { next: () => deeper(() => iterator.next()) };
   }
 }
 
@@ -221,7 +221,7 @@ export function hashOf(value: Value): string | Value {
   if (number !== null)
     return Number.isNaN(number) ? value : `i${Number.isInteger(number) ? BigInt(number) : number}`;
   if (value instanceof Tuple)
-    return `t${JSON.stringify(value.items.map((item) => hashText(item)))}`;
+    return `t${JSON.stringify(value.items.map((item) => deeper(() => hashText(item))))}`;
   if (value instanceof Undefined) return 'u';
   if (value instanceof List || value instanceof Dict || value instanceof View)
     fail(`unhashable type: '${typeName(value)}'`);
@@ -244,10 +244,12 @@ export function equal(a: Value, b: Value): boolean {
   if (a instanceof Undefined) return b instanceof Undefined;
   if (a instanceof Dict) {
     if (!(b instanceof Dict) || a.entries.size !== b.entries.size) return false;
-    return [...a.entries].every(([hash, [, value]]) => {
-      const other = b.entries.get(hash);
-      return other !== undefined && equal(value, other[1]);
-    });
+    return deeper(() =>
+      [...a.entries].every(([hash, [, value]]) => {
+        const other = b.entries.get(hash);
+        return other !== undefined && equal(value, other[1]);
+      }),
+    );
   }
   if (a instanceof Range && b instanceof Range) return equalItems([...iterate(a)], [...iterate(b)]);
   if (a instanceof View && b instanceof View && a.kind !== 'values')
@@ -256,7 +258,7 @@ export function equal(a: Value, b: Value): boolean {
 }
 
 function equalItems(a: readonly Value[], b: readonly Value[]): boolean {
-  return a.length === b.length && a.every((item, i) => equal(item, b[i] ?? null));
+  return a.length === b.length && deeper(() => a.every((item, i) => equal(item, b[i] ?? null)));
 }
 
 /** Below zero, zero or above as `a` stands before, beside or after `b`; NaN where neither holds. Fails across types. */
@@ -269,7 +271,7 @@ export function compare(a: Value, b: Value, operator: string): number {
     for (const [i, item] of a.items.entries()) {
       const other = b.items[i];
       if (other === undefined) return 1;
-      if (!equal(item, other)) return compare(item, other, operator);
+      if (!equal(item, other)) return deeper(() => compare(item, other, operator));
     }
     return a.items.length - b.items.length;
   }
