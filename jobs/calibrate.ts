@@ -41,12 +41,14 @@ import { lossSettings, policyTraining } from './lossSettings.ts';
 import type { LoopShare, Method, MethodPlace } from './method.ts';
 import type { StagePlan } from './plan.ts';
 import { inflightFor, type LoopOptions, type PolicyLoop } from './policyLoop.ts';
-import { policySettings, positiveInt } from './policySettings.ts';
+import { policySettings, positiveInt, roundsSetting } from './policySettings.ts';
 
 /** With what the quickstart takes as defaults. */
 export const calibrateSettings = policySettings.extend({
   ...lossSettings.shape,
-  rounds: positiveInt.default(3).describe('rounds of explore, select, practise'),
+  rounds: roundsSetting
+    .default(3)
+    .describe('rounds of explore, select, practise; forever = until it is stopped'),
   select: z
     .enum(['questions', 'groups'])
     .default('questions')
@@ -219,17 +221,20 @@ function rounds(
   { explore, window }: RoundSizes,
   { before }: MethodPlace,
 ): StagePlan[] {
-  return Array.from({ length: settings.rounds }, (_, round): StagePlan => {
+  const planOf = (round: number): StagePlan => {
     const version = before.length > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
-    const plan = {
+    const plan: StagePlan = {
       name: `round ${round + 1}`,
       phase: 'explore',
       count: explore,
       skip: round * explore,
-    } as const;
+      ...(settings.rounds === 'forever' ? { next: () => planOf(round + 1) } : {}),
+    };
     if (settings.select === 'questions') return plan;
     return { ...plan, schedule: (index) => ({ index, of: explore, version }) };
-  });
+  };
+  if (settings.rounds === 'forever') return [planOf(0)];
+  return Array.from({ length: settings.rounds }, (_, round) => planOf(round));
 }
 
 /** Groups of rollouts that branch where they are trained on. */

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { calibrate, calibrateSettings } from './calibrate.ts';
 import type { Method } from './method.ts';
-import { positiveInt } from './policySettings.ts';
+import { positiveInt, roundsSetting } from './policySettings.ts';
 
 /** The settings of `everyQuestion` as a zod schema: those of `calibrate` but for what chooses among questions. */
 export const everyQuestionSettings = calibrateSettings
@@ -18,7 +18,9 @@ export const everyQuestionSettings = calibrateSettings
     exploreRollouts: true,
   })
   .extend({
-    rounds: positiveInt.default(3).describe('passes over the questions'),
+    rounds: roundsSetting
+      .default(3)
+      .describe('passes over the questions; forever = until it is stopped'),
     explore: positiveInt
       .default(256)
       .describe('questions of a pass, trained on in steps of batchGroups; at most all'),

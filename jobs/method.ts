@@ -69,9 +69,17 @@ export function planMethods(
   const planned: PlannedMethod[] = [];
   for (const method of methods) {
     const before = planned.flatMap(({ stages }) => stages);
+    if (before.at(-1)?.next !== undefined) throw behindForever();
     planned.push(method({ train, before, seed }));
   }
   return planned;
+}
+
+function behindForever(): MillraceError {
+  return new MillraceError(
+    'METHOD',
+    'a method follows one that goes on for ever (rounds=forever), so its turn would never come: list it before, or give that one a number of rounds',
+  );
 }
 
 /** Several shares as one. */

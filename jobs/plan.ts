@@ -6,6 +6,9 @@
  * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (stage 0), then for each stage its
  * own questions and the held-out ones again. An evaluation precedes the next stage's questions, so it is in flight before
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
+ *
+ * A job may have no last stage (`rounds=forever`): its questions are then made as they are asked for, and those to train on
+ * come again from the first one on, pass after pass.
  */
 import { shuffled } from '../base/draws.ts';
 import { MillraceError } from '../base/errors.ts';
@@ -24,13 +27,20 @@ export interface StagePlan {
   readonly skip: number;
   /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
   readonly schedule?: (index: number) => Schedule;
+  /** The stage after it, of a job without an end: only the last stage of a layout has one, and each one so given has again. */
+  readonly next?: () => StagePlan;
 }
 
 /** The questions of a job, in order. */
 export interface QuestionPlan {
-  /** What each stage is called, stage 0 included. */
+  /** What each stage is called, stage 0 included; of a job without an end those up to the first that is repeated. */
   readonly stages: readonly string[];
-  readonly items: readonly SourceItem<Question>[];
+  /** Whether there is a stage after every stage. */
+  readonly endless: boolean;
+  /** The same whenever they are iterated. */
+  readonly items: Iterable<SourceItem<Question>>;
+  /** Questions of each stage in `stages`, stage 0 included: about what it weighs in the run's work. */
+  readonly sizes: readonly number[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
   /** Questions to train on. */
@@ -100,17 +110,52 @@ export async function planStages(
     );
   }
   const stages = layout(train.length);
-  const items: SourceItem<Question>[] = [...deadLetters];
-  const put = (row: QuestionRow, phase: Phase, stage: number, schedule: Schedule | null = null) => {
-    items.push({ value: { ...row, phase, stage, schedule } });
+  const own = ({ phase, count }: StagePlan): number => (phase === null ? 0 : count);
+  return {
+    stages: ['the base policy', ...stages.map(({ name }) => name)],
+    endless: stages.at(-1)?.next !== undefined,
+    sizes: [held.length, ...stages.map((stage) => own(stage) + held.length)],
+    items: { [Symbol.iterator]: () => itemsOf({ deadLetters, held, train, stages }) },
+    heldOut: held.length,
+    train: train.length,
   };
-  for (const row of held) put(row, 'evaluate', 0);
-  for (const [i, { phase, count, skip, schedule }] of stages.entries()) {
+}
+
+interface Planned {
+  readonly deadLetters: readonly SourceItem<never>[];
+  readonly held: readonly QuestionRow[];
+  readonly train: readonly QuestionRow[];
+  readonly stages: readonly StagePlan[];
+}
+
+function* itemsOf({ deadLetters, held, train, stages }: Planned): Generator<SourceItem<Question>> {
+  yield* deadLetters;
+  for (const row of held) yield asked(row, 'evaluate', 0);
+  let number = 0;
+  for (const { phase, count, skip, schedule } of oneAfterAnother(stages)) {
+    number += 1;
     for (let index = 0; phase !== null && index < count; index++) {
-      put(train[(skip + index) % train.length]!, phase, i + 1, schedule?.(index) ?? null);
+      yield asked(train[(skip + index) % train.length]!, phase, number, schedule?.(index) ?? null);
     }
-    for (const row of held) put(row, 'evaluate', i + 1);
+    for (const row of held) yield asked(row, 'evaluate', number);
   }
-  const names = ['the base policy', ...stages.map(({ name }) => name)];
-  return { stages: names, items, heldOut: held.length, train: train.length };
+}
+
+/** The stages, and those that come after the last. */
+function* oneAfterAnother(stages: readonly StagePlan[]): Generator<StagePlan> {
+  yield* stages;
+  for (let next = stages.at(-1)?.next; next !== undefined; ) {
+    const stage = next();
+    yield stage;
+    next = stage.next;
+  }
+}
+
+function asked(
+  row: QuestionRow,
+  phase: Phase,
+  stage: number,
+  schedule: Schedule | null = null,
+): SourceItem<Question> {
+  return { value: { ...row, phase, stage, schedule } };
 }

@@ -33,7 +33,7 @@ import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/records.ts';
-import type { StepSizes } from '../streams/schedule.ts';
+import { type StepSizes, stepsOpen } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
@@ -95,6 +95,9 @@ export interface PolicyLoop {
   readonly watched: Flow;
 }
 
+/** Questions of a job without an end that may lie in the topic before they are read. */
+const LEAD = 64;
+
 /** Opens the loop: adopts the base policy, builds its stages. On a replay, engine and tools are those of the record. */
 export async function policyLoop(
   context: JobContext<PolicySettings>,
@@ -135,7 +138,8 @@ export async function policyLoop(
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);
   const learnt = trainer({ ...training, ...means, keepVersions, lr });
-  const measured = measure({ questions: plan.heldOut, openMax: plan.stages.length, clock });
+  const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.stages.length;
+  const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({
     inflight: gate.inflight,
     version: gate.version,
@@ -143,7 +147,8 @@ export async function policyLoop(
   });
   const shown = progress({
     stages: plan.stages,
-    weights: questionsByStage(plan),
+    endless: plan.endless,
+    weights: plan.sizes,
     sampling: describeSampling(settings),
     print: context.print,
     screen: context.screen,
@@ -160,7 +165,7 @@ export async function policyLoop(
     rollout: rolling,
     begun: flow(
       source('base', topics.weights, [first]),
-      source('questions', topics.questions, plan.items),
+      source('questions', topics.questions, plan.items, plan.endless ? { leadMax: LEAD } : {}),
     ),
     rolled: stage('rollout', topics.questions, topics.rollouts, (questions$) =>
       questions$.pipe(inPhase(...phases), rolling),
@@ -173,15 +178,6 @@ export async function policyLoop(
       sink('progress', topics.metrics, null, shown),
     ),
   };
-}
-
-/** How many questions each stage has: about what it weighs in the run's work. */
-function questionsByStage({ items, stages }: QuestionPlan): number[] {
-  const counts = stages.map(() => 0);
-  for (const item of items) {
-    if ('value' in item) counts[item.value.stage] = (counts[item.value.stage] ?? 0) + 1;
-  }
-  return counts;
 }
 
 /** The learning rate of a batch, by its kind. */

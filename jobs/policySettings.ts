@@ -5,6 +5,11 @@ import { samplingSettings } from '../model/sampling.ts';
 /** A setting that counts something: a whole number from 1. */
 export const positiveInt = z.number().int().positive();
 
+/** How many rounds a job has, or that it goes on until it is stopped. */
+export const roundsSetting = z.union([positiveInt, z.literal('forever')], {
+  error: 'expected a whole number from 1, or forever',
+});
+
 /** The settings of every training job as a zod schema; a method extends it. Lengths are in tokens. */
 export const policySettings = z.object({
   ...samplingSettings,

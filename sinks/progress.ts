@@ -9,7 +9,7 @@ import { expandEach } from '../streams/primitives.ts';
 import type { Metric } from '../streams/records.ts';
 import type { ProgressEvent, ProgressScreen, Pulse } from './progress/events.ts';
 import { lineScreen } from './progress/lineScreen.ts';
-import { ProgressTracker, type TrackerOptions } from './progress/tracker.ts';
+import { ProgressTracker, stageName, type TrackerOptions } from './progress/tracker.ts';
 
 export type { Pulse } from './progress/events.ts';
 
@@ -51,9 +51,9 @@ export function progress(
         if (name === HELD_OUT_LOSS) heldOutStep = step;
         numbers.set(name, value);
         if (kind === undefined) return;
-        const stageName = stages[stage] ?? `stage ${stage}`;
+        const called = stageName(stages, stage);
         const own = { numbers: Object.fromEntries(numbers), sampling, steps };
-        const event: ProgressEvent = { kind, stage, stageName, step, atMs, ...own };
+        const event: ProgressEvent = { kind, stage, stageName: called, step, atMs, ...own };
         tracker.add(event);
         screen.event(event);
         numbers.clear();

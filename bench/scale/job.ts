@@ -48,7 +48,9 @@ export default defineJob({
       tools: fakeTools({ answers: { search: (query) => query } }),
       dialect: tinyDialect(['search']),
     };
-    const plan = { stages: ['the base policy', 'round 1'], items, heldOut: 1, train: 0 };
+    const stages = ['the base policy', 'round 1'];
+    const sizes = [0, items.length];
+    const plan = { stages, endless: false, sizes, items, heldOut: 1, train: 0 };
     const options = {
       samples: () => rollouts,
       branching: () => null,

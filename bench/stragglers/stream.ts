@@ -113,6 +113,8 @@ function planOf({ steps, groups }: Simulation): QuestionPlan {
   return {
     stages: ['the base policy', 'round 1'],
     items: Array.from({ length: of }, (_, index) => ({ value: question(index) })),
+    endless: false,
+    sizes: [0, of],
     heldOut: 1,
     train: of,
   };

@@ -52,8 +52,9 @@ export function statusText(
 ): string {
   const { dim, name } = colours(colour);
   const { share, stageName, step, steps, leftMs, reward, pulse } = status;
-  const filled = Math.round(share * BAR);
-  const done = ` ${(share * 100).toFixed(0).padStart(3)} %`;
+  // A job without an end has no share, so no bar.
+  const filled = Math.round((share ?? 0) * BAR);
+  const done = share === null ? '' : ` ${(share * 100).toFixed(0).padStart(3)} %`;
   const of = steps === null ? '' : ` of ${steps}`;
   const { generatedPerSecond: generated, trainedPerSecond: trained } = status;
   const parts = [
@@ -65,12 +66,13 @@ export function statusText(
     ...(trained === null ? [] : [`${count(trained)} tok/s trained`]),
     ...(typeof pulse === 'string' ? [] : [`${pulse.inflight} groups in flight`]),
   ].filter((text) => text !== '');
-  const room = columns - BESIDE - BAR - done.length - 2;
+  const room = columns - BESIDE - (share === null ? 0 : BAR + done.length + 2);
   let used = 0;
   const fitting = parts.filter((text) => {
     used += text.length + (used === 0 ? 0 : 3);
     return used <= room;
   });
+  if (share === null) return fitting.join(' · ');
   const bar = `${name('━'.repeat(filled))}${dim('─'.repeat(BAR - filled))}`;
   return `${bar}${done}  ${fitting.join(' · ')}`;
 }

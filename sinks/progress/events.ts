@@ -27,14 +27,14 @@ export interface Pulse {
 
 /** The run at one moment. */
 export interface ProgressStatus {
-  /** The stage that was last heard of, and how many there are after stage 0. */
+  /** The stage that was last heard of, and how many there are after stage 0; null of a job without an end. */
   readonly stageName: string;
   readonly stage: number;
-  readonly stages: number;
+  readonly stages: number | null;
   readonly step: number | null;
   readonly steps: number | null;
-  /** Share of the run's work that is done, 0 to 1; an estimate. */
-  readonly share: number;
+  /** Share of the run's work that is done, 0 to 1; an estimate. Null of a job without an end. */
+  readonly share: number | null;
   /** How long the rest takes if it goes on as so far; null until that can be told. */
   readonly leftMs: number | null;
   /** Tokens a second, lately; null until that can be told. */

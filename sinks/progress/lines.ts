@@ -57,11 +57,12 @@ export function warningOf({ kind, step, numbers }: ProgressEvent): string | null
 
 /** What goes on, for a log: a line now and then. */
 export function statusLine(status: ProgressStatus): string {
-  const { pulse } = status;
+  const { pulse, share } = status;
   const left = leftText(status.leftMs);
-  return [pulseText(pulse), ...(left === '' ? [] : [`${percent(status.share)} done`, left])].join(
-    ' · ',
-  );
+  return [
+    pulseText(pulse),
+    ...(left === '' || share === null ? [] : [`${percent(share)} done`, left]),
+  ].join(' · ');
 }
 
 function pulseText(pulse: ProgressStatus['pulse']): string {

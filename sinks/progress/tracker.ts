@@ -4,10 +4,20 @@ import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 export interface TrackerOptions {
   /** What each stage is called; stage 0 is before any training. */
   readonly stages: readonly string[];
+  /** The last of them is repeated without an end: nobody can say what share is done, or how much is left. */
+  readonly endless?: boolean;
   /** Optimiser steps in all, where that is known. */
   readonly steps?: number;
   /** What each stage weighs (its questions, say), stage 0 included; left out = all the same. */
   readonly weights?: readonly number[];
+}
+
+/** What a stage is called; those of a job without an end are rounds, told apart by their number. */
+export function stageName(stages: readonly string[], stage: number): string {
+  const last = stages.at(-1) ?? '';
+  const number = /\d+$/.exec(last);
+  if (stage < stages.length || number === null) return stages[stage] ?? `stage ${stage}`;
+  return `${last.slice(0, number.index)}${Number(number[0]) + stage - stages.length + 1}`;
 }
 
 /** Before so much has been done, nobody can say how long the rest takes. */
@@ -40,14 +50,15 @@ export class ProgressTracker {
   status(pulse: Pulse | string, nowMs: number): ProgressStatus {
     const { stages, steps } = this.#options;
     const last = this.#last;
-    const stage = Math.min(stages.length - 1, this.#under(last));
+    const under = this.#under(last);
+    const stage = this.#options.endless ? under : Math.min(stages.length - 1, under);
     return {
       stage,
-      stageName: stages[stage] ?? '',
-      stages: stages.length - 1,
+      stageName: stageName(stages, stage),
+      stages: this.#options.endless ? null : stages.length - 1,
       step: last?.kind === 'step' ? last.step : null,
       steps: steps ?? null,
-      share: this.#share,
+      share: this.#options.endless ? null : this.#share,
       leftMs: this.#leftMs(nowMs),
       generatedPerSecond: this.#generated(pulse, nowMs),
       trainedPerSecond: this.#trained,
@@ -73,6 +84,7 @@ export class ProgressTracker {
   }
 
   #leftMs(nowMs: number): number | null {
+    if (this.#options.endless) return null;
     if (this.#first === null || this.#last === null || this.#share >= 1) return null;
     const done = this.#share - this.#first.share;
     if (done < SHARE_MIN) return null;

@@ -34,7 +34,15 @@ const options = {
   keep: 2,
   batchGroups: 1,
 };
-type Options = typeof options;
+type Options = Omit<typeof options, 'rounds'> & { readonly rounds: number | 'forever' };
+
+function* taken<T>(items: Iterable<T>, count: number): Generator<T> {
+  let left = count;
+  for (const item of items) {
+    if (left-- === 0) return;
+    yield item;
+  }
+}
 
 /** The plan of a calibration, and the sizes of its rounds. */
 async function planQuestions(rows: JobQuestions, over: Partial<Options> = {}) {
@@ -50,7 +58,7 @@ const plan = (train: JobQuestions['train'], over?: Partial<Options>) =>
   planQuestions({ train }, over);
 
 const questions = ({ items }: QuestionPlan): Question[] =>
-  items.flatMap((item) => ('value' in item ? [item.value] : []));
+  [...items].flatMap((item) => ('value' in item ? [item.value] : []));
 const ids = (made: QuestionPlan, phase: string, stage: number): string[] =>
   questions(made)
     .filter((question) => question.phase === phase && question.stage === stage)
@@ -134,9 +142,34 @@ describe('the plan', () => {
   test('puts what could not be read first, and counts it for nothing', async () => {
     const made = await plan(withLetters());
     expect(
-      made.items.slice(0, 2).map((item) => 'deadLetter' in item && item.deadLetter.place),
+      [...made.items].slice(0, 2).map((item) => 'deadLetter' in item && item.deadLetter.place),
     ).toEqual([1, 12]);
     expect(made).toMatchObject({ heldOut: 3, explore: 4 });
+  });
+
+  test('of rounds without an end has the stages of every number of rounds, and no last one', async () => {
+    const forever = await plan(rows(20), { rounds: 'forever' });
+    for (const rounds of [1, 3, 8]) {
+      const some = [...(await plan(rows(20), { rounds })).items];
+      expect([...taken(forever.items, some.length)]).toEqual(some);
+    }
+    expect(forever).toMatchObject({ endless: true, stages: ['the base policy', 'round 1'] });
+    expect((await plan(rows(20))).endless).toBe(false);
+    // begins again from the first question, pass after pass, and asks none twice in a round
+    const asked = [...taken(forever.items, 3 + 40 * (4 + 3))].flatMap((item) =>
+      'value' in item && item.value.phase === 'explore' ? [item.value] : [],
+    );
+    expect(asked).toHaveLength(160);
+    expect(asked.slice(17, 34).map(({ id }) => id)).toEqual(asked.slice(0, 17).map(({ id }) => id));
+    expect(new Set(asked.map(({ id, stage }) => `${stage}/${id}`)).size).toBe(160);
+    expect(asked.at(-1)!.stage).toBe(40);
+  });
+
+  test('has nothing behind rounds without an end', () => {
+    const forever = calibrate(calibrateSettings.parse({ rounds: 'forever' }));
+    const after = calibrate(calibrateSettings.parse({}));
+    expect(() => planMethods([forever, after], { train: 20, seed })).toThrow('goes on for ever');
+    expect(planMethods([after, forever], { train: 20, seed })).toHaveLength(2);
   });
 
   test.each([[0], [1], [3]])('refuses %p rows with a reason', async (count) => {

@@ -73,11 +73,14 @@ export interface TinyEnd {
   readonly loads: readonly number[];
 }
 
-export const tinySettings: CalibrateSettings = calibrateSettings.parse({
-  ...{ rounds: 2, explore: 10, keep: 7, heldOut: 3, evaluationRollouts: 2 },
-  ...{ rollouts: 4, initialRollouts: 2, batchGroups: 3, concurrency: 2 },
-  ...{ responseMax: 80, callLimit: 2 },
-});
+export const tinySettings = {
+  ...calibrateSettings.parse({
+    ...{ explore: 10, keep: 7, heldOut: 3, evaluationRollouts: 2 },
+    ...{ rollouts: 4, initialRollouts: 2, batchGroups: 3, concurrency: 2 },
+    ...{ responseMax: 80, callLimit: 2 },
+  }),
+  rounds: 2,
+};
 
 /** Forty sums of single digits. */
 export async function* tinyRows(): AsyncGenerator<{ readonly value: QuestionRow }> {
