@@ -12,6 +12,7 @@ import { addOwn, addRun, addWorkers } from '../../views/prometheus/runPage.ts';
 import type { RunFacts } from '../../views/summary/facts.ts';
 import { version } from '../version.ts';
 import { LogReader } from './logReader.ts';
+import { processMetrics } from './processMetrics.ts';
 import { type Address, type Answers, serveMetrics, type Verdict } from './server.ts';
 
 /** How far the process is. */
@@ -108,6 +109,7 @@ class Exporter implements Answers {
     const page = new Page({ run });
     this.#scrapes += 1;
     addOwn(page, { version, node: process.version, scrapes: this.#scrapes });
+    for (const metric of processMetrics()) page.addKept(metric);
     const stats = this.#stats ?? { atMs: this.#startedMs, stages: [], sources: [] };
     const memoryBytes = process.memoryUsage.rss();
     const own = { worker, host: hostname(), pid: process.pid, startedMs: this.#startedMs };

@@ -1,5 +1,4 @@
 /** `millrace run --metrics-port` and `millrace metrics`: by real HTTP, on runs that work meanwhile. */
-import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -12,6 +11,7 @@ import { allFamilies } from '../../views/prometheus/families.ts';
 import { type Command, millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freshLog } from '../support/freshLog.ts';
+import { promtool } from '../support/prometheus.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record } from './support/syntheticRun.ts';
 
@@ -22,7 +22,7 @@ freshLog((fresh) => {
   log = fresh;
 });
 const job = ['run', 'test/cli/fixtures/numbers.job.ts', '--runs', folder.path];
-const promtool = spawnSync('promtool', ['--version']).status === 0;
+const installed = promtool(['--version']).ok;
 
 /** Where a command says that it serves. */
 async function served(command: Command): Promise<string> {
@@ -77,7 +77,10 @@ describe('a run with --metrics-port', () => {
     expect(shares[1]).toBeGreaterThan(0.5 * (shares[0]! + shares[1]! + shares[2]!));
     const names = allFamilies.map(({ name }) => name);
     const typed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string);
-    expect(typed.filter((name) => !names.includes(name))).toEqual([]);
+    const ofProcess = /^(process|nodejs)_/;
+    expect(typed.filter((name) => !names.includes(name) && !ofProcess.test(name))).toEqual([]);
+    expect(sample(text, 'process_resident_memory_bytes', 'run="seen"')).toBeGreaterThan(1e6);
+    expect(typed).toContain('nodejs_eventloop_lag_p99_seconds');
     expect(promtoolSays(text)).toBe('');
 
     expect(await get(`${url}/healthz`)).toEqual({ code: 200, text: 'running\n' });
@@ -182,10 +185,5 @@ function options() {
 
 /** What Prometheus' own tool has against a page; nothing where it is not installed. */
 function promtoolSays(page: string): string {
-  if (!promtool) return '';
-  const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
-    input: page,
-    encoding: 'utf8',
-  });
-  return stdout + stderr;
+  return installed ? promtool(['check', 'metrics'], page).said : '';
 }

@@ -1,6 +1,6 @@
 /** The page that Prometheus reads: its lines, what it counts, and that nothing in it grows with the data. */
 import { describe, expect, it } from '@jest/globals';
-import { type Family, Histogram, Page } from '../../views/prometheus/exposition.ts';
+import { type Family, KeptHistogram, Page } from '../../views/prometheus/exposition.ts';
 import { allFamilies } from '../../views/prometheus/families.ts';
 import { Tallies } from '../../views/prometheus/tallies.ts';
 import { metric, rollout, samples } from '../support/records.ts';
@@ -13,47 +13,54 @@ const family = (over: Partial<Family> = {}): Family => ({
   ...over,
 });
 
-function pageOf(tallies: Tallies): string[] {
+async function pageOf(tallies: Tallies): Promise<string[]> {
   const page = new Page();
   tallies.writeTo(page);
-  return page.text().split('\n');
+  return (await page.text()).split('\n');
 }
 
 describe('a page', () => {
-  it('has the samples of a family together, whatever the order they came in', () => {
+  it('has the samples of a family together, whatever the order they came in', async () => {
     const page = new Page({ run: 'first' });
     const other = family({ name: 'y', type: 'gauge', labels: [] });
     const counted = family();
     page.add(counted, ['1'], 3);
     page.add(other, [], Number.POSITIVE_INFINITY);
-    page.add(counted, ['2'], Number.NaN);
-    expect(page.text()).toBe(
+    page.add(counted, ['2'], 5);
+    expect(await page.text()).toBe(
       '# HELP x_total What.\n# TYPE x_total counter\n' +
-        'x_total{run="first",a="1"} 3\nx_total{run="first",a="2"} NaN\n' +
-        '# HELP y What.\n# TYPE y gauge\ny{run="first"} +Inf\n',
+        'x_total{a="1",run="first"} 3\nx_total{a="2",run="first"} 5\n' +
+        '\n# HELP y What.\n# TYPE y gauge\ny{run="first"} +Inf\n',
     );
   });
 
-  it('escapes what a label may not hold, and cuts what is long', () => {
+  it('escapes what a label may not hold, and cuts what is long', async () => {
     const page = new Page();
     page.add(family(), ['say "a\\b"\nnow'], 1);
     page.add(family({ name: 'z' }), ['x'.repeat(1000)], 1);
-    expect(page.text()).toContain('x_total{a="say \\"a\\\\b\\"\\nnow"} 1\n');
-    expect(page.text()).toContain(`z{a="${'x'.repeat(100)}"} 1\n`);
+    const text = await page.text();
+    expect(text).toContain('x_total{a="say \\"a\\\\b\\"\\nnow"} 1\n');
+    expect(text).toContain(`z{a="${'x'.repeat(100)}"} 1\n`);
   });
 
-  it('gives a histogram as counts of what is at or below each bound', () => {
-    const histogram = new Histogram([1, 2]);
-    for (const value of [0.5, 1, 1.5, 7]) histogram.observe(value);
-    const page = new Page();
-    page.addHistogram(family({ name: 'h', type: 'histogram', labels: [] }), [], histogram);
-    expect(page.text().split('\n').slice(2, -1)).toEqual([
+  it('gives a kept histogram as it stands, on every page anew', async () => {
+    const kept = new KeptHistogram(family({ name: 'h', type: 'histogram', labels: [] }), [1, 2]);
+    for (const value of [0.5, 1, 1.5, 7]) kept.observe([], value);
+    const read = async () => {
+      const page = new Page();
+      page.addKept(kept.metric);
+      return (await page.text()).split('\n').slice(2, -1);
+    };
+    const lines = (last: number, sum: number) => [
       'h_bucket{le="1"} 2',
       'h_bucket{le="2"} 3',
-      'h_bucket{le="+Inf"} 4',
-      'h_sum 10',
-      'h_count 4',
-    ]);
+      `h_bucket{le="+Inf"} ${last}`,
+      `h_sum ${sum}`,
+      `h_count ${last}`,
+    ];
+    expect(await read()).toEqual(lines(4, 10));
+    kept.observe([], 5);
+    expect(await read()).toEqual(lines(5, 15));
   });
 });
 
@@ -76,7 +83,7 @@ describe('names', () => {
 });
 
 describe('tallies', () => {
-  it('count rollouts by finish, and tokens by who wrote them', () => {
+  it('count rollouts by finish, and tokens by who wrote them', async () => {
     const tallies = new Tallies();
     const shared = { version: 0, entropy: null, tool: null };
     const one = rollout({
@@ -92,7 +99,7 @@ describe('tallies', () => {
     });
     tallies.rollout(one);
     tallies.rollout({ ...one, finish: 'failed' });
-    const lines = pageOf(tallies);
+    const lines = await pageOf(tallies);
     expect(lines).toContain('millrace_rollouts_total{finish="answer"} 1');
     expect(lines).toContain('millrace_rollouts_total{finish="failed"} 1');
     expect(lines).toContain('millrace_rollouts_total{finish="length"} 0');
@@ -104,26 +111,26 @@ describe('tallies', () => {
     expect(lines).toContain('millrace_rollout_turns_bucket{le="2"} 2');
   });
 
-  it('hold a policy that makes up the names of tools, and a job with endless metrics, to a bounded page', () => {
+  it('hold a policy that makes up the names of tools, and a job with endless metrics, to a bounded page', async () => {
     const tallies = new Tallies();
     const call = samples.toolCalls.full;
     for (let i = 0; i < 5000; i++) {
       tallies.toolCall({ ...call, tool: `made-up-${i}`, ok: false, cached: false });
       tallies.metric(metric({ name: `eval/${i}`, value: i }), true);
     }
-    const lines = pageOf(tallies);
+    const lines = await pageOf(tallies);
     expect(lines.length).toBeLessThan(1000);
     expect(lines).toContain('millrace_tool_calls_total{tool="other",outcome="error"} 4968');
     expect(lines).toContain('millrace_metric_names_left_out 200');
     tallies.metric(metric({ name: 'eval/3', value: 9 }), true);
-    expect(pageOf(tallies)).toContain('millrace_metric{name="eval/3"} 9');
+    expect(await pageOf(tallies)).toContain('millrace_metric{name="eval/3"} 9');
   });
 
-  it('count the time in the trainer of steps that were made since', () => {
+  it('count the time in the trainer of steps that were made since', async () => {
     const tallies = new Tallies();
     tallies.metric(metric({ name: 'time/train_ms', value: 90_000 }), false);
     tallies.metric(metric({ name: 'time/train_ms', value: 2_500 }), true);
-    const lines = pageOf(tallies);
+    const lines = await pageOf(tallies);
     expect(lines).toContain('millrace_train_seconds_total 2.5');
     expect(lines).toContain('millrace_metric{name="time/train_ms"} 2500');
   });

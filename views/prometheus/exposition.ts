@@ -1,9 +1,10 @@
 /**
- * Prometheus' text format, version 0.0.4: families of samples as a page of lines.
+ * What a scrape is answered with: families of samples, written by prom-client.
  *
- * A page is filled when it is asked for, from numbers that others keep; it holds none itself. Label values are escaped and
- * cut, since some of them come from outside.
+ * A page is filled when it is asked for, from numbers that others keep; only histograms are kept from one page to the next. Label
+ * values are cut, since some of them come from outside.
  */
+import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 
 /** A kind of number: its name, what it means, and the labels that its samples carry. */
 export interface Family {
@@ -18,93 +19,67 @@ export interface Family {
 export type LabelValues = readonly string[];
 
 /** What Prometheus and a browser are told the page is. */
-export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const LABEL_LENGTH_MAX = 100;
 
 /** One answer to a scrape. */
 export class Page {
-  readonly #common: string;
-  readonly #lines = new Map<Family, string[]>();
+  readonly #registry = new Registry();
+  readonly #metrics = new Map<Family, Counter | Gauge>();
 
   /** `common`: labels of every sample. */
   constructor(common: Readonly<Record<string, string>> = {}) {
-    this.#common = pairs(Object.keys(common), Object.values(common));
+    this.#registry.setDefaultLabels(labelled(Object.keys(common), Object.values(common)));
   }
 
   add(family: Family, values: LabelValues, value: number): void {
-    this.#add(family, family.name, pairs(family.labels, values), value);
+    const labels = labelled(family.labels, values);
+    const metric = this.#metric(family);
+    if (metric instanceof Counter) metric.inc(labels, value);
+    else metric.set(labels, value);
   }
 
-  addHistogram(family: Family, values: LabelValues, histogram: Histogram): void {
-    const labels = pairs(family.labels, values);
-    const { bounds, counts, sum } = histogram;
-    let below = 0;
-    [...bounds, Number.POSITIVE_INFINITY].forEach((bound, i) => {
-      below += counts[i] ?? 0;
-      const le = pairs(['le'], [numberText(bound)]);
-      this.#add(family, `${family.name}_bucket`, joined(labels, le), below);
-    });
-    this.#add(family, `${family.name}_sum`, labels, sum);
-    this.#add(family, `${family.name}_count`, labels, below);
+  /** As it stands when the page is read. */
+  addKept(metric: Metric): void {
+    this.#registry.registerMetric(metric);
   }
 
-  text(): string {
-    return [...this.#lines]
-      .map(([{ name, help, type }, lines]) =>
-        [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n'),
-      )
-      .join('');
+  text(): Promise<string> {
+    return this.#registry.metrics();
   }
 
-  #add(family: Family, name: string, labels: string, value: number): void {
-    const all = joined(this.#common, labels);
-    const line = `${name}${all === '' ? '' : `{${all}}`} ${numberText(value)}`;
-    const lines = this.#lines.get(family);
-    if (lines === undefined) this.#lines.set(family, [line]);
-    else lines.push(line);
+  #metric(family: Family): Counter | Gauge {
+    const known = this.#metrics.get(family);
+    if (known !== undefined) return known;
+    const { name, help, labels: labelNames } = family;
+    const configuration = { name, help, labelNames, registers: [this.#registry] };
+    const Kind = family.type === 'counter' ? Counter : Gauge;
+    const metric = new Kind(configuration);
+    this.#metrics.set(family, metric);
+    return metric;
   }
 }
 
-/** How often a value lay between two bounds. */
-export class Histogram {
-  readonly bounds: readonly number[];
-  /** Of each bound those at or below it and above the one before; the last: above all bounds. */
-  readonly counts: number[];
-  sum = 0;
+/** How often a number lay below each of these bounds, to be kept over many pages. */
+export class KeptHistogram {
+  readonly metric: Histogram;
+  readonly #family: Family;
 
-  /** `bounds` ascending. */
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
-    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  /** `buckets` ascending. */
+  constructor(family: Family, buckets: readonly number[]) {
+    const { name, help, labels: labelNames } = family;
+    this.#family = family;
+    this.metric = new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [] });
   }
 
-  observe(value: number): void {
-    const at = this.bounds.findIndex((bound) => value <= bound);
-    const bucket = at === -1 ? this.bounds.length : at;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
-    this.sum += value;
+  observe(values: LabelValues, value: number): void {
+    this.metric.observe(labelled(this.#family.labels, values), value);
   }
 }
 
-function joined(...parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join(',');
-}
-
-function pairs(names: readonly string[], values: LabelValues): string {
-  return names.map((name, i) => `${name}="${escaped(values[i] ?? '')}"`).join(',');
-}
-
-function escaped(value: string): string {
-  return value
-    .slice(0, LABEL_LENGTH_MAX)
-    .replace(/\\/g, '\\\\')
-    .replace(/\n/g, '\\n')
-    .replace(/"/g, '\\"');
-}
-
-function numberText(value: number): string {
-  if (value === Number.POSITIVE_INFINITY) return '+Inf';
-  if (value === Number.NEGATIVE_INFINITY) return '-Inf';
-  return String(value);
+function labelled(names: readonly string[], values: LabelValues): Record<string, string> {
+  return Object.fromEntries(
+    names.map((name, i) => [name, (values[i] ?? '').slice(0, LABEL_LENGTH_MAX)]),
+  );
 }

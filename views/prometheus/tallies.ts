@@ -4,7 +4,7 @@
  * first so many names, the rest together.
  */
 import type { Metric, Rollout, Selected, ToolCall, Weights } from '../../streams/records.ts';
-import { Histogram, type Page } from './exposition.ts';
+import { KeptHistogram, type Page } from './exposition.ts';
 import { runFamilies as f } from './families.ts';
 
 const TOOLS_MAX = 32;
@@ -35,20 +35,16 @@ class Counts<Name extends string> {
   }
 }
 
-interface ToolTally {
-  readonly outcomes: Counts<(typeof outcomes)[number]>;
-  readonly seconds: Histogram;
-}
-
 export class Tallies {
   readonly #rollouts = new Counts(finishes);
   readonly #tokens = new Counts(kinds);
   readonly #verdicts = new Counts(verdicts);
-  readonly #tools = new Map<string, ToolTally>();
+  readonly #tools = new Map<string, Counts<(typeof outcomes)[number]>>();
   readonly #metrics = new Map<string, number>();
   readonly #leftOut = new Set<string>();
-  readonly #rolloutSeconds = new Histogram(ROLLOUT_SECONDS);
-  readonly #turns = new Histogram(TURNS);
+  readonly #rolloutSeconds = new KeptHistogram(f.rolloutSeconds, ROLLOUT_SECONDS);
+  readonly #turns = new KeptHistogram(f.rolloutTurns, TURNS);
+  readonly #toolSeconds = new KeptHistogram(f.toolSeconds, TOOL_SECONDS);
   #trainMs = 0;
   #weights: { readonly version: number; readonly step: number; readonly atMs: number } | null =
     null;
@@ -57,14 +53,14 @@ export class Tallies {
     this.#rollouts.add(finish);
     this.#tokens.add('prompt', prompt.length);
     for (const { kind, start, end } of segments) this.#tokens.add(kind, end - start);
-    this.#turns.observe(segments.filter(({ kind }) => kind === 'policy').length);
-    this.#rolloutSeconds.observe((endedMs - startedMs) / 1000);
+    this.#turns.observe([], segments.filter(({ kind }) => kind === 'policy').length);
+    this.#rolloutSeconds.observe([], (endedMs - startedMs) / 1000);
   }
 
   toolCall({ tool, ok, cached, ms }: ToolCall): void {
-    const tally = this.#tool(tool);
-    tally.outcomes.add(cached ? 'cached' : ok ? 'ok' : 'error');
-    if (!cached) tally.seconds.observe(ms / 1000);
+    const name = this.#toolName(tool);
+    this.#tools.get(name)!.add(cached ? 'cached' : ok ? 'ok' : 'error');
+    if (!cached) this.#toolSeconds.observe([name], ms / 1000);
   }
 
   selected({ why }: Selected): void {
@@ -92,23 +88,20 @@ export class Tallies {
     page.add(f.metricsLeftOut, [], this.#leftOut.size);
     page.add(f.trainSeconds, [], this.#trainMs / 1000);
     for (const [finish, count] of this.#rollouts) page.add(f.rollouts, [finish], count);
-    page.addHistogram(f.rolloutSeconds, [], this.#rolloutSeconds);
-    page.addHistogram(f.rolloutTurns, [], this.#turns);
+    page.addKept(this.#rolloutSeconds.metric);
+    page.addKept(this.#turns.metric);
+    page.addKept(this.#toolSeconds.metric);
     for (const [kind, count] of this.#tokens) page.add(f.tokens, [kind], count);
-    for (const [tool, tally] of this.#tools) {
-      for (const [outcome, count] of tally.outcomes) page.add(f.toolCalls, [tool, outcome], count);
-      page.addHistogram(f.toolSeconds, [tool], tally.seconds);
+    for (const [tool, counts] of this.#tools) {
+      for (const [outcome, count] of counts) page.add(f.toolCalls, [tool, outcome], count);
     }
     for (const [verdict, count] of this.#verdicts) page.add(f.groups, [verdict], count);
   }
 
   /** A policy may call tools that there are not, by any name. */
-  #tool(given: string): ToolTally {
+  #toolName(given: string): string {
     const name = this.#tools.has(given) || this.#tools.size < TOOLS_MAX ? given : OTHER;
-    const known = this.#tools.get(name);
-    if (known !== undefined) return known;
-    const tally = { outcomes: new Counts(outcomes), seconds: new Histogram(TOOL_SECONDS) };
-    this.#tools.set(name, tally);
-    return tally;
+    if (!this.#tools.has(name)) this.#tools.set(name, new Counts(outcomes));
+    return name;
   }
 }
