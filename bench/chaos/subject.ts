@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
+import { BUILT, sets } from '../../test/support/commandLine.ts';
 import type { Attempt } from './attempt.ts';
 import { type Inspected, inspect } from './inspect.ts';
 import { prepare, type Trainer } from './job.ts';
@@ -28,7 +29,6 @@ export interface Where {
 }
 
 const child = fileURLToPath(new URL('child.ts', import.meta.url));
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 /** The calibration of job.ts. */
 export function tiny({ folder, url }: Where, trainer: Trainer): Subject {
@@ -63,7 +63,6 @@ const SMALL = {
 
 /** The quickstart in small, by the built command line; it is killed by the clock alone. */
 export function quickstart({ folder, url }: Where): Subject {
-  const settings = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
   return {
     hasPoints: false,
     prepare: async () => {
@@ -71,8 +70,8 @@ export function quickstart({ folder, url }: Where): Subject {
     },
     start(run) {
       const log = url === null ? [] : ['--log', url];
-      const which = ['--run', run, '--runs', folder, '--seed', '5', ...log, ...settings];
-      return spawn(process.execPath, [cli, 'run', 'examples/quickstart/job.ts', ...which], {
+      const which = ['--run', run, '--runs', folder, '--seed', '5', ...log, ...sets(SMALL)];
+      return spawn(process.execPath, [BUILT, 'run', 'examples/quickstart/job.ts', ...which], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
     },

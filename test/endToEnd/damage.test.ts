@@ -2,15 +2,12 @@
  * A real run that was killed in its second round, and what a failing disk may do to the files that it goes on with: it ends with
  * a sentence that names file and version, nothing is made of them, and the way back that it says leads on.
  */
-import { spawn } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { builtMillrace, ROOT, sets } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 const SMALL = {
   'flywheel.questions': 0,
   rounds: 2,
@@ -27,23 +24,17 @@ const SMALL = {
 const runs = temporaryFolder();
 afterAll(() => runs.remove());
 
-interface Ended {
+interface Said {
   readonly code: number | null;
   readonly said: string;
 }
 
 /** `line`: the process is killed as soon as it says so. */
-async function millrace(args: readonly string[], line?: RegExp): Promise<Ended> {
-  const child = spawn(process.execPath, [CLI, ...args, '--runs', runs.path], { cwd: ROOT });
-  let said = '';
-  const hear = (chunk: Buffer): void => {
-    said += chunk;
-    if (line?.test(said)) child.kill('SIGKILL');
-  };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, said };
+async function millrace(args: readonly string[], line?: RegExp): Promise<Said> {
+  const command = builtMillrace(ROOT, ...args, '--runs', runs.path);
+  if (line !== undefined) command.signalAt(line, 'SIGKILL');
+  const { code, out, err } = await command.ended;
+  return { code, said: out + err };
 }
 
 const VERSION = '000003';
@@ -66,9 +57,8 @@ const cut = (path: string): void => truncateSync(path, 100_000);
 
 describe('a run that goes on', () => {
   beforeAll(async () => {
-    const settings = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
     const job = ['run', 'examples/quickstart/job.ts', '--run', 'killed', '--seed', '5'];
-    const { code, said } = await millrace([...job, ...settings], /round 2 · step 3/);
+    const { code, said } = await millrace([...job, ...sets(SMALL)], /round 2 · step 3/);
     expect([code, said]).toEqual([null, expect.stringContaining('round 2 · step 3')]);
     expect(
       statSync(join(runs.path, 'killed', 'weights', `${VERSION}.safetensors`)).size,

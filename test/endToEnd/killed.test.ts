@@ -2,19 +2,23 @@
  * The quickstart, in small, as a user runs it: the built command line in processes of its own, killed with SIGKILL
  * at several moments and started again, tapped while it runs; then every topic is checked.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, map, toArray } from 'rxjs';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
+import {
+  BUILT,
+  builtMillrace,
+  type Command,
+  type Ended,
+  ROOT,
+  sets,
+} from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 const SMALL = {
   'flywheel.questions': 6,
   'finetune.size': 2,
@@ -28,50 +32,21 @@ const SMALL = {
   evaluationRollouts: 1,
   responseMax: 200,
 };
-const runs = mkdtempSync(join(tmpdir(), 'millrace-'));
+const runs = temporaryFolder();
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+const start = (...args: readonly string[]): Command =>
+  builtMillrace(ROOT, ...args, '--runs', runs.path);
+const run = (name: string): Command =>
+  start('run', 'examples/quickstart/job.ts', '--run', name, '--seed', '5', ...sets(SMALL));
 
-function millrace(...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [CLI, ...args, '--runs', runs], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  const ended = new Promise<Ended>((resolve) => {
-    child.on('close', (code) => resolve({ code, out, err }));
-  });
-  return { child, ended };
-}
-
-function run(name: string) {
-  const settings = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  return millrace('run', 'examples/quickstart/job.ts', '--run', name, '--seed', '5', ...settings);
-}
-
-/** Kills the run with SIGKILL as soon as it says `line`, or gives what it said when it ended before. */
+/** Kills the run with SIGKILL as soon as it says `line`; fails when it ended before. */
 async function killedAt(name: string, line: RegExp): Promise<void> {
-  const { child, ended } = run(name);
-  child.stderr?.on('data', (chunk) => {
-    if (line.test(String(chunk))) child.kill('SIGKILL');
-  });
-  const { code, err } = await ended;
+  const { code, err } = await run(name).signalAt(line, 'SIGKILL').ended;
   if (code !== null) throw new Error(`ended with ${code} before it said ${line}: ${err}`);
 }
 
 async function records<T>(name: string, topic: Topic<T>): Promise<readonly T[]> {
-  const log = await openLog({ folder: join(runs, name, 'log'), mode: 'read' });
+  const log = await openLog({ folder: join(runs.path, name, 'log'), mode: 'read' });
   try {
     return await firstValueFrom(
       log.tap(topic, { from: { kind: 'earliest' }, follow: false }).pipe(
@@ -88,7 +63,7 @@ describe('a run that is killed and started again', () => {
   let tapped: Ended;
 
   beforeAll(async () => {
-    expect(existsSync(CLI)).toBe(true);
+    expect(existsSync(BUILT)).toBe(true);
     const undisturbed = run('undisturbed');
     const { code, err } = await undisturbed.ended;
     if (code !== 0) throw new Error(err);
@@ -99,12 +74,12 @@ describe('a run that is killed and started again', () => {
     await killedAt('killed', /round 1 · step/);
     await killedAt('killed', /round 2 · step/);
     const last = run('killed');
-    tapped = await millrace('tap', 'killed.rollouts', '-n', '2', '-o', 'ndjson').ended;
+    tapped = await start('tap', 'killed.rollouts', '-n', '2', '-o', 'ndjson').ended;
     const end = await last.ended;
     if (end.code !== 0) throw new Error(end.err);
   }, 300_000);
 
-  afterAll(() => rmSync(runs, { recursive: true, force: true }));
+  afterAll(() => runs.remove());
 
   test('has exactly one terminal rollout for each question, phase, stage and index', async () => {
     const rollouts = await records('killed', topics.rollouts);

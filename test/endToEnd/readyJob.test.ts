@@ -3,15 +3,12 @@
  * of its own. Settings come from a preset, a file and the command line; the run is stopped, goes on, is looked at, verified
  * and evaluated; and the job that `millrace init` copies out makes the same run.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { builtMillrace, type Ended, ROOT } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const CLI = join(ROOT, 'dist/cli/main.js');
 const SMALL = `# small enough for a test
 policy: policy
 questions: questions.jsonl
@@ -31,33 +28,10 @@ promptMax: 512
 responseMax: 48
 concurrency: 8
 `;
-const home = mkdtempSync(join(tmpdir(), 'millrace-ready-'));
+const folder = temporaryFolder();
+const home = folder.path;
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function start(...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [CLI, ...args], {
-    cwd: home,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  const ended = new Promise<Ended>((resolve) => {
-    child.on('close', (code) => resolve({ code, out, err }));
-  });
-  return { child, ended };
-}
-
-const millrace = (...args: readonly string[]): Promise<Ended> => start(...args).ended;
+const millrace = (...args: readonly string[]): Promise<Ended> => builtMillrace(home, ...args).ended;
 const recordOf = (run: string) =>
   JSON.parse(readFileSync(join(home, 'runs', run, 'run.json'), 'utf8'));
 
@@ -91,16 +65,13 @@ beforeAll(async () => {
   const made = await millrace('model', 'init', 'policy', ...shape);
   expect([made.code, made.err]).toEqual([0, '']);
 }, 120_000);
-afterAll(() => rmSync(home, { recursive: true }));
+afterAll(() => folder.remove());
 
 describe('a ready job on a Hugging Face folder', () => {
   test('runs by settings, stops, and goes on by the name of its run alone', async () => {
     const args = ['--preset', 'et-agent-3b', '--settings', 'small.yaml', '--set', 'rounds=1'];
-    const { child, ended } = start('run', 'et-agent', ...args, '--run', 'first');
-    child.stderr!.on('data', (chunk) => {
-      if (String(chunk).includes('the base policy')) child.kill('SIGINT');
-    });
-    const first = await ended;
+    const begun = builtMillrace(home, 'run', 'et-agent', ...args, '--run', 'first');
+    const first = await begun.signalAt(/the base policy/, 'SIGINT').ended;
     expect(first.err).toMatch(/preset et-agent-3b: the paper’s numbers for 7B/);
     expect(first.err).toMatch(/stopped; resume with: .* run et-agent --run first\n$/);
     expect(recordOf('first')).toMatchObject({

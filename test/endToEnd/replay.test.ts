@@ -2,15 +2,11 @@
  * Looking back at a run of the quickstart, in small, as a user does: the built command line in processes of its own. The
  * run is killed once and goes on; then it is checked, made again, rewound, made over with another reward, and compared.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { builtMillrace, type Command, type Ended, ROOT, sets } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 const JOB = 'examples/quickstart/job.ts';
 const SMALL = {
   'flywheel.questions': 0,
@@ -25,50 +21,23 @@ const SMALL = {
   responseMax: 160,
   lagMax: 1,
 };
-const runs = mkdtempSync(join(tmpdir(), 'millrace-'));
+const runs = temporaryFolder();
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function start(...args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [CLI, ...args, '--runs', runs], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  const ended = new Promise<Ended>((resolve) => {
-    child.on('close', (code) => resolve({ code, out, err }));
-  });
-  return { child, ended };
-}
-
+const start = (...args: readonly string[]): Command =>
+  builtMillrace(ROOT, ...args, '--runs', runs.path);
 const millrace = (...args: readonly string[]): Promise<Ended> => start(...args).ended;
 
 describe('a run that one looks back at', () => {
   beforeAll(async () => {
-    const sets = Object.entries(SMALL).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-    const args = ['run', JOB, '--run', 'first', '--seed', '5', ...sets];
-    const { child, ended } = start(...args);
-    child.stderr?.on('data', (chunk) => {
-      if (/step 1 /.test(String(chunk))) child.kill('SIGKILL');
-    });
-    const killed = await ended;
+    const args = ['run', JOB, '--run', 'first', '--seed', '5', ...sets(SMALL)];
+    const killed = await start(...args).signalAt(/step 1 /, 'SIGKILL').ended;
     if (killed.code !== null) throw new Error(`was not killed: ${killed.err}`);
     const found = await millrace('doctor', 'first');
     expect([found.code, found.out]).toEqual([1, expect.stringContaining('it was killed')]);
     const { code, err } = await millrace(...args);
     if (code !== 0) throw new Error(err);
   }, 300_000);
-  afterAll(() => rmSync(runs, { recursive: true, force: true }));
+  afterAll(() => runs.remove());
 
   test('is sound', async () => {
     const { code, out } = await millrace('doctor', 'first');
@@ -79,17 +48,14 @@ describe('a run that one looks back at', () => {
     const { code, out, err } = await millrace('replay', 'first', '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('no tool is called')]);
     expect(out).toContain('run first comes out as it is recorded, bit for bit');
-    expect(readdirSync(runs)).toEqual(['first']);
+    expect(readdirSync(runs.path)).toEqual(['first']);
   }, 120_000);
 
   test('stops verifying at Ctrl-C, and leaves nothing behind', async () => {
-    const { child, ended } = start('replay', 'first', '--verify');
-    child.stderr?.on('data', (chunk) => {
-      if (String(chunk).includes('no tool is called')) child.kill('SIGINT');
-    });
-    const { code, out } = await ended;
+    const verifying = start('replay', 'first', '--verify');
+    const { code, out } = await verifying.signalAt(/no tool is called/, 'SIGINT').ended;
     expect([code, out]).toEqual([0, expect.stringContaining('stopped; everything until then')]);
-    expect(readdirSync(runs)).toEqual(['first']);
+    expect(readdirSync(runs.path)).toEqual(['first']);
   }, 120_000);
 
   test('goes on from a step of it', async () => {

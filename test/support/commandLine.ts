@@ -1,6 +1,18 @@
-/** The command line as a process of its own. */
+/** The command line as a process of its own: from the sources, or as it is built and a user has it. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** The repository. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** What `npm run build` makes of cli/main.ts. */
+export const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+export interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
 
 export interface Command {
   readonly process: ChildProcess;
@@ -8,22 +20,53 @@ export interface Command {
   readonly said: string;
   /** Its exit code; null when a signal ended it. */
   readonly code: Promise<number | null>;
+  readonly ended: Promise<Ended>;
+  /** Sends it a signal, once, as soon as what it said on stderr matches. */
+  signalAt(said: RegExp, signal: NodeJS.Signals): Command;
 }
 
 /** `millrace …`, from the sources. */
 export function millrace(...args: readonly string[]): Command {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'cli/main.ts', ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  return started(['--import', 'tsx', 'cli/main.ts', ...args], ROOT);
+}
+
+/** `millrace …`, as it is built, typed in the folder `cwd`. */
+export function builtMillrace(cwd: string, ...args: readonly string[]): Command {
+  return started([BUILT, ...args], cwd);
+}
+
+/** `--set key=value` for each. */
+export function sets(settings: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
+}
+
+function started(args: readonly string[], cwd: string): Command {
+  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (text) => {
+    out += text;
   });
-  let said = '';
   child.stderr.on('data', (text) => {
-    said += text;
+    err += text;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, err }));
   });
   return {
     process: child,
     get said() {
-      return said;
+      return err;
     },
-    code: once(child, 'close').then(([code]) => code as number | null),
+    code: ended.then(({ code }) => code),
+    ended,
+    signalAt(said, signal) {
+      const hear = (): void => {
+        if (!said.test(err)) return;
+        child.stderr.off('data', hear);
+        child.kill(signal);
+      };
+      child.stderr.on('data', hear);
+      return this;
+    },
   };
 }
