@@ -1,12 +1,13 @@
 /**
  * A start that fails before its first record leaves nothing: the folder that it made goes, so its name or number is free again.
- * A folder that was there before stays, and so does one that other processes share.
+ * A folder that was there before stays, and so does one that other processes share, or that holds what steps have made.
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hasCode } from '../base/errors.ts';
 import { readRunRecord } from './runRecord.ts';
 import type { Run } from './runs.ts';
+import { workIn } from './startOver.ts';
 import { hasRecords } from './startRun.ts';
 
 /** Starts and runs; what fails, fails as it would. */
@@ -28,5 +29,7 @@ async function removeIfEmpty(run: Run): Promise<void> {
     const isOurs = written.starts[0]?.startedMs === run.record.starts[0]?.startedMs;
     if (!isOurs || (await hasRecords(run))) return;
   }
+  // Records that are gone are no sign that there were none.
+  if ((await workIn(run.folder)) !== null) return;
   await rm(run.folder, { recursive: true, force: true });
 }

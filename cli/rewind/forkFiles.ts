@@ -1,36 +1,59 @@
 /**
  * The files of a run's folder for a fork of it: checkpoints up to its step, the metrics of its records, and what else the
  * job has put there.
+ *
+ * Holds true: the checkpoints of its step are read through where they lie in the fork, so that nothing that happens to the
+ * run meanwhile (which may go on, and forget old versions) is inherited unseen.
  */
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCode } from '../../base/systemError.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
+import type { Checkpoint } from '../../model/engine.ts';
 import { writeMetrics } from '../../sinks/metricFiles.ts';
 import type { Log } from '../../streams/log.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import { topics } from '../../streams/topics.ts';
-import type { Version } from './steps.ts';
+import type { Run } from '../runs.ts';
+import { checkWhole, type Version } from './steps.ts';
 
 /** Files that a fork gets of its own, and that are not copied. */
 const OWN_FILES = ['log', LOCAL_FOLDER, 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
 
 export interface ForkFiles {
-  readonly from: string;
+  readonly run: Pick<Run, 'name' | 'folder'>;
+  /** The fork's folder. */
   readonly to: string;
-  /** Those up to the step. */
+  /** What the step made. */
+  readonly version: Version;
+  /** Of the run. */
   readonly versions: readonly Version[];
   /** The log that is forked, and how many of its metrics are in the fork. */
   readonly log: Log;
   readonly metrics: number;
 }
 
-export async function forkFiles({ from, to, versions, log, metrics }: ForkFiles): Promise<void> {
+/** Fails with code `DIGEST` or `NO_STEP` where a checkpoint of the step is not what was saved. */
+export async function forkFiles({
+  run,
+  to,
+  version,
+  versions,
+  log,
+  metrics,
+}: ForkFiles): Promise<void> {
+  const { name, folder: from } = run;
   const store = checkpointsIn(from);
-  for (const { weights, state, hasWeights, hasState } of versions) {
-    if (hasWeights) await store.share(weights, to);
-    if (state !== null && hasState) await store.share(state, to);
+  const share = (checkpoint: Checkpoint): Promise<void> =>
+    store.share(checkpoint, to).catch((error: unknown) => {
+      if (systemCode(error) !== 'ENOENT') throw error; // forgotten since it was looked for
+    });
+  for (const { weights, state, hasWeights, hasState } of versions.slice(0, version.offset + 1)) {
+    if (hasWeights) await share(weights);
+    if (state !== null && hasState) await share(state);
   }
+  await checkWhole(to, version, versions, name);
   const entries = await readdir(from);
   if (entries.includes('metrics.jsonl')) {
     await writeMetrics(to, upTo(log, topics.metrics, metrics));

@@ -25,7 +25,7 @@ import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
 import { forkFiles } from './forkFiles.ts';
-import { checkWhole, type Version, versionOfStep, versionsIn } from './steps.ts';
+import { type Version, versionOfStep, versionsIn } from './steps.ts';
 
 export interface RewindOptions {
   readonly run?: string;
@@ -55,7 +55,6 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     withLocalLog(run, { io, scratch }, async (past) => {
       const versions = await versionsIn(run.folder, await manifestsIn(past));
       const version = versionOfStep(versions, step, run.name);
-      await checkWhole(run.folder, version, versions, run.name);
       const folder = join(dirname(to), `.${basename(to)}-${process.pid}`);
       await inScratch(scratch, folder, async () => {
         await fork({ run, past, to: folder, version, versions });
@@ -94,11 +93,12 @@ async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
     after: { topic: topics.weights as Topic<unknown>, offset: version.offset },
   });
   await forkFiles({
-    from: run.folder,
+    run,
     to,
     log: past.log,
     metrics: ends[topics.metrics.name] ?? 0,
-    versions: versions.slice(0, version.offset + 1),
+    version,
+    versions,
   });
 }
 

@@ -36,18 +36,35 @@ export async function versionsIn(
 export function versionOfStep(versions: readonly Version[], step: number, run: string): Version {
   const found = versions.find(({ manifest }) => manifest.step === step);
   if (found?.hasWeights && found.hasState) return found;
-  const why =
-    found === undefined
-      ? `run ${run} has made no step ${step}`
-      : `the ${found.hasWeights ? 'optimiser state' : 'weights'} of step ${step} of run ${run} are no longer there`;
-  throw new MillraceError(
+  if (found !== undefined) {
+    throw noStep(versions, {
+      step,
+      run,
+      why: isGone(found.hasWeights ? 'optimiser state' : 'weights', step, run),
+    });
+  }
+  throw noStep(versions, { step, run, why: `run ${run} has made no step ${step}` });
+}
+
+function isGone(what: string, step: number, run: string): string {
+  return `the ${what} of step ${step} of run ${run} are no longer there`;
+}
+
+function noStep(
+  versions: readonly Version[],
+  { step, run, why }: { readonly step: number; readonly run: string; readonly why: string },
+): MillraceError<'NO_STEP'> {
+  return new MillraceError(
     'NO_STEP',
     `${why}; it can go back to steps ${stepsOf(versions)}. Kept are the first version, the ends of rounds and the newest few: set keepVersions (0 = all) when you start a run`,
     { context: { run, step } },
   );
 }
 
-/** Reads the checkpoints of a version through. Fails with code `DIGEST` when one is not what was saved. */
+/**
+ * Reads the checkpoints of a version through, in this folder. Fails with code `DIGEST` when one is not what was saved, with
+ * `NO_STEP` when one is not there.
+ */
 export async function checkWhole(
   folder: string,
   { manifest, weights, state }: Version,
@@ -56,10 +73,18 @@ export async function checkWhole(
 ): Promise<void> {
   const store = checkpointsIn(folder);
   const others = versions.filter((other) => other.manifest !== manifest);
-  const about = `, made by step ${manifest.step}`;
+  const { step } = manifest;
+  const about = `, made by step ${step}`;
   const wayBack = `go back to another of the steps ${stepsOf(others)}`;
-  for (const checkpoint of [weights, state]) {
-    if (checkpoint !== null) await mustBeWhole(store, checkpoint, { run, about, wayBack });
+  for (const [what, checkpoint] of [
+    ['weights', weights],
+    ['optimiser state', state],
+  ] as const) {
+    if (checkpoint === null) continue;
+    if (!(await store.exists(checkpoint))) {
+      throw noStep(others, { step, run, why: isGone(what, step, run) });
+    }
+    await mustBeWhole(store, checkpoint, { run, about, wayBack });
   }
 }
 

@@ -103,6 +103,7 @@ async function copyWhole(from: string, to: string): Promise<void> {
   await rm(temporary, { force: true });
   await copyFile(from, temporary, constants.COPYFILE_EXCL);
   const handle = await open(temporary, 'r+');
+  await handle.chmod(0o600); // copyFile gives it the rights of the other
   await handle.sync().finally(() => handle.close());
   await rename(temporary, to);
 }

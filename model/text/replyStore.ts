@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { crc32 } from '../../base/crc32.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { lmdbDamage } from '../../base/lmdbFile.ts';
+import { lmdbDamage, mappedFile } from '../../base/lmdbFile.ts';
 
 /** Replies by key. `get` gives undefined where nothing is kept; `put` resolves when the reply is on disk. */
 export interface ReplyStore {
@@ -28,8 +28,14 @@ export function openReplies(path: string): ReplyStore {
     encoding: 'string',
     overlappingSync: false,
   });
+  const mapped = mappedFile(path);
+  const mustBeThere = (): void => {
+    const since = mapped.damage();
+    if (since !== null) throw damaged(path, since);
+  };
   return {
     get(key) {
+      mustBeThere();
       const kept = file.get(checked(key));
       if (kept === undefined) return file.get(key); // from before there was a checksum
       const reply = kept.slice(SUM_LENGTH);
@@ -37,9 +43,13 @@ export function openReplies(path: string): ReplyStore {
       throw damaged(path, 'holds a reply that is not what was kept');
     },
     async put(key, reply) {
+      mustBeThere();
       await file.put(checked(key), sumOf(reply) + reply);
     },
-    close: () => file.close(),
+    async close() {
+      mapped.close();
+      await file.close();
+    },
   };
 }
 

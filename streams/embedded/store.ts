@@ -11,7 +11,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../../base/errors.ts';
-import { lmdbDamage } from '../../base/lmdbFile.ts';
+import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
 import type { ProgressState } from '../progress.ts';
 import { sealJson, unsealJson } from './checkedJson.ts';
 import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
@@ -40,6 +40,8 @@ export interface Writes {
 }
 
 export class Store {
+  readonly #path: string;
+  readonly #file: MappedFile;
   readonly #env: RootDatabase<unknown, string>;
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<string, string[]>;
@@ -48,6 +50,7 @@ export class Store {
 
   constructor(folder: string, mode: Mode) {
     const path = join(folder, 'log.mdb');
+    this.#path = path;
     if (mode === 'write') mkdirSync(folder, { recursive: true });
     else if (!existsSync(path)) {
       throw new MillraceError('NO_LOG', `there is no log in ${folder}; check the run's name`, {
@@ -65,6 +68,7 @@ export class Store {
       // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
       eventTurnBatching: false,
     });
+    this.#file = mappedFile(path);
     // Places of readers that died would keep their pages from being used again.
     if (!readOnly) this.#env.readerCheck();
     this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
@@ -74,10 +78,12 @@ export class Store {
 
   /** See what other processes have committed since the last read. */
   refresh(): void {
+    this.#mustBeThere();
     this.#env.resetReadTxn();
   }
 
   record(topic: string, offset: number): Envelope | undefined {
+    this.#mustBeThere();
     const bytes = this.#records.getBinary([topic, offset]);
     return bytes === undefined ? undefined : unseal(bytes, `${topic}@${offset}`);
   }
@@ -128,6 +134,7 @@ export class Store {
 
   /** All that `work` writes, or nothing. Resolves once it is on disk; rejects with the system's reason. */
   async write(work: (writes: Writes) => void): Promise<void> {
+    this.#mustBeThere();
     try {
       await this.#env.transaction(() => {
         work({
@@ -143,6 +150,7 @@ export class Store {
     } catch (error) {
       throw await reasonOf(error);
     }
+    this.#mustBeThere();
   }
 
   /** Run `work` while no other process can do the same. */
@@ -150,8 +158,15 @@ export class Store {
     return this.#env.transactionSync(work);
   }
 
-  close(): Promise<void> {
-    return this.#env.close();
+  async close(): Promise<void> {
+    this.#file.close();
+    await this.#env.close();
+  }
+
+  /** Fails with code `DAMAGED` once the file was cut, or is no longer the one in the folder: what is written then is lost. */
+  #mustBeThere(): void {
+    const why = this.#file.damage();
+    if (why !== null) throw damaged(this.#path, why);
   }
 
   #get(key: string[]): unknown {
@@ -177,7 +192,13 @@ function mustBeWhole(path: string, readOnly: boolean): void {
   if (!readOnly && (!existsSync(path) || statSync(path).size === 0)) return;
   const why = lmdbDamage(path);
   if (why === null) return;
-  throw new MillraceError('DAMAGED', `${path} ${why}: ${AFTER_DAMAGE}`, { context: { path, why } });
+  throw damaged(path, why);
+}
+
+function damaged(path: string, why: string): MillraceError<'DAMAGED'> {
+  return new MillraceError('DAMAGED', `${path} ${why}: ${AFTER_DAMAGE}`, {
+    context: { path, why },
+  });
 }
 
 /** How an error calls what the log knows of a topic, a group or a mark. */

@@ -2,7 +2,15 @@
  * A real run that was killed in its second round, and what a failing disk may do to the files that it goes on with: it ends with
  * a sentence that names file and version, nothing is made of them, and the way back that it says leads on.
  */
-import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { builtMillrace, ROOT, sets } from '../support/commandLine.ts';
@@ -21,6 +29,7 @@ const SMALL = {
   responseMax: 120,
   keepVersions: 1,
 };
+const GONE = { recursive: true, force: true } as const;
 const runs = temporaryFolder();
 afterAll(() => runs.remove());
 
@@ -36,6 +45,19 @@ async function millrace(args: readonly string[], line?: RegExp): Promise<Said> {
   const { code, out, err } = await command.ended;
   return { code, said: out + err };
 }
+
+test('a run whose log is deleted under way stops with a sentence, and keeps what it has made', async () => {
+  const job = ['run', 'examples/quickstart/job.ts', '--run', 'bare', '--seed', '5'];
+  const command = builtMillrace(ROOT, ...job, ...sets(SMALL), '--runs', runs.path);
+  command.process.stderr!.on('data', () => {
+    if (/step 1 /.test(command.said)) rmSync(join(runs.path, 'bare', 'log'), GONE);
+  });
+  const { code, err } = await command.ended;
+  expect([code, err]).toEqual([1, expect.stringMatching(/log\.mdb was removed or replaced/)]);
+  expect(existsSync(join(runs.path, 'bare', 'weights', '000001.safetensors'))).toBe(true);
+  const doctor = await millrace(['doctor', 'bare']);
+  expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining('no log')]);
+}, 120_000);
 
 const VERSION = '000003';
 let copies = 0;

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
-import { ranges } from '../../../cli/rewind/steps.ts';
+import { forkFiles } from '../../../cli/rewind/forkFiles.ts';
+import { ranges, versionsIn } from '../../../cli/rewind/steps.ts';
 import { readRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { examine } from '../../../streams/doctor/examine.ts';
@@ -154,6 +155,28 @@ describe('millrace rewind', () => {
       expect(existsSync(join(runs, 'flipped-on'))).toBe(false);
     }
     expect((await rewind('flipped', '--to', 'step=3', '--into', 'flipped-on')).code).toBe(0);
+  });
+
+  test.each([
+    ['changed', (path: string) => writeFileSync(path, 'other bytes'), /^weights.* has digest/],
+    ['deleted', rmSync, /weights of step 2 of run first are no longer there; .* steps 0-1, 3-/],
+  ])('does not fork a version that is %s while it is forked', async (what, spoil, message) => {
+    const copy = join(runs, `spoilt-${what}`);
+    cpSync(folder, copy, { recursive: true });
+    const log = await openLog({ folder: logFolder(copy), mode: 'read' });
+    const versions = await versionsIn(copy, original.weights);
+    spoil(join(copy, 'weights', '000002.safetensors'));
+    const fork = (step: number): Promise<void> =>
+      forkFiles({
+        run: { name: 'first', folder: copy },
+        to: `${copy}-${step}`,
+        ...{ version: versions[step]!, versions, log, metrics: 0 },
+      });
+    await expect(fork(2)).rejects.toThrow(message);
+    // what the run forgets of other versions meanwhile is its own matter
+    rmSync(join(copy, 'weights', '000001.safetensors'));
+    await expect(fork(3)).resolves.toBeUndefined();
+    await log.close();
   });
 
   test('says what is wrong with the command', async () => {

@@ -95,6 +95,7 @@ test('a file is found where its run was moved to, and is told from one that is c
   const { weights } = await store.adopt(at('base'));
   const recorded = store.record(weights);
   expect(recorded.uri).toBe('weights/000000.safetensors');
+  expect(statSync(weights.uri).mode & 0o777).toBe(0o600); // its owner's alone, whatever the base was
   const moved = `${run}-moved`;
   renameSync(run, moved);
   const there = checkpointsIn(moved);

@@ -1,4 +1,12 @@
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
@@ -227,5 +235,35 @@ describe('a log whose file was damaged', () => {
       code: 'DAMAGED',
       message: expect.stringMatching(/what the log says of head metrics is not what was written/),
     });
+  });
+
+  test.each([
+    ['deleted', (path: string) => rmSync(path), /log\.mdb was removed or replaced .*doctor/],
+    [
+      'replaced by a copy',
+      (path: string) => {
+        cpSync(path, `${path}.copy`);
+        renameSync(`${path}.copy`, path);
+      },
+      /log\.mdb was removed or replaced/,
+    ],
+    [
+      'cut',
+      (path: string) => truncateSync(path, statSync(path).size - 4096),
+      /log\.mdb was cut short while it was open/,
+    ],
+  ])('is not written or read on once it is %s under way', async (_what, spoil, why) => {
+    const metrics = (count: number): Promise<void> =>
+      log.commit((tx) => {
+        for (let i = 0; i < count; i++) tx.append(topics.metrics, metric());
+      });
+    await metrics(200);
+    const reader = await open('read');
+    expect(await all(reader, topics.metrics)).toHaveLength(200);
+    spoil(join(folder.path, 'log.mdb'));
+    const refused = { code: 'DAMAGED', message: expect.stringMatching(why) };
+    await expect(metrics(1)).rejects.toMatchObject(refused);
+    await expect(all(reader, topics.metrics)).rejects.toMatchObject(refused);
+    await reader.close();
   });
 });
