@@ -13,6 +13,7 @@
  */
 import type { OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
+import { sleepClock } from '../base/sleepClock.ts';
 import type { PolicyEngine, TrainerEngine } from '../model/engine.ts';
 import { describeSampling } from '../model/sampling.ts';
 import type { CallTool } from '../operators/callTools.ts';
@@ -24,6 +25,7 @@ import { execution } from '../operators/metrics/execution.ts';
 import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
+import { answerCalls, throughTopics, toolTopics } from '../operators/tools/throughTopics.ts';
 import { metricFiles } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
@@ -105,8 +107,8 @@ export async function policyLoop(
   plan: QuestionPlan,
   options: LoopOptions,
 ): Promise<PolicyLoop> {
-  const parts = replayed(given, context.replay);
   const { settings, log, folder, clock, seed, own } = context;
+  const { parts, answering } = called(replayed(given, context.replay), context);
   const { engine, tools, dialect } = parts;
   const { lagMax, concurrency } = settings;
   for (const note of dialect.notes ?? []) context.print(note);
@@ -166,6 +168,7 @@ export async function policyLoop(
     begun: flow(
       source('base', topics.weights, [first]),
       source('questions', topics.questions, plan.items, plan.endless ? { leadMax: LEAD } : {}),
+      ...answering,
     ),
     rolled: stage('rollout', topics.questions, topics.rollouts, (questions$) =>
       questions$.pipe(inPhase(...phases), rolling),
@@ -213,6 +216,19 @@ export function inPhase(
 function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
   if (replay === undefined) return parts;
   return { ...parts, engine: replay.engine(parts.engine), tools: replay.tools(parts.tools) };
+}
+
+/** The parts with their tools called as the settings say, and the stage that answers calls where there is one. */
+function called(
+  parts: PolicyParts,
+  { settings, log, clock, own, print, replay }: JobContext<PolicySettings>,
+): { readonly parts: PolicyParts; readonly answering: readonly Stage[] } {
+  if (settings.toolCalls === 'direct' || replay !== undefined) return { parts, answering: [] };
+  const clocked = { log, clock: sleepClock(clock), report: print };
+  const tools = own(throughTopics(parts.tools, clocked));
+  const answers = answerCalls(parts.tools, { concurrency: settings.toolsAtOnce });
+  const { requests, replies } = toolTopics;
+  return { parts: { ...parts, tools }, answering: [stage('tools', requests, replies, answers)] };
 }
 
 /** The `inflightMax` of a stage that gathers up to `records` records before it emits any. */

@@ -37,6 +37,17 @@ export const policySettings = z.object({
     ),
   heldOut: positiveInt.default(150).describe('questions to evaluate on'),
   concurrency: positiveInt.default(24).describe('questions rolled out at once'),
+  toolCalls: z
+    .enum(['direct', 'topics'])
+    .default('direct')
+    .describe(
+      'who runs tools: the process that rolls out (direct), or every process that runs the stage tools, asked through topics',
+    ),
+  toolsAtOnce: positiveInt
+    .default(32)
+    .describe(
+      'calls that a process of the stage tools has at once; each tool may have a lower bound of its own',
+    ),
 });
 
 /** `policySettings` with all defaults filled in. */

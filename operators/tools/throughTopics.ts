@@ -1,0 +1,182 @@
+/**
+ * Tool calls through topics: a call is a record of `tool-requests`, some process that runs the stage `tools` answers it with a record
+ * of `tool-replies`, and the rollout that waits for it goes on.
+ *
+ *     rollout ──call──► tool-requests ──► tools (as many processes as are wanted) ──► tool-replies ──► rollout
+ *
+ * Holds true:
+ * - a request is answered exactly once, also where the process that had it died: another one has it then;
+ * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down included;
+ * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and replays read that
+ *   alone; a rollout that is made anew after a crash asks anew.
+ */
+import type { OperatorFunction, Subscription } from 'rxjs';
+import { hasCode, MillraceError } from '../../base/errors.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import { defineTopic } from '../../streams/contracts/defineTopic.ts';
+import { flag, real, record, text, type ValueOf, whole } from '../../streams/contracts/shapes.ts';
+import type { Delivery } from '../../streams/deliveries/delivery.ts';
+import type { Log } from '../../streams/log.ts';
+import { mapEach } from '../../streams/primitives.ts';
+import type { CallOrigin, CallTool } from '../callTools.ts';
+import type { Called } from './callTool.ts';
+
+const toolRequest = record('ToolRequest', {
+  rolloutId: text,
+  turn: whole,
+  tool: text,
+  input: text,
+});
+/** A call that some process is to make. */
+export interface ToolRequest extends ValueOf<typeof toolRequest> {}
+
+const toolReply = record('ToolReply', {
+  rolloutId: text,
+  turn: whole,
+  tool: text,
+  /** As it was asked: a call of the same number may have been another one before a crash. */
+  input: text,
+  output: text,
+  ok: flag,
+  attempts: whole,
+  cached: flag,
+  ms: real,
+  /** Why the tool could not be asked at all (it is down); empty where it was. */
+  failure: text,
+});
+/** How a call went. */
+export interface ToolReply extends ValueOf<typeof toolReply> {}
+
+/** The topics that carry calls; they have as many partitions as the log gives, so that calls spread over workers. */
+export const toolTopics = {
+  requests: defineTopic<ToolRequest>({
+    name: 'tool-requests',
+    about: 'Tool calls that wait for a worker. Rollout writes it; the stage tools reads it.',
+    shape: toolRequest,
+    key: (value) => value.rolloutId,
+  }),
+  replies: defineTopic<ToolReply>({
+    name: 'tool-replies',
+    about: 'Answers to tool calls. The stage tools writes it; the rollout that waits reads it.',
+    shape: toolReply,
+    key: (value) => value.rolloutId,
+  }),
+};
+
+/** Answers requests with these tools; each tool's own bound on calls at once holds within `concurrency`. */
+export function answerCalls(
+  tools: Pick<CallTool, 'call'>,
+  options: { readonly concurrency: number },
+): OperatorFunction<Delivery<ToolRequest>, Delivery<ToolReply>> {
+  return mapEach(
+    async ({ rolloutId, turn, tool, input }, { signal }) => {
+      const asked = { rolloutId, turn, tool, input };
+      try {
+        const called = await tools.call(tool, input, signal, { rolloutId, turn });
+        return { ...asked, ...called, failure: '' };
+      } catch (error) {
+        if (!hasCode(error, 'TOOL_DOWN')) throw error;
+        return { ...asked, ...NOT_CALLED, failure: error.message };
+      }
+    },
+    { ...options, onError: 'fail' },
+  );
+}
+
+const NOT_CALLED: Called = { output: '', ok: false, attempts: 0, cached: false, ms: 0 };
+
+export interface ThroughTopicsOptions {
+  readonly log: Log;
+  readonly clock: SleepClock;
+  /** Is told, once, of a call that has waited long for a worker. */
+  readonly report: (note: string) => void;
+}
+
+/** After it somebody should know that nobody answers. */
+const LONG_MS = 30_000;
+/** Replies that may come between the wish to follow and the first look at the topic: more than all calls under way. */
+const REPLIES_MISSED_MAX = 10_000;
+
+type Settle = (error: Error | null, reply?: ToolReply) => void;
+
+/**
+ * The tools of a job, called through topics. What has no origin (no rollout made it) is called here. Closing it ends waits and
+ * leaves `local` open.
+ */
+export function throughTopics(local: CallTool, options: ThroughTopicsOptions): CallTool {
+  const { log, clock, report } = options;
+  const waiting = new Map<string, Set<Settle>>();
+  const closing = new AbortController();
+  let following: Subscription | null = null;
+  let told = false;
+
+  function follow(): void {
+    const from = { kind: 'last', count: REPLIES_MISSED_MAX } as const;
+    following ??= log.tap(toolTopics.replies, { from, follow: true }).subscribe({
+      next: ({ value }) => {
+        for (const settle of waiting.get(keyOf(value)) ?? []) settle(null, value);
+      },
+      error: (error: Error) => {
+        following = null;
+        for (const settle of [...waiting.values()].flatMap((all) => [...all])) settle(error);
+      },
+    });
+  }
+
+  function reply(request: ToolRequest, signal: AbortSignal): Promise<ToolReply> {
+    const key = keyOf(request);
+    return new Promise<ToolReply>((resolve, reject) => {
+      const settle: Settle = (error, answered) => {
+        const others = waiting.get(key);
+        others?.delete(settle);
+        if (others?.size === 0) waiting.delete(key);
+        signal.removeEventListener('abort', aborted);
+        if (answered === undefined) reject(error);
+        else resolve(answered);
+      };
+      const aborted = (): void => settle(signal.reason as Error);
+      signal.addEventListener('abort', aborted, { once: true });
+      const all = waiting.get(key) ?? new Set();
+      waiting.set(key, all.add(settle));
+    });
+  }
+
+  async function noteLongWait(answered: AbortSignal): Promise<void> {
+    await clock.sleep(LONG_MS, answered).catch(() => undefined);
+    if (answered.aborted || told) return;
+    told = true;
+    report(
+      `a tool call has waited ${LONG_MS / 1000} s for a worker: start one with the same command and --only tools`,
+    );
+  }
+
+  return {
+    tags: local.tags,
+    async call(tool, input, signal, origin?: CallOrigin) {
+      if (origin === undefined) return local.call(tool, input, signal);
+      const from = clock.now();
+      const request: ToolRequest = { ...origin, tool, input };
+      const answered = new AbortController();
+      follow();
+      const replied = reply(request, AbortSignal.any([signal, closing.signal]));
+      void noteLongWait(AbortSignal.any([answered.signal, signal, closing.signal]));
+      try {
+        replied.catch(() => undefined); // where the request itself cannot be written
+        await log.commit((tx) => tx.append(toolTopics.requests, request));
+        const { output, ok, attempts, cached, failure } = await replied;
+        if (failure !== '') throw new MillraceError('TOOL_DOWN', failure);
+        return { output, ok, attempts, cached, ms: clock.now() - from };
+      } finally {
+        answered.abort();
+      }
+    },
+    async close() {
+      closing.abort(new MillraceError('CLOSED', 'the tools are closed'));
+      following?.unsubscribe();
+    },
+  };
+}
+
+function keyOf({ rolloutId, turn, tool, input }: ToolRequest): string {
+  return JSON.stringify([rolloutId, turn, tool, input]);
+}
