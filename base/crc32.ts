@@ -1,13 +1,16 @@
-/** CRC-32 as zlib has it: finds bytes that were changed by chance, not by somebody who means to. */
+/** CRC-32 as zlib has it, and CRC-32C (Castagnoli): they find bytes that were changed by chance, not by somebody who means to. */
 import zlib from 'node:zlib';
 
 /** Of the bytes, going on from the checksum of those before. Node has one since 20.15 and 22.2. */
-export const crc32: (bytes: Buffer, before: number) => number = zlib.crc32 ?? tabled();
+export const crc32: (bytes: Buffer, before: number) => number = zlib.crc32 ?? tabled(0xedb8_8320);
 
-function tabled(): (bytes: Buffer, before: number) => number {
+/** CRC-32C, by another polynomial; the same way otherwise. */
+export const crc32c: (bytes: Buffer, before: number) => number = tabled(0x82f6_3b78);
+
+function tabled(polynomial: number): (bytes: Buffer, before: number) => number {
   const table = Uint32Array.from({ length: 256 }, (_, byte) => {
     let value = byte;
-    for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? 0xedb8_8320 : 0);
+    for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? polynomial : 0);
     return value;
   });
   return (bytes, before) => {

@@ -1,4 +1,5 @@
-/** For a process that runs a part of a run that another one leads: a signal that aborts once `run.json` says it is done. */
+/** For a process that runs a part of a run that another one leads, or follows it: a signal that aborts once `run.json` says that it has ended. */
+import type { RunStatus } from '../views/summary/facts.ts';
 import { readRunRecord } from './runRecord.ts';
 
 const LOOK_MS = 1000;
@@ -9,15 +10,16 @@ export interface DoneSignal {
   release(): void;
 }
 
-export function doneSignal(folder: string, lookMs = LOOK_MS): DoneSignal {
+/** `ends`: what it must say. */
+export function doneSignal(folder: string, ends: readonly RunStatus[] = ['done']): DoneSignal {
   const controller = new AbortController();
   const looking = setInterval(() => {
     readRunRecord(folder).then(
       (record) => {
-        if (record?.status === 'done') controller.abort();
+        if (record !== null && ends.includes(record.status)) controller.abort();
       },
       () => undefined, // it may be readable next time
     );
-  }, lookMs);
+  }, LOOK_MS);
   return { signal: controller.signal, release: () => clearInterval(looking) };
 }

@@ -5,7 +5,7 @@
  * is given room for its next stretch once the last one has been taken.
  */
 import { fromEvent, Subscription } from 'rxjs';
-import type { From, Log, Stored } from './log.ts';
+import type { From, Log, Stored, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 
 /** Where `recordsOf` begins, and whether it waits for more at the end. */
@@ -13,6 +13,8 @@ export interface RecordsOptions {
   readonly from: From;
   /** Wait at the end for more, until this signal aborts; without it the iterable ends there. */
   readonly followUntil?: AbortSignal;
+  /** As of a tap: called for a record that cannot be read, which is then skipped. */
+  readonly unreadable?: TapOptions['unreadable'];
 }
 
 /** The records of `topic` in log order, read as they are asked for. Throws what a tap would, `DECODE` for instance. */
@@ -41,7 +43,7 @@ class Stretch<T> {
   /** Gives the tap room. */
   #drained = (): void => undefined;
 
-  constructor(log: Log, topic: Topic<T>, { from, followUntil }: RecordsOptions) {
+  constructor(log: Log, topic: Topic<T>, { from, followUntil, unreadable }: RecordsOptions) {
     this.#until = followUntil;
     if (followUntil !== undefined) {
       this.#subscription.add(fromEvent(followUntil, 'abort').subscribe(() => this.#changed()));
@@ -49,6 +51,7 @@ class Stretch<T> {
     const tap$ = log.tap(topic, {
       from,
       follow: followUntil !== undefined,
+      ...(unreadable === undefined ? {} : { unreadable }),
       room: () => (this.#waiting.length === 0 ? null : this.#drain()),
       ahead: (records) => {
         this.#ahead = records;

@@ -1,9 +1,10 @@
 /** `--metrics-port` and `millrace metrics` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { command, type Done, onRun } from '../command.ts';
+import { collect, command, type Done, onRun } from '../command.ts';
 import type { Io } from '../io.ts';
 import { metricsCommand } from './metrics.ts';
 import type { Address } from './server.ts';
+import { parseTarget, targetForms } from './targets.ts';
 
 const HOST = '127.0.0.1';
 /** One that Prometheus' list of exporters leaves to nobody in particular. */
@@ -42,12 +43,42 @@ export function addMetrics(program: Command, io: Io, done: Done): void {
   const metrics = command(
     program,
     'metrics',
-    'Serve the numbers of a run to Prometheus, from another process than those that run it.',
-    ['millrace metrics first --port 9464'],
+    'Serve the numbers of a run to Prometheus, or carry them to what you have (docs/observability.md), from another process than those that run it.',
+    [
+      'millrace metrics first --port 9464',
+      'millrace metrics first --to tensorboard:tb      # then: tensorboard --logdir tb',
+    ],
   )
-    .addOption(new Option('--port <N>', 'port (0: any that is free)').default(PORT).argParser(port))
-    .option('--host <ADDRESS>', 'where to listen', HOST);
-  onRun(metrics, metricsCommand, io, done);
+    .option(
+      '--to <TARGET>',
+      `where to: ${targetForms()}; may be repeated (default: prometheus:${PORT})`,
+      collect,
+    )
+    .option('--once', 'carry what there is now and end; else until the run ends')
+    .addOption(
+      new Option('--port <N>', 'like --to prometheus:N (0: any free port)').argParser(port),
+    )
+    .option('--host <ADDRESS>', 'where to listen with --port', HOST);
+  onRun<MetricsCommandFlags>(
+    metrics,
+    ({ to = [], port: asked, host, ...options }, out) => {
+      const targets = to.map((target) => parseTarget(target, io.cwd));
+      const serves = asked !== undefined || targets.length === 0;
+      const served = { kind: 'prometheus', address: { host, port: asked ?? PORT } } as const;
+      return metricsCommand({ ...options, targets: serves ? [served, ...targets] : targets }, out);
+    },
+    io,
+    done,
+  );
+}
+
+interface MetricsCommandFlags {
+  readonly run?: string;
+  readonly runs: string;
+  readonly to?: readonly string[];
+  readonly once?: boolean;
+  readonly port?: number;
+  readonly host: string;
 }
 
 function port(text: string): number {

@@ -1,92 +1,90 @@
 /**
- * `millrace metrics`: serves the numbers of a run to Prometheus from another process, for one that was started without
- * `--metrics-port`, or to have all processes of a shared run in one place.
+ * `millrace metrics`: gives the numbers of a run to what people look at them with, from another process than those that run it: for one
+ * that was started without, and to have all processes of a shared run in one place.
  *
- * Like a tap it belongs to no group and commits nothing. It goes on after the run has ended, until it is interrupted.
+ * Like a tap it belongs to no group and commits nothing. Prometheus is served until an interrupt, also after the run has ended; the
+ * others are carried what there is and what follows, until the run ends.
  */
+import { sleepClock } from '../../base/sleepClock.ts';
+import { exportMetrics, type RunEnd } from '../../sinks/outside/exportMetrics.ts';
+import { counted } from '../../streams/doctor/counted.ts';
 import type { Log } from '../../streams/log.ts';
-import { Page } from '../../views/prometheus/exposition.ts';
-import { Follower } from '../../views/prometheus/follower.ts';
-import { addOwn, addRun, addWorkers } from '../../views/prometheus/runPage.ts';
-import { Workers } from '../../views/summary/workers.ts';
+import { doneSignal } from '../doneSignal.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { privateFiles } from '../privateFiles.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
-import { version } from '../version.ts';
-import { LogReader } from './logReader.ts';
-import { type Address, type Answers, serveMetrics } from './server.ts';
+import { serveRun } from './serveRun.ts';
+import { metricTarget, type Target } from './targets.ts';
 
-export interface MetricsOptions extends Address {
+export interface MetricsOptions {
   readonly run?: string;
   readonly runs: string;
+  readonly targets: readonly Target[];
+  /** Carry what there is, and end. */
+  readonly once?: boolean;
 }
 
 export async function metricsCommand(options: MetricsOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   io.giveWay?.();
+  privateFiles();
   const interrupted = interruption(io, null);
+  const over = options.once === true || run.record.status !== 'running' ? null : ending(run);
   try {
     const log = await openRunLog(run, { mode: 'read', notice: io.err });
-    const follower = new Follower(log, io.clock.now());
+    // One that fails ends the others.
+    const failed = new AbortController();
+    const stop = AbortSignal.any([interrupted.signal, failed.signal]);
     try {
-      const server = await serveMetrics(options, answers(run, log, follower));
-      io.err(`metrics of run ${run.name} at ${server.url}`);
-      await aborted(interrupted.signal);
-      await server.close();
+      const means = { run, log, stop, over: over?.signal ?? null };
+      const carried = options.targets.map((target) =>
+        carry(target, means, io).catch((error: unknown) => {
+          failed.abort();
+          throw error;
+        }),
+      );
+      await Promise.allSettled(carried);
+      await Promise.all(carried);
     } finally {
-      follower.stop();
       await log.close();
     }
   } finally {
+    over?.release();
     interrupted.release();
   }
   return exitCodes.done;
 }
 
-function answers(run: Run, log: Log, { tallies, following }: Follower): Answers {
-  const reader = new LogReader(log);
-  const workers = new Workers();
-  let facts = run.record;
-  let fresh = false;
-  let scrapes = 0;
-  return {
-    async metrics() {
-      const page = new Page({ run: run.name });
-      scrapes += 1;
-      addOwn(page, { version, node: process.version, scrapes });
-      facts = (await readRunRecord(run.folder).catch(() => null)) ?? facts;
-      const sizes = await reader.sizes();
-      fresh = sizes.fresh;
-      const posted = fresh ? await log.posted?.().catch(() => []) : undefined;
-      addWorkers(
-        page,
-        workers.update(posted ?? []).map(({ now }) => now),
-      );
-      addRun(page, { facts, tallies, following, ...sizes });
-      return page.text();
-    },
-    health: () => ({ ok: true, why: 'it answers' }),
-    ready: () =>
-      fresh || scrapes === 0
-        ? { ok: true, why: 'reading' }
-        : { ok: false, why: 'the log does not answer' },
-  };
+interface Means {
+  readonly run: Run;
+  readonly log: Log;
+  readonly stop: AbortSignal;
+  /** Null: what there is now is enough. */
+  readonly over: AbortSignal | null;
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    // The server alone does not keep the process alive, so that it never holds up the end of a run.
-    const alive = setInterval(() => undefined, 60_000);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearInterval(alive);
-        resolve();
-      },
-      { once: true },
-    );
+async function carry(target: Target, means: Means, io: Io): Promise<void> {
+  const { run, log, stop, over } = means;
+  if (target.kind === 'prometheus') return serveRun(target.address, { run, log, stop }, io);
+  const { to, name, how } = metricTarget(target, run, io);
+  if (over !== null) io.err(`carrying metrics of run ${run.name} to ${name} until the run ends`);
+  const count = await exportMetrics(to, {
+    log,
+    clock: sleepClock(io.clock),
+    over,
+    stop,
+    end: () => endOf(run),
   });
+  io.err(`${counted(count, 'metric')} of run ${run.name} carried to ${name}${how()}`);
+}
+
+async function endOf({ folder, record }: Run): Promise<RunEnd> {
+  return ((await readRunRecord(folder).catch(() => null)) ?? record).status;
+}
+
+function ending({ folder }: Run): ReturnType<typeof doneSignal> {
+  return doneSignal(folder, ['done', 'stopped', 'failed']);
 }

@@ -1,0 +1,52 @@
+/**
+ * How far somebody outside has read a topic, and what lies behind that.
+ *
+ * An offset a partition says it exactly. The time of the newest record is where the log is asked from, which every log finds fast; what
+ * was read already is passed over. Clocks of processes that share a run may differ, by less than `CLOCKS_APART_MS`.
+ */
+import type { Log, Stored } from '../../streams/log.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import type { Topic } from '../../streams/topic.ts';
+
+export interface Cursor {
+  /** First offset that was not read, by partition. */
+  readonly next: Readonly<Record<string, number>>;
+  /** When the newest record that was read was appended; 0 = none was. */
+  readonly atMs: number;
+}
+
+export const BEGINNING: Cursor = { next: {}, atMs: 0 };
+
+const CLOCKS_APART_MS = 600_000;
+
+/** The cursor once these were read too. */
+export function advanced(
+  cursor: Cursor,
+  records: readonly Pick<Stored<unknown>, 'position' | 'atMs'>[],
+): Cursor {
+  const next = { ...cursor.next };
+  let { atMs } = cursor;
+  for (const { position, atMs: appendedMs } of records) {
+    next[position.partition] = Math.max(next[position.partition] ?? 0, position.offset + 1);
+    atMs = Math.max(atMs, appendedMs);
+  }
+  return { next, atMs };
+}
+
+/** Records behind the cursor, those that cannot be read left out. With `followUntil` it waits for more until that aborts. */
+export async function* unread<T>(
+  log: Log,
+  topic: Topic<T>,
+  { next, atMs }: Cursor,
+  followUntil?: AbortSignal,
+): AsyncGenerator<Stored<T>, void, undefined> {
+  const options = {
+    from: { kind: 'time', atMs: Math.max(0, atMs - CLOCKS_APART_MS) },
+    unreadable: () => undefined,
+    ...(followUntil === undefined ? {} : { followUntil }),
+  } as const;
+  for await (const stored of recordsOf(log, topic, options)) {
+    const { partition, offset } = stored.position;
+    if (offset >= (next[partition] ?? 0)) yield stored;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Carries the metrics of a run to a program outside that shows them, beginning where that program says it stands.
+ *
+ * Holds true: a metric reaches a target that keeps its word (`MetricTarget`) once, in the order of the log, also when this process is killed and another one
+ * goes on; nothing is written to the log, and nothing waits for a target but its own batch.
+ */
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Log, Stored } from '../../streams/log.ts';
+import type { Metric } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { advanced, type Cursor, unread } from './cursor.ts';
+import { gathered } from './gathered.ts';
+
+/** What the run is that the metrics are of. */
+export interface RunAbout {
+  readonly run: string;
+  readonly job: string;
+  readonly seed: number;
+  /** Version of millrace that started it. */
+  readonly millrace: string;
+  /** When it was started first: tells a run from an older one of the same name. */
+  readonly startedMs: number;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** How the run stands when the export ends. */
+export type RunEnd = 'running' | 'done' | 'stopped' | 'failed';
+
+/** A program outside that keeps metrics. */
+export interface MetricTarget {
+  /** How far it has what was written, asked anew at every start: it must not forget, nor count what it does not have. */
+  open(signal: AbortSignal): Promise<Cursor>;
+  /** Resolves once they are kept; `after` is the cursor behind them. May wait as long as it takes, until `signal` aborts. */
+  write(batch: readonly Stored<Metric>[], after: Cursor, signal: AbortSignal): Promise<void>;
+  close(end: RunEnd, signal: AbortSignal): Promise<void>;
+}
+
+export interface ExportOptions {
+  readonly log: Log;
+  readonly clock: SleepClock;
+  /** Aborts when nothing more will be written to the log; null = what is there now is enough. */
+  readonly over: AbortSignal | null;
+  /** Stops the export where it is. */
+  readonly stop: AbortSignal;
+  /** Asked when the export ends. */
+  readonly end: () => Promise<RunEnd>;
+}
+
+/** Most metrics of a batch: what MLflow takes in a request. */
+export const METRICS_MAX = 1000;
+const WAIT_MS = 500;
+
+/** Gives the number of metrics that were carried. */
+export async function exportMetrics(target: MetricTarget, options: ExportOptions): Promise<number> {
+  const { log, clock, over, stop, end } = options;
+  let cursor = await target.open(stop);
+  let count = 0;
+  const carry = async (until?: AbortSignal): Promise<void> => {
+    const metrics = unread(log, topics.metrics, cursor, until);
+    for await (const batch of gathered(metrics, { max: METRICS_MAX, waitMs: WAIT_MS }, clock)) {
+      if (stop.aborted) return;
+      const after = advanced(cursor, batch);
+      await target.write(batch, after, stop);
+      cursor = after;
+      count += batch.length;
+    }
+  };
+  if (over !== null) await carry(AbortSignal.any([over, stop]));
+  // What came last, between the last look at the log and its end.
+  if (!stop.aborted) await carry();
+  if (!stop.aborted) await target.close(await end(), stop);
+  return count;
+}

@@ -1,0 +1,51 @@
+/** Items that come close after one another, taken together. */
+import type { SleepClock } from '../../base/sleepClock.ts';
+
+export interface Gathering {
+  /** Most items of a batch. */
+  readonly max: number;
+  /** How long the first item of a batch waits for others. */
+  readonly waitMs: number;
+}
+
+/** Batches of items, none empty. Of the items, one more than a batch holds is asked for at most. */
+export async function* gathered<T>(
+  items: AsyncIterable<T>,
+  { max, waitMs }: Gathering,
+  clock: SleepClock,
+): AsyncGenerator<readonly T[], void, undefined> {
+  const iterator = items[Symbol.asyncIterator]();
+  /** Its failure is met when it is awaited. */
+  const ask = (): Promise<IteratorResult<T>> => {
+    const step = iterator.next();
+    step.catch(() => undefined);
+    return step;
+  };
+  let step = ask();
+  try {
+    for (;;) {
+      const first = await step;
+      if (first.done === true) return;
+      const batch = [first.value];
+      const full = new AbortController();
+      const late = clock.sleep(waitMs, full.signal).then(
+        () => null,
+        () => null,
+      );
+      let ended = false;
+      for (step = ask(); batch.length < max; step = ask()) {
+        // What came before a failure goes on its way first.
+        const item = await Promise.race([step, late]).catch(() => null);
+        if (item === null) break;
+        ended = item.done === true;
+        if (item.done === true) break;
+        batch.push(item.value);
+      }
+      full.abort();
+      yield batch;
+      if (ended) return;
+    }
+  } finally {
+    void iterator.return?.();
+  }
+}
