@@ -18,6 +18,7 @@ import { addTap } from './tap/command.ts';
 import { addTop } from './top/command.ts';
 import { topicsCommand } from './topics.ts';
 import { version } from './version.ts';
+import { addView } from './view/command.ts';
 
 /** Runs one command line (without `node` and the script); resolves to the exit code, never rejects. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
@@ -58,6 +59,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addInit(program, io, { done, args });
   addTap(program, io, done);
   addTop(program, io, done);
+  addView(program, io, done);
   addMetrics(program, io, done);
   addTopics(program, io, done);
   addReport(program, io, done);

@@ -117,9 +117,10 @@ export function policyGate(options: GateOptions): PolicyGate {
   const admit = (
     question: Question,
     slots: Waiter['slots'],
-    { signal, stopping }: StopSignals,
+    signals: StopSignals,
   ): Promise<() => void> =>
     new Promise((resolve, reject) => {
+      const { signal, stopping } = signals;
       if (failed !== null) return reject(failed);
       const abort = (): void => {
         forget();
@@ -128,6 +129,7 @@ export function policyGate(options: GateOptions): PolicyGate {
         reject(notNow('this question was admitted'));
       };
       const forget = (): void => {
+        signals.paced?.(false);
         for (const end of [signal, stopping]) end.removeEventListener('abort', abort);
       };
       let released = false;
@@ -152,6 +154,7 @@ export function policyGate(options: GateOptions): PolicyGate {
       if (signal.aborted || stopping.aborted) return abort();
       for (const end of [signal, stopping]) end.addEventListener('abort', abort);
       waiters.push(waiter);
+      signals.paced?.(true);
       pump();
     });
 

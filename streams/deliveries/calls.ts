@@ -13,7 +13,7 @@ import { topics } from '../topics.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { EachOptions, Scope } from './scope.ts';
-import { setWaiting, setWorking, stoppingOf } from './settlement.ts';
+import { ownerOf, setWaiting, setWorking, stoppingOf } from './settlement.ts';
 
 export type Each<In, Out> = (value: In, scope: Scope) => Promise<Out> | Out;
 type Called<In, Out> = (value: In, scope: Scope) => Promise<Out> | Later<Out> | Out;
@@ -169,6 +169,7 @@ class Call<In> implements Scope {
   #abort: AbortController | null = null;
   #aborted = false;
   #sideRecords: SideRecord[] | null = null;
+  #paced = false;
 
   constructor(delivery: Delivery<In>, queued = false) {
     this.delivery = delivery;
@@ -181,7 +182,14 @@ class Call<In> implements Scope {
     setWorking(this.delivery, now);
   }
 
+  paced(now: boolean): void {
+    if (this.#paced === now || this.#over) return;
+    this.#paced = now;
+    ownerOf(this.delivery).paced?.(now ? 1 : -1);
+  }
+
   end(): void {
+    this.paced(false);
     this.#over = true;
     this.works(false);
   }

@@ -57,6 +57,8 @@ export interface DeliveryOwner {
   readonly waiting: WaitingRecords;
   /** Aborted when the run is to stop; left out = it never does. */
   readonly stopping?: AbortSignal;
+  /** So many more of its records wait for what sets the pace; fewer where it is negative. Nobody counts where it is left out. */
+  paced?(records: number): void;
   /** The last part of a family of `roots` records has ended: `log.commit((tx) => tx.settle(delivery))` is due. */
   ready(delivery: Delivery<unknown>, roots: number): void;
 }

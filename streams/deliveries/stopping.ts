@@ -13,6 +13,8 @@ export interface StopSignals {
   readonly signal: AbortSignal;
   /** The run is stopping: work that has started may finish (within `graceMs` of the run), nothing more should start. */
   readonly stopping: AbortSignal;
+  /** Says that this call waits for what sets the pace of the run, or no longer does: it is counted as neither busy nor starved. */
+  paced?(now: boolean): void;
 }
 
 /** A signal that never aborts: outside a run nothing stops. */

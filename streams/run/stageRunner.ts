@@ -246,7 +246,7 @@ export class StageRunner {
     if (this.#abandoned) return;
     this.#owner = this.#newOwner();
     this.#inFlight = new InFlight();
-    this.#counter.settled(this.#counter.inflight);
+    this.#counter.startedOver();
     this.start();
     this.#hooks.changed();
   }
@@ -257,8 +257,12 @@ export class StageRunner {
       inflightMax: this.stage.inflightMax,
       waiting: new WaitingRecords(),
       stopping: this.#stopping,
+      paced: (records) => {
+        if (owner === this.#owner) this.#counter.idle('paced', records);
+      },
       ready: (delivery, roots) => {
         if (owner !== this.#owner) return;
+        this.#counter.idle('finished', roots);
         if (this.#commitOrder === null) return this.#push(delivery, roots);
         this.ordered += roots;
         this.#commitOrder.ready(this.stage.name, writesOf(delivery), () => {
@@ -301,7 +305,10 @@ export class StageRunner {
       this.commits += 1;
       for (const { delivery } of batch)
         this.#commitOrder?.committed(this.stage.name, writesOf(delivery));
-      for (const { roots } of batch) this.#counter.settled(roots);
+      for (const { roots } of batch) {
+        this.#counter.settled(roots);
+        this.#counter.idle('finished', -roots);
+      }
     } catch (error) {
       this.#due.length = 0; // read again at the next start
       this.#fail(error);

@@ -30,6 +30,12 @@ export interface StageStats {
   readonly idleMs: number;
   readonly fullMs: number;
   readonly busyMs: number;
+  /**
+   * Of the time that something is in flight: that in which all of it is finished and waits for the log to take it, and that
+   * in which all that is not finished waits for what sets the pace (`Scope.paced`: the policy version that it is due).
+   */
+  readonly blockedMs: number;
+  readonly pacedMs: number;
   /** Time with a commit under way: what is finished waits for the log. */
   readonly commitMs: number;
 }
@@ -41,6 +47,9 @@ export interface StageGauges {
   oldestMs(nowMs: number): number;
 }
 
+/** What records in flight may be that are not worked on. */
+export type Idle = 'finished' | 'paced';
+
 export class StageCounter {
   readonly #stage: Stage;
   readonly #clock: Clock;
@@ -51,6 +60,9 @@ export class StageCounter {
   #idleMs = 0;
   #fullMs = 0;
   #busyMs = 0;
+  #blockedMs = 0;
+  #pacedMs = 0;
+  readonly #idle: Record<Idle, number> = { finished: 0, paced: 0 };
   #commitMs = 0;
   /** Commits under way. */
   #committing = 0;
@@ -83,6 +95,19 @@ export class StageCounter {
     this.#settled += roots;
   }
 
+  /** Nothing is in flight any more: its operator starts over. */
+  startedOver(): void {
+    this.settled(this.inflight);
+    this.#idle.finished = 0;
+    this.#idle.paced = 0;
+  }
+
+  /** So many more records in flight are finished, or wait for the pace; fewer where it is negative. */
+  idle(kind: Idle, records: number): void {
+    this.#account();
+    this.#idle[kind] += records;
+  }
+
   /** One more commit is under way, or one less. */
   committing(begins: boolean): void {
     this.#account();
@@ -106,6 +131,8 @@ export class StageCounter {
       idleMs: this.#idleMs,
       fullMs: this.#fullMs,
       busyMs: this.#busyMs,
+      blockedMs: this.#blockedMs,
+      pacedMs: this.#pacedMs,
       commitMs: this.#commitMs,
     };
   }
@@ -116,9 +143,13 @@ export class StageCounter {
     const spent = now - this.#sinceMs;
     this.#sinceMs = now;
     if (this.#committing > 0) this.#commitMs += spent;
-    if (this.inflight === this.#gauges.waiting()) this.#idleMs += spent;
+    const inWork = this.inflight - this.#gauges.waiting();
+    const { finished, paced } = this.#idle;
+    if (inWork === 0) this.#idleMs += spent;
     else if (this.inflight >= this.#stage.inflightMax) this.#fullMs += spent;
     else this.#busyMs += spent;
+    if (inWork > 0 && inWork <= finished) this.#blockedMs += spent;
+    else if (inWork > 0 && inWork <= finished + paced) this.#pacedMs += spent;
     return now;
   }
 }

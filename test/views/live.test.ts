@@ -21,6 +21,8 @@ const stage = (over: object = {}) => ({
   idleMs: 0,
   fullMs: 0,
   busyMs: 0,
+  blockedMs: 0,
+  pacedMs: 0,
   commitMs: 0,
   ...over,
 });

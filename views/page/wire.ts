@@ -192,6 +192,8 @@ export interface RunRow extends RunHead {
 export interface OverviewTwin extends OfRun {
   /** Of the stream: begin it with `&since=CURSOR` to miss nothing. */
   readonly cursor: string;
+  /** Records of `metrics` and `weights` that the server has still to read (a very long run was opened just now): curves and steps lack them. */
+  readonly behind: number;
   readonly mill: Mill;
   /** The six curves that matter most for this job, ≤ 400 buckets each. Absent metrics are in `absent`. */
   readonly curves: readonly Series[];
@@ -333,6 +335,7 @@ export interface MillWorker {
 
 export interface MetricsTwin extends OfRun {
   readonly cursor: string;
+  readonly behind: number;
   /** Every name that the run has, by name. */
   readonly names: readonly MetricName[];
   readonly x: 'step' | 'time' | 'tokens';

@@ -44,6 +44,11 @@ export interface StageRow {
   readonly waits: number;
   readonly full: number;
   readonly commits: number;
+  /** Shares of the time: all that is in flight is finished and waits for the log; all that is not waits for its policy version. */
+  readonly blocked: number;
+  readonly paced: number;
+  /** How many run it. */
+  readonly processes: number;
 }
 
 export interface SourceRow {
@@ -232,6 +237,9 @@ function stageRows(look: Look): StageRow[] {
       waits: share(of, (stage) => stage.idleMs),
       full: share(of, (stage) => stage.fullMs),
       commits: share(of, (stage) => stage.commitMs),
+      blocked: share(of, (stage) => stage.blockedMs),
+      paced: share(of, (stage) => stage.pacedMs),
+      processes: of.length,
     };
   });
 }

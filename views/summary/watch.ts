@@ -14,13 +14,15 @@ const METRICS_LAST = 128;
 export class Watch {
   readonly #log: Log;
   readonly #run: string;
-  readonly #workers = new Workers();
+  readonly #workers: Workers;
   readonly #metrics = new Map<string, number>();
   #meter: TokenMeter | null = null;
 
-  constructor(log: Log, run: string) {
+  /** Rates are over `windowMs`; without it, since the look before. */
+  constructor(log: Log, run: string, { windowMs = 0 } = {}) {
     this.#log = log;
     this.#run = run;
+    this.#workers = new Workers(windowMs);
   }
 
   /** Follows the rollouts, until `stop`, to know how many tokens are generated. */

@@ -1,5 +1,6 @@
 /**
- * The processes of a run by their last two reports: rates are differences between the two.
+ * The processes of a run by their newest report and an earlier one, the one before it or that of a while ago: rates are
+ * differences between the two.
  *
  * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is checked.
  */
@@ -20,6 +21,8 @@ const stage = z.object({
   idleMs: z.number(),
   fullMs: z.number(),
   busyMs: z.number().default(0),
+  blockedMs: z.number().default(0),
+  pacedMs: z.number().default(0),
   commitMs: z.number(),
 });
 const source = z.object({
@@ -52,7 +55,14 @@ export interface Worker {
 const idOf = ({ worker, host, pid }: WorkerStatus): string => `${worker} ${host} ${pid}`;
 
 export class Workers {
-  readonly #known = new Map<string, Worker>();
+  /** Reports of each, oldest first. */
+  readonly #known = new Map<string, WorkerStatus[]>();
+  readonly #windowMs: number;
+
+  /** Rates are over this time; 0 = since the last report but one. */
+  constructor(windowMs = 0) {
+    this.#windowMs = windowMs;
+  }
 
   /** What is on the board now; what nobody can read there is left out. */
   update(posted: readonly unknown[]): readonly Worker[] {
@@ -61,13 +71,18 @@ export class Workers {
       return data === undefined ? [] : [data];
     });
     for (const now of said) {
-      const known = this.#known.get(idOf(now))?.now;
-      if (known?.atMs === now.atMs) continue;
-      const before = known?.startedMs === now.startedMs ? known : null;
-      this.#known.set(idOf(now), { now, before });
+      const known = this.#known.get(idOf(now)) ?? [];
+      const last = known.at(-1);
+      if (last?.atMs === now.atMs) continue;
+      const reports = last?.startedMs === now.startedMs ? [...known, now] : [now];
+      while (reports.length > 2 && now.atMs - reports[1]!.atMs >= this.#windowMs) reports.shift();
+      this.#known.set(idOf(now), reports);
     }
     const ids = new Set(said.map(idOf));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
-    return [...this.#known.values()];
+    return [...this.#known.values()].map((reports) => ({
+      now: reports.at(-1)!,
+      before: reports.length > 1 ? reports[0]! : null,
+    }));
   }
 }

@@ -1,0 +1,40 @@
+/** `millrace view` on the command line. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { command, type Done } from '../command.ts';
+import type { Io } from '../io.ts';
+import { PORT } from './listen.ts';
+import { viewCommand } from './view.ts';
+
+export function addView(program: Command, io: Io, done: Done): void {
+  command(
+    program,
+    'view',
+    'Serve the live page of a run, and of all runs in the folder; reads only, disturbs nothing.',
+    [
+      'millrace view',
+      'millrace view first --port 8000',
+      'millrace view --host 0.0.0.0 --token "$TOKEN" --trusted-origin https://mill.example',
+    ],
+  )
+    .argument('[run]', 'the run that the link leads to (default: the list of runs)')
+    .addOption(
+      new Option('--port <N>', `port (default: ${PORT}, or the next that is free)`).argParser(port),
+    )
+    .option('--host <ADDRESS>', 'where to listen instead of 127.0.0.1 and ::1')
+    .addOption(
+      new Option('--token <TEXT>', 'the token of the link (default: a new one)').env(
+        'MILLRACE_VIEW_TOKEN',
+      ),
+    )
+    .option('--no-token', 'let every user of this machine read')
+    .option('--trusted-origin <URL>', 'the address by which browsers reach it, behind a proxy')
+    .action(async (run: string | undefined, options) =>
+      done(await viewCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
+    );
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+}

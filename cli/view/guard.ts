@@ -1,0 +1,134 @@
+/**
+ * Who may ask the page's server for what. A server on a loopback address is reached by every page that a browser shows and by
+ * every user of the machine, so before anything is read:
+ * - only GET and HEAD exist;
+ * - `Host` must be a loopback name or the trusted origin's: a hostname that was rebound to this machine is refused;
+ * - `Origin`, where it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that the request
+ *   comes from this server or from the address bar. A link on another page may open a page here (it gets no data that way);
+ * - the token comes as a cookie (`HttpOnly`, `SameSite=Strict`) or as `Authorization: Bearer`. The link with `?t=TOKEN` sets
+ *   the cookie and leads to the same address without it.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface GuardOptions {
+  /** Null = everybody who reaches the server may read (`--no-token`). */
+  readonly token: string | null;
+  /** Where the server is reached besides its loopback address: `https://host:port`. */
+  readonly trustedOrigin: URL | null;
+  readonly cookie: string;
+}
+
+export interface Asking {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export type Verdict =
+  | { readonly kind: 'pass' }
+  /** Sets the cookie and leads to `location`. */
+  | { readonly kind: 'welcome'; readonly location: string; readonly cookie: string }
+  /** A page of another site leads here: the page asks again by itself, with the cookie. */
+  | { readonly kind: 'again' }
+  | {
+      readonly kind: 'refused';
+      readonly status: 400 | 401 | 403 | 405;
+      readonly code: 'METHOD' | 'HOST' | 'ORIGIN' | 'TOKEN';
+      readonly why: string;
+    };
+
+const URL_MAX = 4096;
+
+export function judge(asking: Asking, options: GuardOptions): Verdict {
+  const { method, headers, path, query } = asking;
+  if (method !== 'GET' && method !== 'HEAD') return refused(405, 'METHOD', 'only GET and HEAD');
+  if (!isOwnHost(headers.host, options)) {
+    return refused(403, 'HOST', `this server does not answer to the name ${nameOf(headers.host)}`);
+  }
+  if (headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host!, options)) {
+    return refused(403, 'ORIGIN', 'this request comes from another site');
+  }
+  const given = query.get('t');
+  const opens = isDocument(headers);
+  const site = headers['sec-fetch-site'];
+  const fromHere = site === undefined || site === 'same-origin' || site === 'none';
+  if (!fromHere && !opens) return refused(403, 'ORIGIN', 'this request comes from another site');
+  if (given !== null && options.token !== null) {
+    if (!same(given, options.token)) return refused(401, 'TOKEN', wrongToken);
+    const rest = new URLSearchParams(query);
+    rest.delete('t');
+    const search = rest.size === 0 ? '' : `?${rest}`;
+    return { kind: 'welcome', location: `${path}${search}`, cookie: cookieOf(options) };
+  }
+  if (!fromHere) return { kind: 'again' };
+  return hasToken(headers, options) ? { kind: 'pass' } : refused(401, 'TOKEN', noToken);
+}
+
+const noToken =
+  'open the link that `millrace view` printed; it carries the token. Scripts send it as `Authorization: Bearer TOKEN`';
+const wrongToken =
+  'this token is not the one of this server; open the link that `millrace view` printed last';
+
+function refused(
+  status: 400 | 401 | 403 | 405,
+  code: 'METHOD' | 'HOST' | 'ORIGIN' | 'TOKEN',
+  why: string,
+): Verdict {
+  return { kind: 'refused', status, code, why };
+}
+
+/** The address of a request; null where it is none, or longer than any of ours. */
+export function addressOf(url: string | undefined): URL | null {
+  if (url === undefined || url.length > URL_MAX || !url.startsWith('/')) return null;
+  // Two slashes would begin a host.
+  return URL.canParse(`http://localhost${url}`) && !url.startsWith('//')
+    ? new URL(`http://localhost${url}`)
+    : null;
+}
+
+/** Any port: a tunnel (`ssh -L`) has another than this server. */
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;
+
+function isOwnHost(host: string | undefined, { trustedOrigin }: GuardOptions): boolean {
+  if (host === undefined) return false;
+  return LOOPBACK.test(host) || host.toLowerCase() === trustedOrigin?.host;
+}
+
+function isOwnOrigin(origin: string, host: string, { trustedOrigin }: GuardOptions): boolean {
+  return (
+    origin === trustedOrigin?.origin ||
+    (LOOPBACK.test(host) && origin.toLowerCase() === `http://${host.toLowerCase()}`)
+  );
+}
+
+/** A browser that opens a page in a tab, not a frame and not a script. */
+function isDocument(headers: IncomingHttpHeaders): boolean {
+  return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+function hasToken(headers: IncomingHttpHeaders, { token, cookie }: GuardOptions): boolean {
+  if (token === null) return true;
+  const [, bearer] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (bearer !== undefined && same(bearer.trim(), token)) return true;
+  return (headers.cookie ?? '')
+    .split(';')
+    .map((part) => part.trim().split('='))
+    .some(([name, value]) => name === cookie && same(value ?? '', token));
+}
+
+function cookieOf({ cookie, token, trustedOrigin }: GuardOptions): string {
+  const secure = trustedOrigin?.protocol === 'https:' ? '; Secure' : '';
+  return `${cookie}=${token}; Path=/; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** In a time that does not tell how much of it is right. */
+function same(given: string, wanted: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+function nameOf(host: string | undefined): string {
+  return host === undefined ? '(none given)' : JSON.stringify(host.slice(0, 100));
+}

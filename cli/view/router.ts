@@ -1,0 +1,117 @@
+/**
+ * Which twin an address is. Names in an address are looked up (runs by their names, topics by theirs, assets by a list),
+ * never joined into a file name.
+ */
+import { MillraceError } from '../../base/errors.ts';
+import { metricsTwin, type Range, whole } from '../../views/page/metrics.ts';
+import { type Moment, momentOf } from '../../views/page/moment.ts';
+import { overviewTwin } from '../../views/page/overview.ts';
+import type { RunView } from '../../views/page/runView.ts';
+import { limits } from '../../views/page/wire.ts';
+import { type Answer, json } from './answers.ts';
+import type { HotRuns } from './hotRuns.ts';
+import type { RunsFolder } from './runsFolder.ts';
+
+export interface Served {
+  readonly hot: HotRuns;
+  readonly folder: RunsFolder;
+}
+
+type Query = URLSearchParams;
+type OfRun = (at: {
+  readonly view: RunView;
+  readonly moment: Moment;
+  readonly query: Query;
+  readonly names: readonly string[];
+  readonly served: Served;
+}) => Promise<Answer>;
+
+interface Route {
+  readonly path: RegExp;
+  readonly answer: OfRun;
+}
+
+/** Behind `/r/RUN`. */
+const routes: readonly Route[] = [
+  { path: /^\.json$/, answer: async ({ view, moment }) => json(await overviewTwin(view, moment)) },
+  { path: /^\/metrics\.json$/, answer: metrics },
+];
+
+/** Null where the address is none of the data's. */
+export async function dataAt(path: string, query: Query, served: Served): Promise<Answer | null> {
+  if (path === '/runs.json') return json(await served.folder.list());
+  const [, run, rest] = /^\/r\/([^/.]{1,200})(\.json|\/.+)$/.exec(path) ?? [];
+  if (run === undefined || rest === undefined) return null;
+  for (const route of routes) {
+    const names = route.path.exec(rest)?.slice(1).map(decoded);
+    if (names === undefined) continue;
+    return served.hot.with(decoded(run), async (view) => {
+      await view.ready();
+      const { log } = view.viewed;
+      const moment = await momentOf(query.get('at') ?? undefined, { log, timeline: view.timeline });
+      return route.answer({ view, moment, query, names, served });
+    });
+  }
+  return null;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new MillraceError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not well encoded`);
+  }
+}
+
+async function metrics({ view, moment, query, served }: Parameters<OfRun>[0]): Promise<Answer> {
+  const names = listIn(query, 'm');
+  const others = listIn(query, 'with');
+  if (others.length > limits.withMax) {
+    throw new MillraceError('USAGE', `with= takes ${limits.withMax} runs at most`);
+  }
+  const beside: RunView[] = [];
+  const missing: string[] = [];
+  const releases: (() => void)[] = [];
+  try {
+    for (const name of others) {
+      const taken = await served.hot.take(name).catch(() => null);
+      if (taken === null) missing.push(name);
+      else {
+        releases.push(taken.release);
+        await taken.view.ready();
+        beside.push(taken.view);
+      }
+    }
+    const asked = { names, range: rangeIn(query), beside, missing };
+    return json(await metricsTwin(view, moment, asked));
+  } finally {
+    for (const release of releases) release();
+  }
+}
+
+function rangeIn(query: Query): Range {
+  const x = query.get('x') ?? 'step';
+  if (x !== 'step' && x !== 'time' && x !== 'tokens') {
+    throw new MillraceError('USAGE', 'x= takes step, time or tokens');
+  }
+  return {
+    x,
+    from: numberIn(query, 'from') ?? whole.from,
+    to: numberIn(query, 'to') ?? whole.to,
+    most: numberIn(query, 'n') ?? whole.most,
+  };
+}
+
+/** Separated by commas. */
+function listIn(query: Query, name: string): string[] {
+  return (query.get(name) ?? '').split(',').filter((one) => one !== '');
+}
+
+/** Fails with code `USAGE`. */
+export function numberIn(query: Query, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  const value = Number(text);
+  if (Number.isFinite(value)) return value;
+  throw new MillraceError('USAGE', `${name}= takes a number`);
+}

@@ -1,0 +1,6 @@
+/** The token of a server's link: the one thing that nobody may be able to compute, and so the one draw that no seed repeats. */
+import { randomBytes } from 'node:crypto';
+
+export function newToken(): string {
+  return randomBytes(24).toString('base64url');
+}

@@ -1,0 +1,88 @@
+/** The page's server: judges every request, then gives the page, its data or its stream. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MillraceError } from '../../base/errors.ts';
+import { html } from '../../views/html/html.ts';
+import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './answers.ts';
+import type { Assets } from './assets.ts';
+import { type Asking, addressOf, type GuardOptions, judge } from './guard.ts';
+import { againPage, plainPage, twinsPage } from './plainPage.ts';
+import { dataAt, type Served } from './router.ts';
+
+export interface ServerParts extends Served {
+  readonly guard: GuardOptions;
+  readonly assets: Assets;
+  /** Takes over a request for the stream. */
+  readonly stream: (query: URLSearchParams, from: IncomingMessage, to: ServerResponse) => void;
+  /** Told of what nobody foresaw. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Addresses that are pages: the client decides what they show. */
+const page = /^\/(r\/[^/.]+(\/(?!.*\.(json|ndjson|bin)$).*)?|diff\/[^/]+|)$/;
+
+export async function answer(
+  from: IncomingMessage,
+  to: ServerResponse,
+  parts: ServerParts,
+): Promise<void> {
+  const url = addressOf(from.url);
+  if (url === null) return send(to, json(errorBody('USAGE', 'no such address'), 400));
+  const { pathname: path, searchParams: query } = url;
+  const asking = { method: from.method ?? '', path, query, headers: from.headers };
+  const verdict = judge(asking, parts.guard);
+  switch (verdict.kind) {
+    case 'refused':
+      return refuse(asking, verdict, to);
+    case 'welcome':
+      to.setHeader('set-cookie', verdict.cookie);
+      return send(to, {
+        status: 303,
+        type: HTML_TYPE,
+        body: '',
+        headers: { location: verdict.location },
+      });
+    case 'again':
+      return send(to, { status: 200, type: HTML_TYPE, body: againPage(path + url.search) });
+    case 'pass':
+      return given(asking, from, to, parts);
+  }
+}
+
+async function given(
+  { path, query }: Asking,
+  from: IncomingMessage,
+  to: ServerResponse,
+  parts: ServerParts,
+): Promise<void> {
+  const { assets } = parts;
+  if (path === '/stream') return parts.stream(query, from, to);
+  const file = path === '/index.html' ? null : assets.file(path);
+  if (file !== null) return send(to, file);
+  if (page.test(path)) return send(to, assets.index ?? (await listed(parts)));
+  try {
+    const found = await dataAt(path, query, parts);
+    if (found === null) throw new MillraceError('NOT_FOUND', 'no such address');
+    send(to, found);
+  } catch (error) {
+    if (!(error instanceof MillraceError)) parts.failed(error);
+    send(to, errorAnswer(error));
+  }
+}
+
+async function listed({ folder }: ServerParts): Promise<Answer> {
+  const { runs } = await folder.list();
+  return { status: 200, type: HTML_TYPE, body: twinsPage(runs.map(({ name }) => name)) };
+}
+
+function refuse(
+  { headers }: Asking,
+  { status, code, why }: { status: number; code: string; why: string },
+  to: ServerResponse,
+): void {
+  if (code === 'METHOD') to.setHeader('allow', 'GET, HEAD');
+  const asHtml = code === 'TOKEN' && (headers.accept ?? '').includes('text/html');
+  const page = (): Answer => {
+    return { status, type: HTML_TYPE, body: plainPage('Millrace', [html`${why}`]) };
+  };
+  send(to, asHtml ? page() : json(errorBody(code, why), status));
+}

@@ -1,0 +1,130 @@
+/**
+ * `millrace view`: serves the live page of the runs in a folder, from a process of its own that reads their logs.
+ *
+ * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It goes on until it is
+ * interrupted.
+ */
+import { inspect } from 'node:util';
+import { withoutSecrets } from '../../base/secrets.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { findRun } from '../runs.ts';
+import { loadAssets } from './assets.ts';
+import { HotRuns } from './hotRuns.ts';
+import { type Listening, listen } from './listen.ts';
+import { openView } from './openView.ts';
+import { RunsFolder } from './runsFolder.ts';
+import { newToken } from './secret.ts';
+import { answer } from './server.ts';
+
+export interface ViewOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly port?: number;
+  readonly host?: string;
+  /** A text, or false for `--no-token`; undefined = a new one. */
+  readonly token?: string | false;
+  readonly trustedOrigin?: string;
+}
+
+export async function viewCommand(options: ViewOptions, io: Io): Promise<number> {
+  const checked = checkedOptions(options);
+  if (options.run !== undefined) await findRun(io, options.runs, options.run);
+  io.giveWay?.();
+  const interrupted = interruption(io, null);
+  try {
+    const viewer = await serveView(options, checked, io);
+    try {
+      io.err(`runs of ${viewer.folder}`);
+      io.err(`page at ${viewer.link}`);
+      await aborted(interrupted.signal);
+    } finally {
+      await viewer.close();
+    }
+  } finally {
+    interrupted.release();
+  }
+  return exitCodes.done;
+}
+
+interface Checked {
+  readonly token: string | null;
+  readonly trustedOrigin: URL | null;
+}
+
+/** An address that others reach needs a token that was given and the name it is reached by. Fails with code `USAGE`. */
+export function checkedOptions({ host, token, trustedOrigin }: ViewOptions): Checked {
+  const isLoopback = host === undefined || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
+  const origin = trustedOrigin === undefined ? null : originIn(trustedOrigin);
+  if (token !== undefined && token !== false && !/^[\w.~-]{16,512}$/.test(token)) {
+    throw usageError('--token takes 16 to 512 letters, digits and . _ ~ - (a long random text)');
+  }
+  if (!isLoopback && (typeof token !== 'string' || origin === null)) {
+    throw usageError(
+      `--host ${host} can be reached by others: give --token and --trusted-origin (https://name:port, as browsers reach it) too, ` +
+        'or leave it out and use a tunnel: ssh -L 7788:127.0.0.1:7788 HOST',
+    );
+  }
+  if (token === false && origin !== null) {
+    throw usageError('--trusted-origin needs a token; leave out --no-token');
+  }
+  return {
+    token: token === false ? null : (token ?? newToken()),
+    trustedOrigin: origin,
+  };
+}
+
+function originIn(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+  if (isOrigin) return url;
+  throw usageError('--trusted-origin takes scheme, name and port only, https://mill.example:8443');
+}
+
+export interface Viewer extends Listening {
+  /** Opens the page in a browser that has no cookie yet. */
+  readonly link: string;
+  readonly folder: string;
+}
+
+export async function serveView(
+  options: ViewOptions,
+  { token, trustedOrigin }: Checked,
+  io: Io,
+): Promise<Viewer> {
+  const hot = new HotRuns((name) => openView(name, options.runs, io));
+  const folder = new RunsFolder(options.runs, io);
+  const assets = loadAssets();
+  const failed = (error: unknown): void => io.err(withoutSecrets(inspect(error)));
+  let cookie = '';
+  const listening = await listen({ port: options.port, host: options.host }, (from, to) => {
+    const guard = { token, trustedOrigin, cookie };
+    const stream = (): void => void to.destroy();
+    answer(from, to, { guard, hot, folder, assets, stream, failed }).catch((error: unknown) => {
+      failed(error);
+      to.destroy();
+    });
+  });
+  // Cookies know no ports: two servers on one machine have one each.
+  cookie = `millrace-${listening.port}`;
+  const path = options.run === undefined ? '/' : `/r/${options.run}`;
+  const host = listening.host.includes(':') ? `[${listening.host}]` : listening.host;
+  const origin = trustedOrigin?.origin ?? `http://${host}:${listening.port}`;
+  return {
+    ...listening,
+    folder: folder.path,
+    link: `${origin}${path}${token === null ? '' : `?t=${token}`}`,
+    async close() {
+      await listening.close();
+      await hot.close();
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

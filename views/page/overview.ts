@@ -1,0 +1,85 @@
+/** The twin of a run's first page: the mill, six curves, and what it was started with. */
+import type { RunFacts } from '../summary/facts.ts';
+import { curveNames, seriesOf, whole } from './metrics.ts';
+import type { Moment } from './moment.ts';
+import type { RunView } from './runView.ts';
+import { shown } from './shown.ts';
+import { type Mill, type OverviewTwin, type SettingRow, WIRE } from './wire.ts';
+
+const BUCKETS = 400;
+const SETTINGS_MAX = 500;
+const VALUE_MAX = 500;
+
+export async function overviewTwin(view: RunView, moment: Moment): Promise<OverviewTwin> {
+  const { facts, mill } = await view.look();
+  const range = { ...whole, most: BUCKETS };
+  const { series, absent } = seriesOf(view, curveNames(view), range, moment);
+  return {
+    wire: WIRE,
+    nowMs: view.viewed.clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    cursor: view.cursor.text,
+    behind: view.behind,
+    mill: moment.at === null ? mill : millAt(mill, moment),
+    curves: series,
+    absent,
+    settings: settingsOf(facts),
+  };
+}
+
+/** What is known of it as of then: sizes, not rates; nobody keeps what a stage did then. */
+function millAt(mill: Mill, { at, recordsOf }: Moment): Mill {
+  const { step, version, atMs } = at!;
+  return {
+    ...mill,
+    atMs,
+    rates: 'none',
+    health: { level: 'note', text: `As of step ${step}.`, stage: null },
+    step,
+    version,
+    policyLag: null,
+    reward: null,
+    tokensPerSecond: { generated: null, trained: null },
+    sources: [],
+    stages: mill.stages.map((stage) => ({
+      ...stage,
+      shares: null,
+      inPerSecond: 0,
+      outPerSecond: 0,
+      inflight: 0,
+      waiting: 0,
+      lag: 0,
+      lagMs: null,
+      oldestMs: 0,
+      isOld: false,
+    })),
+    topics: mill.topics.map((topic) => {
+      const records = recordsOf(topic.name) ?? topic.records;
+      return { ...topic, records, perSecond: null, lastMs: null, lag: {}, spark: [] };
+    }),
+    workers: [],
+    weights: { version, step, atMs },
+    tools: null,
+    selection: null,
+  };
+}
+
+/** By dotted key; those that are not the job's default come first. */
+export function settingsOf({ settings, changed = {} }: RunFacts): SettingRow[] {
+  const rows = flat(settings, '').map(([name, value]): SettingRow => {
+    const from = Object.hasOwn(changed, name) ? changed[name]!.from : null;
+    return { name, value: shown(value, { textMax: VALUE_MAX }).value, from };
+  });
+  return rows
+    .sort((a, b) => Number(b.from !== null) - Number(a.from !== null) || (a.name < b.name ? -1 : 1))
+    .slice(0, SETTINGS_MAX);
+}
+
+export function flat(value: unknown, under: string): [string, unknown][] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject) return [[under, value]];
+  return Object.entries(value).flatMap(([name, field]) =>
+    flat(field, under === '' ? name : `${under}.${name}`),
+  );
+}
