@@ -125,6 +125,8 @@ function stats() {
     idleMs: 0,
     fullMs: settled,
     busyMs: settled,
+    blockedMs: 0,
+    pacedMs: 0,
     commitMs: 1,
   };
   return { atMs: Date.now(), stages: [stage], sources: [] };
