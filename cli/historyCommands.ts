@@ -77,8 +77,12 @@ function addDoctor(program: Command, io: Io, done: Done): void {
     program,
     'doctor',
     'Check a run: its records, its weights files, run.json.',
-    ['millrace doctor first', 'millrace doctor first --json'],
+    ['millrace doctor first', 'millrace doctor first --json', 'millrace doctor first --index'],
   )
+    .option(
+      '--index',
+      'first make the index by key again, from the records of a run that stands still',
+    )
     .option('--json', 'one JSON object')
     .addOption(new Option('--here').hideHelp());
   onRun(doctor, doctorCommand, io, done);

@@ -58,6 +58,18 @@ export interface ReadOptions {
   readonly revoked?: () => void;
 }
 
+/** Records that a log finds by its index: those with one of these keys, or about one of these questions. */
+export type Only = { readonly keys: readonly string[] } | { readonly questions: readonly string[] };
+
+/** Records, by their offsets, that are read because the index lacks them. */
+export interface Unindexed {
+  readonly from: number;
+  /** The one after the last. */
+  readonly to: number;
+  /** The index was changed behind our back; else it was never made. */
+  readonly damaged: boolean;
+}
+
 /** Which records a tap gives, and how it is held back. */
 export interface TapOptions {
   readonly from: From;
@@ -67,6 +79,10 @@ export interface TapOptions {
   readonly follow: boolean;
   /** Only of these; of all when absent. Fails with code `NOT_FOUND` where there is no such partition. */
   readonly partitions?: readonly number[];
+  /** Only these. The embedded log has an index of them; Kafka is read, of keys only the partitions that they are in. */
+  readonly only?: Only;
+  /** With `only`: called for each stretch that is read record by record, in a log that has an index. */
+  readonly unindexed?: (stretch: Unindexed) => void;
   /** Give the bytes of each record too. */
   readonly encoded?: boolean;
   /** Asked before every stretch of records; a promise holds the tap back until it resolves. */

@@ -9,8 +9,13 @@ export interface Topic<T> {
   readonly about: string;
   /** A method, so that a `Topic<Rollout>` can stand where a `Topic<unknown>` is asked for. */
   key(value: T): string;
+  /** Which questions a record is about: its key is one, or this names them. Absent where it is about none. */
+  readonly questions?: QuestionsOf<T>;
   readonly codec: Codec<T>;
 }
+
+/** How a topic's records name their questions. */
+export type QuestionsOf<T> = 'key' | { bivariant(value: T): readonly string[] }['bivariant'];
 
 /** Values to bytes and back. `decode` names topic and field in its error (code `DECODE`). */
 export interface Codec<T> {

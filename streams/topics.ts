@@ -12,6 +12,7 @@ export const topics = {
       'Tasks to roll out. Sources write it (and the round that practises what was selected); rollout reads it.',
     shape: r.question,
     key: (value) => value.id,
+    questions: 'key',
     version: 2,
   }),
   rollouts: defineTopic<r.Rollout>({
@@ -20,6 +21,7 @@ export const topics = {
       'Finished trajectories, failed and cancelled ones too. Rollout writes it; score, judge and trainer read it.',
     shape: r.rollout,
     key: (value) => value.question.id,
+    questions: 'key',
     version: 2,
   }),
   toolCalls: defineTopic<r.ToolCall>({
@@ -28,6 +30,7 @@ export const topics = {
       'Tool calls as they went. Rollout writes it beside its rollouts; replay and reports read it.',
     shape: r.toolCall,
     key: (value) => value.rolloutId,
+    questions: ({ questionId }) => [questionId],
   }),
   scored: defineTopic<r.Scored>({
     name: 'scored',
@@ -35,6 +38,7 @@ export const topics = {
       'Groups with rewards and advantages. Score writes it; Pareto sampling, batch and trainer read it.',
     shape: r.scored,
     key: (value) => value.question.id,
+    questions: 'key',
     version: 2,
   }),
   selected: defineTopic<r.Selected>({
@@ -43,6 +47,7 @@ export const topics = {
       'Pareto verdicts on groups. Pareto sampling writes it; batch or the next practice round reads it.',
     shape: r.selected,
     key: (value) => value.question.id,
+    questions: 'key',
     version: 2,
   }),
   batches: defineTopic<r.Batch>({
@@ -50,6 +55,8 @@ export const topics = {
     about: 'The schedule of optimiser steps. Batch writes it; the trainer and replay read it.',
     shape: r.batch,
     key: (value) => String(value.step),
+    questions: ({ groups, examples }) =>
+      [...groups, ...examples].map(({ questionId }) => questionId),
     version: 2,
   }),
   weights: defineTopic<r.Weights>({
@@ -71,6 +78,7 @@ export const topics = {
       'Flywheel trajectories with their verdicts. Evolve writes it; the demonstration filter reads it.',
     shape: r.evolved,
     key: (value) => value.question.id,
+    questions: 'key',
     version: 2,
   }),
   demonstrations: defineTopic<r.Demonstrations>({
@@ -79,6 +87,7 @@ export const topics = {
       'Trajectories worth imitating, a record a question. The filter or a data file writes it; the fine-tuning batch and the curriculum read it.',
     shape: r.demonstrations,
     key: (value) => value.question.id,
+    questions: 'key',
     version: 2,
   }),
   pairs: defineTopic<r.Pairs>({
@@ -87,6 +96,7 @@ export const topics = {
       'Preference pairs, a record a question. Pairing writes it; the preference batch reads it.',
     shape: r.pairs,
     key: (value) => value.question.id,
+    questions: 'key',
   }),
   deadLetters: defineTopic<r.DeadLetter>({
     name: 'dead-letters',

@@ -1,6 +1,6 @@
 /**
  * `millrace doctor`: holds a run against its invariants and tells what does not hold, and what to do. It opens the run to
- * read, also while it goes on, and changes nothing. Exit code 1 when there are findings.
+ * read, also while it goes on, and changes nothing but, where it is asked to, the index by key. Exit code 1 when there are findings.
  */
 
 import { spawn } from 'node:child_process';
@@ -13,6 +13,7 @@ import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import { examine } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
+import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
@@ -22,6 +23,7 @@ import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { findRun, logFolder, type Run, withLog } from '../runs.ts';
+import { makeIndex } from './makeIndex.ts';
 import { checkReplies } from './replies.ts';
 import { checkRunState } from './runState.ts';
 import { checkWeightsFiles } from './weightsFiles.ts';
@@ -30,6 +32,8 @@ export interface DoctorOptions {
   readonly run?: string;
   readonly runs: string;
   readonly json?: boolean;
+  /** Make the index by key before. */
+  readonly index?: boolean;
   /** In this process: what `apart` asks of the one that it starts. */
   readonly here?: boolean;
 }
@@ -46,6 +50,10 @@ interface Diagnosis {
 const SHOWN_MAX = 5;
 
 export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
+  if (options.index === true) {
+    if (!(await makeIndex(await findRun(io, options.runs, options.run), io)))
+      return exitCodes.failed;
+  }
   const diagnosis = (await apart(options, io)) ?? (await diagnose(options, io));
   await io.out(
     options.json === true ? `${jsonText(diagnosis)}\n` : `${diagnosisText(diagnosis)}\n`,
@@ -130,10 +138,14 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   const manifests: Weights[] = [];
   let deadLetters = 0;
   const lost = await lostIn(log);
-  const { findings, standing, records } = await examine(log, (topic, value) => {
+  const keys = run.record.log === undefined ? new KeyCheck(logFolder(run.folder)) : null;
+  const { findings, standing, records } = await examine(log, (topic, value, { offset }) => {
+    keys?.see(topic, value, offset);
     if (topic.name === topics.weights.name) manifests.push(value as Weights);
     if (topic.name === topics.deadLetters.name) deadLetters += 1;
   });
+  const index = keys?.faults() ?? [];
+  await keys?.close();
   manifests.sort((a, b) => a.version - b.version);
   const files = await checkWeightsFiles(run.folder, manifests);
   const replies = await checkReplies(run.folder);
@@ -149,8 +161,19 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     deadLetters,
     weightsFiles: files.checked,
     // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
-    findings: [...state, ...(lost.length > 0 ? lost : findings), ...files.findings, ...replies],
+    findings: [
+      ...state,
+      ...(lost.length > 0 ? lost : findings),
+      ...index.map((fault) => indexFinding(fault, run.name)),
+      ...files.findings,
+      ...replies,
+    ],
   };
+}
+
+function indexFinding({ topic, what }: IndexFault, run: string): Finding {
+  const advice = `make it again from the records: millrace doctor ${run} --index`;
+  return { rule: 'index', where: topic, what, advice };
 }
 
 async function lostIn(log: Log): Promise<readonly Finding[]> {

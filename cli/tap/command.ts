@@ -11,6 +11,7 @@ export function addTap(program: Command, io: Io, done: Done): void {
   command(program, 'tap', 'Print the records of topics of a live or finished run.', [
     'millrace tap first.rollouts -n 5 -o ndjson',
     "millrace tap first.scored -f --where 'v.rewards.some((r) => r.score > 1)'",
+    "millrace tap 'first.*' --question train-7",
     "millrace tap 'first.*' -f --key-prefix train-7 --stats",
     "millrace tap first.rollouts --from 2h --to 1h --grep '/no result/i' --truncate 200",
     'millrace tap first.scored --diff --fields rewards.score,toolCalls',
@@ -30,6 +31,7 @@ export function addTap(program: Command, io: Io, done: Done): void {
     .option('-n, --count <N>', 'stop after N records', whole)
     .option('--partition <0,2>', 'only these partitions')
     .option('--key <key>', 'only records with this key; may be repeated', collect)
+    .option('--question <id>', 'only records about this question; may be repeated', collect)
     .option(
       '--key-prefix <text>',
       'only records whose key starts with this; may be repeated',

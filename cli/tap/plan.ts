@@ -1,5 +1,5 @@
 /** What a tap is asked for, understood and checked before anything is opened. */
-import type { From, Stored } from '../../streams/log.ts';
+import type { From, Only, Stored } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 import { parseInterval } from '../interval.ts';
 import type { Io } from '../io.ts';
@@ -22,6 +22,7 @@ export interface TapOptions {
   readonly count?: number;
   readonly partition?: string;
   readonly key?: readonly string[];
+  readonly question?: readonly string[];
   readonly keyPrefix?: readonly string[];
   readonly grep?: string;
   readonly where?: string;
@@ -41,6 +42,8 @@ export interface Plan {
     readonly to?: From;
     readonly follow: boolean;
     readonly partitions?: readonly number[];
+    /** Those that the log finds without reading the others. */
+    readonly only?: Only;
   };
   readonly countMax: number;
   /** A record is taken when all of them take it. */
@@ -78,6 +81,7 @@ export function planOf(options: TapOptions, io: Io): Plan {
 
 function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
   const { to, partition } = options;
+  const only = onlyOf(options);
   const follow = options.follow === true;
   if (follow && to !== undefined) {
     throw usageError('--to ends a tap and -f keeps it running; leave one of them out');
@@ -87,7 +91,14 @@ function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
     from: parseFrom(options.from ?? (follow ? 'latest' : 'earliest'), clock.now()),
     ...(to === undefined ? {} : { to: parseTo(to, clock.now()) }),
     ...(partition === undefined ? {} : { partitions: parsePartitions(partition) }),
+    ...(only === null ? {} : { only }),
   };
+}
+
+/** What a log has an index of. Keys beside prefixes are looked for among all records. */
+function onlyOf({ question = [], key = [], keyPrefix = [] }: TapOptions): Only | null {
+  if (question.length > 0) return { questions: question };
+  return key.length > 0 && keyPrefix.length === 0 ? { keys: key } : null;
 }
 
 function filtersOf(options: TapOptions): Filter[] {

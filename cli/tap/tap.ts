@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
 import { counted } from '../../streams/doctor/counted.ts';
-import type { Encoded, Log, Stored } from '../../streams/log.ts';
+import type { Encoded, Log, Stored, Unindexed } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
@@ -26,6 +26,8 @@ import { Tally } from './tally.ts';
 /** Twice as long as an embedded log that is read takes to see what is new. */
 const HOLD_MS = 200;
 const UNREADABLE_SHOWN_MAX = 5;
+/** So many records are read in no time. */
+const UNTOLD_MAX = 20_000;
 /** Of a record that cannot be read. */
 const BYTES_SHOWN_MAX = 16;
 
@@ -45,7 +47,7 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
       const there = (await log.stats()).map(({ topic }) => topic);
       const topics = await meant(patterns, there, () => listRuns(resolve(io.cwd, options.runs)));
       const names = patterns.filter((pattern) => !isPattern(pattern));
-      const tapped = { topics, names, there, textOf: tokenText(run, io) };
+      const tapped = { run: run.name, topics, names, there, textOf: tokenText(run, io) };
       await new Tapping(plan, tapped, interrupted.signal, io).run(log);
     } finally {
       await log.close();
@@ -76,6 +78,7 @@ async function meant(
 
 /** What is tapped. */
 interface Tapped {
+  readonly run: string;
   readonly topics: readonly Topic<unknown>[];
   /** Those that were named, and not just by a pattern. */
   readonly names: readonly string[];
@@ -87,6 +90,7 @@ interface Tapped {
 
 class Tapping {
   readonly #plan: Plan;
+  readonly #run: string;
   readonly #topics: readonly Topic<unknown>[];
   readonly #there: readonly string[];
   readonly #format: Format;
@@ -96,8 +100,10 @@ class Tapping {
   readonly #changes = new Changes();
   readonly #tally: Tally;
 
-  constructor(plan: Plan, { topics, names, there, textOf }: Tapped, signal: AbortSignal, io: Io) {
+  constructor(plan: Plan, tapped: Tapped, signal: AbortSignal, io: Io) {
+    const { topics, names, there, textOf } = tapped;
     this.#plan = plan;
+    this.#run = tapped.run;
     this.#topics = topics;
     this.#there = there;
     this.#format = plan.format(topics.length, textOf);
@@ -117,7 +123,8 @@ class Tapping {
     const timer = statsMs === null ? undefined : setInterval(() => this.#printStats(), statsMs);
     try {
       for (const [i, lane] of this.#lanes.entries()) {
-        lane.start((own) => log.tap(this.#topics[i]!, { ...range, ...own }));
+        const unindexed = this.#unindexed(lane.topic);
+        lane.start((own) => log.tap(this.#topics[i]!, { ...range, unindexed, ...own }));
       }
       await this.#show();
     } finally {
@@ -185,6 +192,19 @@ class Tapping {
     this.#io.err(`skipped ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
+  /** Says once for a topic that looking takes long, or that its index is damaged. */
+  #unindexed(topic: string): (stretch: Unindexed) => void {
+    let told = false;
+    return ({ from, to, damaged }) => {
+      if (told || !(damaged || to - from > UNTOLD_MAX)) return;
+      told = true;
+      const why = damaged ? 'the index by key is damaged' : 'they have no index by key';
+      this.#io.err(
+        `${topic}: reading ${records(to - from)} one by one, for ${why}; once the run has stopped, ${this.#io.program} doctor ${this.#run} --index makes one`,
+      );
+    };
+  }
+
   #printStats(): void {
     this.#io.err(this.#tally.lines(this.#io.clock.now()));
   }
@@ -193,7 +213,11 @@ class Tapping {
   #printNone(read: number): void {
     const { follow, to } = this.#plan.range;
     if (follow || this.#signal.aborted) return;
-    const nothing = to === undefined ? 'no records; -f waits for new ones' : 'no records';
+    const { only } = this.#plan.range;
+    const nothing =
+      only !== undefined
+        ? `no record ${'keys' in only ? 'has this key' : 'is about it'}`
+        : `no records${to === undefined ? '; -f waits for new ones' : ''}`;
     this.#io.err(read === 0 ? nothing : `of ${records(read)}, none matches`);
   }
 

@@ -2,7 +2,7 @@
  * A topic from a shape: the shape is its Avro contract and its type, so neither can say what the other does not.
  */
 
-import type { Topic } from '../topic.ts';
+import type { QuestionsOf, Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
 import type { Shape } from './shapes.ts';
 
@@ -20,9 +20,12 @@ export function defineTopic<T>(spec: {
   readonly shape: Shape<T>;
   /** Records of one key keep their order; also what `millrace tap --key` looks for. */
   readonly key: (value: T) => string;
+  /** Which questions a record is about (what `millrace tap --question` looks for): its key is one, or this names them. */
+  readonly questions?: QuestionsOf<T>;
   /** Raised when the shape changes. */
   readonly version?: number;
 }): Topic<T> {
-  const { name, about, key, version = 1 } = spec;
-  return { name, about, key, version, codec: avroCodec(name, spec.shape) };
+  const { name, about, key, questions, version = 1 } = spec;
+  const codec = avroCodec(name, spec.shape);
+  return { name, about, key, version, codec, ...(questions === undefined ? {} : { questions }) };
 }

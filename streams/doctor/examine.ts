@@ -4,6 +4,7 @@
  */
 import { hasCode, messageOf } from '../../base/errors.ts';
 import type { Log, Standing, Stored } from '../log.ts';
+import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import type { Finding } from './finding.ts';
 import { examined, Invariants } from './invariants.ts';
@@ -16,7 +17,7 @@ export interface Examined {
 }
 
 /** Called for every record that can be read, beside the invariants. */
-export type Look = (topic: Topic<unknown>, value: unknown) => void;
+export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
 /** Findings of the invariants come last. Of a log that cannot tell its standing, what is there when it is read counts. */
 export async function examine(log: Log, look: Look = () => undefined): Promise<Examined> {
@@ -26,7 +27,7 @@ export async function examine(log: Log, look: Look = () => undefined): Promise<E
   let records = 0;
   const see = (topic: Topic<unknown>, { value, position }: Stored<unknown>): void => {
     invariants.see(topic, value, position);
-    look(topic, value);
+    look(topic, value, position);
     records += 1;
   };
   for (const topic of examined) {

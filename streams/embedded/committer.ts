@@ -11,6 +11,7 @@ import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';
 import { HEADER_BYTES } from './envelope.ts';
 import type { Moment } from './history.ts';
+import { type KeyChange, KeyWriter } from './keys/keyWriter.ts';
 import type { Schemas } from './schemas.ts';
 import type { Head, Store, Writes } from './store.ts';
 
@@ -18,6 +19,8 @@ import type { Head, Store, Writes } from './store.ts';
 export interface Append {
   readonly topic: Topic<unknown>;
   readonly body: Buffer;
+  /** Of the names by which it is found. */
+  readonly hashes: readonly number[];
 }
 
 export interface Settle {
@@ -38,6 +41,17 @@ export interface Commit {
 
 const NOTHING: Commit = { appends: [], settles: [], marks: new Map(), committed: () => undefined };
 
+export interface CommitterOptions {
+  readonly clock: Clock;
+  readonly commitMs: number;
+  /** Whether there is to be an index by key. */
+  readonly index: boolean;
+  /** Reads the names of a record that is in the log. */
+  readonly hashesAt: HashesAt;
+}
+
+type HashesAt = (topic: Topic<unknown>, offset: number) => readonly number[];
+
 interface Waiting extends Commit {
   resolve(): void;
   reject(error: unknown): void;
@@ -48,6 +62,7 @@ interface Change {
   readonly heads: Map<string, Head>;
   readonly progress: Map<string, Progress>;
   readonly schemas: Map<string, readonly unknown[]>;
+  readonly keys: KeyChange;
   atMs: number;
 }
 
@@ -64,14 +79,21 @@ export class Committer {
   readonly #heads: Map<string, Head>;
   readonly #progress = new Map<string, Progress>();
   readonly #waiting: Waiting[] = [];
+  readonly #keys: KeyWriter;
+  readonly #index: boolean;
+  readonly #hashesAt: HashesAt;
   readonly #listeners = new Set<() => void>();
   #lastAtMs = 0;
   /** Number of the next transaction in the history. */
   #number: number;
   #running: Promise<void> | null = null;
 
-  constructor(store: Store, schemas: Schemas, clock: Clock, commitMs: number) {
+  constructor(store: Store, schemas: Schemas, options: CommitterOptions) {
+    const { clock, commitMs, hashesAt } = options;
     this.#store = store;
+    this.#index = options.index;
+    this.#keys = new KeyWriter(store);
+    this.#hashesAt = hashesAt;
     this.#schemas = schemas;
     this.#clock = clock;
     this.#commitMs = commitMs;
@@ -134,6 +156,7 @@ export class Committer {
       heads: new Map(),
       progress: new Map(),
       schemas: new Map(),
+      keys: this.#keys.change(),
       atMs: Math.max(this.#lastAtMs, this.#clock.now()),
     };
     try {
@@ -162,6 +185,7 @@ export class Committer {
       }
       for (const [name, value] of commit.marks) writes.putMark(name, value);
     }
+    change.keys.write(writes);
     for (const [topic, head] of change.heads) writes.putHead(topic, head);
     for (const [topic, list] of change.schemas) writes.putSchemas(topic, list);
     for (const [key, progress] of change.progress) {
@@ -197,18 +221,23 @@ export class Committer {
     return progress;
   }
 
-  #append({ topic, body }: Append, change: Change, writes: Writes): void {
+  #append({ topic, body, hashes }: Append, change: Change, writes: Writes): void {
     const { name } = topic;
     const head = change.heads.get(name) ?? this.#heads.get(name) ?? { end: 0, bytes: 0 };
     const { number, added } = this.#schemas.numberOf(topic);
     if (added !== undefined) change.schemas.set(name, added);
     writes.put(name, head.end, { atMs: change.atMs, schema: number, body });
+    if (this.#index) {
+      const named = { topic: name, offset: head.end, hashes };
+      change.keys.add(writes, named, (offset) => this.#hashesAt(topic, offset));
+    }
     change.heads.set(name, { end: head.end + 1, bytes: head.bytes + HEADER_BYTES + body.length });
   }
 
   #apply(change: Change): void {
     this.#lastAtMs = change.atMs;
     this.#number += 1;
+    this.#keys.apply(change.keys);
     for (const [topic, head] of change.heads) this.#heads.set(topic, head);
     for (const [topic, list] of change.schemas) this.#schemas.committed(topic, list);
     for (const [key, progress] of change.progress) this.#progress.set(key, progress);

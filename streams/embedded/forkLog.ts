@@ -7,6 +7,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { type Moment, standingAfter } from './history.ts';
+import { indexStore } from './keys/indexLog.ts';
 import { Store } from './store.ts';
 
 export interface ForkOptions {
@@ -34,6 +35,7 @@ export async function forkLog({ from, to, after }: ForkOptions): Promise<Standin
       await copyRecords(source, target, name, end);
     }
     await writeState(source, target, standing, after);
+    await indexStore(target);
     return standing;
   } finally {
     await source.close();

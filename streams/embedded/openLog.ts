@@ -11,6 +11,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';
 import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import { belongs, namesIn } from '../names.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
@@ -19,9 +20,11 @@ import { type Append, Committer, type Settle } from './committer.ts';
 import { AFTER_DAMAGE, type Envelope, HEADER_BYTES } from './envelope.ts';
 import { GroupReader, GroupReaders } from './groupReader.ts';
 import { standingAfter } from './history.ts';
+import { hashesOf } from './keys/entries.ts';
+import { KeyReader } from './keys/keyReader.ts';
 import { Schemas } from './schemas.ts';
 import { type Mode, Store } from './store.ts';
-import { tapTopic } from './tapTopic.ts';
+import { type Tappable, tapTopic } from './tapTopic.ts';
 import { takeWriterLock } from './writerLock.ts';
 
 /** Where the log is and how it is opened: `write` (one process at a time) or `read` (any number). */
@@ -33,6 +36,8 @@ export interface EmbeddedLogOptions {
   readonly clock?: Clock;
   /** Wait this long for more commits to share a transaction; 0 = only while one is being written. */
   readonly commitMs?: number;
+  /** False = records are appended without an index by key; who asks for one reads them all. */
+  readonly index?: boolean;
   /** How often mode `read` looks for news. */
   readonly pollMs?: number;
 }
@@ -68,14 +73,21 @@ class EmbeddedLog implements Log {
   #closed = false;
 
   constructor(store: Store, options: EmbeddedLogOptions) {
-    const { mode, clock = systemClock, commitMs = 0, pollMs = 100 } = options;
+    const { mode, clock = systemClock, commitMs = 0, pollMs = 100, index = true } = options;
     this.#store = store;
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
     this.#board = new Board(options.folder);
     this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
     this.#committer =
-      mode === 'write' ? new Committer(store, this.#schemas, clock, commitMs) : null;
+      mode === 'write'
+        ? new Committer(store, this.#schemas, {
+            clock,
+            commitMs,
+            index,
+            hashesAt: (topic, offset) => hashesOf(topic, this.#at(topic, offset).value),
+          })
+        : null;
   }
 
   read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>> {
@@ -99,7 +111,8 @@ class EmbeddedLog implements Log {
     const marks = new Map<string, number>();
     const append = (topic: Topic<unknown>, value: unknown): void => {
       this.#schemas.numberOf(topic); // fails here, for this commit alone
-      appends.push({ topic, body: topic.codec.encode(value) });
+      const body = topic.codec.encode(value);
+      appends.push({ topic, body, hashes: hashesOf(topic, value) });
     };
     write({
       append: (topic, value) => append(topic as Topic<unknown>, value),
@@ -144,8 +157,23 @@ class EmbeddedLog implements Log {
     };
     return defer(() => {
       this.#fresh();
-      return tapTopic(tappable, options);
+      return tapTopic({ ...tappable, ...this.#finding(topic, options) }, options);
     }).pipe(takeUntil(this.#closing$));
+  }
+
+  /** Where a tap is asked for some records only: which those may be. */
+  #finding<T>(
+    topic: Topic<T>,
+    { only, unindexed }: TapOptions,
+  ): Pick<Tappable<T>, 'candidate' | 'shows'> {
+    if (only === undefined) return {};
+    const names = namesIn(only);
+    const reader = new KeyReader(this.#store, { topic: topic.name, names, unindexed });
+    const belonging = belongs(topic, only);
+    return {
+      candidate: (offset, end) => reader.candidate(offset, end),
+      shows: ({ key, value }) => belonging(key, value),
+    };
   }
 
   async mark(name: string): Promise<number> {

@@ -1,9 +1,10 @@
 /**
  * The layout of an embedded log on disk. The only file that knows lmdb.
  *
- * Three tables in one environment, so that one transaction covers all. `records`: (topic, offset) to an
+ * Four tables in one environment, so that one transaction covers all. `records`: (topic, offset) to an
  * envelope (`envelope.ts`). `state`: JSON with a checksum (`checkedJson.ts`), under the keys below. `history`:
- * number of a transaction to what it changed, as JSON of the same kind, so that a run can go back to where it stood (`history.ts`). Every
+ * number of a transaction to what it changed, as JSON of the same kind, so that a run can go back to where it stood (`history.ts`).
+ * `keys`: pages of the index by key (`keys/`). Every
  * commit is flushed to disk before it is visible (overlappingSync off: measured as fast here), so a
  * resolved write survives the death of the process, and power loss as far as the disk keeps its word.
  */
@@ -16,6 +17,7 @@ import type { ProgressState } from '../progress.ts';
 import { sealJson, unsealJson } from './checkedJson.ts';
 import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
 import type { Moment } from './history.ts';
+import type { Run } from './keys/entries.ts';
 
 export type Mode = 'write' | 'read';
 
@@ -37,6 +39,11 @@ export interface Writes {
   putMark(name: string, value: number): void;
   putSchemas(topic: string, schemas: readonly unknown[]): void;
   putMoment(number: number, moment: Moment): void;
+  /** A page of a topic's index by key, and which runs of pages it has. */
+  putKeys(topic: string, from: number, page: number, bytes: Buffer): void;
+  removeKeys(topic: string, from: number, page: number): void;
+  clearKeys(topic: string): void;
+  putRuns(topic: string, runs: readonly Run[]): void;
 }
 
 export class Store {
@@ -47,6 +54,8 @@ export class Store {
   readonly #state: Database<string, string[]>;
   /** Undefined in a log to read that was written before there was one. */
   readonly #history: Database<string, number> | undefined;
+  /** Likewise. */
+  readonly #keys: Database<Buffer, [string, number, number]> | undefined;
 
   constructor(folder: string, mode: Mode) {
     const path = join(folder, 'log.mdb');
@@ -62,7 +71,7 @@ export class Store {
     this.#env = open({
       path,
       noSubdir: true,
-      maxDbs: 3,
+      maxDbs: 4,
       overlappingSync: false,
       readOnly,
       // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
@@ -74,6 +83,7 @@ export class Store {
     this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
     this.#state = this.#env.openDB({ name: 'state', encoding: 'string' });
     this.#history = this.#env.openDB({ name: 'history', encoding: 'string' });
+    this.#keys = this.#env.openDB({ name: 'keys', encoding: 'binary' });
   }
 
   /** See what other processes have committed since the last read. */
@@ -132,6 +142,15 @@ export class Store {
     return (this.#get(['schemas', topic]) as readonly unknown[] | undefined) ?? [];
   }
 
+  /** Runs of the topic's index by key. */
+  runs(topic: string): readonly Run[] {
+    return (this.#get(['keys', topic]) as readonly Run[] | undefined) ?? [];
+  }
+
+  keys(topic: string, from: number, page: number): Buffer | undefined {
+    return this.#keys?.getBinary([topic, from, page]);
+  }
+
   /** All that `work` writes, or nothing. Resolves once it is on disk; rejects with the system's reason. */
   async write(work: (writes: Writes) => void): Promise<void> {
     this.#mustBeThere();
@@ -145,6 +164,17 @@ export class Store {
           putMark: (name, value) => this.#set(['mark', name], value),
           putSchemas: (topic, schemas) => this.#set(['schemas', topic], schemas),
           putMoment: (number, moment) => unheard(this.#history?.put(number, sealJson(moment))),
+          putKeys: (topic, from, page, bytes) =>
+            unheard(this.#keys?.put([topic, from, page], bytes)),
+          removeKeys: (topic, from, page) => unheard(this.#keys?.remove([topic, from, page])),
+          clearKeys: (topic) => {
+            const all = { start: [topic, 0, 0], end: [topic, Number.MAX_SAFE_INTEGER, 0] };
+            for (const key of [...(this.#keys?.getKeys(all as never) ?? [])]) {
+              unheard(this.#keys?.remove(key));
+            }
+            this.#set(['keys', topic], []);
+          },
+          putRuns: (topic, runs) => this.#set(['keys', topic], runs),
         });
       });
     } catch (error) {

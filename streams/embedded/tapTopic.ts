@@ -16,6 +16,9 @@ export interface Tappable<T> {
   /** Fails with code `DAMAGED`. */
   timeAt(offset: number): number;
   encodedAt(offset: number): Encoded;
+  /** Of a tap that is asked for some records only: the first from `offset` on that may be one, or `end`; and whether one is. */
+  candidate?(offset: number, end: number): number;
+  shows?(stored: Stored<T>): boolean;
   /** Calls `wake` when there may be more, until the returned function is called. */
   onMore(wake: () => void): () => void;
 }
@@ -68,9 +71,11 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
 
     const stretch = (): void => {
       for (let i = 0; i < BURST && next < end() && !subscriber.closed; i++) {
+        next = log.candidate?.(next, end()) ?? next;
+        if (next >= end()) return;
         const stored = readable(log, next, options);
         next += 1;
-        if (stored !== null) subscriber.next(stored);
+        if (stored !== null && log.shows?.(stored) !== false) subscriber.next(stored);
       }
     };
     const turn = (): void => {

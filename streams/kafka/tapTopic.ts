@@ -10,8 +10,9 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
+import { belongs, keyTells, namesIn } from '../names.ts';
 import type { Topic } from '../topic.ts';
-import type { KafkaTopics } from './kafkaTopics.ts';
+import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import {
   beginning,
@@ -78,6 +79,8 @@ class Tap<T> {
   readonly #parts: TapParts;
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
+  readonly #keys: ReadonlySet<string> | null = null;
+  readonly #shows: (key: string, value: T) => boolean = () => true;
   #lanes: readonly Lane[] = [];
   #sinceBreath = 0;
 
@@ -91,6 +94,10 @@ class Tap<T> {
     this.#options = options;
     this.#parts = parts;
     this.#subscriber = subscriber;
+    const { only } = options;
+    if (only === undefined) return;
+    this.#shows = belongs(topic, only);
+    if (keyTells(topic, only)) this.#keys = new Set(namesIn(only));
   }
 
   stop(): void {
@@ -153,7 +160,15 @@ class Tap<T> {
       );
     }
     const all = Array.from({ length: count }, (_, partition) => partition);
-    return partitions === undefined ? all : all.filter((each) => partitions.includes(each));
+    const asked = this.#askedIn(count);
+    return all.filter((each) => partitions?.includes(each) !== false && asked?.has(each) !== false);
+  }
+
+  /** Partitions of the records that are asked for, where their keys tell. */
+  #askedIn(count: number): ReadonlySet<number> | null {
+    const { only } = this.#options;
+    if (only === undefined || !keyTells(this.#topic, only)) return null;
+    return new Set(namesIn(only).map((key) => partitionOf(key, count)));
   }
 
   /** By partition, the offset of a place. */
@@ -267,7 +282,9 @@ class Tap<T> {
   }
 
   async #take(lane: Lane, page: Page): Promise<void> {
-    const records = page.records.filter(({ offset }) => offset < lane.stop);
+    const records = page.records.filter(
+      (record) => record.offset < lane.stop && this.#mayBeAsked(record),
+    );
     await this.#parts.schemas.prepare(records);
     lane.waiting.push(...records);
     lane.next = page.next;
@@ -311,7 +328,7 @@ class Tap<T> {
     if (this.#ended || this.#isOutside(record)) return;
     const { partition, offset, key, atMs } = record;
     const read = this.#read(record);
-    if (read !== null) {
+    if (read !== null && this.#shows(key, read.value)) {
       const { value } = read;
       const position = { partition, offset };
       const bytes = sizeOf(record);
@@ -325,6 +342,11 @@ class Tap<T> {
     this.#tellAhead();
     await new Promise<void>((resolve) => setImmediate(resolve));
     await this.#room();
+  }
+
+  /** By its key alone, so that what is not asked for is not decoded. */
+  #mayBeAsked({ key }: Raw): boolean {
+    return this.#keys?.has(key) !== false;
   }
 
   /** Null when it cannot be read and the tap goes on all the same. */

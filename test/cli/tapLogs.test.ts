@@ -150,6 +150,12 @@ function keepsTaps(url: string | null): void {
       (await tap('questions', ...args)).lines.map(({ key }) => key);
     expect(await keys('--key', 'q3', '--key', 'q17')).toEqual(['q3', 'q17']);
     expect(await keys('--key-prefix', 'q39', '--key', 'q1')).toEqual(['q1', 'q39']);
+    expect(await keys('--question', 'q8')).toEqual(['q8']);
+    expect((await tap('*', '--question', 'q8')).lines.map(({ topic }) => topic)).toEqual([
+      'questions',
+    ]);
+    expect((await tap('questions', '--key', 'm1')).err).toBe('no record has this key');
+    expect((await tap('*', '--question', 'm1')).err).toBe('no record is about it');
     expect(await keys('--grep', '/^Q3[01]$/i')).toEqual(['q30', 'q31']);
     expect(await keys('--grep', 'nowhere')).toEqual([]);
     expect((await tap('questions', '--grep', 'nowhere')).err).toBe('of 40 records, none matches');
@@ -159,7 +165,7 @@ function keepsTaps(url: string | null): void {
   test('--stats say what was read and shown', async () => {
     const { err } = await tap('*', '--key', 'q5', '--stats');
     expect(err).toMatch(/^topic +records\/s +bytes\/s +read +shown +behind\n/);
-    expect(err).toMatch(/\nquestions +\d+ +\d.* +40 +1 +0\n/);
+    expect(err).toMatch(/\nquestions +\d+ +\d.* +1 +1 +0$/);
   });
 
   test('a record that cannot be read is reported and skipped', async () => {

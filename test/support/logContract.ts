@@ -9,12 +9,13 @@ import { defineTopic } from '../../streams/contracts/defineTopic.ts';
 import { record, whole } from '../../streams/contracts/shapes.ts';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { emit } from '../../streams/deliveries/settlement.ts';
-import type { From, Log, Stored } from '../../streams/log.ts';
+import type { From, Log, Only, Stored } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
+import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { ManualClock } from '../../testing/manualClock.ts';
 import { manualClock } from '../../testing/manualClock.ts';
-import { metric, question, samples } from './records.ts';
+import { metric, question, samples, toolCall } from './records.ts';
 
 export interface LogUnderTest {
   readonly log: Log;
@@ -474,6 +475,48 @@ export function keepsLogContract(
           expect(Number.isInteger(encoded!.schema)).toBe(true);
         }
         expect(records).toHaveLength(2);
+      });
+
+      test('gives only the records of a key, or of a question, where it is asked to', async () => {
+        const calls = [0, 1, 2, 3, 4, 5, 6, 7].map((i) =>
+          toolCall({ rolloutId: `q${i % 3}/explore-0/${i % 2}`, questionId: `q${i % 3}`, turn: i }),
+        );
+        await log.commit((tx) => {
+          for (const call of calls) tx.append(topics.toolCalls, call);
+        });
+        await fill(log, 40);
+        const shown = async <T>(topic: Topic<T>, only: Only): Promise<readonly T[]> => {
+          const options = { from: { kind: 'earliest' }, follow: false, only } as const;
+          const all = await lastValueFrom(log.tap(topic, options).pipe(toArray()));
+          return all.map(({ value }) => value);
+        };
+        const turns = async (only: Only): Promise<readonly number[]> =>
+          (await shown(topics.toolCalls, only)).map(({ turn }) => turn).sort((a, b) => a - b);
+        expect(await turns({ keys: ['q1/explore-0/0'] })).toEqual([4]);
+        expect(await turns({ keys: ['q1/explore-0/0', 'q2/explore-0/0'] })).toEqual([2, 4]);
+        expect(await turns({ keys: ['q1'] })).toEqual([]);
+        expect(await turns({ questions: ['q1'] })).toEqual([1, 4, 7]);
+        expect(await turns({ questions: ['q1', 'q2'] })).toEqual([1, 2, 4, 5, 7]);
+        expect(await shown(topics.questions, { questions: ['q7'] })).toEqual([
+          question({ id: 'q7' }),
+        ]);
+        expect(await shown(topics.metrics, { questions: ['q7'] })).toEqual([]);
+      });
+
+      test('follows the records of a key', async () => {
+        await fill(log, 3);
+        const tapping = collect(
+          log.tap(topics.questions, {
+            from: { kind: 'earliest' },
+            follow: true,
+            only: { keys: ['q1'] },
+          }),
+        );
+        await tapping.until(1);
+        for (let i = 0; i < 3; i++) await fill(log, 400);
+        const got = await tapping.until(4);
+        expect(got.map(({ value }) => value.id)).toEqual(['q1', 'q1', 'q1', 'q1']);
+        tapping.stop();
       });
 
       test('settles nothing', async () => {

@@ -39,6 +39,26 @@ export function rollout(over: Partial<r.Rollout> = {}): r.Rollout {
   };
 }
 
+export function toolCall(over: Partial<r.ToolCall> = {}): r.ToolCall {
+  return {
+    rolloutId: 'q1/explore-0/0',
+    questionId: 'q1',
+    turn: 0,
+    tool: 'search',
+    input: '',
+    output: '',
+    ok: true,
+    attempts: 1,
+    cached: false,
+    ms: 0,
+    ...over,
+  };
+}
+
+export function deadLetter(over: Partial<r.DeadLetter> = {}): r.DeadLetter {
+  return { origin: 'rows', place: 1, key: 'k', field: '', reason: 'bad', payload: '', ...over };
+}
+
 export function metric(over: Partial<r.Metric> = {}): r.Metric {
   return { name: 'm', step: 0, stage: 0, value: 0, atMs: 0, ...over };
 }

@@ -7,8 +7,10 @@ import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { openReplies } from '../../../model/text/replyStore.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { Store } from '../../../streams/embedded/store.ts';
 import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { deadLetter } from '../../support/records.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { weights as manifest } from '../../support/weights.ts';
 import { fakeIo } from '../support/fakeIo.ts';
@@ -51,6 +53,45 @@ async function record(change: (text: string) => string): Promise<void> {
 }
 
 describe('millrace doctor', () => {
+  test('finds an index by key that is damaged, and makes it again', async () => {
+    const fill = await openLog({ folder: logFolder(folder), mode: 'write' });
+    await fill.commit((tx) => {
+      for (let i = 0; i < 600; i++)
+        tx.append(topics.deadLetters, deadLetter({ key: `m${i % 7}`, place: i }));
+    });
+    await fill.close();
+    const store = new Store(logFolder(folder), 'write');
+    const [run] = store.runs('dead-letters');
+    await store.write((writes) => writes.putKeys('dead-letters', run!.from, 0, Buffer.alloc(12)));
+    await store.close();
+    const looked = fakeIo(runs);
+    const tapped = ['tap', `${name}.dead-letters`, '--runs', runs, '--key', 'm3', '-o', 'ndjson'];
+    expect(await main(tapped, looked)).toBe(0);
+    expect(looked.stdout().split('\n').length).toBeGreaterThan(80);
+    expect(looked.stderr().join()).toMatch(/the index by key is damaged.* doctor run-\d+ --index/);
+    expect(await findings()).toEqual([
+      {
+        rule: 'index',
+        where: 'dead-letters',
+        what: expect.stringMatching(/^a page of its index of records \d+ to \d+ was changed$/),
+        advice: expect.stringContaining(`millrace doctor ${name} --index`),
+      },
+    ]);
+    expect((await doctor('--index')).out).toMatch(/ is sound/);
+    const again = fakeIo(runs);
+    expect(await main(tapped, again)).toBe(0);
+    expect(again.stdout()).toBe(looked.stdout());
+    expect(again.stderr()).toEqual([]);
+  });
+
+  test('says who holds a log of which it is to make the index', async () => {
+    const held = await openLog({ folder: logFolder(folder), mode: 'write' });
+    const io = fakeIo(runs);
+    expect(await main(['doctor', name, '--runs', runs, '--index'], io)).toBe(1);
+    expect(io.stderr().join()).toMatch(/LOCKED.*already writes this log/);
+    await held.close();
+  });
+
   test('calls a sound run sound', async () => {
     expect(await findings()).toEqual([]);
     const { code, out } = await doctor();

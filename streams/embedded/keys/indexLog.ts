@@ -1,0 +1,85 @@
+/**
+ * Makes the index by key of a log again, from its records: for a log that an older millrace wrote, one whose index was
+ * changed, and a fork.
+ *
+ * The way of the append is gone once more, so that what comes out goes on as it would have. Where it is interrupted, and for a
+ * record that cannot be read, the index lacks something, and who looks for a key reads those records.
+ */
+import { allTopics } from '../../replay/meaning.ts';
+import type { Topic } from '../../topic.ts';
+import { Schemas } from '../schemas.ts';
+import { Store } from '../store.ts';
+import { takeWriterLock } from '../writerLock.ts';
+import { hashesOf } from './entries.ts';
+import { KeyWriter } from './keyWriter.ts';
+
+/** Records that go into one transaction. */
+const CHUNK = 1024;
+
+export interface IndexOptions {
+  /** Called after every step, with the records done and all of them. */
+  readonly progress?: (done: number, all: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Fails with code `LOCKED` where a process writes the log. Resolves with the number of records. */
+export async function indexLog(folder: string, options: IndexOptions = {}): Promise<number> {
+  await new Store(folder, 'read').close(); // fails where there is no log
+  const store = new Store(folder, 'write');
+  try {
+    const unlock = takeWriterLock(folder, store);
+    try {
+      return await indexStore(store, options);
+    } finally {
+      unlock();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** The topics of ours: those of a job's own are known only while it runs. */
+export async function indexStore(
+  store: Store,
+  { progress = () => undefined, signal }: IndexOptions = {},
+): Promise<number> {
+  const schemas = new Schemas(store);
+  const heads = new Map(store.heads());
+  const topics = allTopics.map((topic) => ({ topic, end: heads.get(topic.name)?.end ?? 0 }));
+  const all = topics.reduce((sum, { end }) => sum + end, 0);
+  let done = 0;
+  for (const { topic, end } of topics) {
+    await store.write((writes) => writes.clearKeys(topic.name));
+    const writer = new KeyWriter(store);
+    for (let from = 0; from < end && signal?.aborted !== true; from += CHUNK) {
+      const to = Math.min(end, from + CHUNK);
+      const change = writer.change();
+      await store.write((writes) => {
+        for (let offset = from; offset < to; offset++) {
+          const hashes = hashesAt(store, schemas, topic, offset);
+          change.add(writes, { topic: topic.name, offset, hashes }, () => []);
+        }
+        change.write(writes);
+      });
+      writer.apply(change);
+      done += to - from;
+      progress(done, all);
+    }
+  }
+  return done;
+}
+
+/** Null where the record cannot be read. */
+function hashesAt(
+  store: Store,
+  schemas: Schemas,
+  topic: Topic<unknown>,
+  offset: number,
+): readonly number[] | null {
+  try {
+    const { schema, body } = store.record(topic.name, offset)!;
+    return hashesOf(topic, schemas.decoder(topic, schema)(body));
+  } catch {
+    return null;
+  }
+}

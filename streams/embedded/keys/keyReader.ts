@@ -1,0 +1,81 @@
+/**
+ * Leads a tap to the records that may be asked for. Where the index says nothing it leads to every record, one by one, and
+ * tells: nothing is left out because the index lacks it.
+ */
+import type { Unindexed } from '../../log.ts';
+import type { Store } from '../store.ts';
+import type { Run } from './entries.ts';
+import { hitsIn, runsOf } from './keyRuns.ts';
+
+export interface Asked {
+  readonly topic: string;
+  readonly names: readonly string[];
+  /** Called for each stretch that has to be read. */
+  readonly unindexed?: ((stretch: Unindexed) => void) | undefined;
+}
+
+/** What is known of the records up to `to`: those that may be asked for, or null = any. */
+interface Stretch {
+  readonly to: number;
+  readonly hits: readonly number[] | null;
+}
+
+export class KeyReader {
+  readonly #store: Store;
+  readonly #asked: Asked;
+  #runs: readonly Run[] | null;
+  #stretch: Stretch = { to: 0, hits: [] };
+  /** Of the stretch's hits, the first that is not behind. */
+  #next = 0;
+
+  constructor(store: Store, asked: Asked) {
+    this.#store = store;
+    this.#asked = asked;
+    this.#runs = runsOf(store, asked.topic);
+  }
+
+  /** The first record from `offset` on that may be one of those asked for; `end` where there is none before it. */
+  candidate(offset: number, end: number): number {
+    let at = offset;
+    while (at < end) {
+      if (at >= this.#stretch.to) this.#enter(at, end);
+      const { hits, to } = this.#stretch;
+      if (hits === null) return at;
+      while (this.#next < hits.length && hits[this.#next]! < at) this.#next += 1;
+      const hit = hits[this.#next];
+      if (hit !== undefined) return Math.min(hit, end);
+      at = to;
+    }
+    return end;
+  }
+
+  /** The stretch in which the record lies. */
+  #enter(offset: number, end: number): void {
+    this.#next = 0;
+    const known = this.#known(offset);
+    if (known !== null) {
+      this.#stretch = known;
+      return;
+    }
+    // It may have been written, or merged with others, since the runs were looked at.
+    this.#runs = runsOf(this.#store, this.#asked.topic);
+    this.#stretch = this.#known(offset) ?? this.#gap(offset, end);
+  }
+
+  #known(offset: number): Stretch | null {
+    const run = this.#runs?.find(({ from, to }) => from <= offset && offset < to);
+    if (run === undefined) return null;
+    const hits = hitsIn(this.#store, this.#asked.topic, run, this.#asked.names);
+    return hits === null ? null : { to: run.to, hits };
+  }
+
+  #gap(offset: number, end: number): Stretch {
+    const runs = this.#runs;
+    const run = runs?.find(({ from, to }) => from <= offset && offset < to);
+    const next = runs?.find(({ from }) => from > offset);
+    const to = Math.min(run?.to ?? next?.from ?? end, end);
+    const damaged = runs === null || run !== undefined;
+    this.#asked.unindexed?.({ from: offset, to, damaged });
+    return { to, hits: null };
+  }
+}
