@@ -98,7 +98,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     });
     const back = await wayBack(run, log, error).catch(() => null);
     if (back !== null)
-      io.err(`the newest version that is whole can be gone back to: ${io.program} ${back}`);
+      io.err(`the newest version that is whole can be gone back to: millrace ${back}`);
     throw error;
   } finally {
     exporter.detach();
@@ -137,7 +137,7 @@ function withCluster(record: Run['record'], { cluster = '' }: Log): Run['record'
 async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${counted(count, 'dead letter')}, see: ${io.program} dlq ls ${name}`);
+  if (count > 0) io.err(`${counted(count, 'dead letter')}, see: millrace dlq ls ${name}`);
 }
 
 interface Means {

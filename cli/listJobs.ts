@@ -1,6 +1,7 @@
 /** `millrace run --list`: the jobs that come with the package, and their presets. */
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
+import { tell } from './programName.ts';
 import { readyJobs } from './readyJobs.ts';
 
 export async function listJobs(io: Io): Promise<number> {
@@ -12,7 +13,8 @@ export async function listJobs(io: Io): Promise<number> {
   ]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, about]) => `${name.padEnd(width)}  ${about}`);
-  await io.out(
+  await tell(
+    io,
     `${lines.join('\n')}\n\nsettings of one: millrace run JOB --help; copy one out: millrace init JOB FOLDER\n`,
   );
   return exitCodes.done;

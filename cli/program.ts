@@ -12,6 +12,7 @@ import type { Io } from './io.ts';
 import { jobHelp } from './jobHelp.ts';
 import { addMetrics, addMetricsFlags } from './metrics/command.ts';
 import { addModel } from './model/commands.ts';
+import { calledHere, tell } from './programName.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
 import { addTap } from './tap/command.ts';
@@ -21,7 +22,8 @@ import { version } from './version.ts';
 import { addView } from './view/command.ts';
 
 /** Runs one command line (without `node` and the script); resolves to the exit code, never rejects. */
-export async function main(args: readonly string[], io: Io): Promise<number> {
+export async function main(args: readonly string[], process: Io): Promise<number> {
+  const io = calledHere(process);
   let code: number = exitCodes.done;
   const program = build(io, args, (result) => {
     code = result;
@@ -49,7 +51,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
     .version(version)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void io.out(text),
+      writeOut: (text) => void tell(io, text),
       writeErr: (text) => io.err(text.trimEnd()),
     })
     .showSuggestionAfterError()

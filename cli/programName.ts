@@ -1,5 +1,11 @@
-/** How this program is called where it stands, so that a command that is printed can be typed as it is. */
+/**
+ * How this program is called where it stands, so that a command that is printed can be typed as it is.
+ *
+ * Whoever tells a person to type a command, on any floor, writes `millrace doctor RUN`; where the text leaves for the person
+ * (`calledHere` for stderr, `tell` for stdout) it becomes what works here. Records and `--json` keep it as it was written.
+ */
 import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
+import type { Io } from './io.ts';
 
 /** How the process was started. */
 export interface Started {
@@ -29,4 +35,26 @@ export function programName({ script, cwd, path }: Started): string {
 
 function quoted(path: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
+}
+
+/** Commands as they stand behind the name of the program. */
+const COMMANDS = [
+  ...['run', 'init', 'tap', 'top', 'metrics', 'topics', 'report', 'eval', 'model', 'replay'],
+  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'help'],
+];
+const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
+
+/** The text with its commands as they are typed here. */
+export function asTyped(text: string, { program }: Pick<Io, 'program'>): string {
+  return text.replaceAll(TYPED, () => `${program} `);
+}
+
+/** Text for a person, on stdout. */
+export function tell(io: Io, text: string): Promise<void> {
+  return io.out(asTyped(text, io));
+}
+
+/** The same process, whose stderr says commands as they are typed here. */
+export function calledHere(io: Io): Io {
+  return { ...io, err: (line) => io.err(asTyped(line, io)) };
 }

@@ -10,6 +10,7 @@ import { jsonText } from '../views/text/plain.ts';
 import { reportText } from '../views/text/reportText.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
+import { tell } from './programName.ts';
 import { findRun, withLog } from './runs.ts';
 import { writePage } from './writePage.ts';
 
@@ -26,8 +27,9 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const path = join(run.folder, 'report.html');
   const { results } = summary;
   const columns = io.screen?.()?.columns;
-  const look = { program: io.program, ...(columns === undefined ? {} : { columns }) };
-  await io.out(`${options.json === true ? jsonText(results) : reportText(results, look)}\n`);
+  const look = columns === undefined ? {} : { columns };
+  if (options.json === true) await io.out(`${jsonText(results)}\n`);
+  else await tell(io, `${reportText(results, look)}\n`);
   await writePage(path, reportPage(summary), io);
   return exitCodes.done;
 }

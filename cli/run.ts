@@ -21,6 +21,7 @@ import { loadJob } from './loadJob.ts';
 import { type MetricsFlags, metricsAddress } from './metrics/command.ts';
 import { exportRun, noExporter } from './metrics/runExporter.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
+import { asTyped } from './programName.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, freeRunName, logFolder, type Run, type RunPart } from './runs.ts';
@@ -111,9 +112,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   const output = runOutput(options, io);
   if (resumed && begun?.status === 'done') {
     output.tell('end', { run: name, end: 'done', folder });
-    output.say(
-      `run ${name} is already done; see it with: ${io.program} report ${name}${at(options)}`,
-    );
+    output.say(`run ${name} is already done; see it with: millrace report ${name}${at(options)}`);
     return exitCodes.done;
   }
   const { seed } = record;
@@ -133,8 +132,8 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   output.tell('end', { run: name, end: end === 'stopped' ? 'stopped' : 'done', folder });
   output.say(
     end === 'stopped'
-      ? `stopped; resume with: ${io.program} run ${file} --run ${name}${at(options)}`
-      : `done; see it with: ${io.program} report ${name}${at(options)}`,
+      ? `stopped; resume with: millrace run ${file} --run ${name}${at(options)}`
+      : `done; see it with: millrace report ${name}${at(options)}`,
   );
   return exitCodes.done;
 }
@@ -239,7 +238,10 @@ async function shown(
   { file, given, showSettings: how }: RunOptions & { readonly given: readonly Setting[] },
   io: Io,
 ): Promise<number> {
-  const title = `settings of ${job.name}: edit, then ${io.program} run ${file} --settings THIS-FILE`;
+  const title = asTyped(
+    `settings of ${job.name}: edit, then millrace run ${file} --settings THIS-FILE`,
+    io,
+  );
   const as = how === 'json' ? 'json' : 'yaml';
   const screen = io.screen?.() ?? null;
   await io.out(

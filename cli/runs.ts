@@ -105,7 +105,7 @@ function noRun(
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
   const listed =
     names.length === 0
-      ? `There are none yet: start one with \`${io.program} run JOB\`, or say where they are with --runs`
+      ? `There are none yet: start one with \`millrace run JOB\`, or say where they are with --runs`
       : `There are: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
   const what = name === undefined ? `no runs in ${root}.` : `no run "${name}" in ${root}.`;
   return new MillraceError('NO_RUN', `${what}${hint} ${listed}`, { context: { root, name } });

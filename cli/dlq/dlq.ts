@@ -8,6 +8,7 @@ import { jsonText } from '../../views/text/plain.ts';
 import { table } from '../../views/text/table.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { asTyped, tell } from '../programName.ts';
 import { writeRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run, withLog } from '../runs.ts';
 import { mustBeIdle } from '../startGuard.ts';
@@ -44,7 +45,7 @@ export async function dlqList(options: DlqOptions, io: Io): Promise<number> {
     retried ? 'put back' : '',
   ]);
   const head = ['number', 'from', 'key', 'reason', ''];
-  await io.out(`${table([head, ...rows], ['right'])}\n`);
+  await tell(io, `${table([head, ...rows], ['right'])}\n`);
   return exitCodes.done;
 }
 
@@ -52,7 +53,7 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   const letters = await withLog(run, lettersIn);
   for (const one of chosen(letters, options.numbers)) {
-    await io.out(options.json === true ? `${jsonText(one)}\n` : shown(one));
+    await io.out(options.json === true ? `${jsonText(one)}\n` : shown(one, io));
   }
   return exitCodes.done;
 }
@@ -70,7 +71,7 @@ export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
     await log.close();
   }
   for (const { number, put, why } of outcomes) {
-    await io.out(`${number}  ${put ? 'put back' : `left: ${visible(why)}`}\n`);
+    await tell(io, `${number}  ${put ? 'put back' : `left: ${visible(why)}`}\n`);
   }
   const put = outcomes.filter((outcome) => outcome.put).length;
   if (put > 0) await goesOn(run, put, options.runs, io);
@@ -85,7 +86,7 @@ async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void
   }
   const at = runs === 'runs' ? '' : ` --runs ${runs}`;
   io.err(
-    `${put} put back; resume with: ${io.program} run ${run.record.job.file} --run ${run.name}${at}`,
+    `${put} put back; resume with: millrace run ${run.record.job.file} --run ${run.name}${at}`,
   );
 }
 
@@ -99,12 +100,12 @@ function chosen(letters: readonly Letter[], numbers: readonly number[]): readonl
   return numbers.length === 0 ? letters : letters.filter(({ number }) => numbers.includes(number));
 }
 
-function shown({ number, atMs, letter, retried }: Letter): string {
+function shown({ number, atMs, letter, retried }: Letter, io: Io): string {
   const lines = [
     `dead letter ${number}${retried ? ' (put back)' : ''}`,
     `  from     ${letter.origin}:${letter.place}`,
     `  key      ${letter.key}`,
-    `  reason   ${`${letter.field} ${letter.reason}`.trim()}`,
+    `  reason   ${asTyped(`${letter.field} ${letter.reason}`.trim(), io)}`,
     `  at       ${new Date(atMs).toISOString()}`,
     `  payload  ${letter.payload}`,
   ];

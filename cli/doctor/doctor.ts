@@ -22,6 +22,7 @@ import { topics } from '../../streams/topics.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { tell } from '../programName.ts';
 import { findRun, logFolder, type Run, withLog } from '../runs.ts';
 import { makeIndex } from './makeIndex.ts';
 import { checkReplies } from './replies.ts';
@@ -55,9 +56,8 @@ export async function doctorCommand(options: DoctorOptions, io: Io): Promise<num
       return exitCodes.failed;
   }
   const diagnosis = (await apart(options, io)) ?? (await diagnose(options, io));
-  await io.out(
-    options.json === true ? `${jsonText(diagnosis)}\n` : `${diagnosisText(diagnosis)}\n`,
-  );
+  if (options.json === true) await io.out(`${jsonText(diagnosis)}\n`);
+  else await tell(io, `${diagnosisText(diagnosis)}\n`);
   return diagnosis.findings.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 

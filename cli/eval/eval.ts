@@ -16,6 +16,7 @@ import { executeRun } from '../executeRun.ts';
 import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { tell } from '../programName.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { checkedRunName, freeRunName, type Run, withLog } from '../runs.ts';
 import { startRun } from '../startRun.ts';
@@ -77,7 +78,8 @@ async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> 
     readBenchmarks(log, { run: name, facts: record, evaluated }),
   );
   const path = join(folder, 'evaluation.html');
-  await io.out(`${options.json === true ? jsonText(benchmarks) : benchmarkText(benchmarks)}\n`);
+  if (options.json === true) await io.out(`${jsonText(benchmarks)}\n`);
+  else await tell(io, `${benchmarkText(benchmarks)}\n`);
   await writePage(path, benchmarkPage(benchmarks, samples), io);
   return exitCodes.done;
 }

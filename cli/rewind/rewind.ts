@@ -65,7 +65,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
   );
   const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
   await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
-  io.err(`resume with: ${io.program} run ${record.job.file} --run ${options.into}${at}`);
+  io.err(`resume with: millrace run ${record.job.file} --run ${options.into}${at}`);
   return exitCodes.done;
 }
 

@@ -8,7 +8,9 @@
 
 import type { Live } from '../../views/summary/live.ts';
 import { liveLines } from '../../views/text/liveText.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import type { Io, Screen } from '../io.ts';
+import { asTyped } from '../programName.ts';
 
 /** To the other screen and back. */
 const ENTER = '\u001b[?1049h';
@@ -39,7 +41,7 @@ export class Painter {
   }
 
   async paint(live: Live): Promise<void> {
-    if (this.#options.json) return this.#io.out(`${JSON.stringify(live)}\n`);
+    if (this.#options.json) return this.#io.out(`${jsonText(live)}\n`);
     this.#frame = live;
     this.#notice = null;
     if (this.#painted() !== null) return this.#draw();
@@ -74,7 +76,7 @@ export class Painter {
     const screen = this.#io.screen?.() ?? null;
     const colour = this.#io.colour?.out === true;
     const fitting = screen === null ? {} : { columns: screen.columns - 1 };
-    return liveLines(live, { colour, ...fitting });
+    return liveLines(live, { colour, ...fitting }).map((line) => asTyped(line, this.#io));
   }
 
   async #draw(): Promise<void> {

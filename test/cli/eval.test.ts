@@ -67,7 +67,7 @@ describe('millrace eval', () => {
     expect(out).toMatch(/\nsums +3 +equal +\d/);
     expect(out).toMatch(/\nhotpotqa +1 +F1 +\d/);
     expect(out).toMatch(/\nmean of mathematics .*\nmean of knowledge .*\nmean of all /);
-    expect(out).toContain('1 row could not be read: millrace dlq ls first');
+    expect(out).toContain('1 row could not be read: npx millrace dlq ls first');
     expect(err).toMatch(/starting run first/);
     const page = await readFile(join(cwd, 'runs/first/evaluation.html'), 'utf8');
     expect(page).toMatch(/^<!doctype html>/);

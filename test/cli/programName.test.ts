@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { programName } from '../../cli/programName.ts';
+import { main } from '../../cli/program.ts';
+import { asTyped, programName } from '../../cli/programName.ts';
+import { fakeIo } from './support/fakeIo.ts';
 
 const path = '/usr/bin:/usr/local/bin';
 const called = (script: string, cwd: string) => programName({ script, cwd, path });
@@ -23,5 +25,41 @@ describe('a command that is printed begins with', () => {
     ['/elsewhere/millrace', '/elsewhere', 'node millrace'],
   ])('%s, typed in %s: %s', (script, cwd, expected) => {
     expect(called(script, cwd)).toBe(expected);
+  });
+});
+
+describe('a command in a text', () => {
+  const typed = (text: string) => asTyped(text, { program: 'node ../m/main.js' });
+
+  it('is called as the program is, wherever it stands and however often', () => {
+    expect(typed('look: millrace doctor a, then (millrace run b)')).toBe(
+      'look: node ../m/main.js doctor a, then (node ../m/main.js run b)',
+    );
+  });
+
+  it.each([
+    'another millrace process',
+    'npx millrace run my/job.ts',
+    'in /src/millrace run by hand',
+    'millrace runs',
+  ])('is not found in "%s"', (text) => expect(typed(text)).toBe(text));
+
+  it('is found whichever command it is', async () => {
+    const io = fakeIo('/');
+    await main(['--help'], io);
+    const help = io.stdout();
+    const names = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)/gm)];
+    expect(names.length).toBeGreaterThan(14);
+    for (const [, name] of names) {
+      expect(typed(`millrace ${name} x`)).toBe(`node ../m/main.js ${name} x`);
+    }
+  });
+
+  it('is called so in help, in hints on stdout and in errors of other floors', async () => {
+    const io = fakeIo('/');
+    await main(['tap', '--help'], io);
+    expect(io.stdout()).toContain('\n  npx millrace tap first.rollouts');
+    await main(['run', '--list'], io);
+    expect(io.stdout()).toContain('npx millrace init JOB FOLDER');
   });
 });

@@ -67,6 +67,7 @@ describe('a run whose log is gone', () => {
     const folder = await tinyRun(runs, 'cut', {}, { status: 'stopped' });
     for (const text of ['', 'x'.repeat(100)]) {
       await writeFile(join(logFolder(folder), 'log.mdb'), text);
+      expect((await millrace('tap', 'cut.rollouts')).err).toMatch(/with npx millrace doctor, /);
       for (const command of [
         ['run', tinyJobFile, '--run', 'cut'],
         ['tap', 'cut.rollouts'],

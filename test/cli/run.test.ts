@@ -206,7 +206,7 @@ describe('millrace run', () => {
       2,
       /none\.yaml: the settings file cannot be read \(ENOENT\)/,
     ],
-    [[], 2, /say which job: a file, or one of those that millrace run --list shows/],
+    [[], 2, /say which job: a file, or one of those that npx millrace run --list shows/],
     [['package.json'], 1, /its name must end in \.ts/],
     [['cli/nearest.ts'], 1, /exports no job; end the file with `export default defineJob/],
   ])('says what is wrong with %j', async (args, code, message) => {

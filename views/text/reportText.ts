@@ -15,12 +15,10 @@ import { wrapped } from './wrapped.ts';
 export interface ReportTextOptions {
   /** Characters of a line; left out = as many as the tables have. */
   readonly columns?: number;
-  /** How this program is called, for commands that are printed. */
-  readonly program?: string;
 }
 
 export function reportText(results: Results, options: ReportTextOptions = {}): string {
-  const { columns, program = 'millrace' } = options;
+  const { columns } = options;
   const { run, deadLetters } = results;
   const broken = (line: string): string => wrapped(line, columns ?? line.length).join('\n');
   const parts = [
@@ -28,7 +26,7 @@ export function reportText(results: Results, options: ReportTextOptions = {}): s
     ...measured(results, columns).map((lines) => lines.join('\n')),
     ...(deadLetters === 0
       ? []
-      : [`${counted(deadLetters, 'dead letter')}, see: ${program} dlq ls ${run}`]),
+      : [`${counted(deadLetters, 'dead letter')}, see: millrace dlq ls ${run}`]),
   ];
   return parts.join('\n\n');
 
