@@ -1,6 +1,7 @@
 /** `millrace model add-tags`: a checkpoint whose tags are tokens of their own. */
 import { resolve } from 'node:path';
 import { addTokens } from '../../model/hf/addTokens.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { parameterCount } from './writePolicy.ts';
@@ -29,7 +30,7 @@ export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<n
   const parameters = parameterCount(config);
   const text =
     options.json === true
-      ? JSON.stringify({ path, added, config, parameters, bytes, sha256 })
+      ? jsonText({ path, added, config, parameters, bytes, sha256 })
       : [
           `wrote ${path}: ${parameters.toLocaleString('en')} parameters, a vocabulary of ${config.vocabSize.toLocaleString('en')}`,
           added.length === 0

@@ -6,6 +6,7 @@ import { DTYPES, type Dtype } from '../../model/hf/dtypes.ts';
 import type { TensorSource } from '../../model/hf/tensorSource.ts';
 import { type FolderOptions, writeFolder } from '../../model/hf/writeFolder.ts';
 import { writeTensorFile } from '../../model/hf/writeTensorFile.ts';
+import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 
@@ -35,7 +36,7 @@ export async function writePolicy(
   const kind = oneFile ? 'file' : 'folder';
   const parameters = parameterCount(config);
   const text = json
-    ? JSON.stringify({ path, kind, config, parameters, bytes, sha256, overflowed })
+    ? jsonText({ path, kind, config, parameters, bytes, sha256, overflowed })
     : `wrote ${path}: ${kind}, ${parameters.toLocaleString('en')} parameters, ${bytes.toLocaleString('en')} bytes of weights\nsha256 ${sha256}`;
   await io.out(`${text}\n`);
   return exitCodes.done;

@@ -81,6 +81,23 @@ test('init takes the vocabulary and the files of a tokenizer', async () => {
   });
 });
 
+test.each([
+  ['init', []],
+  ['convert', ['first']],
+  ['add-tags', ['spoken']],
+])('%s --json hides nothing of a name from who reads it on a terminal', async (command, from) => {
+  const name = `${command}-\u202e`;
+  const { code, out } = await model(
+    command,
+    ...from,
+    name,
+    ...(from.length ? [] : SHAPE),
+    '--json',
+  );
+  expect([code, out]).toEqual([0, expect.stringContaining(`${command}-\\u202e`)]);
+  expect(JSON.parse(out).path).toBe(at(name));
+});
+
 test('init copies the shape of a configuration', async () => {
   const { out } = await model('init', 'shaped', '--config', 'first/config.json', '--json');
   expect(JSON.parse(out).config).toEqual((await loadPolicy(at('first'))).config);
