@@ -1,0 +1,68 @@
+/** Curves as uPlot takes them: one ascending x for all, gaps where a curve has no value, colours and dashes by place. Pure. */
+
+export interface Line {
+  readonly label: string;
+  readonly xs: readonly number[];
+  /** null = nothing there; what is not finite is counted by the caller. */
+  readonly ys: readonly (number | null)[];
+  /** Lowest and highest value behind each point, where a point stands for several. */
+  readonly low?: readonly (number | null)[] | undefined;
+  readonly high?: readonly (number | null)[] | undefined;
+}
+
+/** At most so many are drawn in one chart. */
+export const linesMax = 8;
+export const pointsMax = 1600;
+
+/** Number of the colour, and dashes in pixels; beyond six lines colours come again with another dash. */
+export interface Stroke {
+  readonly colour: number;
+  readonly dash: readonly number[];
+}
+
+const dashes: readonly (readonly number[])[] = [
+  [],
+  [7, 3],
+  [2, 3],
+  [9, 3, 2, 3],
+  [4, 4],
+  [12, 4],
+  [1, 5],
+  [6, 2, 2, 2, 2, 2],
+];
+
+export function strokeOf(place: number): Stroke {
+  return { colour: place % 6, dash: dashes[place % dashes.length]! };
+}
+
+/** A number that a name always has, so that a run has one colour on every page: FNV-1a. */
+export function colourOf(name: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % 6;
+}
+
+export type Column = (number | null | undefined)[];
+
+/** x and one column a curve, over all x that any of them has; `undefined` = this curve has no point there, `null` = a gap. */
+export function joined(
+  curves: readonly { readonly xs: readonly number[]; readonly ys: readonly (number | null)[] }[],
+): readonly [number[], ...Column[]] {
+  const [first] = curves;
+  if (first === undefined) return [[]];
+  if (curves.every(({ xs }) => xs === first.xs)) {
+    return [[...first.xs], ...curves.map(({ ys }) => [...ys])];
+  }
+  const all = [...new Set(curves.flatMap(({ xs }) => xs))].sort((a, b) => a - b);
+  const place = new Map(all.map((x, i) => [x, i]));
+  return [
+    all,
+    ...curves.map(({ xs, ys }) => {
+      const column: Column = new Array(all.length).fill(undefined);
+      xs.forEach((x, i) => {
+        column[place.get(x)!] = ys[i]!;
+      });
+      return column;
+    }),
+  ];
+}

@@ -1,0 +1,335 @@
+/**
+ * Curves on a canvas, by uPlot: one cursor for all charts of a page, drag to zoom, double-click to zoom out, arrow keys for
+ * those without a pointer, and a table behind it. A chart that is off the screen is destroyed, so that memory stays flat.
+ */
+import { effect } from '@preact/signals';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { curveSentence, value } from '../logic/format.ts';
+import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
+import { smoothed } from '../logic/smooth.ts';
+import { look } from './look.ts';
+
+export interface ChartProps {
+  readonly title: string;
+  /** Beside the title: what the numbers are. */
+  readonly about?: string | undefined;
+  readonly lines: readonly Line[];
+  /** Number of the colour of each line; their places where it is left out. */
+  readonly colours?: readonly number[];
+  /** 0..1; the values themselves stay as a pale line. */
+  readonly smoothing?: number;
+  /** Values that were not finite: where. */
+  readonly broken?: readonly number[] | undefined;
+  /** Under the chart: what a point stands for, say. */
+  readonly note?: string | undefined;
+  readonly unit?: 'steps' | 'time' | 'tokens';
+  readonly href?: string | undefined;
+  readonly small?: boolean;
+  /** Range of x that is shown; null = all of it. */
+  readonly range?: readonly [number, number] | null;
+  readonly onZoom?: (range: readonly [number, number] | null) => void;
+}
+
+const syncKey = 'millrace';
+
+export function Chart(props: ChartProps) {
+  const { title, about, lines, note, href, unit = 'steps', small = false } = props;
+  const [asTable, setTable] = useState(false);
+  const id = useId();
+  const summary = lines
+    .map(({ label, xs, ys }) =>
+      curveSentence(lines.length === 1 ? title : `${title}, ${label}`, xs, ys, unit),
+    )
+    .join('. ');
+  const last = lines.length === 1 ? lines[0]!.ys.findLast((y) => y !== null) : undefined;
+  const broken = props.broken?.length ?? 0;
+  return (
+    <figure class={small ? 'chart small' : 'chart'}>
+      <figcaption>
+        <span class="chart-title" id={id}>
+          {href === undefined ? title : <a href={href}>{title}</a>}
+          {about !== undefined && <span class="muted"> {about}</span>}
+        </span>
+        {last !== undefined && <output class="chart-last">{value(last)}</output>}
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={asTable}
+          aria-describedby={id}
+          onClick={() => setTable(!asTable)}
+        >
+          {asTable ? 'as chart' : 'as table'}
+        </button>
+      </figcaption>
+      {asTable ? (
+        <CurveTable lines={lines} unit={unit} />
+      ) : (
+        <Canvas {...props} summary={`${summary}.`} />
+      )}
+      {lines.length > 1 && <Legend {...props} />}
+      {(note !== undefined || broken > 0) && (
+        <p class="note">
+          {note}
+          {broken > 0 && (
+            <span class="bad">
+              {' '}
+              {broken} {broken === 1 ? 'value is' : 'values are'} not finite: gap and red mark
+            </span>
+          )}
+        </p>
+      )}
+    </figure>
+  );
+}
+
+function Legend({ lines, colours }: ChartProps) {
+  return (
+    <ul class="legend">
+      {lines.map(({ label, ys }, place) => (
+        <li key={label}>
+          <svg width="28" height="8" aria-hidden="true" class={`ink${colours?.[place] ?? place % 6}`}>
+            <line x1="0" y1="4" x2="28" y2="4" stroke-width="2" stroke-dasharray={strokeOf(place).dash.join(' ')} />
+          </svg>
+          <span>{label}</span> <b>{value(ys.findLast((y) => y !== null))}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Canvas(props: ChartProps & { readonly summary: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const said = useRef<HTMLSpanElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+
+  useEffect(() => {
+    const element = box.current!;
+    let visible = false;
+    const draw = (): void => {
+      plot.current?.destroy();
+      plot.current = visible ? plotOf(element, latest) : null;
+    };
+    const seen = new IntersectionObserver(
+      (entries) => {
+        const now = entries.at(-1)!.isIntersecting;
+        if (now === visible) return;
+        visible = now;
+        draw();
+      },
+      { rootMargin: '200px' },
+    );
+    seen.observe(element);
+    const sized = new ResizeObserver(() => {
+      const { clientWidth: width, clientHeight: height } = element;
+      if (plot.current !== null && plot.current.width !== width) plot.current.setSize({ width, height });
+    });
+    sized.observe(element);
+    // Colours come from the style, so another scheme needs another drawing.
+    const unlook = effect(() => {
+      look.value;
+      draw();
+    });
+    return () => {
+      seen.disconnect();
+      sized.disconnect();
+      unlook();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [props.lines.length, props.lines.some(({ low }) => low !== undefined), props.smoothing === 0]);
+
+  useEffect(() => {
+    if (plot.current === null) return;
+    plot.current.setData(dataOf(props), false);
+    fit(plot.current, props);
+  }, [props.lines, props.smoothing, props.range]);
+
+  const onKey = (event: KeyboardEvent): void => {
+    const to = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (to === undefined || plot.current === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { data, cursor } = plot.current;
+    const end = data[0].length - 1;
+    const index = Math.max(0, Math.min(end, (cursor.idx ?? (to < 0 ? end + 1 : -1)) + to));
+    plot.current.setCursor({ left: plot.current.valToPos(data[0][index]!, 'x'), top: 10 });
+    say(said.current!, index, latest.current);
+  };
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor. */}
+      <div class="canvas" ref={box} role="img" tabIndex={0} aria-label={props.summary} onKeyDown={onKey} />
+      <span class="unseen" aria-live="polite" ref={said} />
+    </>
+  );
+}
+
+let saidMs = 0;
+
+/** At most twice a second, so that a held key does not queue up speech. */
+function say(element: HTMLElement, index: number, { lines, unit = 'steps' }: ChartProps): void {
+  if (performance.now() - saidMs < 500) return;
+  saidMs = performance.now();
+  const data = joined(lines);
+  const parts = lines.map(({ label }, i) => `${label} ${value(data[i + 1]?.[index])}`);
+  element.textContent = `${xText(data[0][index]!, unit)}: ${parts.join(', ')}`;
+}
+
+export function xText(x: number, unit: 'steps' | 'time' | 'tokens'): string {
+  if (unit === 'time') return new Date(x).toISOString().replace('T', ' ').slice(0, 19);
+  return unit === 'steps' ? `step ${value(x)}` : `${value(x)} tokens`;
+}
+
+/** Columns: x, then for each line its lows, highs and values where it has a band, its raw values where it is smoothed, its values. */
+function dataOf({ lines, smoothing = 0 }: ChartProps): uPlot.AlignedData {
+  const banded = lines.some(({ low }) => low !== undefined);
+  const none = (line: Line): Column => line.xs.map(() => null);
+  const curves = lines.flatMap((line) => [
+    ...(banded
+      ? [
+          { xs: line.xs, ys: line.low ?? none(line) },
+          { xs: line.xs, ys: line.high ?? none(line) },
+        ]
+      : []),
+    ...(smoothing > 0 ? [{ xs: line.xs, ys: line.ys }] : []),
+    { xs: line.xs, ys: smoothed(line.ys, smoothing) },
+  ]);
+  return joined(curves as Line[]) as unknown as uPlot.AlignedData;
+}
+
+function fit(plot: uPlot, { range }: ChartProps): void {
+  const xs = plot.data[0];
+  const [min, max] = range ?? [xs[0] ?? 0, xs.at(-1) ?? 1];
+  plot.setScale('x', min === max ? { min: min - 0.5, max: max + 0.5 } : { min, max });
+}
+
+function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps }): uPlot {
+  const { lines, colours, smoothing = 0, unit = 'steps', small = false } = latest.current;
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const [ink, line, bad] = [colour('--muted'), colour('--line'), colour('--bad')];
+  const banded = lines.some(({ low }) => low !== undefined);
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  lines.forEach((_, place) => {
+    const stroke = colour(`--s${colours?.[place] ?? place % 6}`);
+    if (banded) {
+      const pale = { stroke: 'transparent', width: 0, points: { show: false } };
+      bands.push({ series: [series.length + 1, series.length], fill: `${stroke}2e` });
+      series.push(pale, { ...pale });
+    }
+    const points = { show: false };
+    if (smoothing > 0) series.push({ stroke: `${stroke}55`, width: 1, points });
+    series.push({ stroke, width: 2, dash: [...strokeOf(place).dash], points: { size: 5, fill: stroke } });
+  });
+  const font = `11px ${style.fontFamily}`;
+  const axis = { stroke: ink, font, ticks: { show: false }, grid: { stroke: line, width: 1 } };
+  const plot = new uPlot(
+    {
+      width: element.clientWidth,
+      height: element.clientHeight,
+      legend: { show: false },
+      padding: [8, 10, 0, 0],
+      scales: { x: { time: unit === 'time' } },
+      cursor: {
+        sync: { key: syncKey, setSeries: false },
+        drag: { x: true, y: false, setScale: false },
+        points: { size: 7 },
+      },
+      axes: [
+        { ...axis, grid: { show: false }, size: 26, space: small ? 60 : 70, ...(unit === 'time' ? {} : { values: (_: uPlot, splits: number[]) => splits.map((x) => (Number.isInteger(x) ? value(x) : '')) }) },
+        { ...axis, size: 48, space: 28, values: (_, splits) => splits.map((y) => value(y)) },
+      ],
+      series,
+      bands,
+      hooks: {
+        draw: [(drawn) => drawBroken(drawn, latest.current.broken ?? [], bad)],
+        setSelect: [
+          (drawn) => {
+            const { left, width } = drawn.select;
+            if (width < 4) return;
+            const range = [drawn.posToVal(left, 'x'), drawn.posToVal(left + width, 'x')] as const;
+            drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            if (latest.current.onZoom === undefined) drawn.setScale('x', { min: range[0], max: range[1] });
+            else latest.current.onZoom(range);
+          },
+        ],
+        setCursor: [(drawn) => showTip(drawn, latest.current)],
+      },
+    },
+    dataOf(latest.current),
+    element,
+  );
+  fit(plot, latest.current);
+  plot.over.addEventListener('dblclick', () => {
+    if (latest.current.onZoom === undefined) fit(plot, { ...latest.current, range: null });
+    else latest.current.onZoom(null);
+  });
+  const tip = document.createElement('div');
+  tip.className = 'tip';
+  tip.hidden = true;
+  plot.over.append(tip);
+  return plot;
+}
+
+function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
+  const tip = plot.over.querySelector<HTMLElement>('.tip');
+  if (tip === null) return;
+  const { idx, left } = plot.cursor;
+  tip.hidden = idx === null || idx === undefined || (left ?? -1) < 0;
+  if (tip.hidden) return;
+  const data = joined(lines);
+  const parts = lines.map(({ label }, place) => {
+    const text = value(data[place + 1]?.[idx!]);
+    return lines.length === 1 ? text : `${label} ${text}`;
+  });
+  tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(lines.length === 1 ? '  ' : '\n');
+  tip.classList.toggle('left', left! > plot.over.clientWidth / 2);
+}
+
+function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {
+  const { ctx, bbox } = plot;
+  ctx.fillStyle = colour;
+  for (const x of xs) {
+    const left = plot.valToPos(x, 'x', true);
+    if (left >= bbox.left && left <= bbox.left + bbox.width) {
+      ctx.fillRect(left - devicePixelRatio, bbox.top + bbox.height - 8 * devicePixelRatio, 2 * devicePixelRatio, 8 * devicePixelRatio);
+    }
+  }
+}
+
+/** Rows that a table shows; the rest is in the data behind the page. */
+const rowsMax = 200;
+
+function CurveTable({ lines, unit }: { readonly lines: readonly Line[]; readonly unit: 'steps' | 'time' | 'tokens' }) {
+  const [xs, ...columns] = joined(lines);
+  const from = Math.max(0, xs.length - rowsMax);
+  return (
+    <div class="scroll canvas-table" tabIndex={0} role="region" aria-label="values">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{unit === 'steps' ? 'step' : unit}</th>
+            {lines.map(({ label }) => (
+              <th scope="col" key={label}>{label}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {xs.slice(from).map((x, i) => (
+            <tr key={x}>
+              <td>{unit === 'time' ? xText(x, unit) : value(x)}</td>
+              {columns.map((column, place) => (
+                <td key={lines[place]!.label}>{value(column[from + i])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {from > 0 && <p class="note">the last {rowsMax} of {xs.length} points</p>}
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+/** Counts up whenever colours or the density of pixels may have changed, for what is drawn by script. */
+import { signal } from '@preact/signals';
+
+export const look = signal(0);
+
+for (const media of [
+  '(prefers-color-scheme: dark)',
+  '(forced-colors: active)',
+  '(prefers-contrast: more)',
+]) {
+  matchMedia(media).addEventListener('change', () => {
+    look.value++;
+  });
+}
