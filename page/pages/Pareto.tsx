@@ -1,0 +1,186 @@
+/** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ParetoPoint, ParetoTwin } from '../../views/page/wire.ts';
+import { fixed, orDash } from '../../views/numbers.ts';
+import { at, go, linkAt, query, setQuery } from '../data/place.ts';
+import { useHead } from '../data/shownHead.ts';
+import { anew, ends, listen } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { count, value } from '../logic/format.ts';
+import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { Missing } from '../parts/basics.tsx';
+import { Scatter } from '../parts/Scatter.tsx';
+
+const passed = ['step', 'stage', 'x', 'y', 'at'];
+const rowsMax = 200;
+
+export function Pareto({ run }: { readonly run: string }) {
+  const now = query.value;
+  const wanted: Query = Object.fromEntries(
+    passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
+  );
+  // A round is judged as a whole, so that a new answer is due only when verdicts came.
+  const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
+  const answer = useTwin<ParetoTwin>(twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted), `${anew.value} ${grown}`);
+  const { data } = answer;
+  useHead(data);
+  useEffect(() => {
+    command.value = `npx millrace tap ${run}.selected`;
+    listen({ run, metrics: [], runs: false, since: '' });
+  }, [run]);
+  const [chosen, setChosen] = useState<readonly ParetoPoint[] | null>(null);
+  const verdict = now.verdict;
+  const points = useMemo(
+    () => (data?.points ?? []).filter((point) => verdict === undefined || point.verdict === verdict),
+    [data, verdict],
+  );
+  useEffect(() => setChosen(null), [data]);
+  if (data === null) return <Missing answer={answer} />;
+  const front = now.front === undefined ? null : Number(now.front);
+  const kept = data.points.filter((point) => point.kept).length;
+  const about = (axis: string): string => data.axes.find(({ name }) => name === axis)?.about ?? axis;
+  const open = (point: ParetoPoint): void => go(linkAt({ page: 'question', run, id: point.question }));
+  const listed = chosen ?? (front === null ? points.filter((point) => point.kept) : points.filter((point) => point.front === front));
+  const fronts = [...new Set(data.points.map((point) => point.front))].sort((a, b) => a - b);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Pareto selection</h1>
+        {data.stages.length > 1 && (
+          <label>
+            round
+            <select value={String(data.stage ?? '')} onChange={(event) => setQuery({ stage: event.currentTarget.value, step: undefined, front: undefined })}>
+              {data.stages.map((stage) => (
+                <option key={stage} value={String(stage)}>
+                  {stage}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Axis name="x" value={data.x} axes={data.axes} />
+        <Axis name="y" value={data.y} axes={data.axes} />
+      </div>
+      {data.points.length === 0 ? (
+        <div class="card empty">
+          <h2>No group was judged {at.value === '' ? 'yet' : 'then'}</h2>
+          <p>{data.why}</p>
+        </div>
+      ) : (
+        <>
+          <ul class="verdicts">
+            {Object.entries(data.verdicts).map(([name, number]) => {
+              const on = verdict === name;
+              return (
+                <li key={name}>
+                  <button type="button" aria-pressed={on} onClick={() => setQuery({ verdict: on ? undefined : name })}>
+                    <span aria-hidden="true">{name === 'selected' ? '●' : '○'}</span> {name} <b class="num">{count(number)}</b>
+                  </button>
+                </li>
+              );
+            })}
+          </ul>
+          <div class="card">
+            <Scatter
+              points={points}
+              xLabel={about(data.x)}
+              yLabel={about(data.y)}
+              front={front}
+              summary={`${count(points.length)} groups by ${about(data.x)} and ${about(data.y)}, on ${fronts.length} fronts; ${kept} were kept. The table below has their values.`}
+              onOpen={open}
+              onChoose={setChosen}
+            />
+            <p class="note">
+              ● kept, ○ not kept; lines join the fronts, front 0 is the best. Groups with the same values lie around their place.
+              {data.shown < data.total && ` Shown: ${count(data.shown)} of ${count(data.total)} groups.`}
+            </p>
+          </div>
+          <section class="card flush" aria-label="groups">
+            <div class="card-head">
+              <h2>
+                {chosen === null ? (front === null ? 'Kept' : `Front ${front}`) : 'Chosen'} <span class="muted num">{count(listed.length)}</span>
+              </h2>
+              <span class="grow" />
+              {chosen !== null && (
+                <button type="button" onClick={() => setChosen(null)}>
+                  Choose none
+                </button>
+              )}
+              <label>
+                front
+                <select value={front === null ? '' : String(front)} onChange={(event) => {
+                  setChosen(null);
+                  setQuery({ front: event.currentTarget.value });
+                }}>
+                  <option value="">all</option>
+                  {fronts.slice(0, 40).map((one) => (
+                    <option key={one} value={String(one)}>
+                      {one}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </div>
+            <Groups points={listed} run={run} />
+          </section>
+        </>
+      )}
+    </>
+  );
+}
+
+function Axis({ name, value: now, axes }: { readonly name: 'x' | 'y'; readonly value: string; readonly axes: ParetoTwin['axes'] }) {
+  return (
+    <label>
+      {name}
+      <select value={now} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>
+        {axes.map((axis) => (
+          <option key={axis.name} value={axis.name}>
+            {axis.about}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Groups({ points, run }: { readonly points: readonly ParetoPoint[]; readonly run: string }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="groups">
+      <table>
+        <thead>
+          <tr>
+            <th class="l" scope="col">question</th>
+            <th class="l" scope="col">verdict</th>
+            <th scope="col">front</th>
+            <th scope="col">x</th>
+            <th scope="col">y</th>
+            <th scope="col">right</th>
+            <th scope="col">calls</th>
+            <th scope="col">reward</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.slice(0, rowsMax).map((point) => (
+            <tr key={point.ref}>
+              <th scope="row">
+                <a href={linkAt({ page: 'question', run, id: point.question })}>{point.question}</a>
+              </th>
+              <td class="l">
+                <span aria-hidden="true">{point.kept ? '●' : '○'}</span> {point.verdict}
+              </td>
+              <td>{point.front}</td>
+              <td>{value(point.x)}</td>
+              <td>{value(point.y)}</td>
+              <td>{orDash(point.correct, fixed(2))}</td>
+              <td>{orDash(point.calls, fixed(2))}</td>
+              <td>{orDash(point.reward, fixed(2))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {points.length > rowsMax && <p class="note">the first {rowsMax} of {count(points.length)}</p>}
+    </div>
+  );
+}

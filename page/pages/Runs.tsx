@@ -1,0 +1,124 @@
+/** All runs of the folder, newest first; with `?diff=RUN` the other half of a comparison is chosen here. */
+import { useEffect } from 'preact/hooks';
+import { orDash } from '../../views/numbers.ts';
+import type { RunRow, RunsTwin } from '../../views/page/wire.ts';
+import { linkTo, query } from '../data/place.ts';
+import { anew, listen, runRows } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { value } from '../logic/format.ts';
+import { hrefOf } from '../logic/route.ts';
+import { Ago, Command, Empty, Missing, State } from '../parts/basics.tsx';
+import { Spark } from '../parts/Spark.tsx';
+
+export function Runs() {
+  const answer = useTwin<RunsTwin>('/runs.json', anew.value);
+  const { data } = answer;
+  const other = query.value.diff;
+  useEffect(() => {
+    command.value = 'npx millrace view';
+    listen({ run: null, metrics: [], runs: true, since: '' });
+  }, []);
+  if (data === null) return <Missing answer={answer} />;
+  const rows = newest(data.runs, runRows.value);
+  return (
+    <>
+      <div class="bar">
+        <h1>{other === undefined ? 'Runs' : 'Compare two runs'}</h1>
+        <span class="muted">
+          in <code>{data.folder}</code>
+          {data.total > data.runs.length && ` · the newest ${data.runs.length} of ${data.total}`}
+        </span>
+      </div>
+      {other !== undefined && (
+        <p class="sentence">
+          With which run shall <b>{other}</b> be compared? <a href={linkTo('/')}>None</a>
+        </p>
+      )}
+      {rows.length === 0 ? (
+        <div class="card">
+          <Empty>
+            <h2>No run yet</h2>
+            <p>
+              Runs appear here as soon as they are in <code>{data.folder}</code>. Either of these makes one:
+            </p>
+            {data.commands.map((text) => (
+              <p key={text}>
+                <Command text={text} />
+              </p>
+            ))}
+          </Empty>
+        </div>
+      ) : (
+        <div class="card flush scroll" tabIndex={0} role="region" aria-label="runs">
+          <table class="runs">
+            <thead>
+              <tr>
+                <th class="l" scope="col">run</th>
+                <th class="l" scope="col">state</th>
+                <th class="l" scope="col">job</th>
+                <th scope="col">step</th>
+                <th class="l" scope="col" colSpan={2}>
+                  newest value
+                </th>
+                <th scope="col">started</th>
+                <th scope="col">heard</th>
+                {other !== undefined && <th scope="col" aria-label="compare" />}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.name}>
+                  <th scope="row">
+                    <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>{row.name}</a>
+                  </th>
+                  <td class="l">
+                    <State state={row.state} />
+                  </td>
+                  <td class="l">{row.job}</td>
+                  <td>{orDash(row.step, String)}</td>
+                  <td class="l">
+                    <Spark values={row.spark} />
+                  </td>
+                  <td class="l">
+                    {row.metric !== null && (
+                      <>
+                        <b class="num">{value(row.last)}</b> <span class="muted">{row.metric}</span>
+                      </>
+                    )}
+                  </td>
+                  <td>
+                    <Ago at={row.startedMs} />
+                  </td>
+                  <td>
+                    <Ago at={row.heardMs} />
+                  </td>
+                  {other !== undefined && (
+                    <td>
+                      {row.name !== other && (
+                        <a class="button" href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}>
+                          compare
+                        </a>
+                      )}
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The twin's rows with what the stream said since: newer rows, new runs first, those that are gone left out. */
+export function newest(rows: readonly RunRow[], live: ReadonlyMap<string, RunRow | null>): readonly RunRow[] {
+  const known = new Set(rows.map(({ name }) => name));
+  const fresh = [...live.values()].filter((row): row is RunRow => row !== null && !known.has(row.name));
+  const now = rows.flatMap((row) => {
+    const said = live.get(row.name);
+    return said === null ? [] : [said ?? row];
+  });
+  return [...fresh.sort((a, b) => b.startedMs - a.startedMs), ...now];
+}

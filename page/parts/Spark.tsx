@@ -1,0 +1,26 @@
+/** A curve of the size of a word. Its numbers stand beside it, so it is only for the eye. */
+export function Spark({
+  values,
+  width = 90,
+  height = 22,
+}: {
+  readonly values: readonly number[];
+  readonly width?: number;
+  readonly height?: number;
+}) {
+  if (values.length < 2) return <svg class="spark" width={width} height={height} aria-hidden="true" />;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const span = high - low || 1;
+  const points = values.map((value, i) => {
+    const x = (i / (values.length - 1)) * (width - 4) + 1;
+    const y = high === low ? height / 2 : height - 3 - ((value - low) / span) * (height - 6);
+    return [Number(x.toFixed(1)), Number(y.toFixed(1))] as const;
+  });
+  const [endX, endY] = points.at(-1)!;
+  return (
+    <svg class="spark" width={width} height={height} aria-hidden="true">
+      <polyline points={points.map((p) => p.join()).join(' ')} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" />
+      <circle cx={endX} cy={endY} r="2.2" fill="currentColor" />
+    </svg>
+  );
+}
