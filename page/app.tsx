@@ -5,6 +5,7 @@ import { nowMs } from './data/clock.ts';
 import { frozen } from './data/frozen.ts';
 import { lettersOn, setLetters, useKeys } from './data/keyboard.ts';
 import { at, go, linkAt, linkTo, place, query, route, setQuery } from './data/place.ts';
+import { shownHead } from './data/shownHead.ts';
 import { change, head, heardAtMs, mill, retries, streamState } from './data/stream.ts';
 import { command, copy, toast } from './data/take.ts';
 import { age, short } from './logic/format.ts';
@@ -21,7 +22,6 @@ import { Topic, Topics } from './pages/Topics.tsx';
 import { Trajectory } from './pages/Trajectory.tsx';
 import { Weights } from './pages/Weights.tsx';
 import { State } from './parts/basics.tsx';
-import { shownHead } from './data/shownHead.ts';
 
 export function App() {
   const now = route.value;
@@ -81,12 +81,9 @@ export function App() {
   const away = streamState.value === 'lost';
   return (
     <>
-      <a href="#main" class="unseen skip" onClick={(event) => {
-        event.preventDefault();
-        main.current?.focus();
-      }}>
+      <button type="button" class="unseen skip" onClick={() => main.current?.focus()}>
         To the content
-      </a>
+      </button>
       <header>
         <div class="top">
           <a href={linkTo('/')} class="brand" aria-label="Millrace, all runs">
@@ -94,9 +91,14 @@ export function App() {
             Millrace
           </a>
           {run !== null && <RunLine run={run} head={ofRun} toStep={toStep} />}
-          <span class="grow" />
+          {run === null && <span class="grow" />}
           {run === null && <NotLive />}
-          <button type="button" class="quiet" aria-label="keys" onClick={() => help.current?.showModal()}>
+          <button
+            type="button"
+            class="quiet"
+            aria-label="keys"
+            onClick={() => help.current?.showModal()}
+          >
             <kbd>?</kbd>
           </button>
         </div>
@@ -192,7 +194,11 @@ function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
   return (
     <nav class="tabs" aria-label="Views of this run">
       {tabs.map(({ name, page, id = '' }) => (
-        <a key={name} href={linkAt({ page, run, id })} aria-current={here(page, id) ? 'page' : undefined}>
+        <a
+          key={name}
+          href={linkAt({ page, run, id })}
+          aria-current={here(page, id) ? 'page' : undefined}
+        >
           {name}
         </a>
       ))}
@@ -201,7 +207,15 @@ function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
   );
 }
 
-function RunLine({ run, head: of, toStep }: { readonly run: string; readonly head: RunHead | null; readonly toStep: (by: number) => void }) {
+function RunLine({
+  run,
+  head: of,
+  toStep,
+}: {
+  readonly run: string;
+  readonly head: RunHead | null;
+  readonly toStep: (by: number) => void;
+}) {
   const pinned = at.value;
   const now = mill.value?.run === run ? mill.value : null;
   const speed = now?.tokensPerSecond.generated ?? null;
@@ -225,7 +239,11 @@ function RunLine({ run, head: of, toStep }: { readonly run: string; readonly hea
           )}
           {pinned === '' && now !== null && now.policyLag !== null && (
             <li>
-              <span>lag</span> <b>{now.policyLag}{now.policyLagMax === null ? '' : `/${now.policyLagMax}`}</b>
+              <span>lag</span>{' '}
+              <b>
+                {now.policyLag}
+                {now.policyLagMax === null ? '' : `/${now.policyLagMax}`}
+              </b>
             </li>
           )}
           {pinned === '' && of.state === 'live' && speed !== null && (
@@ -242,7 +260,13 @@ function RunLine({ run, head: of, toStep }: { readonly run: string; readonly hea
             ‹
           </button>
           <span class="num">{pinned === '' ? 'now' : pinned.replace(':', ' ')}</span>
-          <button type="button" class="quiet" aria-label="one step forward" disabled={pinned === ''} onClick={() => toStep(1)}>
+          <button
+            type="button"
+            class="quiet"
+            aria-label="one step forward"
+            disabled={pinned === ''}
+            onClick={() => toStep(1)}
+          >
             ›
           </button>
         </span>
@@ -253,7 +277,11 @@ function RunLine({ run, head: of, toStep }: { readonly run: string; readonly hea
 
 function NotLive() {
   if (frozen === null) return null;
-  return <span class="muted">frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC</span>;
+  return (
+    <span class="muted">
+      frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC
+    </span>
+  );
 }
 
 function Banners({ away, head: of }: { readonly away: boolean; readonly head: RunHead | null }) {
@@ -265,15 +293,17 @@ function Banners({ away, head: of }: { readonly away: boolean; readonly head: Ru
         <div class="banner">
           <b>No connection to the server.</b>
           <span>
-            {silent === null ? 'Nothing was heard yet' : `Last heard ${age(silent)} ago`}; tried {retries.value}{' '}
-            {retries.value === 1 ? 'time' : 'times'}, and going on. What is shown may be old.
+            {silent === null ? 'Nothing was heard yet' : `Last heard ${age(silent)} ago`}; tried{' '}
+            {retries.value} {retries.value === 1 ? 'time' : 'times'}, and going on. What is shown
+            may be old.
           </span>
         </div>
       )}
       {at.value !== '' && (
         <div class="banner">
           <span>
-            As of <b>{at.value.replace(':', ' ')}</b>: everything on this page is what was known then.
+            As of <b>{at.value.replace(':', ' ')}</b>: everything on this page is what was known
+            then.
           </span>
           <button type="button" onClick={() => setQuery({ at: undefined }, false)}>
             Back to now
@@ -288,7 +318,8 @@ function Banners({ away, head: of }: { readonly away: boolean; readonly head: Ru
       {frozen !== null && (
         <div class="banner">
           <span>
-            Frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC. {frozen.leftOut}
+            Frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.{' '}
+            {frozen.leftOut}
           </span>
         </div>
       )}
@@ -298,9 +329,14 @@ function Banners({ away, head: of }: { readonly away: boolean; readonly head: Ru
 
 function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogElement | null } }) {
   return (
-    <dialog ref={dialog} aria-labelledby="keys-title" onClick={(event) => {
-      if (event.target === dialog.current) dialog.current?.close();
-    }}>
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
+    <dialog
+      ref={dialog}
+      aria-labelledby="keys-title"
+      onClick={(event) => {
+        if (event.target === dialog.current) dialog.current?.close();
+      }}
+    >
       <h1 id="keys-title">Keys</h1>
       <div class="keys">
         {keyHelp.map(([title, keys]) => (
@@ -326,7 +362,11 @@ function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogEleme
       </div>
       <div class="bar">
         <label>
-          <input type="checkbox" checked={lettersOn.value} onChange={(event) => setLetters(event.currentTarget.checked)} />
+          <input
+            type="checkbox"
+            checked={lettersOn.value}
+            onChange={(event) => setLetters(event.currentTarget.checked)}
+          />
           Single letters act
         </label>
         <span class="grow" />
@@ -341,7 +381,16 @@ function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogEleme
 /** A mill wheel. */
 function Wheel() {
   return (
-    <svg width="20" height="20" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" aria-hidden="true">
+    <svg
+      width="20"
+      height="20"
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.8"
+      stroke-linecap="round"
+      aria-hidden="true"
+    >
       <circle cx="12" cy="12" r="8" />
       <circle cx="12" cy="12" r="2" fill="currentColor" />
       <path d="M12 1.5v8M12 14.5v8M1.5 12h8M14.5 12h8M4.6 4.6l5.6 5.6M13.8 13.8l5.6 5.6M19.4 4.6l-5.6 5.6M10.2 13.8l-5.6 5.6" />

@@ -17,6 +17,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   jobs: ['jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
   testing: ['testing', 'operators', 'streams', 'model', 'base'],
   views: ['views', 'operators', 'streams', 'model', 'base'],
+  // Bundled for the browser: of ours only what is pure.
+  page: ['page', 'views', 'streams', 'base'],
   cli: ['cli', 'views', 'jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
 };
 /** Operators take interfaces: of the model, only what has no engine behind it; of the streams, no concrete log. */
@@ -25,7 +27,7 @@ const OPERATORS_MODEL = /^model\/(engine|sampling)\.ts$|^model\/credit\//;
 function sources(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.m?ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.m?tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 

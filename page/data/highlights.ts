@@ -16,7 +16,8 @@ export const names = [
   'result',
 ] as const;
 
-export const canHighlight = typeof CSS !== 'undefined' && 'highlights' in CSS && typeof StaticRange !== 'undefined';
+export const canHighlight =
+  typeof CSS !== 'undefined' && 'highlights' in CSS && typeof StaticRange !== 'undefined';
 
 /** A text node, and where in the text of its turn it begins. */
 export interface Piece {
@@ -31,13 +32,23 @@ export function rangesOf(pieces: readonly Piece[], start: number, end: number): 
     const from = Math.max(0, start - at);
     const to = Math.min(node.length, end - at);
     if (from >= to) continue;
-    ranges.push(new StaticRange({ startContainer: node, startOffset: from, endContainer: node, endOffset: to }));
+    ranges.push(
+      new StaticRange({
+        startContainer: node,
+        startOffset: from,
+        endContainer: node,
+        endOffset: to,
+      }),
+    );
   }
   return ranges;
 }
 
 /** Replaces all highlights of the given names. */
-export function highlight(ranges: ReadonlyMap<string, readonly StaticRange[]>, of: readonly string[]): void {
+export function highlight(
+  ranges: ReadonlyMap<string, readonly StaticRange[]>,
+  of: readonly string[],
+): void {
   if (!canHighlight) return;
   for (const name of of) {
     const mine = ranges.get(name) ?? [];

@@ -42,7 +42,8 @@ export function useKeys(does: Does): void {
   }, []);
 }
 
-const taking = 'input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable]';
+const taking =
+  'input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable]';
 
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented || document.hidden) return;

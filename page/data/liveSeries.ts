@@ -5,7 +5,11 @@ import { type Value, withValues, type XUnit } from '../logic/series.ts';
 import { listenPoints } from './stream.ts';
 
 /** `on` = whether they go on; a view as of a step, or one that is zoomed in, stands still. */
-export function useLiveSeries(series: readonly Series[], unit: XUnit, on: boolean): readonly Series[] {
+export function useLiveSeries(
+  series: readonly Series[],
+  unit: XUnit,
+  on: boolean,
+): readonly Series[] {
   const [live, setLive] = useState(series);
   useEffect(() => {
     setLive(series);

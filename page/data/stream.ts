@@ -3,8 +3,16 @@
  * none while it is hidden) where there is no SharedWorker. A page frozen into a file has no stream.
  */
 import { signal } from '@preact/signals';
-import type { Hello, Mill, Points, RunHead, RunRow, StateChange, StreamEvents } from '../../views/page/wire.ts';
-import { hubOf, type Heard, type Want } from '../logic/hub.ts';
+import type {
+  Hello,
+  Mill,
+  Points,
+  RunHead,
+  RunRow,
+  StateChange,
+  StreamEvents,
+} from '../../views/page/wire.ts';
+import { type Heard, hubOf, type Want } from '../logic/hub.ts';
 import type { ToWorker } from '../worker.ts';
 import { heardTime } from './clock.ts';
 import { eventSource, later } from './eventSource.ts';
@@ -125,11 +133,18 @@ function opened(): (message: ToWorker) => void {
 
 /** The one address that may become a worker; everything else that a script could make of a text stays forbidden. */
 function trusted(url: string): string {
-  const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(url: string): unknown } } }).trustedTypes;
+  const types = (
+    globalThis as {
+      trustedTypes?: {
+        createPolicy(name: string, rules: object): { createScriptURL(url: string): unknown };
+      };
+    }
+  ).trustedTypes;
   if (types === undefined) return url;
   const policy = types.createPolicy('millrace', {
     createScriptURL(text: string) {
-      if (text !== url || !/^\/[\w/.-]+\.js$/.test(text)) throw new TypeError('not the worker of this page');
+      if (text !== url || !/^\/[\w/.-]+\.js$/.test(text))
+        throw new TypeError('not the worker of this page');
       return text;
     },
   });

@@ -4,8 +4,8 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ErrorBody, frozenKey } from '../../views/page/wire.ts';
-import { queryOf } from '../logic/route.ts';
 import { recent } from '../logic/recent.ts';
+import { queryOf } from '../logic/route.ts';
 import { heardTime } from './clock.ts';
 import { frozen } from './frozen.ts';
 
@@ -46,7 +46,8 @@ async function ask(url: string, signal: AbortSignal): Promise<unknown> {
     if (signal.aborted) throw error;
     throw new TwinProblem({
       code: 'UNREACHABLE',
-      message: 'The server of this page does not answer. Start `millrace view` again; the page goes on by itself.',
+      message:
+        'The server of this page does not answer. Start `millrace view` again; the page goes on by itself.',
     });
   }
   const text = await response.text();
@@ -99,7 +100,9 @@ export function useTwin<T>(url: string | null, revision: unknown = 0): Answer<T>
   }, [url, revision]);
   // Between the change of the address and its effect the old answer must not be taken for the new one.
   const stale = url !== null && answer.url?.split('?')[0] !== url.split('?')[0];
-  return stale ? { data: (kept.get(url) as T | undefined) ?? null, problem: null, loading: true } : answer;
+  return stale
+    ? { data: (kept.get(url) as T | undefined) ?? null, problem: null, loading: true }
+    : answer;
 }
 
 /** Reads what will likely be wanted next. */
@@ -112,7 +115,9 @@ export function prefetch(url: string): void {
 export async function bytesOf(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
   if (frozen !== null) {
     const packed = frozen.bins[url];
-    return packed === undefined ? null : Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)).buffer;
+    return packed === undefined
+      ? null
+      : Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)).buffer;
   }
   const known = kept.get(url) as ArrayBuffer | undefined;
   if (known !== undefined) return known;

@@ -53,4 +53,3 @@ export function curveSentence(
   const span = unit === 'steps' ? ` in ${count(last.x - first.x)} steps` : '';
   return `${name} ${did} from ${value(first.y)} to ${value(last.y)}${span}, between ${value(low)} and ${value(high)}`;
 }
-

@@ -26,11 +26,14 @@ export interface Source {
 }
 
 export interface Outside {
-  open(url: string, on: {
-    open(): void;
-    error(): void;
-    event(name: string, data: string, id: string): void;
-  }): Source;
+  open(
+    url: string,
+    on: {
+      open(): void;
+      error(): void;
+      event(name: string, data: string, id: string): void;
+    },
+  ): Source;
   later(ms: number, run: () => void): () => void;
 }
 
@@ -76,7 +79,10 @@ export function hubOf(outside: Outside): Hub {
         tell({ kind: 'lost', retries });
         // A browser tries again by itself while it is not closed; a refusal closes it.
         if (mine.closed) {
-          cancel = outside.later(Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(retries, 5)), connect);
+          cancel = outside.later(
+            Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(retries, 5)),
+            connect,
+          );
         }
       },
       event(name, data, id) {

@@ -63,7 +63,9 @@ function edgesOf(parts: readonly Part[]): Edge[] {
     parts.flatMap((to, b): Edge[] => {
       if (from.to === '' || to.kind === 'source') return [];
       if (from.to === to.from) return [{ a, b, topic: from.to }];
-      return from.to === WEIGHTS && GENERATED.has(to.to) ? [{ a, b, topic: WEIGHTS }] : [];
+      // The first weights come from outside; what turns the mill is the stage that makes new ones.
+      const turns = from.to === WEIGHTS && from.kind === 'stage' && GENERATED.has(to.to);
+      return turns ? [{ a, b, topic: WEIGHTS }] : [];
     }),
   );
 }
@@ -101,7 +103,9 @@ function ranksOf(parts: readonly Part[], forward: readonly Edge[]): number[] {
   return ranks;
 }
 
-const box = { width: 168, widthMin: 132, height: 92, source: 58, gap: 66, gapMin: 34, row: 26 };
+const box = { width: 168, widthMin: 132, height: 92, source: 58, gap: 66, gapMin: 40, row: 26 };
+/** Beside the outermost boxes, for what flows back. */
+const margin = 16;
 
 export function millLayout(parts: readonly Part[], width: number): Mill2d {
   const edges = edgesOf(parts);
@@ -111,7 +115,7 @@ export function millLayout(parts: readonly Part[], width: number): Mill2d {
     edges.filter((edge) => !back.has(edge)),
   );
   const columns = Math.max(0, ...ranks) + 1;
-  const need = columns * box.widthMin + (columns - 1) * box.gapMin;
+  const need = columns * box.widthMin + (columns - 1) * box.gapMin + 2 * margin;
   return need <= width
     ? wide(parts, edges, back, ranks, columns, width)
     : tall(parts, edges, back, ranks, width);
@@ -125,12 +129,13 @@ function wide(
   columns: number,
   width: number,
 ): Mill2d {
+  const inner = width - 2 * margin;
   const boxWidth = Math.min(
     box.width,
-    Math.max(box.widthMin, (width - (columns - 1) * box.gap) / columns),
+    Math.max(box.widthMin, (inner - (columns - 1) * box.gap) / columns),
   );
-  const gap = columns > 1 ? Math.min(110, (width - columns * boxWidth) / (columns - 1)) : 0;
-  const left = (rank: number): number => rank * (boxWidth + gap);
+  const gap = columns > 1 ? Math.min(110, (inner - columns * boxWidth) / (columns - 1)) : 0;
+  const left = (rank: number): number => margin + rank * (boxWidth + gap);
   // Long flows take a place in each column that they pass, so that they run between boxes.
   const rows = new Map<string, number>();
   const taken: Set<number>[] = Array.from({ length: columns }, () => new Set());
@@ -168,21 +173,21 @@ function wide(
     return { ...part, x: left(ranks[i]!), y: middle(row) - height / 2, width: boxWidth, height };
   });
   const lowest = Math.max(0, ...boxes.map(({ y, height }) => y + height));
-  let lanes = 0;
+  // What flows back runs beneath, a lane a topic: out of a box on its right, between the columns, into a box from its left.
+  const lanes = [...new Set([...back].map(({ topic }) => topic))];
+  const labelled = new Set<string>();
   const flows = edges.map((edge): Flow => {
     const [a, b] = [boxes[edge.a]!, boxes[edge.b]!];
     const common = { from: a.name, to: b.name, topic: edge.topic };
     if (back.has(edge)) {
-      const y = lowest + 22 + 22 * lanes++;
-      const [x0, x1] = [a.x + a.width / 2 + 12, b.x + b.width / 2 - 12];
-      const round = 8;
-      const turn = x1 < x0 ? -round : round;
-      return {
-        ...common,
-        back: true,
-        path: `M${x0} ${a.y + a.height}V${y - round}Q${x0} ${y} ${x0 + turn} ${y}H${x1 - turn}Q${x1} ${y} ${x1} ${y - round}V${b.y + b.height + 7}`,
-        label: { x: (x0 + x1) / 2, y: y - 5 },
-      };
+      const lane = lanes.indexOf(edge.topic);
+      const y = lowest + 20 + 22 * lane;
+      const [y0, y1] = [a.y + a.height * 0.82, b.y + b.height * 0.82];
+      const [x0, x1] = [a.x + a.width + 8 + 4 * lane, b.x - 16 + 4 * lane];
+      const label = labelled.has(edge.topic) ? null : { x: (x0 + x1) / 2, y: y - 5 };
+      labelled.add(edge.topic);
+      const path = `M${a.x + a.width} ${y0}H${x0}V${y}H${x1}V${y1}H${b.x - 6}`;
+      return { ...common, back: true, path, label };
     }
     const stops = [];
     for (let rank = ranks[edge.a]! + 1; rank < ranks[edge.b]!; rank++) {
@@ -206,11 +211,11 @@ function wide(
         : null;
     return { ...common, back: false, path, label };
   });
-  const height = lowest + (lanes === 0 ? 4 : 14 + 22 * lanes);
+  const height = lowest + (lanes.length === 0 ? 4 : 12 + 22 * lanes.length);
   return { shape: 'wide', width, height, boxes, flows };
 }
 
-const list = { box: 74, source: 50, gap: 14, lane: 11 };
+const list = { box: 92, source: 50, gap: 14, lane: 9 };
 
 function tall(
   parts: readonly Part[],
@@ -221,21 +226,21 @@ function tall(
 ): Mill2d {
   const order = parts.map((_, i) => i).sort((a, b) => ranks[a]! - ranks[b]! || a - b);
   const place = new Map(order.map((part, i) => [part, i]));
-  // A flow to the next part needs no lane of its own; the others run in lanes that no other flow uses along their way.
-  const apart = edges.filter(({ a, b }) => place.get(b)! !== place.get(a)! + 1);
-  const ends: { readonly top: number; readonly bottom: number }[][] = [];
-  const laneOf = new Map<Edge, number>();
-  for (const edge of [...apart].sort((p, q) => span(p) - span(q))) {
-    const [top, bottom] = [place.get(edge.a)!, place.get(edge.b)!].sort((p, q) => p - q) as [number, number];
-    let lane = ends.findIndex((used) => used.every((one) => one.bottom < top || one.top > bottom));
-    if (lane < 0) lane = ends.push([]) - 1;
-    ends[lane]!.push({ top, bottom });
-    laneOf.set(edge, lane);
-  }
-  function span({ a, b }: Edge): number {
-    return Math.abs(place.get(a)! - place.get(b)!);
-  }
-  const gutter = ends.length === 0 ? 0 : 12 + list.lane * ends.length;
+  const near = ({ a, b }: Edge): boolean => place.get(b) === place.get(a)! + 1;
+  // All that leaves one part runs in one lane, beside those of other parts that it meets; to the next part it needs none.
+  const lanes: { readonly top: number; readonly bottom: number }[][] = [];
+  const laneOf = new Map<number, number>();
+  parts.forEach((_, a) => {
+    const own = edges.filter((edge) => edge.a === a && !near(edge));
+    if (own.length === 0) return;
+    const stops = [a, ...own.map(({ b }) => b)].map((part) => place.get(part)!);
+    const [top, bottom] = [Math.min(...stops), Math.max(...stops)];
+    let lane = lanes.findIndex((used) => used.every((o) => o.bottom < top || o.top > bottom));
+    if (lane < 0) lane = lanes.push([]) - 1;
+    lanes[lane]!.push({ top, bottom });
+    laneOf.set(a, lane);
+  });
+  const gutter = lanes.length === 0 ? 0 : 12 + list.lane * lanes.length;
   let y = 2;
   const byPart = new Map<number, Box>();
   for (const i of order) {
@@ -245,13 +250,13 @@ function tall(
   }
   const flows = edges.map((edge): Flow => {
     const [a, b] = [byPart.get(edge.a)!, byPart.get(edge.b)!];
-    const common = { from: a.name, to: b.name, topic: edge.topic, back: back.has(edge), label: null };
-    const lane = laneOf.get(edge);
-    if (lane === undefined) {
+    const [isBack, label] = [back.has(edge), null];
+    const common = { from: a.name, to: b.name, topic: edge.topic, back: isBack, label };
+    if (near(edge)) {
       const x = gutter + 24;
       return { ...common, path: `M${x} ${a.y + a.height}V${b.y - 6}` };
     }
-    const x = gutter - 8 - list.lane * (lane + 1) + 4;
+    const x = gutter - 10 - list.lane * laneOf.get(edge.a)!;
     const [y0, y1] = [a.y + a.height * 0.68, b.y + b.height * 0.32];
     return { ...common, path: `M${gutter} ${y0}H${x}V${y1}H${gutter - 6}` };
   });

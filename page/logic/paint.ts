@@ -13,7 +13,9 @@ export const steps: Readonly<Record<'logprob' | 'entropy', readonly number[]>> =
 /** How much a token stands out in that way; NaN where it is not known. */
 export function amountOf(tokens: Tokens, paint: 'logprob' | 'entropy', token: number): number {
   if (tokens.isTool(token)) return Number.NaN;
-  return paint === 'logprob' ? -(tokens.logProb?.[token] ?? Number.NaN) : (tokens.entropy?.[token] ?? Number.NaN);
+  return paint === 'logprob'
+    ? -(tokens.logProb?.[token] ?? Number.NaN)
+    : (tokens.entropy?.[token] ?? Number.NaN);
 }
 
 export function levelOf(amount: number, paint: 'logprob' | 'entropy'): number {
@@ -45,7 +47,10 @@ export function runsOf(tokens: Tokens, paint: Paint): readonly Run[] {
   const runs = joined(tokens.count, nameOf);
   if (paint === 'version') return runs;
   const most = highest(tokens, paint);
-  return [...runs, ...joined(tokens.count, (token) => (amountOf(tokens, paint, token) >= most ? 'top' : ''))];
+  return [
+    ...runs,
+    ...joined(tokens.count, (token) => (amountOf(tokens, paint, token) >= most ? 'top' : '')),
+  ];
 }
 
 function joined(count: number, nameOf: (token: number) => string): Run[] {
@@ -73,7 +78,11 @@ export function highest(tokens: Tokens, paint: 'logprob' | 'entropy'): number {
 }
 
 /** The largest value within each of `columns` equal parts of the response, for a strip of that many pixels. */
-export function stripOf(tokens: Tokens, paint: 'logprob' | 'entropy', columns: number): Float32Array {
+export function stripOf(
+  tokens: Tokens,
+  paint: 'logprob' | 'entropy',
+  columns: number,
+): Float32Array {
   const strip = new Float32Array(columns);
   for (let token = 0; token < tokens.count; token++) {
     const column = Math.min(columns - 1, Math.floor((token / tokens.count) * columns));

@@ -43,7 +43,9 @@ export function withValues(series: Series, values: readonly Value[], unit: XUnit
   return next.x.length > pointsMax ? merged(next) : next;
 }
 
-type Open = { -readonly [K in keyof Series]: Series[K] extends readonly number[] ? number[] : Series[K] };
+type Open = {
+  -readonly [K in keyof Series]: Series[K] extends readonly number[] ? number[] : Series[K];
+};
 
 function append(into: Open, [step, atMs, tokens, value]: Value, unit: XUnit): void {
   if (value === null) {
@@ -77,7 +79,16 @@ function append(into: Open, [step, atMs, tokens, value]: Value, unit: XUnit): vo
 /** Twice the width: buckets that fall together become one. */
 export function merged(series: Series): Series {
   const width = 2 * series.width;
-  const out: Open = { ...emptySeries(series.run, series.name), x: [], step: [], mean: [], min: [], max: [], count: [], oddSteps: [...series.oddSteps] };
+  const out: Open = {
+    ...emptySeries(series.run, series.name),
+    x: [],
+    step: [],
+    mean: [],
+    min: [],
+    max: [],
+    count: [],
+    oddSteps: [...series.oddSteps],
+  };
   out.width = width;
   out.shown = series.shown;
   out.total = series.total;
@@ -95,7 +106,8 @@ export function merged(series: Series): Series {
       return;
     }
     const count = out.count[last]! + series.count[i]!;
-    out.mean[last] = (out.mean[last]! * out.count[last]! + series.mean[i]! * series.count[i]!) / count;
+    out.mean[last] =
+      (out.mean[last]! * out.count[last]! + series.mean[i]! * series.count[i]!) / count;
     out.min[last] = Math.min(out.min[last]!, series.min[i]!);
     out.max[last] = Math.max(out.max[last]!, series.max[i]!);
     out.count[last] = count;

@@ -5,7 +5,9 @@ export const rowsMax = 2000;
 
 /** Rows of several partitions are in the order of their times, those of one in the order of their offsets. */
 export function newestFirst(a: TopicRow, b: TopicRow): number {
-  return a.partition === b.partition ? b.offset - a.offset : b.atMs - a.atMs || b.partition - a.partition;
+  return a.partition === b.partition
+    ? b.offset - a.offset
+    : b.atMs - a.atMs || b.partition - a.partition;
 }
 
 /** `drop` = which end goes when there are too many: the old one while one follows, the new one while one reads back. */

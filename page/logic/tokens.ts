@@ -28,7 +28,8 @@ export function readTokens(buffer: ArrayBuffer): Tokens | null {
   const columnsAt = lengthsAt + 2 * count;
   if (columnsAt + 4 * count > bytes.length) return null;
   const starts = new Uint32Array(count + 1);
-  for (let i = 0; i < count; i++) starts[i + 1] = starts[i]! + view.getUint16(lengthsAt + 2 * i, true);
+  for (let i = 0; i < count; i++)
+    starts[i + 1] = starts[i]! + view.getUint16(lengthsAt + 2 * i, true);
   const column = (place: number): Uint8Array =>
     bytes.subarray(columnsAt + place * count, columnsAt + (place + 1) * count);
   const scaled = (place: number, scale: { readonly from: number; readonly to: number } | null) => {

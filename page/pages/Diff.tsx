@@ -9,14 +9,17 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { hrefOf, pathOf, type RunPage, twinOf } from '../logic/route.ts';
-import { Hostile, Missing, shownJson, State } from '../parts/basics.tsx';
+import { Hostile, Missing, Scrolls, State, shownJson } from '../parts/basics.tsx';
 
 const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
 
 export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   const [asked, setAsked] = useState(0);
   const only = query.value.only === 'flips';
-  const answer = useTwin<DiffTwin>(twinOf(pathOf({ page: 'diff', a, b }), only ? { only: 'flips' } : {}), asked);
+  const answer = useTwin<DiffTwin>(
+    twinOf(pathOf({ page: 'diff', a, b }), only ? { only: 'flips' } : {}),
+    asked,
+  );
   const { data } = answer;
   useEffect(() => {
     shownHead.value = null;
@@ -33,7 +36,8 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
     <>
       <div class="page-head">
         <h1>
-          <a href={link('overview', a)}>{a}</a> <span class="muted">and</span> <a href={link('overview', b)}>{b}</a>
+          <a href={link('overview', a)}>{a}</a> <span class="muted">and</span>{' '}
+          <a href={link('overview', b)}>{b}</a>
         </h1>
         <State state={data.a.state} />
         <State state={data.b.state} />
@@ -48,18 +52,27 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
       <PartingCard parting={data.parting} a={a} b={b} />
       <section class="card flush">
         <h2>
-          Settings that differ <span class="muted num">{data.settings.length} of {data.settingsTotal}</span>
+          Settings that differ{' '}
+          <span class="muted num">
+            {data.settings.length} of {data.settingsTotal}
+          </span>
         </h2>
         {data.settings.length === 0 ? (
           <p class="empty">All settings are the same.</p>
         ) : (
-          <div class="scroll" tabIndex={0} role="region" aria-label="settings">
+          <Scrolls label="settings">
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">setting</th>
-                  <th class="l" scope="col">{a}</th>
-                  <th class="l" scope="col">{b}</th>
+                  <th class="l" scope="col">
+                    setting
+                  </th>
+                  <th class="l" scope="col">
+                    {a}
+                  </th>
+                  <th class="l" scope="col">
+                    {b}
+                  </th>
                 </tr>
               </thead>
               <tbody>
@@ -78,7 +91,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scrolls>
         )}
       </section>
       {data.paired === null ? (
@@ -94,38 +107,79 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   );
 }
 
-function PartingCard({ parting, a, b }: { readonly parting: Parting; readonly a: string; readonly b: string }) {
+function PartingCard({
+  parting,
+  a,
+  b,
+}: {
+  readonly parting: Parting;
+  readonly a: string;
+  readonly b: string;
+}) {
   return (
     <section class="card" aria-live="polite">
       <h2>Where they part</h2>
-      {parting.state === 'pending' && <p class="muted">looking for the first record that differs …</p>}
+      {parting.state === 'pending' && (
+        <p class="muted">looking for the first record that differs …</p>
+      )}
       {parting.state === 'same' && <p>✓ All {count(parting.records)} records are the same.</p>}
       {parting.state === 'tooLarge' && (
         <p class="muted">
-          {count(parting.records)} records are more than the {count(parting.max)} that are compared here; the command compares them all.
+          {count(parting.records)} records are more than the {count(parting.max)} that are compared
+          here; the command compares them all.
         </p>
       )}
       {parting.state === 'failed' && <p class="bad">{parting.why}</p>}
       {parting.state === 'differs' && (
         <>
           <p class="sentence">
-            First in <b>{parting.topic}</b>: record <code><Hostile text={parting.id} max={120} /></code>
-            {parting.field === '' ? ', which only one of them has' : <>, field <code>{parting.field}</code></>}
+            First in <b>{parting.topic}</b>: record{' '}
+            <code>
+              <Hostile text={parting.id} max={120} />
+            </code>
+            {parting.field === '' ? (
+              ', which only one of them has'
+            ) : (
+              <>
+                , field <code>{parting.field}</code>
+              </>
+            )}
             {parting.version >= 0 && `, while version ${parting.version} was the newest`}.
           </p>
           {parting.token !== null && (
             <p>
               First token that differs: number <b class="num">{parting.token.index}</b>,{' '}
-              <code><Hostile text={JSON.stringify(parting.token.a)} max={60} /></code> and{' '}
-              <code><Hostile text={JSON.stringify(parting.token.b)} max={60} /></code>
-              {parting.token.versionA !== null && `, sampled by version ${parting.token.versionA} and ${parting.token.versionB ?? '–'}`}.
+              <code>
+                <Hostile text={JSON.stringify(parting.token.a)} max={60} />
+              </code>{' '}
+              and{' '}
+              <code>
+                <Hostile text={JSON.stringify(parting.token.b)} max={60} />
+              </code>
+              {parting.token.versionA !== null &&
+                `, sampled by version ${parting.token.versionA} and ${parting.token.versionB ?? '–'}`}
+              .
             </p>
           )}
           <div class="grid two">
-            {([[a, parting.a], [b, parting.b]] as const).map(([run, side]) => (
+            {(
+              [
+                [a, parting.a],
+                [b, parting.b],
+              ] as const
+            ).map(([run, side]) => (
               <div key={run}>
                 <h3>{run}</h3>
-                {side === null ? <p class="muted">has no such record</p> : <Side run={run} topic={parting.topic} side={side} token={parting.token?.index ?? null} />}
+                {side === null ? (
+                  <p class="muted">has no such record</p>
+                ) : (
+                  <Side
+                    run={run}
+                    topic={parting.topic}
+                    side={side}
+                    token={parting.token?.index ?? null}
+                  />
+                )}
               </div>
             ))}
           </div>
@@ -142,13 +196,28 @@ function PartingCard({ parting, a, b }: { readonly parting: Parting; readonly a:
   );
 }
 
-function Side({ run, topic, side, token }: { readonly run: string; readonly topic: string; readonly side: { readonly ref: string | null; readonly value: Shown }; readonly token: number | null }) {
+function Side({
+  run,
+  topic,
+  side,
+  token,
+}: {
+  readonly run: string;
+  readonly topic: string;
+  readonly side: { readonly ref: string | null; readonly value: Shown };
+  readonly token: number | null;
+}) {
   const { ref } = side;
   const href =
     ref === null
       ? null
       : topic === 'rollouts'
-        ? linkTo(hrefOf({ page: 'trajectory', run, id: ref }, token === null ? {} : { tok: String(token) }))
+        ? linkTo(
+            hrefOf(
+              { page: 'trajectory', run, id: ref },
+              token === null ? {} : { tok: String(token) },
+            ),
+          )
         : linkTo(hrefOf({ page: 'topics', run, id: topic }, { offset: ref.split('-').at(-1)! }));
   return (
     <>
@@ -164,20 +233,33 @@ const shows: Readonly<Record<string, (value: number) => string>> = {
   accuracy: (share) => percent(share),
 };
 
-function PairedCards({ paired, a, b, only }: { readonly paired: Paired; readonly a: string; readonly b: string; readonly only: boolean }) {
+function PairedCards({
+  paired,
+  a,
+  b,
+  only,
+}: {
+  readonly paired: Paired;
+  readonly a: string;
+  readonly b: string;
+  readonly only: boolean;
+}) {
   const flips = [...paired.flips].sort((p, q) => (p.to === q.to ? 0 : p.to === 'failed' ? -1 : 1));
   return (
     <>
       {!only && (
         <section class="card flush">
           <h2>
-            Held-out questions, each with itself <span class="muted num">{count(paired.questions)} questions</span>
+            Held-out questions, each with itself{' '}
+            <span class="muted num">{count(paired.questions)} questions</span>
           </h2>
-          <div class="scroll" tabIndex={0} role="region" aria-label="figures">
+          <Scrolls label="figures">
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">figure</th>
+                  <th class="l" scope="col">
+                    figure
+                  </th>
                   <th scope="col">{a}</th>
                   <th scope="col">{b}</th>
                   <th scope="col">difference</th>
@@ -191,10 +273,11 @@ function PairedCards({ paired, a, b, only }: { readonly paired: Paired; readonly
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scrolls>
           <p class="note padded">
             Differences are {b} less {a}. An interval that does not hold 0 is more than chance.
-            {paired.onlyA + paired.onlyB > 0 && ` Left out: ${paired.onlyA} questions that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
+            {paired.onlyA + paired.onlyB > 0 &&
+              ` Left out: ${paired.onlyA} questions that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
           </p>
         </section>
       )}
@@ -202,22 +285,31 @@ function PairedCards({ paired, a, b, only }: { readonly paired: Paired; readonly
         <div class="card-head">
           <h2>Flips</h2>
           <span>
-            <b class="bad num">{paired.solvedToFailed}</b> solved → failed · <b class="good num">{paired.failedToSolved}</b> failed → solved
+            <b class="bad num">{paired.solvedToFailed}</b> solved → failed ·{' '}
+            <b class="good num">{paired.failedToSolved}</b> failed → solved
           </span>
           <span class="grow" />
-          <button type="button" aria-pressed={only} onClick={() => setQuery({ only: only ? undefined : 'flips' })}>
+          <button
+            type="button"
+            aria-pressed={only}
+            onClick={() => setQuery({ only: only ? undefined : 'flips' })}
+          >
             Only flips
           </button>
         </div>
         {flips.length === 0 ? (
           <p class="empty">No question flips.</p>
         ) : (
-          <div class="scroll" tabIndex={0} role="region" aria-label="flips">
+          <Scrolls label="flips">
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">question</th>
-                  <th class="l" scope="col">became</th>
+                  <th class="l" scope="col">
+                    question
+                  </th>
+                  <th class="l" scope="col">
+                    became
+                  </th>
                   <th scope="col">{a}</th>
                   <th scope="col">{b}</th>
                 </tr>
@@ -226,29 +318,46 @@ function PairedCards({ paired, a, b, only }: { readonly paired: Paired; readonly
                 {flips.map((flip) => (
                   <tr key={flip.question}>
                     <td class="wrap">
-                      <a href={link('question', b, flip.question)}>{flip.question}</a> <Hostile text={flip.text} max={160} />
+                      <a href={link('question', b, flip.question)}>{flip.question}</a>{' '}
+                      <Hostile text={flip.text} max={160} />
                     </td>
                     <td class="l">
-                      {flip.to === 'solved' ? <span class="good">✓ solved</span> : <span class="bad">✗ failed</span>}
+                      {flip.to === 'solved' ? (
+                        <span class="good">✓ solved</span>
+                      ) : (
+                        <span class="bad">✗ failed</span>
+                      )}
                     </td>
                     <td>
-                      {flip.refA === null ? fixed(2)(flip.a) : <a href={link('trajectory', a, flip.refA)}>{fixed(2)(flip.a)}</a>}
+                      {flip.refA === null ? (
+                        fixed(2)(flip.a)
+                      ) : (
+                        <a href={link('trajectory', a, flip.refA)}>{fixed(2)(flip.a)}</a>
+                      )}
                     </td>
                     <td>
-                      {flip.refB === null ? fixed(2)(flip.b) : <a href={link('trajectory', b, flip.refB)}>{fixed(2)(flip.b)}</a>}
+                      {flip.refB === null ? (
+                        fixed(2)(flip.b)
+                      ) : (
+                        <a href={link('trajectory', b, flip.refB)}>{fixed(2)(flip.b)}</a>
+                      )}
                     </td>
                   </tr>
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scrolls>
         )}
       </section>
     </>
   );
 }
 
-function Figure({ figure: { name, a, b, difference, interval } }: { readonly figure: PairedFigure }) {
+function Figure({
+  figure: { name, a, b, difference, interval },
+}: {
+  readonly figure: PairedFigure;
+}) {
   const show = shows[name] ?? significant(3);
   const most = Math.max(Math.abs(interval.low), Math.abs(interval.high), 1e-9);
   const x = (at: number): number => 60 + (55 * at) / most;
@@ -273,15 +382,25 @@ function Figure({ figure: { name, a, b, difference, interval } }: { readonly fig
   );
 }
 
-function MetricsCard({ data, a, b }: { readonly data: DiffTwin; readonly a: string; readonly b: string }) {
+function MetricsCard({
+  data,
+  a,
+  b,
+}: {
+  readonly data: DiffTwin;
+  readonly a: string;
+  readonly b: string;
+}) {
   return (
     <details class="card flush">
       <summary>Means of every metric by round</summary>
-      <div class="scroll" tabIndex={0} role="region" aria-label="metrics">
+      <Scrolls label="metrics">
         <table>
           <thead>
             <tr>
-              <th class="l" scope="col">metric</th>
+              <th class="l" scope="col">
+                metric
+              </th>
               <th scope="col">round</th>
               <th scope="col">{a}</th>
               <th scope="col">{b}</th>
@@ -298,7 +417,7 @@ function MetricsCard({ data, a, b }: { readonly data: DiffTwin; readonly a: stri
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolls>
     </details>
   );
 }

@@ -39,7 +39,8 @@ export function Metrics({ run }: { readonly run: string }) {
   const shown = useMemo(() => [...new Set(series.map(({ name }) => name))], [series]);
   useEffect(() => {
     command.value = `npx millrace tap ${run}.metrics --where 'name = ${shown[0] ?? 'reward/mean'}'`;
-    if (data !== null) listen({ run, metrics: pinned ? [] : shown, runs: false, since: data.cursor });
+    if (data !== null)
+      listen({ run, metrics: pinned ? [] : shown, runs: false, since: data.cursor });
   }, [data, shown.join(), pinned, run]);
   if (data === null) return <Missing answer={answer} />;
   const many = new Set(series.map((one) => one.run)).size > 1;
@@ -52,7 +53,16 @@ export function Metrics({ run }: { readonly run: string }) {
           <h1 class="unseen">Metrics</h1>
           <label>
             x
-            <select value={unit} onChange={(event) => setQuery({ x: event.currentTarget.value === 'step' ? undefined : event.currentTarget.value, from: undefined, to: undefined })}>
+            <select
+              value={unit}
+              onChange={(event) =>
+                setQuery({
+                  x: event.currentTarget.value === 'step' ? undefined : event.currentTarget.value,
+                  from: undefined,
+                  to: undefined,
+                })
+              }
+            >
               <option value="step">steps</option>
               <option value="time">time</option>
               <option value="tokens">tokens trained</option>
@@ -66,7 +76,11 @@ export function Metrics({ run }: { readonly run: string }) {
               max="0.95"
               step="0.05"
               value={String(smoothing)}
-              onInput={(event) => setQuery({ smooth: event.currentTarget.value === '0' ? undefined : event.currentTarget.value })}
+              onInput={(event) =>
+                setQuery({
+                  smooth: event.currentTarget.value === '0' ? undefined : event.currentTarget.value,
+                })
+              }
             />
             <span class="num fixed">{smoothing === 0 ? 'off' : smoothing.toFixed(2)}</span>
           </label>
@@ -150,10 +164,21 @@ export function coloursOf(runs: readonly string[]): readonly number[] {
   });
 }
 
-function Names({ twin, chosen }: { readonly twin: MetricsTwin; readonly chosen: readonly string[] }) {
+function Names({
+  twin,
+  chosen,
+}: {
+  readonly twin: MetricsTwin;
+  readonly chosen: readonly string[];
+}) {
   const [filter, setFilter] = useState('');
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  const shown = twin.names.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const shown = twin.names.filter(({ name }) =>
+    words.every((word) => name.toLowerCase().includes(word)),
+  );
   const groups = new Map<string, MetricName[]>();
   for (const one of shown) {
     const group = one.name.includes('/') ? one.name.split('/')[0]! : '';
@@ -174,27 +199,46 @@ function Names({ twin, chosen }: { readonly twin: MetricsTwin; readonly chosen: 
         onKeyDown={(event) => {
           // Enter shows what the filter leaves.
           if (event.key === 'Enter' && shown.length > 0) {
-            setQuery({ m: shown.slice(0, 12).map(({ name }) => name).join(',') });
+            setQuery({
+              m: shown
+                .slice(0, 12)
+                .map(({ name }) => name)
+                .join(','),
+            });
           }
         }}
       />
       <div class="names-list">
-        {[...groups].map(([group, names]) => (
+        {[...groups].sort(byName).map(([group, names]) => (
           <fieldset key={group}>
             <legend>{group === '' ? 'others' : group}</legend>
             {names.map(({ name, last }) => (
               <label key={name} class="name">
-                <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} />
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(name)}
+                  onChange={() => toggle(name)}
+                />
                 <span>{group === '' ? name : name.slice(group.length + 1)}</span>
                 <b class="num">{value(last)}</b>
               </label>
             ))}
           </fieldset>
         ))}
-        {shown.length === 0 && <p class="muted">{twin.names.length === 0 ? 'No metric yet.' : 'No name has these words.'}</p>}
+        {shown.length === 0 && (
+          <p class="muted">
+            {twin.names.length === 0 ? 'No metric yet.' : 'No name has these words.'}
+          </p>
+        )}
       </div>
     </aside>
   );
+}
+
+/** Those without a group last. */
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  if (a === '' || b === '') return a === b ? 0 : a === '' ? 1 : -1;
+  return a < b ? -1 : 1;
 }
 
 function WithRuns({ run, missing }: { readonly run: string; readonly missing: readonly string[] }) {
@@ -213,11 +257,25 @@ function WithRuns({ run, missing }: { readonly run: string; readonly missing: re
       }}
     >
       {others.map((name) => (
-        <button type="button" key={name} class={missing.includes(name) ? 'bad' : ''} aria-label={`without ${name}`} onClick={() => set(others.filter((one) => one !== name))}>
+        <button
+          type="button"
+          key={name}
+          class={missing.includes(name) ? 'bad' : ''}
+          aria-label={`without ${name}`}
+          onClick={() => set(others.filter((one) => one !== name))}
+        >
           {missing.includes(name) ? `${name}: no such run` : name} ×
         </button>
       ))}
-      <input type="text" name="other" size={14} placeholder="+ another run" aria-label="another run beside it" autocomplete="off" spellcheck={false} />
+      <input
+        type="text"
+        name="other"
+        size={14}
+        placeholder="+ another run"
+        aria-label="another run beside it"
+        autocomplete="off"
+        spellcheck={false}
+      />
     </form>
   );
 }

@@ -1,5 +1,6 @@
 /** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
 import { useEffect } from 'preact/hooks';
+import { counted } from '../../streams/doctor/counted.ts';
 import { orDash, percent, rate } from '../../views/numbers.ts';
 import type { Mill as MillData, OverviewTwin } from '../../views/page/wire.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
@@ -8,7 +9,6 @@ import { useHead } from '../data/shownHead.ts';
 import { anew, listen, mill as liveMill } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { milliseconds } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { pathOf, twinOf } from '../logic/route.ts';
@@ -115,7 +115,9 @@ function MillFacts({ mill, run }: { readonly mill: MillData; readonly run: strin
         <li>
           <span>weights</span>{' '}
           <b>
-            <a href={linkAt({ page: 'weights', run, id: String(weights.version) })}>version {weights.version}</a>
+            <a href={linkAt({ page: 'weights', run, id: String(weights.version) })}>
+              version {weights.version}
+            </a>
           </b>{' '}
           <span>
             of step {weights.step}, <Ago at={weights.atMs} />

@@ -1,7 +1,7 @@
 /** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ParetoPoint, ParetoTwin } from '../../views/page/wire.ts';
 import { fixed, orDash } from '../../views/numbers.ts';
+import type { ParetoPoint, ParetoTwin } from '../../views/page/wire.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { anew, ends, listen } from '../data/stream.ts';
@@ -9,7 +9,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
-import { Missing } from '../parts/basics.tsx';
+import { Missing, Scrolls } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
 const passed = ['step', 'stage', 'x', 'y', 'at'];
@@ -22,7 +22,10 @@ export function Pareto({ run }: { readonly run: string }) {
   );
   // A round is judged as a whole, so that a new answer is due only when verdicts came.
   const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
-  const answer = useTwin<ParetoTwin>(twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted), `${anew.value} ${grown}`);
+  const answer = useTwin<ParetoTwin>(
+    twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted),
+    `${anew.value} ${grown}`,
+  );
   const { data } = answer;
   useHead(data);
   useEffect(() => {
@@ -32,16 +35,23 @@ export function Pareto({ run }: { readonly run: string }) {
   const [chosen, setChosen] = useState<readonly ParetoPoint[] | null>(null);
   const verdict = now.verdict;
   const points = useMemo(
-    () => (data?.points ?? []).filter((point) => verdict === undefined || point.verdict === verdict),
+    () =>
+      (data?.points ?? []).filter((point) => verdict === undefined || point.verdict === verdict),
     [data, verdict],
   );
   useEffect(() => setChosen(null), [data]);
   if (data === null) return <Missing answer={answer} />;
   const front = now.front === undefined ? null : Number(now.front);
   const kept = data.points.filter((point) => point.kept).length;
-  const about = (axis: string): string => data.axes.find(({ name }) => name === axis)?.about ?? axis;
-  const open = (point: ParetoPoint): void => go(linkAt({ page: 'question', run, id: point.question }));
-  const listed = chosen ?? (front === null ? points.filter((point) => point.kept) : points.filter((point) => point.front === front));
+  const about = (axis: string): string =>
+    data.axes.find(({ name }) => name === axis)?.about ?? axis;
+  const open = (point: ParetoPoint): void =>
+    go(linkAt({ page: 'question', run, id: point.question }));
+  const listed =
+    chosen ??
+    (front === null
+      ? points.filter((point) => point.kept)
+      : points.filter((point) => point.front === front));
   const fronts = [...new Set(data.points.map((point) => point.front))].sort((a, b) => a - b);
   return (
     <>
@@ -50,7 +60,12 @@ export function Pareto({ run }: { readonly run: string }) {
         {data.stages.length > 1 && (
           <label>
             round
-            <select value={String(data.stage ?? '')} onChange={(event) => setQuery({ stage: event.currentTarget.value, step: undefined, front: undefined })}>
+            <select
+              value={String(data.stage ?? '')}
+              onChange={(event) =>
+                setQuery({ stage: event.currentTarget.value, step: undefined, front: undefined })
+              }
+            >
               {data.stages.map((stage) => (
                 <option key={stage} value={String(stage)}>
                   {stage}
@@ -74,8 +89,13 @@ export function Pareto({ run }: { readonly run: string }) {
               const on = verdict === name;
               return (
                 <li key={name}>
-                  <button type="button" aria-pressed={on} onClick={() => setQuery({ verdict: on ? undefined : name })}>
-                    <span aria-hidden="true">{name === 'selected' ? '●' : '○'}</span> {name} <b class="num">{count(number)}</b>
+                  <button
+                    type="button"
+                    aria-pressed={on}
+                    onClick={() => setQuery({ verdict: on ? undefined : name })}
+                  >
+                    <span aria-hidden="true">{name === 'selected' ? '●' : '○'}</span> {name}{' '}
+                    <b class="num">{count(number)}</b>
                   </button>
                 </li>
               );
@@ -92,14 +112,17 @@ export function Pareto({ run }: { readonly run: string }) {
               onChoose={setChosen}
             />
             <p class="note">
-              ● kept, ○ not kept; lines join the fronts, front 0 is the best. Groups with the same values lie around their place.
-              {data.shown < data.total && ` Shown: ${count(data.shown)} of ${count(data.total)} groups.`}
+              ● kept, ○ not kept; lines join the fronts, front 0 is the best. Groups with the same
+              values lie around their place.
+              {data.shown < data.total &&
+                ` Shown: ${count(data.shown)} of ${count(data.total)} groups.`}
             </p>
           </div>
           <section class="card flush" aria-label="groups">
             <div class="card-head">
               <h2>
-                {chosen === null ? (front === null ? 'Kept' : `Front ${front}`) : 'Chosen'} <span class="muted num">{count(listed.length)}</span>
+                {chosen === null ? (front === null ? 'Kept' : `Front ${front}`) : 'Chosen'}{' '}
+                <span class="muted num">{count(listed.length)}</span>
               </h2>
               <span class="grow" />
               {chosen !== null && (
@@ -109,10 +132,13 @@ export function Pareto({ run }: { readonly run: string }) {
               )}
               <label>
                 front
-                <select value={front === null ? '' : String(front)} onChange={(event) => {
-                  setChosen(null);
-                  setQuery({ front: event.currentTarget.value });
-                }}>
+                <select
+                  value={front === null ? '' : String(front)}
+                  onChange={(event) => {
+                    setChosen(null);
+                    setQuery({ front: event.currentTarget.value });
+                  }}
+                >
                   <option value="">all</option>
                   {fronts.slice(0, 40).map((one) => (
                     <option key={one} value={String(one)}>
@@ -130,7 +156,15 @@ export function Pareto({ run }: { readonly run: string }) {
   );
 }
 
-function Axis({ name, value: now, axes }: { readonly name: 'x' | 'y'; readonly value: string; readonly axes: ParetoTwin['axes'] }) {
+function Axis({
+  name,
+  value: now,
+  axes,
+}: {
+  readonly name: 'x' | 'y';
+  readonly value: string;
+  readonly axes: ParetoTwin['axes'];
+}) {
   return (
     <label>
       {name}
@@ -145,14 +179,24 @@ function Axis({ name, value: now, axes }: { readonly name: 'x' | 'y'; readonly v
   );
 }
 
-function Groups({ points, run }: { readonly points: readonly ParetoPoint[]; readonly run: string }) {
+function Groups({
+  points,
+  run,
+}: {
+  readonly points: readonly ParetoPoint[];
+  readonly run: string;
+}) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="groups">
+    <Scrolls label="groups">
       <table>
         <thead>
           <tr>
-            <th class="l" scope="col">question</th>
-            <th class="l" scope="col">verdict</th>
+            <th class="l" scope="col">
+              question
+            </th>
+            <th class="l" scope="col">
+              verdict
+            </th>
             <th scope="col">front</th>
             <th scope="col">x</th>
             <th scope="col">y</th>
@@ -180,7 +224,11 @@ function Groups({ points, run }: { readonly points: readonly ParetoPoint[]; read
           ))}
         </tbody>
       </table>
-      {points.length > rowsMax && <p class="note">the first {rowsMax} of {count(points.length)}</p>}
-    </div>
+      {points.length > rowsMax && (
+        <p class="note">
+          the first {rowsMax} of {count(points.length)}
+        </p>
+      )}
+    </Scrolls>
   );
 }

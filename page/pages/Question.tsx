@@ -1,8 +1,8 @@
 /** A question and every time that it was rolled out: its rollouts side by side, how they branched, what came of the group. */
 import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../../streams/doctor/counted.ts';
 import { fixed } from '../../views/numbers.ts';
 import type { Group, QuestionTwin } from '../../views/page/wire.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
@@ -12,8 +12,8 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count } from '../logic/format.ts';
 import { pathOf, twinOf } from '../logic/route.ts';
-import { Hostile, Missing, textOf } from '../parts/basics.tsx';
 import { BranchTree } from '../parts/BranchTree.tsx';
+import { Hostile, Missing, textOf } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Question({ run, id }: { readonly run: string; readonly id: string }) {
@@ -32,7 +32,8 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
   const select = (index: number): void => {
     const rollout = rollouts[Math.max(0, Math.min(rollouts.length - 1, index))];
     setSelected(rollout?.ref ?? null);
-    if (rollout !== undefined) document.querySelector(`tr[data-ref="${rollout.ref}"]`)?.scrollIntoView({ block: 'nearest' });
+    if (rollout !== undefined)
+      document.querySelector(`tr[data-ref="${rollout.ref}"]`)?.scrollIntoView({ block: 'nearest' });
   };
   useKeys({
     next: () => select(place + 1),
@@ -59,7 +60,11 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
           <Hostile text={text.text} />
         </p>
         <p class="muted">
-          expected <b><Hostile text={question.answers.join(' or ')} max={400} /></b> · {question.source} · {question.ability}
+          expected{' '}
+          <b>
+            <Hostile text={question.answers.join(' or ')} max={400} />
+          </b>{' '}
+          · {question.source} · {question.ability}
         </p>
       </section>
       {groups.length === 0 && (
@@ -68,18 +73,32 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
         </div>
       )}
       {[...groups].reverse().map((group) => (
-        <GroupCard key={`${group.phase} ${group.stage} ${group.rollouts[0]?.ref}`} group={group} run={run} selected={selected} />
+        <GroupCard
+          key={`${group.phase} ${group.stage} ${group.rollouts[0]?.ref}`}
+          group={group}
+          run={run}
+          selected={selected}
+        />
       ))}
       {(groups.length < total || data.scanned < data.of) && (
         <p class="note">
-          {counted(groups.length, 'group')} of {total}; {count(data.scanned)} of {count(data.of)} records were searched.
+          {counted(groups.length, 'group')} of {total}; {count(data.scanned)} of {count(data.of)}{' '}
+          records were searched.
         </p>
       )}
     </>
   );
 }
 
-function GroupCard({ group, run, selected }: { readonly group: Group; readonly run: string; readonly selected: string | null }) {
+function GroupCard({
+  group,
+  run,
+  selected,
+}: {
+  readonly group: Group;
+  readonly run: string;
+  readonly selected: string | null;
+}) {
   const { verdict, batch } = group;
   const branched = group.rollouts.some(({ parent }) => parent !== null);
   return (
@@ -97,7 +116,8 @@ function GroupCard({ group, run, selected }: { readonly group: Group; readonly r
             </a>
             <span class="muted">
               {' '}
-              front {verdict.front}, objectives {verdict.objectives.map((one) => (one === null ? '–' : fixed(2)(one))).join(' · ')}
+              front {verdict.front}, objectives{' '}
+              {verdict.objectives.map((one) => (one === null ? '–' : fixed(2)(one))).join(' · ')}
             </span>
           </span>
         )}
@@ -106,8 +126,16 @@ function GroupCard({ group, run, selected }: { readonly group: Group; readonly r
             trained in <a href={recordLink(run, 'batches', batch.ref)}>step {batch.step}</a>
           </span>
         )}
-        {group.scored === null && <span class="muted">not scored yet: {group.rollouts.length} of {group.size} rollouts are there</span>}
-        {group.scored !== null && <a class="muted" href={recordLink(run, 'scored', group.scored)}>record</a>}
+        {group.scored === null && (
+          <span class="muted">
+            not scored yet: {group.rollouts.length} of {group.size} rollouts are there
+          </span>
+        )}
+        {group.scored !== null && (
+          <a class="muted" href={recordLink(run, 'scored', group.scored)}>
+            record
+          </a>
+        )}
       </div>
       <div class={branched ? 'group-body branched' : 'group-body'}>
         {branched && <BranchTree rollouts={group.rollouts} run={run} />}

@@ -16,7 +16,10 @@ const speeds = [1, 10, 100] as const;
 
 export function Replay({ run }: { readonly run: string }) {
   const grown = ends.value.weights ?? 0;
-  const answer = useTwin<ReplayTwin>(twinOf(pathOf({ page: 'replay', run, id: '' })), `${anew.value} ${grown}`);
+  const answer = useTwin<ReplayTwin>(
+    twinOf(pathOf({ page: 'replay', run, id: '' })),
+    `${anew.value} ${grown}`,
+  );
   const { data } = answer;
   useHead(data);
   useEffect(() => {
@@ -28,7 +31,13 @@ export function Replay({ run }: { readonly run: string }) {
   const steps = data?.steps ?? [];
   const now = stepOf(query.value);
   // The last step that is not behind the moment.
-  const place = now === null ? steps.length - 1 : Math.max(0, steps.findLastIndex(({ step }) => step <= now));
+  const place =
+    now === null
+      ? steps.length - 1
+      : Math.max(
+          0,
+          steps.findLastIndex(({ step }) => step <= now),
+        );
   const to = (index: number): void => {
     const step = steps[Math.max(0, Math.min(steps.length - 1, index))];
     if (step !== undefined) setQuery({ at: `step:${step.step}` });
@@ -77,10 +86,14 @@ export function Replay({ run }: { readonly run: string }) {
               <button type="button" aria-label="one step back" onClick={() => to(place - 1)}>
                 ◀
               </button>
-              <button type="button" aria-label={playing ? 'pause' : 'play'} onClick={() => {
-                if (!playing && place === steps.length - 1) to(0);
-                setPlaying(!playing);
-              }}>
+              <button
+                type="button"
+                aria-label={playing ? 'pause' : 'play'}
+                onClick={() => {
+                  if (!playing && place === steps.length - 1) to(0);
+                  setPlaying(!playing);
+                }}
+              >
                 {playing ? '❚❚' : '▶'}
               </button>
               <button type="button" aria-label="one step forward" onClick={() => to(place + 1)}>
@@ -92,14 +105,20 @@ export function Replay({ run }: { readonly run: string }) {
             </span>
             <span class="segmented" role="group" aria-label="speed">
               {speeds.map((one) => (
-                <button key={one} type="button" aria-pressed={speed === one} onClick={() => setSpeed(one)}>
+                <button
+                  key={one}
+                  type="button"
+                  aria-pressed={speed === one}
+                  onClick={() => setSpeed(one)}
+                >
                   {one}×
                 </button>
               ))}
             </span>
             <span class="grow" />
             <span>
-              step <b class="num">{here.step}</b> of {steps.at(-1)!.step} · version {here.version} · <Ago at={here.atMs} />
+              step <b class="num">{here.step}</b> of {steps.at(-1)!.step} · version {here.version} ·{' '}
+              <Ago at={here.atMs} />
             </span>
           </div>
           <input
@@ -126,10 +145,15 @@ export function Replay({ run }: { readonly run: string }) {
       <section class="card">
         <h2>Verified</h2>
         {data.verified === null ? (
-          <p class="muted">Nobody has recomputed this run yet. The first command does, and compares every record.</p>
+          <p class="muted">
+            Nobody has recomputed this run yet. The first command does, and compares every record.
+          </p>
         ) : (
           <p class={data.verified.ok ? 'good' : 'bad'}>
-            {data.verified.ok ? '✓' : '✗'} {data.verified.text} <span class="muted"><Ago at={data.verified.atMs} /></span>
+            {data.verified.ok ? '✓' : '✗'} {data.verified.text}{' '}
+            <span class="muted">
+              <Ago at={data.verified.atMs} />
+            </span>
           </p>
         )}
         <dl class="commands">
@@ -155,7 +179,15 @@ const views = [
 ] as const;
 
 /** What was known at that step: reward up to it, and the views as they were. */
-function Moment({ run, step, steps }: { readonly run: string; readonly step: ReplayStep; readonly steps: readonly ReplayStep[] }) {
+function Moment({
+  run,
+  step,
+  steps,
+}: {
+  readonly run: string;
+  readonly step: ReplayStep;
+  readonly steps: readonly ReplayStep[];
+}) {
   const rewarded = steps.filter(({ reward }) => reward !== null);
   const series = {
     label: 'reward',
@@ -165,7 +197,14 @@ function Moment({ run, step, steps }: { readonly run: string; readonly step: Rep
   const moment = { at: `step:${step.step}` };
   return (
     <>
-      {rewarded.length > 1 && <Chart title="reward/mean up to here" lines={[series]} small range={[rewarded[0]!.step, rewarded.at(-1)!.step]} />}
+      {rewarded.length > 1 && (
+        <Chart
+          title="reward/mean up to here"
+          lines={[series]}
+          small
+          range={[rewarded[0]!.step, rewarded.at(-1)!.step]}
+        />
+      )}
       <p class="bar">
         <span class="muted">
           Reward {value(step.reward)}. See step {step.step} in
@@ -175,11 +214,13 @@ function Moment({ run, step, steps }: { readonly run: string; readonly step: Rep
             {name}
           </a>
         ))}
-        <a class="button" href={linkTo(hrefOf({ page: 'weights', run, id: String(step.version) }, moment))}>
+        <a
+          class="button"
+          href={linkTo(hrefOf({ page: 'weights', run, id: String(step.version) }, moment))}
+        >
           Weights
         </a>
       </p>
     </>
   );
 }
-

@@ -8,7 +8,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
-import { Ago, Command, Empty, Missing, State } from '../parts/basics.tsx';
+import { Ago, Command, Empty, Missing, Scrolls, State } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 
 export function Runs() {
@@ -40,7 +40,8 @@ export function Runs() {
           <Empty>
             <h2>No run yet</h2>
             <p>
-              Runs appear here as soon as they are in <code>{data.folder}</code>. Either of these makes one:
+              Runs appear here as soon as they are in <code>{data.folder}</code>. Either of these
+              makes one:
             </p>
             {data.commands.map((text) => (
               <p key={text}>
@@ -50,13 +51,19 @@ export function Runs() {
           </Empty>
         </div>
       ) : (
-        <div class="card flush scroll" tabIndex={0} role="region" aria-label="runs">
+        <Scrolls label="runs" class="card flush">
           <table class="runs">
             <thead>
               <tr>
-                <th class="l" scope="col">run</th>
-                <th class="l" scope="col">state</th>
-                <th class="l" scope="col">job</th>
+                <th class="l" scope="col">
+                  run
+                </th>
+                <th class="l" scope="col">
+                  state
+                </th>
+                <th class="l" scope="col">
+                  job
+                </th>
                 <th scope="col">step</th>
                 <th class="l" scope="col" colSpan={2}>
                   newest value
@@ -70,7 +77,9 @@ export function Runs() {
               {rows.map((row) => (
                 <tr key={row.name}>
                   <th scope="row">
-                    <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>{row.name}</a>
+                    <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
+                      {row.name}
+                    </a>
                   </th>
                   <td class="l">
                     <State state={row.state} />
@@ -96,7 +105,10 @@ export function Runs() {
                   {other !== undefined && (
                     <td>
                       {row.name !== other && (
-                        <a class="button" href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}>
+                        <a
+                          class="button"
+                          href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}
+                        >
                           compare
                         </a>
                       )}
@@ -106,16 +118,21 @@ export function Runs() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scrolls>
       )}
     </>
   );
 }
 
 /** The twin's rows with what the stream said since: newer rows, new runs first, those that are gone left out. */
-export function newest(rows: readonly RunRow[], live: ReadonlyMap<string, RunRow | null>): readonly RunRow[] {
+export function newest(
+  rows: readonly RunRow[],
+  live: ReadonlyMap<string, RunRow | null>,
+): readonly RunRow[] {
   const known = new Set(rows.map(({ name }) => name));
-  const fresh = [...live.values()].filter((row): row is RunRow => row !== null && !known.has(row.name));
+  const fresh = [...live.values()].filter(
+    (row): row is RunRow => row !== null && !known.has(row.name),
+  );
   const now = rows.flatMap((row) => {
     const said = live.get(row.name);
     return said === null ? [] : [said ?? row];

@@ -9,14 +9,17 @@ import { anew, ends, listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count } from '../logic/format.ts';
-import { pathOf, queryOf, type Query, twinOf } from '../logic/route.ts';
+import { pathOf, type Query, queryOf, twinOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
 import { Ago, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
 export function Topics({ run }: { readonly run: string }) {
   const pinned: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useTwin<TopicsTwin>(twinOf(pathOf({ page: 'topics', run, id: '' }), pinned), anew.value);
+  const answer = useTwin<TopicsTwin>(
+    twinOf(pathOf({ page: 'topics', run, id: '' }), pinned),
+    anew.value,
+  );
   const { data } = answer;
   useHead(data);
   useEffect(() => {
@@ -80,7 +83,9 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
     }
     setMore(null);
   }, [data]);
-  const older = useTwin<TopicTwin>(more === null ? null : twinOf(path, { ...wanted, ...queryOf(more) }));
+  const older = useTwin<TopicTwin>(
+    more === null ? null : twinOf(path, { ...wanted, ...queryOf(more) }),
+  );
   useEffect(() => {
     if (more === null || older.data === null || older.loading) return;
     setRows((before) => withRows(before, older.data!.rows, 'newest'));
@@ -158,18 +163,27 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
       <TopicHead topic={topic} about={data.topic.about} />
       <div class="bar">
         <Filter fields={data.fields} />
-        <button type="button" aria-pressed={follow} disabled={at.value !== ''} onClick={() => setFollow(!follow)}>
+        <button
+          type="button"
+          aria-pressed={follow}
+          disabled={at.value !== ''}
+          onClick={() => setFollow(!follow)}
+        >
           Follow
         </button>
         {!newest && at.value === '' && (
-          <button type="button" onClick={() => setQuery({ offset: undefined, dir: undefined, partition: undefined })}>
+          <button
+            type="button"
+            onClick={() => setQuery({ offset: undefined, dir: undefined, partition: undefined })}
+          >
             To the newest
           </button>
         )}
         <span class="grow" />
         <span class="muted num">
           {count(Math.max(data.of, follow ? grown : 0))} records · {size(data.topic.bytes)}
-          {filtered && ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}
+          {filtered &&
+            ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}
         </span>
       </div>
       {answer.problem !== null && <p class="note bad">{answer.problem.message}</p>}
@@ -179,9 +193,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
       {rows.length === 0 && data.unreadable.length === 0 ? (
         <div class="card empty">
           {filtered ? (
-            <p>
-              None of the {count(scanned)} records that were searched fits.
-            </p>
+            <p>None of the {count(scanned)} records that were searched fits.</p>
           ) : (
             <>
               <h2>Nothing here yet</h2>
@@ -238,7 +250,15 @@ function Filter({ fields }: { readonly fields: readonly string[] }) {
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        setQuery({ where: text.trim() || undefined, offset: undefined, dir: undefined, partition: undefined }, false);
+        setQuery(
+          {
+            where: text.trim() || undefined,
+            offset: undefined,
+            dir: undefined,
+            partition: undefined,
+          },
+          false,
+        );
       }}
     >
       <input
@@ -259,7 +279,11 @@ function Filter({ fields }: { readonly fields: readonly string[] }) {
       </datalist>
       <button type="submit">Filter</button>
       {now !== '' && (
-        <button type="button" class="quiet" onClick={() => setQuery({ where: undefined, offset: undefined, dir: undefined })}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setQuery({ where: undefined, offset: undefined, dir: undefined })}
+        >
           all
         </button>
       )}
@@ -316,7 +340,12 @@ function RowBody({ row, path }: { readonly row: TopicRow; readonly path: string 
   const [whole, setWhole] = useState(false);
   const answer = useTwin<TopicTwin>(
     whole
-      ? twinOf(path, { offset: String(row.offset), partition: String(row.partition), limit: '1', full: '1' })
+      ? twinOf(path, {
+          offset: String(row.offset),
+          partition: String(row.partition),
+          limit: '1',
+          full: '1',
+        })
       : null,
   );
   const value = answer.data?.rows[0]?.value ?? row.value;
@@ -372,4 +401,3 @@ function Unreadable({ row }: { readonly row: UnreadableRow }) {
     </div>
   );
 }
-

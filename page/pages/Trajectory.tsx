@@ -5,9 +5,15 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fixed, orDash, signed } from '../../views/numbers.ts';
 import type { Call, TrajectoryTwin, Turn } from '../../views/page/wire.ts';
+import {
+  canHighlight,
+  highlight,
+  names as highlightNames,
+  type Piece,
+  rangesOf,
+} from '../data/highlights.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
-import { canHighlight, highlight, names as highlightNames, type Piece, rangesOf } from '../data/highlights.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
@@ -18,16 +24,19 @@ import { count, milliseconds, value } from '../logic/format.ts';
 import { amountOf, levelOf, type Paint, paints, runsOf } from '../logic/paint.ts';
 import { pathOf, type Query, twinOf, withQuery } from '../logic/route.ts';
 import { type ShownText, shownText } from '../logic/shownText.ts';
-import { readTokens, tokenAt, type Tokens } from '../logic/tokens.ts';
-import { Hostile, Missing, textOf } from '../parts/basics.tsx';
+import { readTokens, type Tokens, tokenAt } from '../logic/tokens.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
+import { Hostile, Missing, textOf } from '../parts/basics.tsx';
 import { Strip } from '../parts/Strip.tsx';
 
 export function Trajectory({ run, id }: { readonly run: string; readonly id: string }) {
   const now = query.value;
   const [full, setFull] = useState(false);
   const path = pathOf({ page: 'trajectory', run, id });
-  const asked: Query = { ...(at.value === '' ? {} : { at: at.value }), ...(full ? { full: '1' } : {}) };
+  const asked: Query = {
+    ...(at.value === '' ? {} : { at: at.value }),
+    ...(full ? { full: '1' } : {}),
+  };
   const answer = useTwin<TrajectoryTwin>(twinOf(path, asked));
   const { data } = answer;
   useHead(data);
@@ -45,7 +54,12 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
   const to = (ref: string | null): void => {
     if (ref === null) return;
     // The way of painting stays from rollout to rollout; the place in the text does not.
-    go(linkAt({ page: 'trajectory', run, id: ref }, now.show === undefined ? {} : { show: now.show }));
+    go(
+      linkAt(
+        { page: 'trajectory', run, id: ref },
+        now.show === undefined ? {} : { show: now.show },
+      ),
+    );
   };
   const paint: Paint = paints.includes(now.show as Paint)
     ? (now.show as Paint)
@@ -70,9 +84,14 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
     previousGroup: () => to(data?.groupBefore ?? null),
     parent: () => {
       const { parent } = data?.rollout ?? { parent: null };
-      if (parent !== null) to(data?.group.rollouts.find(({ index }) => index === parent.index)?.ref ?? null);
+      if (parent !== null)
+        to(data?.group.rollouts.find(({ index }) => index === parent.index)?.ref ?? null);
     },
-    child: () => to(data?.group.rollouts.find(({ parent }) => parent?.index === data.rollout.index)?.ref ?? null),
+    child: () =>
+      to(
+        data?.group.rollouts.find(({ parent }) => parent?.index === data.rollout.index)?.ref ??
+          null,
+      ),
     paint: () => setQuery({ show: paints[(paints.indexOf(paint) + 1) % paints.length] }),
     toggle: () => {
       const tool = data?.turns.find(({ kind, index }) => kind === 'tool' && index >= (turn ?? 0));
@@ -109,10 +128,20 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         )}
         <span class="grow" />
         <span class="button-row">
-          <button type="button" disabled={data.before === null} title="p" onClick={() => to(data.before)}>
+          <button
+            type="button"
+            disabled={data.before === null}
+            title="p"
+            onClick={() => to(data.before)}
+          >
             ← previous
           </button>
-          <button type="button" disabled={data.after === null} title="n" onClick={() => to(data.after)}>
+          <button
+            type="button"
+            disabled={data.after === null}
+            title="n"
+            onClick={() => to(data.after)}
+          >
             next →
           </button>
         </span>
@@ -132,11 +161,16 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
               <Hostile text={text.text} />
             </p>
             <p class="muted">
-              expected <b><Hostile text={question.answers.join(' or ')} max={300} /></b>
+              expected{' '}
+              <b>
+                <Hostile text={question.answers.join(' or ')} max={300} />
+              </b>
             </p>
             <details>
               <summary>Prompt, {count(data.prompt.tokens)} tokens</summary>
-              <pre tabIndex={0}><Hostile text={textOf(data.prompt.text).text || 'Its text is not known.'} /></pre>
+              <pre tabIndex={0}>
+                <Hostile text={textOf(data.prompt.text).text || 'Its text is not known.'} />
+              </pre>
             </details>
           </section>
           <PaintBar paint={paint} tokens={tokens} why={data.tokensWhy} data={data} />
@@ -160,7 +194,10 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
 }
 
 function useTokens(data: TrajectoryTwin | null): Tokens | null {
-  const [tokens, setTokens] = useState<{ readonly href: string; readonly tokens: Tokens | null } | null>(null);
+  const [tokens, setTokens] = useState<{
+    readonly href: string;
+    readonly tokens: Tokens | null;
+  } | null>(null);
   const href = data?.tokens?.href ?? null;
   useEffect(() => {
     if (href === null) return;
@@ -181,10 +218,21 @@ const paintWords: Readonly<Record<Paint, string>> = {
   none: 'nothing',
 };
 
-function PaintBar({ paint, tokens, why, data }: { readonly paint: Paint; readonly tokens: Tokens | null; readonly why: string; readonly data: TrajectoryTwin }) {
+function PaintBar({
+  paint,
+  tokens,
+  why,
+  data,
+}: {
+  readonly paint: Paint;
+  readonly tokens: Tokens | null;
+  readonly why: string;
+  readonly data: TrajectoryTwin;
+}) {
   if (data.tokens === null) return <p class="note">{why}</p>;
   const known = (one: Paint): boolean =>
-    tokens === null || (one === 'logprob' ? tokens.logProb !== null : one !== 'entropy' || tokens.entropy !== null);
+    tokens === null ||
+    (one === 'logprob' ? tokens.logProb !== null : one !== 'entropy' || tokens.entropy !== null);
   return (
     <section class="card paint" aria-label="How sure the policy was">
       <div class="bar">
@@ -204,7 +252,9 @@ function PaintBar({ paint, tokens, why, data }: { readonly paint: Paint; readonl
         </span>
         <Scale paint={paint} data={data} />
       </div>
-      {tokens !== null && (paint === 'logprob' || paint === 'entropy') && <Strip tokens={tokens} paint={paint} data={data} />}
+      {tokens !== null && (paint === 'logprob' || paint === 'entropy') && (
+        <Strip tokens={tokens} paint={paint} data={data} />
+      )}
     </section>
   );
 }
@@ -225,12 +275,21 @@ function Scale({ paint, data }: { readonly paint: Paint; readonly data: Trajecto
     );
   }
   return (
-    <span class="scale" title={paint === 'logprob' ? 'minus log-prob of the token, in nats' : 'entropy of the turn, in nats'}>
+    <span
+      class="scale"
+      title={
+        paint === 'logprob'
+          ? 'minus log-prob of the token, in nats'
+          : 'entropy of the turn, in nats'
+      }
+    >
       <span class="muted">{paint === 'logprob' ? 'expected' : 'sure'}</span>
       {[0, 1, 2, 3, 4, 5, 6, 7].map((level) => (
         <span key={level} class={`swatch level${level}`} aria-hidden="true" />
       ))}
-      <span class="muted">{paint === 'logprob' ? 'surprising' : 'unsure'}; underlined: the top 5 %</span>
+      <span class="muted">
+        {paint === 'logprob' ? 'surprising' : 'unsure'}; underlined: the top 5 %
+      </span>
     </span>
   );
 }
@@ -291,18 +350,29 @@ function Turns({
         if (end <= of.start || start >= of.end) continue;
         const list = lists.get(name) ?? [];
         lists.set(name, list);
-        for (const range of rangesOf(pieces, place(Math.max(start, of.start)), place(Math.min(end, of.end)))) list.push(range);
+        for (const range of rangesOf(
+          pieces,
+          place(Math.max(start, of.start)),
+          place(Math.min(end, of.end)),
+        ))
+          list.push(range);
       }
     }
     for (const [name, list] of lists) ranges.set(name, list);
-    highlight(ranges, highlightNames.filter((name) => name !== 'chosen'));
+    highlight(
+      ranges,
+      highlightNames.filter((name) => name !== 'chosen'),
+    );
     return () => highlight(new Map(), highlightNames);
   }, [prepared, tokens, paint, closed]);
 
   // The chosen token.
   useLayoutEffect(() => {
     if (root.current === null) return;
-    const of = token === null || tokens === null ? undefined : prepared.find(({ turn: one }) => token >= one.start && token < one.end);
+    const of =
+      token === null || tokens === null
+        ? undefined
+        : prepared.find(({ turn: one }) => token >= one.start && token < one.end);
     if (of === undefined || tokens === null || token === null) {
       highlight(new Map(), ['chosen']);
       return;
@@ -333,8 +403,18 @@ function Turns({
     if (tokens === null || !(getSelection()?.isCollapsed ?? true)) return;
     const place = caretAt(event.clientX, event.clientY);
     const element = place?.node.parentElement?.closest<HTMLElement>('[data-start]');
-    const of = prepared.find(({ turn: one }) => String(one.index) === element?.closest<HTMLElement>('[data-turn]')?.dataset.turn);
-    if (place === null || place === undefined || element == null || of === undefined || of.turn.kind === 'tool') return;
+    const of = prepared.find(
+      ({ turn: one }) =>
+        String(one.index) === element?.closest<HTMLElement>('[data-turn]')?.dataset.turn,
+    );
+    if (
+      place === null ||
+      place === undefined ||
+      element == null ||
+      of === undefined ||
+      of.turn.kind === 'tool'
+    )
+      return;
     const offset = of.shown.from(Number(element.dataset.start) + place.offset);
     const chosen = tokenAt(tokens.starts, tokens.starts[of.turn.start]! + offset);
     setQuery({ tok: String(Math.min(chosen, of.turn.end - 1)), turn: undefined });
@@ -375,8 +455,11 @@ function caretAt(x: number, y: number): { readonly node: Node; readonly offset: 
 }
 
 function piecesOf(root: Element, turn: number): readonly Piece[] {
-  return [...root.querySelectorAll<HTMLElement>(`[data-turn="${turn}"] [data-start]`)].flatMap((element) =>
-    element.firstChild instanceof Text ? [{ node: element.firstChild, start: Number(element.dataset.start) }] : [],
+  return [...root.querySelectorAll<HTMLElement>(`[data-turn="${turn}"] [data-start]`)].flatMap(
+    (element) =>
+      element.firstChild instanceof Text
+        ? [{ node: element.firstChild, start: Number(element.dataset.start) }]
+        : [],
   );
 }
 
@@ -414,16 +497,25 @@ function TurnItem({
   return (
     <li class={`turn ${turn.kind}${here ? ' here' : ''}`} data-turn={turn.index}>
       <div class="turn-head">
-        <a class="turn-name" href={linkAt({ page: 'trajectory', run, id }, withQuery({ show: query.value.show ?? '' }, { turn: String(turn.index) }))}>
+        <a
+          class="turn-name"
+          href={linkAt(
+            { page: 'trajectory', run, id },
+            withQuery({ show: query.value.show ?? '' }, { turn: String(turn.index) }),
+          )}
+        >
           {isTool ? (turn.tool ?? 'tool') : 'policy'}
         </a>
         {!isTool && <span class="chip">v{turn.version}</span>}
         <span class="muted num">{facts.join(' · ')}</span>
-        {isTool && (
-          <span class="muted">read by the policy, not written by it</span>
-        )}
+        {isTool && <span class="muted">read by the policy, not written by it</span>}
         {isTool && (long || closed) && (
-          <button type="button" class="quiet" aria-expanded={!folded} onClick={() => setOpened(!opened)}>
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={!folded}
+            onClick={() => setOpened(!opened)}
+          >
             {folded ? 'open' : 'close'}
           </button>
         )}
@@ -468,7 +560,17 @@ function Blocks({ blocks }: { readonly blocks: readonly string[] }) {
 }
 
 /** For browsers without custom highlights: an element a token. */
-function Spans({ turn, tokens, paint, shown }: { readonly turn: Turn; readonly tokens: Tokens; readonly paint: Paint; readonly shown: ShownText }) {
+function Spans({
+  turn,
+  tokens,
+  paint,
+  shown,
+}: {
+  readonly turn: Turn;
+  readonly tokens: Tokens;
+  readonly paint: Paint;
+  readonly shown: ShownText;
+}) {
   const base = tokens.starts[turn.start]!;
   const parts = [];
   const first = tokens.version(0) ?? 0;
@@ -513,7 +615,13 @@ function CallLine({ call, run }: { readonly call: Call; readonly run: string }) 
   );
 }
 
-function TokenLine({ tokens, token }: { readonly tokens: Tokens | null; readonly token: number | null }) {
+function TokenLine({
+  tokens,
+  token,
+}: {
+  readonly tokens: Tokens | null;
+  readonly token: number | null;
+}) {
   if (tokens === null || token === null || !(token >= 0 && token < tokens.count)) return null;
   const text = tokens.text.slice(tokens.starts[token]!, tokens.starts[token + 1]!);
   const [entropy, logProb] = [tokens.entropy?.[token], tokens.logProb?.[token]];
@@ -527,7 +635,8 @@ function TokenLine({ tokens, token }: { readonly tokens: Tokens | null; readonly
       </code>
       {logProb !== undefined && !Number.isNaN(logProb) && !tokens.isTool(token) && (
         <span>
-          log-prob <b class="num">{value(Number(logProb.toFixed(3)))}</b> <span class="muted">({(100 * Math.exp(logProb)).toFixed(1)} %)</span>
+          log-prob <b class="num">{value(Number(logProb.toFixed(3)))}</b>{' '}
+          <span class="muted">({(100 * Math.exp(logProb)).toFixed(1)} %)</span>
         </span>
       )}
       {entropy !== undefined && !Number.isNaN(entropy) && (
@@ -545,7 +654,15 @@ function TokenLine({ tokens, token }: { readonly tokens: Tokens | null; readonly
   );
 }
 
-function Facts({ data, run, tokens }: { readonly data: TrajectoryTwin; readonly run: string; readonly tokens: Tokens | null }) {
+function Facts({
+  data,
+  run,
+  tokens,
+}: {
+  readonly data: TrajectoryTwin;
+  readonly run: string;
+  readonly tokens: Tokens | null;
+}) {
   const { rollout, facts, group } = data;
   const parts = Object.entries(rollout.parts);
   const largest = Math.max(0.001, ...parts.map(([, part]) => Math.abs(part)));
@@ -564,8 +681,20 @@ function Facts({ data, run, tokens }: { readonly data: TrajectoryTwin; readonly 
                   <tr key={name}>
                     <th scope="row">{name}</th>
                     <td>
-                      <svg width="64" height="10" aria-hidden="true" class={part < 0 ? 'ink3' : 'ink0'}>
-                        <rect x="0" y="1" width={(64 * Math.abs(part)) / largest} height="8" rx="1" fill="currentColor" />
+                      <svg
+                        width="64"
+                        height="10"
+                        aria-hidden="true"
+                        class={part < 0 ? 'ink3' : 'ink0'}
+                      >
+                        <rect
+                          x="0"
+                          y="1"
+                          width={(64 * Math.abs(part)) / largest}
+                          height="8"
+                          rx="1"
+                          fill="currentColor"
+                        />
                       </svg>
                     </td>
                     <td>{signed(part, fixed(2))}</td>
@@ -619,7 +748,8 @@ function Facts({ data, run, tokens }: { readonly data: TrajectoryTwin; readonly 
               <span class="muted">not judged</span>
             ) : (
               <>
-                {group.verdict.kept ? '✓ kept' : '○ not kept'}, {group.verdict.why}, front {group.verdict.front}
+                {group.verdict.kept ? '✓ kept' : '○ not kept'}, {group.verdict.why}, front{' '}
+                {group.verdict.front}
               </>
             )}
           </dd>
@@ -648,7 +778,11 @@ function Facts({ data, run, tokens }: { readonly data: TrajectoryTwin; readonly 
           <ol class="surprises">
             {facts.surprises.map(({ token, text, logProb }) => (
               <li key={token}>
-                <button type="button" class="quiet" onClick={() => setQuery({ tok: String(token), turn: undefined })}>
+                <button
+                  type="button"
+                  class="quiet"
+                  onClick={() => setQuery({ tok: String(token), turn: undefined })}
+                >
                   <code>
                     <Hostile text={JSON.stringify(text)} max={24} />
                   </code>

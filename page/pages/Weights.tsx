@@ -11,7 +11,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
-import { Ago, Empty, Missing } from '../parts/basics.tsx';
+import { Ago, Empty, Missing, Scrolls } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Weights({ run, version }: { readonly run: string; readonly version: string }) {
@@ -26,7 +26,10 @@ const rowsMax = 500;
 
 function Versions({ run }: { readonly run: string }) {
   const grown = at.value === '' ? (ends.value.weights ?? 0) : 0;
-  const answer = useTwin<ReplayTwin>(twinOf(pathOf({ page: 'replay', run, id: '' })), `${anew.value} ${grown}`);
+  const answer = useTwin<ReplayTwin>(
+    twinOf(pathOf({ page: 'replay', run, id: '' })),
+    `${anew.value} ${grown}`,
+  );
   const { data } = answer;
   useHead(data);
   if (data === null) return <Missing answer={answer} />;
@@ -38,7 +41,7 @@ function Versions({ run }: { readonly run: string }) {
         <h1>Weights</h1>
         <p class="muted">Every version that the trainer published, newest first.</p>
       </div>
-      <div class="card flush scroll" tabIndex={0} role="region" aria-label="versions">
+      <Scrolls label="versions" class="card flush">
         {steps.length === 0 ? (
           <Empty>
             <p>No weights yet: the first version comes with the first step.</p>
@@ -47,10 +50,14 @@ function Versions({ run }: { readonly run: string }) {
           <table>
             <thead>
               <tr>
-                <th scope="col" class="l">version</th>
+                <th scope="col" class="l">
+                  version
+                </th>
                 <th scope="col">step</th>
                 <th scope="col">reward</th>
-                <th scope="col" class="l">digest</th>
+                <th scope="col" class="l">
+                  digest
+                </th>
                 <th scope="col">made</th>
               </tr>
             </thead>
@@ -58,7 +65,9 @@ function Versions({ run }: { readonly run: string }) {
               {steps.slice(0, rowsMax).map((step) => (
                 <tr key={step.ref}>
                   <th scope="row">
-                    <a href={linkAt({ page: 'weights', run, id: String(step.version) })}>version {step.version}</a>
+                    <a href={linkAt({ page: 'weights', run, id: String(step.version) })}>
+                      version {step.version}
+                    </a>
                   </th>
                   <td>{step.step}</td>
                   <td>{value(step.reward)}</td>
@@ -73,19 +82,27 @@ function Versions({ run }: { readonly run: string }) {
             </tbody>
           </table>
         )}
-      </div>
-      {steps.length > rowsMax && <p class="note">the newest {rowsMax} of {count(data.total)}</p>}
+      </Scrolls>
+      {steps.length > rowsMax && (
+        <p class="note">
+          the newest {rowsMax} of {count(data.total)}
+        </p>
+      )}
     </>
   );
 }
 
 function Version({ run, version }: { readonly run: string; readonly version: string }) {
   const asked: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useTwin<WeightsTwin>(twinOf(pathOf({ page: 'weights', run, id: version }), asked), anew.value);
+  const answer = useTwin<WeightsTwin>(
+    twinOf(pathOf({ page: 'weights', run, id: version }), asked),
+    anew.value,
+  );
   const { data } = answer;
   useHead(data);
   const to = (other: number | null | undefined): void => {
-    if (other !== null && other !== undefined) go(linkAt({ page: 'weights', run, id: String(other) }));
+    if (other !== null && other !== undefined)
+      go(linkAt({ page: 'weights', run, id: String(other) }));
   };
   useKeys({ next: () => to(data?.after), previous: () => to(data?.before) });
   if (data === null) return <Missing answer={answer} />;
@@ -119,7 +136,9 @@ function Version({ run, version }: { readonly run: string; readonly version: str
               {data.parent < 0 ? (
                 'none: the first version'
               ) : (
-                <a href={linkAt({ page: 'weights', run, id: String(data.parent) })}>version {data.parent}</a>
+                <a href={linkAt({ page: 'weights', run, id: String(data.parent) })}>
+                  version {data.parent}
+                </a>
               )}
             </dd>
             <dt>lies at</dt>
@@ -167,7 +186,8 @@ function Version({ run, version }: { readonly run: string; readonly version: str
       {batch !== null && (
         <section class="card">
           <h2>
-            What it was trained on: <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
+            What it was trained on:{' '}
+            <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
             <span class="muted">
               {batch.kind}, round {batch.stage}
             </span>

@@ -1,12 +1,17 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
 import type { RolloutRow } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
-import { value } from '../logic/format.ts';
 import { treeLines, treeLinesMax } from '../logic/branchTree.ts';
+import { value } from '../logic/format.ts';
 
 const row = 22;
 
-export function glyphOf({ status, finish, correct, toolErrors }: RolloutRow): readonly [string, string, string] {
+export function glyphOf({
+  status,
+  finish,
+  correct,
+  toolErrors,
+}: RolloutRow): readonly [string, string, string] {
   if (status !== 'done') return ['✗', 'bad', status];
   if (finish === 'length' || finish === 'callLimit') return ['○', 'warn', 'cut off'];
   if (correct === false) return ['✗', 'bad', 'wrong'];
@@ -27,14 +32,23 @@ export function BranchTree({
   readonly width?: number;
 }) {
   const shown = rollouts.slice(0, treeLinesMax);
-  const lines = treeLines(shown.map(({ index, parent, tokens }) => ({ index, parent, length: tokens })));
+  const lines = treeLines(
+    shown.map(({ index, parent, tokens }) => ({ index, parent, length: tokens })),
+  );
   const byIndex = new Map(shown.map((rollout) => [rollout.index, rollout]));
   const [left, right] = [22, 66];
   const x = (share: number): number => left + share * (width - left - right);
   const y = (place: number): number => row * place + row / 2 + 2;
   return (
     <>
-      <svg class="tree" viewBox={`0 0 ${width} ${row * lines.length + 4}`} width={width} height={row * lines.length + 4} role="group" aria-label="branches">
+      <svg
+        class="tree"
+        viewBox={`0 0 ${width} ${row * lines.length + 4}`}
+        width={width}
+        height={row * lines.length + 4}
+        role="group"
+        aria-label="branches"
+      >
         {lines.map(({ index, row: place, start, end, from }) => {
           const rollout = byIndex.get(index)!;
           const [glyph, tone, word] = glyphOf(rollout);
@@ -47,13 +61,29 @@ export function BranchTree({
               aria-current={rollout.ref === here ? 'true' : undefined}
               aria-label={`rollout ${index + 1}: ${word}${reward === '' ? '' : `, reward ${reward}`}, ${rollout.tokens} tokens${rollout.parent === null ? '' : `, branched off rollout ${rollout.parent.index + 1} at token ${rollout.parent.offset}`}`}
             >
-              <rect x="0" y={row * place + 2} width={width} height={row - 1} rx="4" class="tree-ground" />
+              <rect
+                x="0"
+                y={row * place + 2}
+                width={width}
+                height={row - 1}
+                rx="4"
+                class="tree-ground"
+              />
               <text x="16" y={y(place) + 4} text-anchor="end" class="tree-index">
                 {index + 1}
               </text>
-              {from !== null && <path d={`M${x(start)} ${y(from)}V${y(place)}`} class="tree-stem" />}
-              <path d={`M${x(start)} ${y(place)}H${Math.max(x(end), x(start) + 2)}`} class="tree-path" />
-              <text x={Math.max(x(end), x(start) + 2) + 4} y={y(place) + 4} class={`tree-glyph ${tone}`}>
+              {from !== null && (
+                <path d={`M${x(start)} ${y(from)}V${y(place)}`} class="tree-stem" />
+              )}
+              <path
+                d={`M${x(start)} ${y(place)}H${Math.max(x(end), x(start) + 2)}`}
+                class="tree-path"
+              />
+              <text
+                x={Math.max(x(end), x(start) + 2) + 4}
+                y={y(place) + 4}
+                class={`tree-glyph ${tone}`}
+              >
                 {glyph}
               </text>
               <text x={width - 4} y={y(place) + 4} text-anchor="end" class="tree-reward">

@@ -8,6 +8,7 @@ import uPlot from 'uplot';
 import { curveSentence, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
+import { Scrolls } from './basics.tsx';
 import { look } from './look.ts';
 
 export interface ChartProps {
@@ -88,8 +89,20 @@ function Legend({ lines, colours }: ChartProps) {
     <ul class="legend">
       {lines.map(({ label, ys }, place) => (
         <li key={label}>
-          <svg width="28" height="8" aria-hidden="true" class={`ink${colours?.[place] ?? place % 6}`}>
-            <line x1="0" y1="4" x2="28" y2="4" stroke-width="2" stroke-dasharray={strokeOf(place).dash.join(' ')} />
+          <svg
+            width="28"
+            height="8"
+            aria-hidden="true"
+            class={`ink${colours?.[place] ?? place % 6}`}
+          >
+            <line
+              x1="0"
+              y1="4"
+              x2="28"
+              y2="4"
+              stroke-width="2"
+              stroke-dasharray={strokeOf(place).dash.join(' ')}
+            />
           </svg>
           <span>{label}</span> <b>{value(ys.findLast((y) => y !== null))}</b>
         </li>
@@ -124,7 +137,8 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
     seen.observe(element);
     const sized = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = element;
-      if (plot.current !== null && plot.current.width !== width) plot.current.setSize({ width, height });
+      if (plot.current !== null && plot.current.width !== width)
+        plot.current.setSize({ width, height });
     });
     sized.observe(element);
     // Colours come from the style, so another scheme needs another drawing.
@@ -144,7 +158,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
   useEffect(() => {
     if (plot.current === null) return;
     plot.current.setData(dataOf(props), false);
-    fit(plot.current, props);
+    showRange(plot.current, props);
   }, [props.lines, props.smoothing, props.range]);
 
   const onKey = (event: KeyboardEvent): void => {
@@ -160,8 +174,14 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
   };
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor. */}
-      <div class="canvas" ref={box} role="img" tabIndex={0} aria-label={props.summary} onKeyDown={onKey} />
+      <div
+        class="canvas"
+        ref={box}
+        role="img"
+        tabIndex={0}
+        aria-label={props.summary}
+        onKeyDown={onKey}
+      />
       <span class="unseen" aria-live="polite" ref={said} />
     </>
   );
@@ -200,7 +220,7 @@ function dataOf({ lines, smoothing = 0 }: ChartProps): uPlot.AlignedData {
   return joined(curves as Line[]) as unknown as uPlot.AlignedData;
 }
 
-function fit(plot: uPlot, { range }: ChartProps): void {
+function showRange(plot: uPlot, { range }: ChartProps): void {
   const xs = plot.data[0];
   const [min, max] = range ?? [xs[0] ?? 0, xs.at(-1) ?? 1];
   plot.setScale('x', min === max ? { min: min - 0.5, max: max + 0.5 } : { min, max });
@@ -223,7 +243,12 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
     }
     const points = { show: false };
     if (smoothing > 0) series.push({ stroke: `${stroke}55`, width: 1, points });
-    series.push({ stroke, width: 2, dash: [...strokeOf(place).dash], points: { size: 5, fill: stroke } });
+    series.push({
+      stroke,
+      width: 2,
+      dash: [...strokeOf(place).dash],
+      points: { size: 5, fill: stroke },
+    });
   });
   const font = `11px ${style.fontFamily}`;
   const axis = { stroke: ink, font, ticks: { show: false }, grid: { stroke: line, width: 1 } };
@@ -233,14 +258,25 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
       height: element.clientHeight,
       legend: { show: false },
       padding: [8, 10, 0, 0],
-      scales: { x: { time: unit === 'time' } },
+      scales: { x: { time: unit === 'time' }, y: { range: spanOf } },
       cursor: {
         sync: { key: syncKey, setSeries: false },
         drag: { x: true, y: false, setScale: false },
         points: { size: 7 },
       },
       axes: [
-        { ...axis, grid: { show: false }, size: 26, space: small ? 60 : 70, ...(unit === 'time' ? {} : { values: (_: uPlot, splits: number[]) => splits.map((x) => (Number.isInteger(x) ? value(x) : '')) }) },
+        {
+          ...axis,
+          grid: { show: false },
+          size: 26,
+          space: small ? 60 : 70,
+          ...(unit === 'time'
+            ? {}
+            : {
+                values: (_: uPlot, splits: number[]) =>
+                  splits.map((x) => (Number.isInteger(x) ? value(x) : '')),
+              }),
+        },
         { ...axis, size: 48, space: 28, values: (_, splits) => splits.map((y) => value(y)) },
       ],
       series,
@@ -253,7 +289,8 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
             if (width < 4) return;
             const range = [drawn.posToVal(left, 'x'), drawn.posToVal(left + width, 'x')] as const;
             drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-            if (latest.current.onZoom === undefined) drawn.setScale('x', { min: range[0], max: range[1] });
+            if (latest.current.onZoom === undefined)
+              drawn.setScale('x', { min: range[0], max: range[1] });
             else latest.current.onZoom(range);
           },
         ],
@@ -263,9 +300,9 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
     dataOf(latest.current),
     element,
   );
-  fit(plot, latest.current);
+  showRange(plot, latest.current);
   plot.over.addEventListener('dblclick', () => {
-    if (latest.current.onZoom === undefined) fit(plot, { ...latest.current, range: null });
+    if (latest.current.onZoom === undefined) showRange(plot, { ...latest.current, range: null });
     else latest.current.onZoom(null);
   });
   const tip = document.createElement('div');
@@ -273,6 +310,13 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
   tip.hidden = true;
   plot.over.append(tip);
   return plot;
+}
+
+/** A little room above and below; a curve that never moves stands in the middle of its chart. */
+function spanOf(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [0, 1];
+  const by = (high - low) * 0.08 || Math.abs(high) * 0.2 || 1;
+  return [low - by, high + by];
 }
 
 function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
@@ -286,7 +330,9 @@ function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
     const text = value(data[place + 1]?.[idx!]);
     return lines.length === 1 ? text : `${label} ${text}`;
   });
-  tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(lines.length === 1 ? '  ' : '\n');
+  tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(
+    lines.length === 1 ? '  ' : '\n',
+  );
   tip.classList.toggle('left', left! > plot.over.clientWidth / 2);
 }
 
@@ -296,7 +342,12 @@ function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {
   for (const x of xs) {
     const left = plot.valToPos(x, 'x', true);
     if (left >= bbox.left && left <= bbox.left + bbox.width) {
-      ctx.fillRect(left - devicePixelRatio, bbox.top + bbox.height - 8 * devicePixelRatio, 2 * devicePixelRatio, 8 * devicePixelRatio);
+      ctx.fillRect(
+        left - devicePixelRatio,
+        bbox.top + bbox.height - 8 * devicePixelRatio,
+        2 * devicePixelRatio,
+        8 * devicePixelRatio,
+      );
     }
   }
 }
@@ -304,17 +355,25 @@ function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {
 /** Rows that a table shows; the rest is in the data behind the page. */
 const rowsMax = 200;
 
-function CurveTable({ lines, unit }: { readonly lines: readonly Line[]; readonly unit: 'steps' | 'time' | 'tokens' }) {
+function CurveTable({
+  lines,
+  unit,
+}: {
+  readonly lines: readonly Line[];
+  readonly unit: 'steps' | 'time' | 'tokens';
+}) {
   const [xs, ...columns] = joined(lines);
   const from = Math.max(0, xs.length - rowsMax);
   return (
-    <div class="scroll canvas-table" tabIndex={0} role="region" aria-label="values">
+    <Scrolls label="values" class="canvas-table">
       <table>
         <thead>
           <tr>
             <th scope="col">{unit === 'steps' ? 'step' : unit}</th>
             {lines.map(({ label }) => (
-              <th scope="col" key={label}>{label}</th>
+              <th scope="col" key={label}>
+                {label}
+              </th>
             ))}
           </tr>
         </thead>
@@ -329,7 +388,11 @@ function CurveTable({ lines, unit }: { readonly lines: readonly Line[]; readonly
           ))}
         </tbody>
       </table>
-      {from > 0 && <p class="note">the last {rowsMax} of {xs.length} points</p>}
-    </div>
+      {from > 0 && (
+        <p class="note">
+          the last {rowsMax} of {xs.length} points
+        </p>
+      )}
+    </Scrolls>
   );
 }

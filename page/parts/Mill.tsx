@@ -8,6 +8,7 @@ import type { Mill as MillData, MillSource, MillStage, Shares } from '../../view
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
 import { type Box, millLayout, partsOf } from '../logic/millLayout.ts';
+import { Scrolls } from './basics.tsx';
 
 const kinds = [
   ['busy', 'B', 'busy'],
@@ -48,7 +49,15 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
   );
 }
 
-function Drawing({ mill, run, width }: { readonly mill: MillData; readonly run: string; readonly width: number }) {
+function Drawing({
+  mill,
+  run,
+  width,
+}: {
+  readonly mill: MillData;
+  readonly run: string;
+  readonly width: number;
+}) {
   const layout = millLayout(partsOf(mill.sources, mill.stages), width);
   const { boxes, flows } = layout;
   const rates = new Map(mill.topics.map(({ name, perSecond }) => [name, perSecond]));
@@ -62,16 +71,33 @@ function Drawing({ mill, run, width }: { readonly mill: MillData; readonly run: 
       aria-label={`${mill.health.text} ${mill.stages.map(said).join('; ')}`}
     >
       <defs>
-        <marker id="head" viewBox="0 0 8 8" refX="2" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <marker
+          id="head"
+          viewBox="0 0 8 8"
+          refX="2"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto"
+        >
           <path d="M0 0L8 4L0 8z" class="arrow-head" />
         </marker>
-        <pattern id="starved-lines" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <pattern
+          id="starved-lines"
+          width="6"
+          height="6"
+          patternUnits="userSpaceOnUse"
+          patternTransform="rotate(45)"
+        >
           <rect width="6" height="6" class="starved-ground" />
           <line x1="0" y1="0" x2="0" y2="6" class="starved-line" />
         </pattern>
       </defs>
       {flows.map(({ from, to, topic, path, back, label }) => (
-        <g key={`${from}>${to}>${topic}`} class={`flow${back ? ' back' : ''}${moves(mill, topic) ? ' moving' : ''}`}>
+        <g
+          key={`${from}>${to}>${topic}`}
+          class={`flow${back ? ' back' : ''}${moves(mill, topic) ? ' moving' : ''}`}
+        >
           <path d={path} marker-end="url(#head)" />
           {label !== null && (
             <text x={label.x} y={label.y} text-anchor="middle">
@@ -88,7 +114,13 @@ function Drawing({ mill, run, width }: { readonly mill: MillData; readonly run: 
       ))}
       {boxes.map((part) =>
         part.kind === 'source' ? (
-          <SourceBox key={`source ${part.name}`} box={part} source={mill.sources.find(({ name }) => name === part.name)!} run={run} now={now} />
+          <SourceBox
+            key={`source ${part.name}`}
+            box={part}
+            source={mill.sources.find(({ name }) => name === part.name)!}
+            run={run}
+            now={now}
+          />
         ) : (
           <StageBox
             key={part.name}
@@ -105,10 +137,22 @@ function Drawing({ mill, run, width }: { readonly mill: MillData; readonly run: 
 }
 
 function moves(mill: MillData, topic: string): boolean {
-  return mill.rates === 'now' && (mill.topics.find(({ name }) => name === topic)?.perSecond ?? 0) > 0;
+  return (
+    mill.rates === 'now' && (mill.topics.find(({ name }) => name === topic)?.perSecond ?? 0) > 0
+  );
 }
 
-function SourceBox({ box, source, run, now }: { readonly box: Box; readonly source: MillSource; readonly run: string; readonly now: boolean }) {
+function SourceBox({
+  box,
+  source,
+  run,
+  now,
+}: {
+  readonly box: Box;
+  readonly source: MillSource;
+  readonly run: string;
+  readonly now: boolean;
+}) {
   const { x, y, width, height } = box;
   const facts = [
     `${short(source.items)} items`,
@@ -116,7 +160,11 @@ function SourceBox({ box, source, run, now }: { readonly box: Box; readonly sour
     source.held > 0.05 && !source.done ? `held ${percent(source.held, 0)}` : '',
   ].filter((fact) => fact !== '');
   return (
-    <a href={linkAt({ page: 'topics', run, id: source.to })} class="part source" aria-label={`source ${source.name}, ${facts.join(', ')}`}>
+    <a
+      href={linkAt({ page: 'topics', run, id: source.to })}
+      class="part source"
+      aria-label={`source ${source.name}, ${facts.join(', ')}`}
+    >
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
         {fitted(source.name, width)}
@@ -128,9 +176,20 @@ function SourceBox({ box, source, run, now }: { readonly box: Box; readonly sour
   );
 }
 
-function StageBox({ box, stage, limits, run, now }: { readonly box: Box; readonly stage: MillStage; readonly limits: boolean; readonly run: string; readonly now: boolean }) {
+function StageBox({
+  box,
+  stage,
+  limits,
+  run,
+  now,
+}: {
+  readonly box: Box;
+  readonly stage: MillStage;
+  readonly limits: boolean;
+  readonly run: string;
+  readonly now: boolean;
+}) {
   const { x, y, width, height } = box;
-  const tall = height < 90;
   const inner = width - 24;
   const top = mostly(stage.shares);
   const flow = now
@@ -156,20 +215,12 @@ function StageBox({ box, stage, limits, run, now }: { readonly box: Box; readonl
         {top}
       </text>
       <ShareBar x={x + 12} y={y + 30} width={inner} shares={stage.shares} />
-      {tall ? (
-        <text x={x + 12} y={y + 62} class="part-fact">
-          {fitted(`${flow} · ${work}`, width)}
-        </text>
-      ) : (
-        <>
-          <text x={x + 12} y={y + 64} class="part-fact">
-            {fitted(flow, width)}
-          </text>
-          <text x={x + 12} y={y + 81} class="part-fact">
-            {fitted(work, width)}
-          </text>
-        </>
-      )}
+      <text x={x + 12} y={y + 64} class="part-fact">
+        {fitted(flow, width)}
+      </text>
+      <text x={x + 12} y={y + 81} class="part-fact">
+        {fitted(work, width)}
+      </text>
     </a>
   );
 }
@@ -180,7 +231,17 @@ function fitted(text: string, width: number): string {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
 }
 
-function ShareBar({ x, y, width, shares }: { readonly x: number; readonly y: number; readonly width: number; readonly shares: Shares | null }) {
+function ShareBar({
+  x,
+  y,
+  width,
+  shares,
+}: {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly shares: Shares | null;
+}) {
   const height = 16;
   let at = x;
   return (
@@ -196,7 +257,12 @@ function ShareBar({ x, y, width, shares }: { readonly x: number; readonly y: num
             <g key={name}>
               <rect x={left} y={y} width={wide} height={height} class={`share ${name}`} />
               {wide > 13 && (
-                <text x={left + wide / 2} y={y + 12} text-anchor="middle" class={`share-letter on-${name}`}>
+                <text
+                  x={left + wide / 2}
+                  y={y + 12}
+                  text-anchor="middle"
+                  class={`share-letter on-${name}`}
+                >
                   {letter}
                 </text>
               )}
@@ -228,12 +294,16 @@ function said({ name, shares, lag, inflight, inflightMax }: MillStage): string {
 /** What the drawing says, as rows. */
 export function StageTable({ mill, run }: { readonly mill: MillData; readonly run: string }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="stages">
+    <Scrolls label="stages">
       <table>
         <thead>
           <tr>
-            <th class="l" scope="col">stage</th>
-            <th class="l" scope="col">from → to</th>
+            <th class="l" scope="col">
+              stage
+            </th>
+            <th class="l" scope="col">
+              from → to
+            </th>
             {kinds.map(([name, letter]) => (
               <th scope="col" key={name}>{`${letter} ${name}`}</th>
             ))}
@@ -269,6 +339,6 @@ export function StageTable({ mill, run }: { readonly mill: MillData; readonly ru
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolls>
   );
 }

@@ -3,8 +3,8 @@
  * name a point, a click opens it, dragging chooses several.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ParetoPoint } from '../../views/page/wire.ts';
 import { ticks } from '../../views/html/ticks.ts';
+import type { ParetoPoint } from '../../views/page/wire.ts';
 import { value } from '../logic/format.ts';
 import { type Hits, hitsOf } from '../logic/hits.ts';
 import { type Frame, frameOf, frontLine, jittered } from '../logic/scatterFrame.ts';
@@ -37,7 +37,9 @@ export function Scatter(props: ScatterProps) {
   const [boxed, setBoxed] = useState<readonly [number, number, number, number] | null>(null);
   useEffect(() => {
     const element = canvas.current!;
-    const sized = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }));
+    const sized = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
     sized.observe(element);
     return () => sized.disconnect();
   }, []);
@@ -59,7 +61,10 @@ export function Scatter(props: ScatterProps) {
   };
   // In the order of x, so that arrow keys go from left to right.
   const order = useMemo(
-    () => points.map((_, i) => i).sort((a, b) => points[a]!.x - points[b]!.x || points[a]!.y - points[b]!.y),
+    () =>
+      points
+        .map((_, i) => i)
+        .sort((a, b) => points[a]!.x - points[b]!.x || points[a]!.y - points[b]!.y),
     [points],
   );
   const onKey = (event: KeyboardEvent): void => {
@@ -73,7 +78,6 @@ export function Scatter(props: ScatterProps) {
   const point = over === null ? undefined : points[over];
   return (
     <div class="scatter">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from point to point. */}
       <canvas
         ref={canvas}
         role="img"
@@ -105,7 +109,9 @@ export function Scatter(props: ScatterProps) {
       />
       <p class="scatter-tip" aria-live="polite">
         {point === undefined ? (
-          <span class="muted">Point at a group for its name, click to open it, drag to list several.</span>
+          <span class="muted">
+            Point at a group for its name, click to open it, drag to list several.
+          </span>
         ) : (
           <>
             <b>{point.question}</b>{' '}
@@ -122,7 +128,13 @@ export function Scatter(props: ScatterProps) {
   );
 }
 
-function draw(canvas: HTMLCanvasElement, { points, xLabel, yLabel, front }: ScatterProps, { frame, xs, ys }: Drawn, over: number | null, boxed: readonly [number, number, number, number] | null): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  { points, xLabel, yLabel, front }: ScatterProps,
+  { frame, xs, ys }: Drawn,
+  over: number | null,
+  boxed: readonly [number, number, number, number] | null,
+): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   const density = devicePixelRatio;
   canvas.width = width * density;
@@ -161,8 +173,12 @@ function draw(canvas: HTMLCanvasElement, { points, xLabel, yLabel, front }: Scat
   pen.clip();
   const fronts = [...new Set(points.map((point) => point.front))].sort((a, b) => a - b).slice(0, 4);
   fronts.forEach((one, place) => {
-    const line = frontLine(points.flatMap((point, i) => (point.front === one ? [{ x: xs[i]!, y: ys[i]! }] : [])));
-    pen.strokeStyle = colour(front === one || (front === null && place === 0) ? '--s3' : '--strong');
+    const line = frontLine(
+      points.flatMap((point, i) => (point.front === one ? [{ x: xs[i]!, y: ys[i]! }] : [])),
+    );
+    pen.strokeStyle = colour(
+      front === one || (front === null && place === 0) ? '--s3' : '--strong',
+    );
     pen.lineWidth = front === one || (front === null && place === 0) ? 2 : 1;
     pen.setLineDash(place === 0 ? [] : [4, 3]);
     pen.beginPath();

@@ -8,7 +8,8 @@ export function Spark({
   readonly width?: number;
   readonly height?: number;
 }) {
-  if (values.length < 2) return <svg class="spark" width={width} height={height} aria-hidden="true" />;
+  if (values.length < 2)
+    return <svg class="spark" width={width} height={height} aria-hidden="true" />;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const span = high - low || 1;
   const points = values.map((value, i) => {
@@ -19,7 +20,13 @@ export function Spark({
   const [endX, endY] = points.at(-1)!;
   return (
     <svg class="spark" width={width} height={height} aria-hidden="true">
-      <polyline points={points.map((p) => p.join()).join(' ')} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" />
+      <polyline
+        points={points.map((p) => p.join()).join(' ')}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.5"
+        stroke-linejoin="round"
+      />
       <circle cx={endX} cy={endY} r="2.2" fill="currentColor" />
     </svg>
   );

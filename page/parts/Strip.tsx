@@ -7,7 +7,15 @@ import { amountOf, levelOf, stripOf } from '../logic/paint.ts';
 import type { Tokens } from '../logic/tokens.ts';
 import { look } from './look.ts';
 
-export function Strip({ tokens, paint, data }: { readonly tokens: Tokens; readonly paint: 'logprob' | 'entropy'; readonly data: TrajectoryTwin }) {
+export function Strip({
+  tokens,
+  paint,
+  data,
+}: {
+  readonly tokens: Tokens;
+  readonly paint: 'logprob' | 'entropy';
+  readonly data: TrajectoryTwin;
+}) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const token = query.value.tok === undefined ? null : Number(query.value.tok);
   const scheme = look.value;
@@ -21,7 +29,6 @@ export function Strip({ tokens, paint, data }: { readonly tokens: Tokens; readon
     setQuery({ tok: String(Math.max(0, Math.min(tokens.count - 1, next))), turn: undefined });
   const most = Math.max(...stripOf(tokens, paint, 200));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move along it.
     <canvas
       ref={canvas}
       class="strip"
@@ -40,7 +47,12 @@ export function Strip({ tokens, paint, data }: { readonly tokens: Tokens; readon
         to(best);
       }}
       onKeyDown={(event) => {
-        const by = { ArrowLeft: -1, ArrowRight: 1, Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY }[event.key];
+        const by = {
+          ArrowLeft: -1,
+          ArrowRight: 1,
+          Home: Number.NEGATIVE_INFINITY,
+          End: Number.POSITIVE_INFINITY,
+        }[event.key];
         if (by === undefined) return;
         event.preventDefault();
         to((token ?? 0) + by);
@@ -49,7 +61,13 @@ export function Strip({ tokens, paint, data }: { readonly tokens: Tokens; readon
   );
 }
 
-function drawn(canvas: HTMLCanvasElement, tokens: Tokens, paint: 'logprob' | 'entropy', token: number | null, data: TrajectoryTwin): void {
+function drawn(
+  canvas: HTMLCanvasElement,
+  tokens: Tokens,
+  paint: 'logprob' | 'entropy',
+  token: number | null,
+  data: TrajectoryTwin,
+): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   if (width === 0) return;
   const density = devicePixelRatio;

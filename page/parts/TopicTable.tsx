@@ -4,20 +4,34 @@ import type { MillTopic } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { count } from '../logic/format.ts';
-import { Ago } from './basics.tsx';
+import { Ago, Scrolls } from './basics.tsx';
 import { Spark } from './Spark.tsx';
 
-export function TopicTable({ topics, run, live }: { readonly topics: readonly MillTopic[]; readonly run: string; readonly live: boolean }) {
+export function TopicTable({
+  topics,
+  run,
+  live,
+}: {
+  readonly topics: readonly MillTopic[];
+  readonly run: string;
+  readonly live: boolean;
+}) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="topics">
+    <Scrolls label="topics">
       <table class="topics">
         <thead>
           <tr>
-            <th class="l" scope="col">topic</th>
+            <th class="l" scope="col">
+              topic
+            </th>
             <th scope="col">records</th>
             <th scope="col">per second</th>
-            <th class="l" scope="col">last 5 min</th>
-            <th class="l" scope="col">lag of its readers</th>
+            <th class="l" scope="col">
+              last 5 min
+            </th>
+            <th class="l" scope="col">
+              lag of its readers
+            </th>
             <th scope="col">size</th>
             <th scope="col">newest</th>
           </tr>
@@ -48,6 +62,6 @@ export function TopicTable({ topics, run, live }: { readonly topics: readonly Mi
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolls>
   );
 }

@@ -1,7 +1,7 @@
 /** Small parts that every view uses: what a run is doing, problems, empty places, ages, shown text. */
 import type { ComponentChildren } from 'preact';
-import type { RunState, Shown } from '../../views/page/wire.ts';
 import { size } from '../../views/numbers.ts';
+import type { RunState, Shown } from '../../views/page/wire.ts';
 import { nowMs } from '../data/clock.ts';
 import { copy } from '../data/take.ts';
 import type { Answer, Problem } from '../data/twin.ts';
@@ -36,7 +36,12 @@ export function Ago({ at }: { readonly at: number | null }) {
 /** Text that a model, a tool or a data file wrote: as text, its direction its own, what cannot be seen made visible. */
 export function Hostile({ text, max = 0 }: { readonly text: string; readonly max?: number }) {
   const cut = max > 0 && text.length > max;
-  return <bdi class="hostile">{shownText(cut ? text.slice(0, max) : text).text}{cut ? '…' : ''}</bdi>;
+  return (
+    <bdi class="hostile">
+      {shownText(cut ? text.slice(0, max) : text).text}
+      {cut ? '…' : ''}
+    </bdi>
+  );
 }
 
 export function Wrong({ problem }: { readonly problem: Problem }) {
@@ -116,7 +121,12 @@ export function shownJson(value: Shown, indent = ''): string {
 }
 
 /** The text of something that may be cut, and a word about what is missing. */
-export function textOf(value: string | { readonly $cut: { readonly text: string; readonly shown: number; readonly total: number } } | null): {
+export function textOf(
+  value:
+    | string
+    | { readonly $cut: { readonly text: string; readonly shown: number; readonly total: number } }
+    | null,
+): {
   readonly text: string;
   readonly part: string;
 } {
@@ -124,4 +134,21 @@ export function textOf(value: string | { readonly $cut: { readonly text: string;
   if (typeof value === 'string') return { text: value, part: '' };
   const { text, shown, total } = value.$cut;
   return { text, part: `shown in part: ${size(shown)} of ${size(total)}` };
+}
+
+/** What is wider than its place scrolls in it, by keys as well; the page itself never does. */
+export function Scrolls({
+  label,
+  children,
+  class: more = '',
+}: {
+  readonly label: string;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+}) {
+  return (
+    <section class={`scroll ${more}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
 }

@@ -3,14 +3,16 @@
  * may keep them for ever. `bundle.json` names them (for the page frozen into one file); `licences.txt` holds the notices of
  * the packages that are bundled in. Run by `npm run build`.
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+
 import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, '../dist/page');
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const here = join(root, 'page');
+const out = join(root, 'dist/page');
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'assets'), { recursive: true });
@@ -52,7 +54,7 @@ writeFileSync(join(out, 'bundle.json'), `${JSON.stringify(bundle, null, 2)}\n`);
 
 const packages = ['preact', '@preact/signals', '@preact/signals-core', 'uplot'];
 const notices = packages.map((name) => {
-  const notice = readFileSync(join(here, '../node_modules', name, 'LICENSE'), 'utf8').trim();
+  const notice = readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8').trim();
   return `${name}\n\n${notice}\n`;
 });
 writeFileSync(join(out, 'licences.txt'), notices.join(`\n${'-'.repeat(80)}\n\n`));
