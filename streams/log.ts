@@ -96,13 +96,16 @@ export interface TapOptions {
   readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;
 }
 
+/** What a commit keeps under a name: a number, or a text. */
+export type Mark = number | string;
+
 /** The writes of one commit. */
 export interface Tx {
   append<T>(topic: Topic<T>, value: T): void;
   /** Settle its originals and write what rides on it. All parts of a split must be in one commit. */
   settle(delivery: Delivery<unknown>): void;
-  /** A named number kept with the commit (a source's progress); read back by `Log.mark`. */
-  mark(name: string, value: number): void;
+  /** A named number or text kept with the commit (a source's progress); read back by `Log.mark`. */
+  mark(name: string, value: Mark): void;
 }
 
 /** The size of a topic: records, bytes as stored, and the lag of each group that reads it. */
@@ -120,8 +123,8 @@ export interface Standing {
   readonly ends: Readonly<Record<string, number>>;
   /** What each group has settled: topic, then group. */
   readonly settled: Readonly<Record<string, Readonly<Record<string, ProgressState>>>>;
-  /** Named numbers (`Tx.mark`). */
-  readonly marks: Readonly<Record<string, number>>;
+  /** Named numbers and texts (`Tx.mark`). */
+  readonly marks: Readonly<Record<string, Mark>>;
 }
 
 /** A topic that does not hold what was written to it. */
@@ -144,8 +147,8 @@ export interface Log {
   fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]>;
   /** Records as they lie, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is given. */
   tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>>;
-  /** The number last committed under this name, or 0. */
-  mark(name: string): Promise<number>;
+  /** What was last committed under this name, or 0. */
+  mark(name: string): Promise<Mark>;
   /** Records of `topic` that `group` has not settled. */
   lag(topic: Topic<unknown>, group: string): Promise<number>;
   /** Every topic that the log knows. */

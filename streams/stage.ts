@@ -8,6 +8,7 @@ import type { Observable, OperatorFunction } from 'rxjs';
 import type { Delivery } from './deliveries/delivery.ts';
 import type { Feedback } from './feedback.ts';
 import type { DeadLetter } from './records.ts';
+import type { Resumable } from './resumable.ts';
 import type { Overflow } from './run/buffered.ts';
 import type { Topic } from './topic.ts';
 
@@ -36,11 +37,14 @@ export interface Stage {
 /** What a source yields: a record, or why one could not be read. */
 export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
-/** The items of a source: a list, a generator, an asynchronous one, an Observable. */
-export type Items<T> =
+/** Items that come in the same order whenever they are asked for: a list, a generator, an asynchronous one, an Observable. */
+export type PlainItems<T> =
   | Iterable<SourceItem<T>>
   | AsyncIterable<SourceItem<T>>
   | Observable<SourceItem<T>>;
+
+/** The items of a source: such items, or a source that says where it is and goes on there (`resumable.ts`). */
+export type Items<T> = PlainItems<T> | Resumable<T>;
 
 export interface SourceOptions {
   /**
@@ -55,7 +59,7 @@ export interface SourceOptions {
   /**
    * When the run is started again: `skip` passes over as many items as are in the log (`items` begins where it always
    * begins; the default), `continue` takes what comes (live items, which do not come twice; the default where items may
-   * be dropped).
+   * be dropped). A resumable source goes on behind its cursor instead.
    */
   readonly onResume?: 'skip' | 'continue';
 }
@@ -103,7 +107,8 @@ export const sink: typeof stage = stage;
 
 /**
  * The beginning of a graph. `items` must yield the same sequence whenever it is iterated or subscribed to: on resume
- * the items that are in the log already are passed over, so each is appended exactly once (but see `onResume`).
+ * the items that are in the log already are passed over, so each is appended exactly once (but see `onResume`). Input
+ * without an end says where it is instead: `resumable.ts`.
  */
 export function source<T>(
   name: string,

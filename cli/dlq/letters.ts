@@ -20,7 +20,7 @@ export async function lettersIn(log: Log): Promise<readonly Letter[]> {
   const all$ = log.tap(topics.deadLetters, { from: { kind: 'earliest' }, follow: false });
   for (const { value, position, atMs } of await lastValueFrom(all$.pipe(toArray()))) {
     const number = position.offset;
-    const retried = (await log.mark(retriedMark(number))) > 0;
+    const retried = (await log.mark(retriedMark(number))) !== 0;
     letters.push({ number, atMs, letter: value, retried });
   }
   return letters;

@@ -13,6 +13,7 @@ import { mapEach } from '../../streams/primitives.ts';
 import type { Question, Scored, Selected, ToolCall, Weights } from '../../streams/records.ts';
 import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
+import { isResumable } from '../../streams/resumable.ts';
 import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { itemsOf } from '../../streams/run/sourceRunner.ts';
 import { type Source, type Stage, source } from '../../streams/stage.ts';
@@ -138,8 +139,9 @@ type Schedules = ReadonlyMap<string, Question['schedule']>;
 async function schedules(sources: readonly Source[], recorded: number): Promise<Schedules> {
   const planned = new Map<string, Question['schedule']>();
   for (const source of sources) {
+    if (isResumable(source.items)) continue;
     let left = 2 * recorded;
-    for await (const item of itemsOf(source)) {
+    for await (const item of itemsOf({ ...source, items: source.items })) {
       if ('value' in item) {
         const question = item.value as Question;
         planned.set(asked(question), question.schedule);

@@ -217,7 +217,7 @@ class Verification {
     return new Map(
       sources.map(({ to, name }) => [
         to.name,
-        Math.min(ends[to.name] ?? 0, marks[`source/${name}`] ?? Number.POSITIVE_INFINITY),
+        Math.min(ends[to.name] ?? 0, Number(marks[`source/${name}`] ?? Number.POSITIVE_INFINITY)),
       ]),
     );
   }

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import type { Mark } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';
 import { HEADER_BYTES } from './envelope.ts';
@@ -32,7 +33,7 @@ export interface Settle {
 export interface Commit {
   readonly appends: readonly Append[];
   readonly settles: readonly Settle[];
-  readonly marks: ReadonlyMap<string, number>;
+  readonly marks: ReadonlyMap<string, Mark>;
   /** Groups to write down although they have settled nothing yet. */
   readonly joins?: readonly Omit<Settle, 'offset'>[];
   /** Called once it is on disk, before any promise or listener learns of it. */

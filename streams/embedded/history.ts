@@ -6,7 +6,7 @@
  * that was killed there would have left the log.
  */
 import { MillraceError } from '../../base/errors.ts';
-import type { Standing } from '../log.ts';
+import type { Mark, Standing } from '../log.ts';
 import { Progress } from '../progress.ts';
 
 /** What one transaction changed. */
@@ -19,13 +19,13 @@ export interface Moment {
     group: string,
     offsets: readonly number[],
   ])[];
-  readonly marks: Readonly<Record<string, number>>;
+  readonly marks: Readonly<Record<string, Mark>>;
 }
 
 /** The standing right after the transaction that appended record `offset` of `topic`. Fails with code `NO_HISTORY`. */
 export function standingAfter(moments: Iterable<Moment>, topic: string, offset: number): Standing {
   const ends: Record<string, number> = {};
-  const marks: Record<string, number> = {};
+  const marks: Record<string, Mark> = {};
   const groups = new Map<string, Map<string, Progress>>();
   for (const moment of moments) {
     for (const [name, [from, to]] of Object.entries(moment.appended)) {

@@ -10,7 +10,16 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';
-import type { Log, ReadOptions, Standing, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import type {
+  Log,
+  Mark,
+  ReadOptions,
+  Standing,
+  Stored,
+  TapOptions,
+  TopicStat,
+  Tx,
+} from '../log.ts';
 import { belongs, namesIn } from '../names.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
@@ -108,7 +117,7 @@ class EmbeddedLog implements Log {
     const committer = this.#writer();
     const appends: Append[] = [];
     const deliveries: Delivery<unknown>[] = [];
-    const marks = new Map<string, number>();
+    const marks = new Map<string, Mark>();
     const append = (topic: Topic<unknown>, value: unknown): void => {
       this.#schemas.numberOf(topic); // fails here, for this commit alone
       const body = topic.codec.encode(value);
@@ -176,7 +185,7 @@ class EmbeddedLog implements Log {
     };
   }
 
-  async mark(name: string): Promise<number> {
+  async mark(name: string): Promise<Mark> {
     this.#fresh();
     return this.#store.mark(name);
   }

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../../base/errors.ts';
 import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
+import type { Mark } from '../log.ts';
 import type { ProgressState } from '../progress.ts';
 import { sealJson, unsealJson } from './checkedJson.ts';
 import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
@@ -36,7 +37,7 @@ export interface Writes {
   put(topic: string, offset: number, envelope: Envelope): void;
   putHead(topic: string, head: Head): void;
   putProgress(topic: string, group: string, progress: ProgressState): void;
-  putMark(name: string, value: number): void;
+  putMark(name: string, value: Mark): void;
   putSchemas(topic: string, schemas: readonly unknown[]): void;
   putMoment(number: number, moment: Moment): void;
   /** A page of a topic's index by key, and which runs of pages it has. */
@@ -115,13 +116,13 @@ export class Store {
     return this.#under('group', topic).map(({ key, value }) => [key[2]!, value as ProgressState]);
   }
 
-  mark(name: string): number {
-    return (this.#get(['mark', name]) as number | undefined) ?? 0;
+  mark(name: string): Mark {
+    return (this.#get(['mark', name]) as Mark | undefined) ?? 0;
   }
 
-  marks(): Readonly<Record<string, number>> {
+  marks(): Readonly<Record<string, Mark>> {
     return Object.fromEntries(
-      this.#under('mark').map(({ key, value }) => [key[1]!, value as number]),
+      this.#under('mark').map(({ key, value }) => [key[1]!, value as Mark]),
     );
   }
 

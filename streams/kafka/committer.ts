@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import type { Mark } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { reasonOf } from './problems.ts';
@@ -32,7 +33,7 @@ export interface Family {
 export interface Commit {
   /** What it writes on its own account. */
   readonly appends: readonly Append[];
-  readonly marks: ReadonlyMap<string, number>;
+  readonly marks: ReadonlyMap<string, Mark>;
   readonly families: readonly Family[];
   readonly joins?: readonly { readonly topic: string; readonly group: string }[];
   /** Called once it is committed, before any promise or listener learns of it. */

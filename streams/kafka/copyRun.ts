@@ -14,6 +14,7 @@ import { retriedLetter, retriedMark } from '../deliveries/deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';
+import type { Mark } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { DeadLetter, Position } from '../records.ts';
 import { allTopics, refers, withReferences } from '../replay/meaning.ts';
@@ -178,7 +179,7 @@ class Copy {
   /** By topic, then group. */
   readonly #progress = new Map<string, Map<string, Progress>>();
   readonly #ahead = new Map<string, number>();
-  readonly #marks = new Map<string, number>();
+  readonly #marks = new Map<string, Mark>();
   /** What the next transaction of the copy takes. */
   #records: (readonly [topic: string, offset: number, envelope: Envelope])[] = [];
   #moments: Moment[] = [];

@@ -12,7 +12,16 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
-import type { Log, LostTopic, ReadOptions, Stored, TapOptions, TopicStat, Tx } from '../log.ts';
+import type {
+  Log,
+  LostTopic,
+  Mark,
+  ReadOptions,
+  Stored,
+  TapOptions,
+  TopicStat,
+  Tx,
+} from '../log.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
@@ -193,7 +202,7 @@ class KafkaLog implements Log {
     this.#mustWrite();
     const appends: Append[] = [];
     const deliveries: Delivery<unknown>[] = [];
-    const marks = new Map<string, number>();
+    const marks = new Map<string, Mark>();
     write({
       append: (topic, value) => void appends.push(encoded(topic as Topic<unknown>, value)),
       settle: (delivery) => void deliveries.push(delivery),
@@ -238,10 +247,10 @@ class KafkaLog implements Log {
     }).pipe(takeUntil(this.#closing$));
   }
 
-  async mark(name: string): Promise<number> {
+  async mark(name: string): Promise<Mark> {
     this.#open();
     await this.#state.refresh();
-    return this.#state.get<number>(markKey(name)) ?? 0;
+    return this.#state.get<Mark>(markKey(name)) ?? 0;
   }
 
   /** Settled first, then written: what another process does in between makes it too large, never too small. */

@@ -7,6 +7,7 @@
  * which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the commits
  * it is about, so it is true whenever it can be read: counting a topic needs no reading of it.
  */
+import type { Mark } from '../log.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd, writtenEnd } from './pages.ts';
@@ -41,7 +42,7 @@ export interface CommitNote {
     partition: number,
     offsets: readonly number[],
   ])[];
-  readonly marks: Readonly<Record<string, number>>;
+  readonly marks: Readonly<Record<string, Mark>>;
 }
 
 export const NEW_WRITER: WriterState = { incarnation: 0, commit: 0, counts: {} };

@@ -1,14 +1,16 @@
 /**
  * Runs one source: appends its items, each chunk together with how many there have been.
  *
- * The count is a mark in the log, so on resume the items that are there already are passed over. At most
- * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
+ * The count is a mark in the log, so on resume the items that are there already are passed over. Of a source that says where
+ * it is, the cursors behind a chunk are marks too, and it goes on behind them. At most `CHUNK` items wait for a commit, and
+ * none is asked for while the topic's readers are `leadMax` behind.
  */
-import { isObservable } from 'rxjs';
+import { isObservable, type Observable } from 'rxjs';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/orAborted.ts';
 import type { Log } from '../log.ts';
-import type { Source, SourceItem } from '../stage.ts';
+import { isResumable, type PlacedItem } from '../resumable.ts';
+import type { PlainItems, Source, SourceItem } from '../stage.ts';
 import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
 
@@ -27,6 +29,9 @@ export interface SourceStats {
 
 const CHUNK = 64;
 
+/** What a source gave: an item, an item and its place, or a place alone. */
+type Taken = SourceItem<unknown> | PlacedItem<unknown>;
+
 export class SourceRunner {
   readonly source: Source;
   readonly #log: Log;
@@ -39,7 +44,9 @@ export class SourceRunner {
   #items = 0;
   #dropped = 0;
   #done = false;
-  #waiting: SourceItem<unknown>[] = [];
+  #waiting: Taken[] = [];
+  /** Items taken since the readers were last looked at. */
+  #sinceRoom = 0;
   /** Never rejects: a failure aborts `#broken`. */
   #committing: Promise<void> | null = null;
   /** Aborted by a commit that failed, with its error: nothing is taken or committed after it. */
@@ -72,7 +79,7 @@ export class SourceRunner {
 
   /** Until the items end or `signal` aborts. What was taken is committed, also when the items fail. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#items = await this.#log.mark(this.#markName);
+    this.#items = Number(await this.#log.mark(this.#markName));
     let ended = false;
     try {
       ended = await this.#takeAll(AbortSignal.any([signal, this.#broken.signal]));
@@ -85,10 +92,7 @@ export class SourceRunner {
 
   /** False when `signal` aborted first. */
   async #takeAll(signal: AbortSignal): Promise<boolean> {
-    const skip = this.source.onResume === 'skip' ? this.#items : 0;
-    const iterator = itemsOf(this.source, skip, () => {
-      this.#dropped += 1;
-    });
+    const iterator = await this.#open(signal);
     const aborted = orAborted(signal);
     try {
       while (!signal.aborted) {
@@ -105,15 +109,38 @@ export class SourceRunner {
     return false;
   }
 
+  async #open(signal: AbortSignal): Promise<AsyncIterableIterator<Taken>> {
+    const { items, onResume } = this.source;
+    const dropped = (): void => {
+      this.#dropped += 1;
+    };
+    if (!isResumable(items)) {
+      const skip = onResume === 'skip' ? this.#items : 0;
+      return itemsOf({ ...this.source, items }, skip, dropped);
+    }
+    const cursor = async (part: string): Promise<string | null> => {
+      const last = await this.#log.mark(this.#cursorName(part));
+      return typeof last === 'string' ? last : null;
+    };
+    const opened = await items.open({ cursor, signal });
+    return iterated({ ...this.source, items: opened }, 0, dropped);
+  }
+
   get #markName(): string {
     return `source/${this.source.name}`;
   }
 
-  async #take(item: SourceItem<unknown>): Promise<void> {
+  #cursorName(part: string): string {
+    return `cursor/${this.source.name}/${part}`;
+  }
+
+  async #take(item: Taken): Promise<void> {
     if (this.#broken.signal.aborted) return;
     this.#waiting.push(item);
+    this.#sinceRoom += 1;
     this.#committing ??= this.#commitWaiting();
-    if (this.#waiting.length < CHUNK) return;
+    if (this.#sinceRoom < CHUNK) return;
+    this.#sinceRoom = 0;
     this.#waitsSinceMs = this.#clock.now();
     await this.#committing;
     await this.#room();
@@ -127,15 +154,19 @@ export class SourceRunner {
       while (this.#waiting.length > 0) {
         const chunk = this.#waiting;
         this.#waiting = [];
-        const items = this.#items + chunk.length;
+        const records = chunk.filter((item) => 'value' in item || 'deadLetter' in item);
+        const items = this.#items + records.length;
         await this.#log.commit((tx) => {
-          for (const item of chunk) {
+          for (const item of records) {
             if ('value' in item) tx.append(this.source.to, item.value);
             else tx.append(topics.deadLetters, item.deadLetter);
           }
-          tx.mark(this.#markName, items);
+          if (records.length > 0) tx.mark(this.#markName, items);
+          for (const [part, cursor] of cursorsBehind(chunk))
+            tx.mark(this.#cursorName(part), cursor);
         });
         this.#items = items;
+        for (const item of chunk) if ('at' in item) item.committed?.();
       }
     } catch (error) {
       this.#broken.abort(error);
@@ -145,22 +176,36 @@ export class SourceRunner {
   }
 }
 
+/** A source of plain items, or a resumable one that is open. */
+type Given<T> = Pick<Source, 'bufferMax' | 'overflow'> & {
+  readonly items: Iterable<T> | AsyncIterable<T> | Observable<T>;
+};
+
 /** The items of a source but for the first `skip`; `dropped` is called for each that an Observable had no room for. */
-export function itemsOf(
-  { items, bufferMax, overflow }: Source,
+export const itemsOf: (
+  source: Pick<Source, 'bufferMax' | 'overflow'> & { readonly items: PlainItems<unknown> },
+  skip?: number,
+  dropped?: () => void,
+) => AsyncIterableIterator<SourceItem<unknown>> = iterated;
+
+function iterated<T>(
+  { items, bufferMax, overflow }: Given<T>,
   skip = 0,
   dropped = (): void => undefined,
-): AsyncIterableIterator<SourceItem<unknown>> {
+): AsyncIterableIterator<T> {
   if (!isObservable(items)) return iterate(items, skip);
   return buffered(items, { max: bufferMax, overflow, skip, dropped });
 }
 
-type Iterables = Iterable<SourceItem<unknown>> | AsyncIterable<SourceItem<unknown>>;
-
-async function* iterate(items: Iterables, skip: number): AsyncGenerator<SourceItem<unknown>> {
+async function* iterate<T>(items: Iterable<T> | AsyncIterable<T>, skip: number): AsyncGenerator<T> {
   let toSkip = skip;
   for await (const item of items) {
     if (toSkip > 0) toSkip -= 1;
     else yield item;
   }
+}
+
+/** The last cursor of each part that these items moved on. */
+function cursorsBehind(chunk: readonly Taken[]): ReadonlyMap<string, string> {
+  return new Map(chunk.flatMap((item) => ('at' in item ? Object.entries(item.at) : [])));
 }

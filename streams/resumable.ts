@@ -1,0 +1,85 @@
+/**
+ * Sources that know where they are, for input that has no end and cannot be read from its beginning again.
+ *
+ * What such a source emits carries the place behind it, its cursor: a text of its own that nobody else reads. The log keeps
+ * the cursor in the same commit as the record, and a resumed run asks the source to go on there. So every item is in the
+ * log once, whenever the process was killed, as long as the source gives after a cursor what it would have given then.
+ *
+ * Input of several parts that move by themselves (the partitions of a topic, the files of a folder) has a cursor for each;
+ * a commit writes those that moved, and a cursor is looked up when its part is met, so there may be many.
+ */
+import { isObservable, map, type Observable } from 'rxjs';
+import type { SourceItem } from './stage.ts';
+
+/** The places behind an item, of the parts that it moves on. */
+export type Cursors = Readonly<Record<string, string>>;
+
+/** Where an item leaves its source. An item that is this alone moves the source on and appends nothing. */
+export interface Place {
+  readonly at: Cursors;
+  /** Called once the item and its place are in the log: what an answer to a sender waits for. */
+  readonly committed?: () => void;
+}
+
+/** What a resumable source yields: an item and the place behind it, or just a place. */
+export type PlacedItem<T> = Place | (Place & SourceItem<T>);
+
+/** How a resumable source is opened. */
+export interface Opening {
+  /** The last cursor of a part that is in the log; null: begin at its beginning. */
+  readonly cursor: (part: string) => Promise<string | null>;
+  /** Aborts when nothing more is wanted: let go of files, sockets and timers, and end. */
+  readonly signal: AbortSignal;
+}
+
+/** Items and their places, as they come. */
+export type PlacedItems<T> = AsyncIterable<PlacedItem<T>> | Observable<PlacedItem<T>>;
+
+/** A source that goes on where it was. It is opened when a run begins to take from it, and costs nothing before. */
+export interface Resumable<T> {
+  readonly kind: 'resumable';
+  open(opening: Opening): PlacedItems<T> | Promise<PlacedItems<T>>;
+}
+
+/** An item of a source of one part, and its cursor. */
+export type CursorItem<T> = SourceItem<T> & { readonly cursor: string };
+
+/** Items and their cursors, as they come. */
+export type CursorItems<T> = AsyncIterable<CursorItem<T>> | Observable<CursorItem<T>>;
+
+/** The part of a source that has only one. */
+const WHOLE = '';
+
+/**
+ * A resumable source of an async generator, or of an Observable, that can begin behind a cursor:
+ *
+ *     source('questions', topics.questions, resumable((cursor) => rowsAfter(Number(cursor ?? 0))))
+ *
+ * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. An async generator is asked for the next item
+ * when there is room for it; an Observable cannot be made to wait (`SourceOptions.bufferMax`). `signal` aborts when
+ * nothing more is wanted.
+ */
+export function resumable<T>(
+  from: (cursor: string | null, signal: AbortSignal) => CursorItems<T>,
+): Resumable<T> {
+  return {
+    kind: 'resumable',
+    async open({ cursor, signal }) {
+      const items = from(await cursor(WHOLE), signal);
+      return isObservable(items) ? items.pipe(map(placed)) : placedEach(items);
+    },
+  };
+}
+
+/** Whether these are the items of a source that knows where it is. */
+export function isResumable(items: unknown): items is Resumable<unknown> {
+  return (items as Partial<Resumable<unknown>>).kind === 'resumable';
+}
+
+async function* placedEach<T>(items: AsyncIterable<CursorItem<T>>): AsyncGenerator<PlacedItem<T>> {
+  for await (const item of items) yield placed(item);
+}
+
+function placed<T>({ cursor, ...item }: CursorItem<T>): PlacedItem<T> {
+  return { ...(item as SourceItem<T>), at: { [WHOLE]: cursor } };
+}
