@@ -10,13 +10,14 @@
 import { MillraceError } from '../base/errors.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { JobContext } from './defineJob.ts';
-import { type JobQuestions, planStages, type StagePlan } from './plan.ts';
+import type { JobQuestions, StagePlan } from './plan.ts';
+import { planQuestions } from './planQuestions.ts';
 import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
 import type { PolicySettings } from './policySettings.ts';
 
 /** What a method is planned for. */
 export interface MethodPlace {
-  /** Questions to train on. */
+  /** Questions to train on; infinite where they come without an end. */
   readonly train: number;
   /** The stages of the methods before it. */
   readonly before: readonly StagePlan[];
@@ -52,10 +53,11 @@ export async function trainPolicy(
   rows: JobQuestions,
   methods: readonly Method[],
 ): Promise<Flow> {
-  const { settings, seed } = context;
+  const { settings, seed, log, clock, print } = context;
   const planned = (train: number) => planMethods(methods, { train, seed });
   const layout = (train: number) => planned(train).flatMap(({ stages }) => stages);
-  const plan = await planStages(rows, layout, { heldOut: settings.heldOut, seed });
+  const told = { log, clock, print };
+  const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...told });
   const ready = planned(plan.train);
   const loop = await policyLoop(context, parts, plan, loopOptions(ready.map((one) => one.loop)));
   return flow(...ready.map((method) => method.wire(loop)));

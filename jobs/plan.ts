@@ -12,9 +12,10 @@
  */
 import { shuffled } from '../base/draws.ts';
 import { MillraceError } from '../base/errors.ts';
+import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { Phase, Question, Schedule } from '../streams/records.ts';
-import type { SourceItem } from '../streams/stage.ts';
+import type { Items, SourceItem } from '../streams/stage.ts';
 
 /** One stage after the first. */
 export interface StagePlan {
@@ -37,27 +38,43 @@ export interface QuestionPlan {
   readonly stages: readonly string[];
   /** Whether there is a stage after every stage. */
   readonly endless: boolean;
-  /** The same whenever they are iterated. */
-  readonly items: Iterable<SourceItem<Question>>;
+  readonly items: Items<Question>;
   /** Questions of each stage in `stages`, stage 0 included: about what it weighs in the run's work. */
   readonly sizes: readonly number[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
-  /** Questions to train on. */
+  /** Questions to train on; infinite where they come without an end. */
   readonly train: number;
+}
+
+/** The plan of questions that are all there. */
+export interface ListedPlan extends QuestionPlan {
+  /** The same whenever they are iterated. */
+  readonly items: Iterable<SourceItem<Question>>;
 }
 
 /** Questions as a file gives them (`readQuestions`), or a list. */
 export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>;
 
-/** The questions of a training job; each side is read once. */
+/**
+ * The questions of a training job; each side is read once.
+ *
+ * Questions to train on may come without an end (`EndlessQuestions`: a file that grows, a folder, a web service, a Kafka
+ * topic, a resumable source of one's own). Nothing is read through then: each place of the plan takes the next question that
+ * comes, and waits for it (endlessPlan.ts); a job without an end takes them as long as it runs.
+ */
 export interface JobQuestions {
-  readonly train: QuestionItems;
-  /** Absent: held-out questions are taken from `train`, at most three in ten. */
+  readonly train: QuestionItems | EndlessQuestions;
+  /** Absent: held-out questions are taken from `train`, at most three in ten; of an endless one, the first that come. */
   readonly heldOut?: QuestionItems;
 }
 
-/** How the stages divide the questions to train on, of which there are `train`. */
+/** The questions of a training job that are all there. */
+export interface ListedQuestions extends JobQuestions {
+  readonly train: QuestionItems;
+}
+
+/** How the stages divide the questions to train on, of which there are `train` (infinite where they come without an end). */
 export type Layout = (train: number) => readonly StagePlan[];
 
 /** How `planStages` divides the questions; the seed decides their order. */
@@ -67,7 +84,11 @@ export interface StagesOptions {
   readonly seed: number;
 }
 
-async function read(rows: QuestionItems, deadLetters: SourceItem<never>[]): Promise<QuestionRow[]> {
+/** The usable rows; the others are added to `deadLetters`. */
+export async function read(
+  rows: QuestionItems,
+  deadLetters: SourceItem<never>[],
+): Promise<QuestionRow[]> {
   const good: QuestionRow[] = [];
   for await (const item of rows) {
     if ('value' in item) good.push(item.value);
@@ -83,12 +104,20 @@ function firstFault([first]: readonly SourceItem<never>[]): string {
   return `\nthe first bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
 }
 
+/** That nothing can be held out. */
+export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceError {
+  return new MillraceError(
+    'QUESTIONS_FILE',
+    `the file of held-out questions has no usable row; give another, or none to hold out some of the training questions${firstFault(deadLetters)}`,
+  );
+}
+
 /** Fails with code `QUESTIONS_FILE` when there are too few questions to train on and to hold out. */
 export async function planStages(
-  rows: JobQuestions,
+  rows: ListedQuestions,
   layout: Layout,
   options: StagesOptions,
-): Promise<QuestionPlan> {
+): Promise<ListedPlan> {
   const deadLetters: SourceItem<never>[] = [];
   let train = shuffled(await read(rows.train, deadLetters), options.seed, 'plan');
   let held = rows.heldOut === undefined ? [] : await read(rows.heldOut, deadLetters);
@@ -97,10 +126,7 @@ export async function planStages(
     held = train.slice(0, count);
     train = train.slice(count);
   } else if (held.length === 0) {
-    throw new MillraceError(
-      'QUESTIONS_FILE',
-      `the file of held-out questions has no usable row; give another, or none to hold out some of the training questions${firstFault(deadLetters)}`,
-    );
+    throw noHeldOut(deadLetters);
   }
   held = held.slice(0, options.heldOut);
   if (train.length === 0 || held.length === 0) {
@@ -110,14 +136,24 @@ export async function planStages(
     );
   }
   const stages = layout(train.length);
+  return {
+    ...described(stages, held.length),
+    items: { [Symbol.iterator]: () => itemsOf({ deadLetters, held, train, stages }) },
+    train: train.length,
+  };
+}
+
+/** What a plan says of its stages. */
+export function described(
+  stages: readonly StagePlan[],
+  heldOut: number,
+): Pick<QuestionPlan, 'stages' | 'endless' | 'sizes' | 'heldOut'> {
   const own = ({ phase, count }: StagePlan): number => (phase === null ? 0 : count);
   return {
     stages: ['the base policy', ...stages.map(({ name }) => name)],
     endless: stages.at(-1)?.next !== undefined,
-    sizes: [held.length, ...stages.map((stage) => own(stage) + held.length)],
-    items: { [Symbol.iterator]: () => itemsOf({ deadLetters, held, train, stages }) },
-    heldOut: held.length,
-    train: train.length,
+    sizes: [heldOut, ...stages.map((stage) => own(stage) + heldOut)],
+    heldOut,
   };
 }
 
@@ -142,7 +178,7 @@ function* itemsOf({ deadLetters, held, train, stages }: Planned): Generator<Sour
 }
 
 /** The stages, and those that come after the last. */
-function* oneAfterAnother(stages: readonly StagePlan[]): Generator<StagePlan> {
+export function* oneAfterAnother(stages: readonly StagePlan[]): Generator<StagePlan> {
   yield* stages;
   for (let next = stages.at(-1)?.next; next !== undefined; ) {
     const stage = next();

@@ -52,7 +52,7 @@ function ownQuestions(path: string): AsyncGenerator<QuestionItem> {
       return `it has the columns ${columns.join(', ')}; a questions file needs question and answer (or answers); id, source and ability are optional`;
     },
     read: (fields, { place, text }) =>
-      questionRow(withDefaults(fields, { source, number: place - 1 }), text),
+      questionRow(withDefaults(fields, { source, id: `${source}-${place - 1}` }), text),
   });
 }
 

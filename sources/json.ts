@@ -62,7 +62,8 @@ function notAnArray(path: string, { begins }: Extract<JsonElement, { kind: 'noAr
   );
 }
 
-function parsed(place: number, payload: string, otherwise: string): RawRow {
+/** A row that is written as JSON; `otherwise` = what it must be. */
+export function parsed(place: number, payload: string, otherwise: string): RawRow {
   try {
     const value: unknown = JSON.parse(payload);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

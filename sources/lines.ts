@@ -18,29 +18,65 @@ const newline = 0x0a;
 
 /** The lines of a UTF-8 file, without their ends; a byte order mark is dropped. */
 export async function* lines(path: string, bytesMax = lineBytesMax): AsyncGenerator<Line> {
-  let number = 1;
-  let parts: Buffer[] = [];
-  let length = 0;
-  const take = (piece: Buffer): void => {
-    if (length + piece.length <= bytesMax) parts.push(piece);
-    length += piece.length;
-  };
-  const finish = (): Line => {
-    const line = decode(number++, Buffer.concat(parts), length > bytesMax ? bytesMax : null);
-    parts = [];
-    length = 0;
-    return line;
-  };
+  const splitter = new LineSplitter({ bytesMax });
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    for (const { line } of splitter.push(chunk)) yield line;
+  }
+  const last = splitter.rest();
+  if (last !== null) yield last.line;
+}
+
+/** A line and the bytes that it takes, its end included. */
+export interface Split {
+  readonly line: Line;
+  readonly bytes: number;
+}
+
+/** Bytes in, lines out. Holds the beginning of a line that has no end yet. */
+export class LineSplitter {
+  readonly #bytesMax: number;
+  #number: number;
+  #parts: Buffer[] = [];
+  #length = 0;
+
+  /** `number` = that of the first line. */
+  constructor({
+    bytesMax = lineBytesMax,
+    number = 1,
+  }: { bytesMax?: number; number?: number } = {}) {
+    this.#bytesMax = bytesMax;
+    this.#number = number;
+  }
+
+  /** The lines that end in this chunk. */
+  *push(chunk: Buffer): Generator<Split, void> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      take(chunk.subarray(start, end));
-      yield finish();
+      this.#take(chunk.subarray(start, end));
       start = end + 1;
+      yield this.#finish(1);
     }
-    if (start < chunk.length) take(chunk.subarray(start));
+    if (start < chunk.length) this.#take(chunk.subarray(start));
   }
-  if (length > 0) yield finish();
+
+  /** What came behind the last end, as a line; null when there is nothing. */
+  rest(): Split | null {
+    return this.#length === 0 ? null : this.#finish(0);
+  }
+
+  #take(piece: Buffer): void {
+    if (this.#length + piece.length <= this.#bytesMax) this.#parts.push(piece);
+    this.#length += piece.length;
+  }
+
+  #finish(endBytes: number): Split {
+    const tooLong = this.#length > this.#bytesMax ? this.#bytesMax : null;
+    const line = decode(this.#number++, Buffer.concat(this.#parts), tooLong);
+    const bytes = this.#length + endBytes;
+    this.#parts = [];
+    this.#length = 0;
+    return { line, bytes };
+  }
 }
 
 function decode(number: number, bytes: Buffer, exceededBytes: number | null): Line {

@@ -35,22 +35,22 @@ type Name = (typeof names)[number];
 /** Ids become keys and parts of rollout ids. */
 export const idCharactersMax = 256;
 
-/** What rows without `id` or `source` get: a name, and with it the row's number, counted from 0. */
+/** What rows without `source` or `id` get. */
 export interface RowDefaults {
   readonly source: string;
-  readonly number: number;
+  readonly id: string;
 }
 
 /**
- * Our fields, where a file has only questions and answers: id and source from the file's name, `math` where every answer is
+ * Our fields, where a file has only questions and answers: id and source as given, `math` where every answer is
  * a number or LaTeX, `qa` otherwise. Rows of the RL schema stay as they are.
  */
-export function withDefaults(fields: Fields, { source, number }: RowDefaults): Fields {
+export function withDefaults(fields: Fields, { source, id }: RowDefaults): Fields {
   if (fields.reward_model !== undefined) return fields;
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   const stated = fields.answers ?? fields.answer;
   return {
-    id: `${source}-${number}`,
+    id,
     source,
     ability: (Array.isArray(stated) ? stated : [stated]).every(isMathematics) ? 'math' : 'qa',
     ...Object.fromEntries(given),

@@ -53,6 +53,17 @@ export type {
 } from './records.ts';
 export * as recordShapes from './records.ts';
 export { type RecordsOptions, recordsOf } from './recordsOf.ts';
+export {
+  type CursorItem,
+  type CursorItems,
+  type Cursors,
+  type Opening,
+  type Place,
+  type PlacedItem,
+  type PlacedItems,
+  type Resumable,
+  resumable,
+} from './resumable.ts';
 export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './run/runFlow.ts';
 export type { SourceStats } from './run/sourceRunner.ts';
 export type { StageStats } from './run/stageStats.ts';

@@ -9,7 +9,7 @@
  * a commit writes those that moved, and a cursor is looked up when its part is met, so there may be many.
  */
 import { isObservable, map, type Observable } from 'rxjs';
-import type { SourceItem } from './stage.ts';
+import type { SourceItem } from './sourceItem.ts';
 
 /** The places behind an item, of the parts that it moves on. */
 export type Cursors = Readonly<Record<string, string>>;

@@ -7,10 +7,12 @@
 import type { Observable, OperatorFunction } from 'rxjs';
 import type { Delivery } from './deliveries/delivery.ts';
 import type { Feedback } from './feedback.ts';
-import type { DeadLetter } from './records.ts';
 import type { Resumable } from './resumable.ts';
 import type { Overflow } from './run/buffered.ts';
+import type { SourceItem } from './sourceItem.ts';
 import type { Topic } from './topic.ts';
+
+export type { SourceItem } from './sourceItem.ts';
 
 /** An operator on deliveries: made of the primitives in `primitives.ts`. */
 export type Run<In, Out> = OperatorFunction<Delivery<In>, Delivery<Out>>;
@@ -33,9 +35,6 @@ export interface Stage {
   /** The loop that it closes, if any. */
   readonly feedback: Feedback<unknown> | null;
 }
-
-/** What a source yields: a record, or why one could not be read. */
-export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };
 
 /** Items that come in the same order whenever they are asked for: a list, a generator, an asynchronous one, an Observable. */
 export type PlainItems<T> =
@@ -77,7 +76,8 @@ export interface Source {
 }
 
 const INFLIGHT_MAX = 256;
-const BUFFER_MAX = 4096;
+/** The default of `bufferMax`. */
+export const BUFFER_MAX = 4096;
 const LEAD_MAX = 4096;
 
 /** From one topic to another through an operator. */

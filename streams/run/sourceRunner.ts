@@ -9,8 +9,8 @@ import { isObservable, type Observable } from 'rxjs';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/orAborted.ts';
 import type { Log } from '../log.ts';
-import { isResumable, type PlacedItem } from '../resumable.ts';
-import type { PlainItems, Source, SourceItem } from '../stage.ts';
+import { isResumable, type PlacedItem, type PlacedItems } from '../resumable.ts';
+import { BUFFER_MAX, type PlainItems, type Source, type SourceItem } from '../stage.ts';
 import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
 
@@ -187,6 +187,11 @@ export const itemsOf: (
   skip?: number,
   dropped?: () => void,
 ) => AsyncIterableIterator<SourceItem<unknown>> = iterated;
+
+/** What an open resumable source gives, when it is asked for. */
+export function pulled<T>(items: PlacedItems<T>): AsyncIterableIterator<PlacedItem<T>> {
+  return iterated({ items, bufferMax: BUFFER_MAX, overflow: 'fail' });
+}
 
 function iterated<T>(
   { items, bufferMax, overflow }: Given<T>,

@@ -4,7 +4,7 @@ import { calibrate, calibrateSettings, sizesOf } from '../../jobs/calibrate.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { loopOptions, planMethods } from '../../jobs/method.ts';
-import { type JobQuestions, planStages, type QuestionPlan } from '../../jobs/plan.ts';
+import { type ListedPlan, type ListedQuestions, planStages } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
 import type { Question } from '../../streams/records.ts';
@@ -45,7 +45,7 @@ function* taken<T>(items: Iterable<T>, count: number): Generator<T> {
 }
 
 /** The plan of a calibration, and the sizes of its rounds. */
-async function planQuestions(rows: JobQuestions, over: Partial<Options> = {}) {
+async function planQuestions(rows: ListedQuestions, over: Partial<Options> = {}) {
   const given = { ...options, ...over };
   const settings = calibrateSettings.parse(given);
   const methods = [calibrate(settings)];
@@ -54,12 +54,12 @@ async function planQuestions(rows: JobQuestions, over: Partial<Options> = {}) {
   const plan = await planStages(rows, layout, given);
   return { ...plan, ...sizesOf(settings, plan.train) };
 }
-const plan = (train: JobQuestions['train'], over?: Partial<Options>) =>
+const plan = (train: ListedQuestions['train'], over?: Partial<Options>) =>
   planQuestions({ train }, over);
 
-const questions = ({ items }: QuestionPlan): Question[] =>
+const questions = ({ items }: ListedPlan): Question[] =>
   [...items].flatMap((item) => ('value' in item ? [item.value] : []));
-const ids = (made: QuestionPlan, phase: string, stage: number): string[] =>
+const ids = (made: ListedPlan, phase: string, stage: number): string[] =>
   questions(made)
     .filter((question) => question.phase === phase && question.stage === stage)
     .map(({ id }) => id);

@@ -1,0 +1,43 @@
+/** The plan of a training job, whether its questions are all there or come without an end: the one place where a job takes them. */
+import { isEndless } from '../sources/endless/endlessQuestions.ts';
+import type { SourceItem } from '../streams/stage.ts';
+import { type EndlessPlan, endlessItems, neededBy } from './endlessPlan.ts';
+import {
+  described,
+  type JobQuestions,
+  type Layout,
+  noHeldOut,
+  planStages,
+  type QuestionPlan,
+  read,
+  type StagesOptions,
+} from './plan.ts';
+
+/** What planning questions that come without an end needs besides. */
+export interface EndlessOptions
+  extends StagesOptions,
+    Pick<EndlessPlan, 'log' | 'clock' | 'print'> {}
+
+/** The plan of a job, whether its questions are all there or come without an end. Fails as `planStages` does. */
+export async function planQuestions(
+  { train, heldOut }: JobQuestions,
+  layout: Layout,
+  options: EndlessOptions,
+): Promise<QuestionPlan> {
+  const held = heldOut === undefined ? {} : { heldOut };
+  if (!isEndless(train)) return planStages({ train, ...held }, layout, options);
+  const deadLetters: SourceItem<never>[] = [];
+  const rows = heldOut && (await read(heldOut, deadLetters)).slice(0, options.heldOut);
+  if (rows?.length === 0) throw noHeldOut(deadLetters);
+  const stages = layout(Number.POSITIVE_INFINITY);
+  const { log, clock, print } = options;
+  const given = rows ?? options.heldOut;
+  const plan = { arriving: train, heldOut: given, deadLetters, stages, log, clock, print };
+  const needed = neededBy(plan);
+  print(`questions come from ${train.name}: the job asks ${needed ?? 'all'} of them as they come`);
+  return {
+    ...described(stages, rows?.length ?? options.heldOut),
+    items: endlessItems(plan),
+    train: Number.POSITIVE_INFINITY,
+  };
+}

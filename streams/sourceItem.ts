@@ -1,0 +1,5 @@
+/** What a source yields. */
+import type { DeadLetter } from './records.ts';
+
+/** What a source yields: a record, or why one could not be read. */
+export type SourceItem<T> = { readonly value: T } | { readonly deadLetter: DeadLetter };

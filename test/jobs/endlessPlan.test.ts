@@ -1,0 +1,201 @@
+/** The plan of questions without an end: the order of the finite plan, each question once, whenever the process died. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import { systemClock } from '../../base/clock.ts';
+import type { StagePlan } from '../../jobs/plan.ts';
+import { type EndlessOptions, planQuestions } from '../../jobs/planQuestions.ts';
+import { type EndlessQuestions, endlessQuestions } from '../../sources/endless/endlessQuestions.ts';
+import type { QuestionRow } from '../../sources/questions.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { flow } from '../../streams/flow.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Question } from '../../streams/records.ts';
+import { resumable } from '../../streams/resumable.ts';
+import { runFlow } from '../../streams/run/runFlow.ts';
+import { source } from '../../streams/stage.ts';
+import { topics } from '../../streams/topics.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { mortalLog } from '../support/mortalLog.ts';
+import { samples } from '../support/records.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let log: Log;
+let said: string[];
+beforeEach(async () => {
+  folder = temporaryFolder();
+  log = await openLog({ folder: join(folder.path, 'log'), mode: 'write' });
+  said = [];
+});
+afterEach(async () => {
+  await log.close();
+  folder.remove();
+});
+
+const row = (id: string): QuestionRow => ({
+  id,
+  question: `${id}?`,
+  answers: ['1'],
+  source: 'test',
+  ability: 'qa',
+});
+
+/** Questions q0, q1, … without an end; every third comes twice, every fifth place holds a row that cannot be read. */
+function arriving(opened: number[] = []): EndlessQuestions {
+  const from = resumable<QuestionRow>(async function* (cursor, signal) {
+    opened.push(Number(cursor ?? 0));
+    for (let place = Number(cursor ?? 0); !signal.aborted; place++) {
+      const number = place - Math.floor(place / 3);
+      const bad = { deadLetter: { ...samples.deadLetters.full, place } };
+      const item = place % 5 === 4 ? bad : { value: row(`q${number}`) };
+      yield { ...item, cursor: String(place + 1) };
+    }
+  });
+  return endlessQuestions('somewhere', from);
+}
+
+const stages = (count: number, over: Partial<StagePlan>[] = [{}, {}]): StagePlan[] =>
+  over.map((one, i) => ({
+    name: `round ${i + 1}`,
+    phase: 'explore',
+    count,
+    skip: i * count,
+    ...one,
+  }));
+
+const options = (over: Partial<EndlessOptions> = {}): EndlessOptions => ({
+  heldOut: 2,
+  seed: 7,
+  log,
+  clock: systemClock,
+  print: (line) => void said.push(line),
+  ...over,
+});
+
+async function run(on: Log, layout: readonly StagePlan[], heldOut?: readonly QuestionRow[]) {
+  const rows = {
+    train: arriving(),
+    ...(heldOut && { heldOut: heldOut.map((value) => ({ value })) }),
+  };
+  const plan = await planQuestions(rows, () => layout, options());
+  await runFlow(flow(source('questions', topics.questions, plan.items)), { log: on });
+  return plan;
+}
+
+async function asked(): Promise<Question[]> {
+  const stored$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: false });
+  return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
+}
+const shown = async (): Promise<string[]> =>
+  (await asked()).map(({ id, phase, stage }) => `${id} ${phase} ${stage}`);
+
+describe('the plan of questions that come without an end', () => {
+  test('holds the first ones out, asks each other one once as it comes, and the held-out ones after every stage', async () => {
+    const plan = await run(log, stages(3));
+    const ids = [...new Set((await asked()).map(({ id }) => id))];
+    expect(ids).toHaveLength(8);
+    const [a, b, ...rest] = ids;
+    expect(await shown()).toEqual([
+      ...[`${a} evaluate 0`, `${b} evaluate 0`],
+      ...rest.slice(0, 3).map((id) => `${id} explore 1`),
+      ...[`${a} evaluate 1`, `${b} evaluate 1`],
+      ...rest.slice(3).map((id) => `${id} explore 2`),
+      ...[`${a} evaluate 2`, `${b} evaluate 2`],
+    ]);
+    expect(plan).toMatchObject({ heldOut: 2, sizes: [2, 5, 5] });
+    expect(said[0]).toBe('questions come from somewhere: the job asks 8 of them as they come');
+  });
+
+  test('is the same when the process dies after any commit', async () => {
+    await run(log, stages(3));
+    const whole = await shown();
+    const other = await openLog({ folder: join(folder.path, 'other'), mode: 'write' });
+    await log.close();
+    log = other;
+    for (let died = 0; died < 40; died++) {
+      const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: died % 2 === 0 });
+      const ended = await run(mortal, stages(3)).then(
+        () => true,
+        () => false,
+      );
+      if (ended) break;
+    }
+    await run(log, stages(3));
+    expect(await shown()).toEqual(whole);
+  });
+
+  test('takes the held-out questions from a file where there is one, and bad rows are dead letters once', async () => {
+    await run(log, stages(2), [row('h0'), row('h1'), row('h2')]);
+    await run(log, stages(2), [row('h0'), row('h1'), row('h2')]);
+    const held = (await shown()).filter((line) => line.includes('evaluate 1'));
+    expect(held).toEqual(['h0 evaluate 1', 'h1 evaluate 1']);
+    expect(await asked()).toHaveLength(2 * 3 + 4);
+    const letters$ = log.tap(topics.deadLetters, { from: { kind: 'earliest' }, follow: false });
+    const places = (await lastValueFrom(letters$.pipe(toArray()))).map(({ value }) => value.place);
+    expect(places).toEqual([4]);
+  });
+
+  test('asks a question of an earlier stage again where a stage says so, also after a restart', async () => {
+    const again = stages(3, [{}, { skip: 1, count: 2 }]);
+    for (let i = 0; i < 30; i++) {
+      const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });
+      await run(mortal, again).catch(() => undefined);
+    }
+    await run(log, again);
+    const ids = (stage: number) =>
+      shown().then((lines) =>
+        lines.flatMap((line) => (line.endsWith(`explore ${stage}`) ? [line.split(' ')[0]] : [])),
+      );
+    expect(await ids(2)).toEqual((await ids(1)).slice(1));
+  });
+
+  test('opens its source behind the last question that is in the log', async () => {
+    const opened: number[] = [];
+    const plan = () => planQuestions({ train: arriving(opened) }, () => stages(100), options());
+    const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });
+    const part = async () => flow(source('questions', topics.questions, (await plan()).items));
+    await runFlow(await part(), { log: mortal }).catch(() => undefined);
+    const before = (await asked()).length;
+    await runFlow(await part(), { log });
+    expect(opened[0]).toBe(0);
+    expect(opened[1]).toBeGreaterThanOrEqual(before);
+  });
+
+  test('says that there are too few when the source ends', async () => {
+    const few = endlessQuestions(
+      'three rows',
+      resumable(async function* () {
+        for (let i = 0; i < 3; i++) yield { value: row(`q${i}`), cursor: String(i) };
+      }),
+    );
+    const plan = await planQuestions({ train: few }, () => stages(3), options());
+    const run = runFlow(flow(source('questions', topics.questions, plan.items)), { log });
+    await expect(run).rejects.toThrow(
+      'three rows ended after 3 of the 8 that the job asks; start the run again when there are more',
+    );
+  });
+
+  test('says what it waits for, and goes on when it comes', async () => {
+    let come = (): void => undefined;
+    const slow = endlessQuestions(
+      'the post',
+      resumable(async function* () {
+        yield { value: row('q0'), cursor: '1' };
+        await new Promise<void>((resolve) => {
+          come = resolve;
+        });
+        for (let i = 1; i < 9; i++) yield { value: row(`q${i}`), cursor: String(i) };
+      }),
+    );
+    const clock = { now: () => 0 };
+    const print = (line: string): void => {
+      said.push(line);
+      if (line.startsWith('waiting')) come();
+    };
+    const plan = await planQuestions({ train: slow }, () => stages(3), options({ clock, print }));
+    await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
+    expect(said).toContain(
+      'waiting for questions from the post: 1 of the 8 that the job asks have come',
+    );
+  });
+});
