@@ -6,7 +6,11 @@ import { MillraceError } from '../../base/errors.ts';
 import { metricsTwin, type Range, whole } from '../../views/page/metrics.ts';
 import { type Moment, momentOf } from '../../views/page/moment.ts';
 import { overviewTwin } from '../../views/page/overview.ts';
+import { questionTwin } from '../../views/page/question.ts';
 import type { RunView } from '../../views/page/runView.ts';
+import { topicsTwin, topicTwin } from '../../views/page/topic.ts';
+import { topicNamed } from '../../views/page/topicList.ts';
+import { tokensOf, trajectoryTwin } from '../../views/page/trajectory.ts';
 import { limits } from '../../views/page/wire.ts';
 import { type Answer, json } from './answers.ts';
 import type { HotRuns } from './hotRuns.ts';
@@ -35,6 +39,28 @@ interface Route {
 const routes: readonly Route[] = [
   { path: /^\.json$/, answer: async ({ view, moment }) => json(await overviewTwin(view, moment)) },
   { path: /^\/metrics\.json$/, answer: metrics },
+  {
+    path: /^\/topics\.json$/,
+    answer: async ({ view, moment }) => json(await topicsTwin(view, moment)),
+  },
+  { path: /^\/topics\/([^/]+)\.(json|ndjson)$/, answer: topic },
+  {
+    path: /^\/q\/([^/]+)\.json$/,
+    answer: async ({ view, moment, names: [id = ''] }) =>
+      json(await questionTwin(view, moment, id)),
+  },
+  {
+    path: /^\/t\/([^/]+)\.json$/,
+    answer: async ({ view, moment, names: [ref = ''], query }) =>
+      json(await trajectoryTwin(view, moment, { ref, full: query.get('full') === '1' })),
+  },
+  {
+    path: /^\/t\/([^/]+)\/tokens\.bin$/,
+    answer: async ({ view, moment, names: [ref = ''] }) => {
+      const body = await tokensOf(view, moment, ref);
+      return { status: 200, type: 'application/octet-stream', body };
+    },
+  },
 ];
 
 /** Null where the address is none of the data's. */
@@ -87,6 +113,30 @@ async function metrics({ view, moment, query, served }: Parameters<OfRun>[0]): P
   } finally {
     for (const release of releases) release();
   }
+}
+
+async function topic({ view, moment, query, names }: Parameters<OfRun>[0]): Promise<Answer> {
+  const [name = '', format] = names;
+  const found = await topicNamed(view.viewed.log, name);
+  const dir = query.get('dir') ?? 'back';
+  if (dir !== 'back' && dir !== 'on') throw new MillraceError('USAGE', 'dir= takes back or on');
+  const limit = Math.trunc(numberIn(query, 'limit') ?? limits.rowsDefault);
+  if (limit < 1 || limit > limits.rowsMax) {
+    throw new MillraceError('USAGE', `limit= takes 1 to ${limits.rowsMax}`);
+  }
+  const full = query.get('full') === '1';
+  if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 goes with limit=1');
+  const twin = await topicTwin(view, found, moment, {
+    offset: query.get('offset') ?? undefined,
+    dir,
+    where: query.get('where') ?? '',
+    key: query.get('key') ?? undefined,
+    limit,
+    full,
+  });
+  if (format === 'json') return json(twin);
+  const lines = twin.rows.map((row) => `${JSON.stringify(row)}\n`);
+  return { status: 200, type: 'application/x-ndjson; charset=utf-8', body: lines.join('') };
 }
 
 function rangeIn(query: Query): Range {

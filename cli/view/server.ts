@@ -7,12 +7,12 @@ import type { Assets } from './assets.ts';
 import { type Asking, addressOf, type GuardOptions, judge } from './guard.ts';
 import { againPage, plainPage, twinsPage } from './plainPage.ts';
 import { dataAt, type Served } from './router.ts';
+import { EventStream, type StreamMeans, streamAsked } from './stream.ts';
 
 export interface ServerParts extends Served {
   readonly guard: GuardOptions;
   readonly assets: Assets;
-  /** Takes over a request for the stream. */
-  readonly stream: (query: URLSearchParams, from: IncomingMessage, to: ServerResponse) => void;
+  readonly streams: StreamMeans;
   /** Told of what nobody foresaw. */
   readonly failed: (error: unknown) => void;
 }
@@ -55,18 +55,33 @@ async function given(
   parts: ServerParts,
 ): Promise<void> {
   const { assets } = parts;
-  if (path === '/stream') return parts.stream(query, from, to);
   const file = path === '/index.html' ? null : assets.file(path);
   if (file !== null) return send(to, file);
   if (page.test(path)) return send(to, assets.index ?? (await listed(parts)));
   try {
+    if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
     if (found === null) throw new MillraceError('NOT_FOUND', 'no such address');
     send(to, found);
   } catch (error) {
     if (!(error instanceof MillraceError)) parts.failed(error);
-    send(to, errorAnswer(error));
+    if (to.headersSent) to.destroy();
+    else send(to, errorAnswer(error));
   }
+}
+
+async function streamed(
+  query: URLSearchParams,
+  from: IncomingMessage,
+  to: ServerResponse,
+  { streams }: ServerParts,
+): Promise<void> {
+  const { 'last-event-id': last } = from.headers;
+  const asked = streamAsked(query, typeof last === 'string' ? last : undefined);
+  if (from.method === 'HEAD') {
+    return send(to, { status: 200, type: 'text/event-stream; charset=utf-8', body: '' });
+  }
+  await new EventStream(asked, to, streams).start();
 }
 
 async function listed({ folder }: ServerParts): Promise<Answer> {

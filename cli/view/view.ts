@@ -97,11 +97,12 @@ export async function serveView(
   const folder = new RunsFolder(options.runs, io);
   const assets = loadAssets();
   const failed = (error: unknown): void => io.err(withoutSecrets(inspect(error)));
+  const served = { hot, folder };
+  const streams = { ...served, clock: io.clock, server: newToken() };
   let cookie = '';
   const listening = await listen({ port: options.port, host: options.host }, (from, to) => {
     const guard = { token, trustedOrigin, cookie };
-    const stream = (): void => void to.destroy();
-    answer(from, to, { guard, hot, folder, assets, stream, failed }).catch((error: unknown) => {
+    answer(from, to, { guard, assets, streams, failed, ...served }).catch((error: unknown) => {
       failed(error);
       to.destroy();
     });

@@ -89,6 +89,12 @@ export class BucketSeries {
     return { step, lastStep, atMs, tokens, min, max, sum, count };
   }
 
+  /** Tokens trained when this step's bucket had its last value; 0 where there is none. */
+  tokensAt(step: number): number {
+    const at = Math.min(this.#placeOf(step), this.#length - 1);
+    return at < 0 ? 0 : this.at(at).tokens;
+  }
+
   /** Those with values of steps in [from, to], merged until there are at most `most`. */
   between(from: number, to: number, most: number): { readonly buckets: Bucket[]; width: number } {
     let buckets: Bucket[] = [];

@@ -25,7 +25,7 @@
  *   /r/RUN/weights/VERSION     WeightsTwin         ?at=
  *   /r/RUN/replay              ReplayTwin
  *   /diff/RUN_A..RUN_B         DiffTwin            ?only=flips
- *   /stream                    server-sent events, see `StreamEvents`   ?run=RUN[:metric,metric…] (repeated) &runs=1
+ *   /stream                    server-sent events, see `StreamEvents`   ?run=RUN[:metric,metric…] (repeated) &runs=1 &since=RUN@CURSOR[;RUN@CURSOR…]
  *
  * `?at=step:120` (as of the weights that step 120 made) or `?at=offset:812` (of the topic `weights`). An error is an
  * `ErrorBody` with its HTTP status. All twins take GET and HEAD.
@@ -190,7 +190,7 @@ export interface RunRow extends RunHead {
 /* ───────────────────────────────────────────────────────── /r/RUN */
 
 export interface OverviewTwin extends OfRun {
-  /** Of the stream: begin it with `&since=CURSOR` to miss nothing. */
+  /** Of the stream: begin it with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
   readonly cursor: string;
   /** Records of `metrics` and `weights` that the server has still to read (a very long run was opened just now): curves and steps lack them. */
   readonly behind: number;
@@ -797,8 +797,8 @@ export interface ReplayStep {
 /* ───────────────────────────────────────────────────────── the stream */
 
 /**
- * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's `lastEventId`) is where the
- * reader stands; a browser sends it again by itself after a break, and the stream goes on from there. A comment line comes
+ * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's `lastEventId`, written like
+ * `since=`) is where the reader stands; a browser sends it again by itself after a break, and the stream goes on from there. A comment line comes
  * every 15 s. A reader that is slow gets the newest state and not all of it; one that takes nothing for 30 s is let go.
  */
 export interface StreamEvents {

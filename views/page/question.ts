@@ -1,0 +1,33 @@
+/** The twin of a question: every group of it. */
+import { MillraceError } from '../../base/errors.ts';
+import { groupsOf } from './groups.ts';
+import type { Moment } from './moment.ts';
+import { questionFacts } from './rollouts.ts';
+import type { RunView } from './runView.ts';
+import { type QuestionTwin, WIRE } from './wire.ts';
+
+/** Fails with code `NOT_FOUND`. */
+export async function questionTwin(
+  view: RunView,
+  moment: Moment,
+  id: string,
+): Promise<QuestionTwin> {
+  const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
+  if (question === null) {
+    throw new MillraceError(
+      'NOT_FOUND',
+      `no question ${JSON.stringify(id.slice(0, 200))} in ${scanned} records of ${of} that were read`,
+    );
+  }
+  return {
+    wire: WIRE,
+    nowMs: view.viewed.clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    question: questionFacts(question),
+    groups,
+    total,
+    scanned,
+    of,
+  };
+}
