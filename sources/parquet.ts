@@ -7,7 +7,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { outsideText } from '../base/outsideText.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../model/runtime/worker.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../base/worker.ts';
 import type { OpenParquet, ParquetHead } from './parquetWorker.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 

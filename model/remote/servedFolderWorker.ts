@@ -4,6 +4,7 @@
  */
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { serve } from '../../base/worker.ts';
 import { loadAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
 import { ADAPTER_CONFIG, readAdapter, writeAdapter } from '../hf/adapterFiles.ts';
@@ -12,7 +13,6 @@ import { openPolicy } from '../hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, merged } from '../hf/lora.ts';
 import { CONFIG_FILE } from '../hf/openFolder.ts';
 import { writeFolder } from '../hf/writeFolder.ts';
-import { serve } from '../runtime/worker.ts';
 import type { WriteArgument, WriteResult } from './servedFolders.ts';
 
 /** Beside the weights: what they were made of, and their digest. */

@@ -9,10 +9,10 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { Dtype } from '../hf/dtypes.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import { isLabel, labelOf } from './publish.ts';
 
 /** What a version is written as. */

@@ -10,12 +10,12 @@ import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { serverAddress } from '../../base/http/serverAddress.ts';
+import { RateLimit } from '../../base/rateLimit.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import { Absence } from './absence.ts';
 import { SessionAffinity } from './affinity.ts';
 import { HttpClient, type Transient } from './httpClient.ts';
-import { RateLimit } from './rateLimit.ts';
 
 export interface PoolOptions {
   /** Base URLs, with or without `/v1`. */

@@ -5,6 +5,7 @@
  * `rowsMax` requests are generated at once and `waitingMax` more wait in order.
  */
 import { resolve } from 'node:path';
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -15,7 +16,6 @@ import type {
 import { watchLoop } from '../runtime/loopGap.ts';
 import { placeOn } from '../runtime/place.ts';
 import type { Provider } from '../runtime/provider.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
 import type { TokenBytes } from './tokenBytes.ts';

@@ -2,6 +2,7 @@
  * Entry of the worker that generates: it holds the session, the cache, the decode loop and the sampler.
  */
 
+import { serve, startWorker, workerEntry } from '../../base/worker.ts';
 import { PublishedWeights } from '../adapterFile.ts';
 import { readingVersion } from '../checkpoints/digest.ts';
 import { localPath } from '../checkpoints/local.ts';
@@ -10,7 +11,6 @@ import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';
 import { tryOut } from '../runtime/tryOut.ts';
-import { serve, startWorker, workerEntry } from '../runtime/worker.ts';
 import { positionsMax } from './batcher.ts';
 import type { Forward } from './forward.ts';
 import { openOnnxForward } from './onnxForward.ts';

@@ -2,8 +2,9 @@
  * Entry of the worker that writes requests to a training service and reads its replies (passes.ts). It holds one batch at a
  * time: `open`, then `forward`, `took`, `backward`, `finished` by request, then `report`.
  */
+
+import { Moved, serve } from '../../base/worker.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
-import { Moved, serve } from '../runtime/worker.ts';
 import { datum, passBody } from './encode.ts';
 import {
   checkLoss,

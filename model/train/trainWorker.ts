@@ -1,11 +1,12 @@
 /**
  * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `write`, `restore`, `close`.
  */
+
+import { serve } from '../../base/worker.ts';
 import type { SaveTarget, TrainBatch, TrainerCheckpoint } from '../engine.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';
 import { tryOut } from '../runtime/tryOut.ts';
-import { serve } from '../runtime/worker.ts';
 import { Learner, type LearnerSettings } from './learner.ts';
 import { type AdapterOptions, type PolicySource, TraineeFiles } from './trainee.ts';
 import { trainingTrials } from './trials.ts';

@@ -16,6 +16,8 @@
  * Calls are answered one after the other, in the order in which they were made. The same batches give the same
  * weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
  */
+
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
 import type { DecoderConfig } from '../config.ts';
 import type {
   SavedCheckpoint,
@@ -29,7 +31,6 @@ import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { type LoopGap, watchLoop } from '../runtime/loopGap.ts';
 import { placeOn } from '../runtime/place.ts';
 import type { Provider } from '../runtime/provider.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../runtime/worker.ts';
 import type { LearnerSettings, TokenScores } from './learner.ts';
 import type { AdapterOptions, PolicySource } from './trainee.ts';
 

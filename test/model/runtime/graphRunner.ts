@@ -2,8 +2,9 @@
  * Runs graphs in a worker thread: in jest's realm onnxruntime does not know typed arrays. Feeds and outputs are
  * copied between the threads.
  */
+
+import { startWorker, workerEntry } from '../../../base/worker.ts';
 import type { Feeds, Session, SessionOptions } from '../../../model/runtime/session.ts';
-import { startWorker, workerEntry } from '../../../model/runtime/worker.ts';
 
 export interface GraphRunner {
   open(model: Uint8Array, options: SessionOptions): Promise<Session>;

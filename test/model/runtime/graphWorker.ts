@@ -1,13 +1,14 @@
 /**
  * Entry of a worker that holds sessions by number and runs them: `open`, `run`, `release`.
  */
+
+import { serve } from '../../../base/worker.ts';
 import {
   type Feeds,
   openSession,
   type Session,
   type SessionOptions,
 } from '../../../model/runtime/session.ts';
-import { serve } from '../../../model/runtime/worker.ts';
 
 const sessions = new Map<number, Session>();
 let opened = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { startWorker, workerEntry } from '../../../base/worker.ts';
 import { Turns } from '../../../model/runtime/turns.ts';
-import { startWorker, workerEntry } from '../../../model/runtime/worker.ts';
 
 test('threads that take turns never work at the same time', async () => {
   const argument = {

@@ -8,7 +8,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, Worker, type WorkerOptions } from 'node:worker_threads';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from './errors.ts';
 
 interface Request {
   readonly id: number;

@@ -1,7 +1,7 @@
 /**
  * How fast requests may follow each other: evenly spaced turns, no bursts.
  */
-import type { SleepClock } from '../../base/sleepClock.ts';
+import type { SleepClock } from './sleepClock.ts';
 
 export class RateLimit {
   readonly #clock: SleepClock;
