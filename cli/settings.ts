@@ -64,14 +64,25 @@ export function settingsOf(
 
 /** `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON lies over what was there, key by key. */
 function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
+  const ofGroup = shortly(schema);
   return given.flatMap((setting) => {
     const { key, path, text } = setting;
-    if ('value' in setting || !text.startsWith('{')) return [setting];
+    if ('value' in setting || !text.startsWith('{')) return [ofGroup(setting)];
     const tree = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), jsonOrText(text));
     const found = settingsOf(schema, tree as Settings, () => '');
     const isWhole = found.some((one) => one.key === key) || found.length === 0;
     return isWhole ? [setting] : found.map(({ from: _, ...one }) => one);
   });
+}
+
+/** A group with a setting `use` may be given as that alone: `tools=python,search` is `tools.use=python,search`. */
+function shortly(schema: z.ZodType): (setting: Setting) => Setting {
+  const known = new Set(knownSettings(schema).map(({ key }) => key));
+  return (setting) => {
+    const { key, path } = setting;
+    if (known.has(key) || !known.has(`${key}.use`)) return setting;
+    return { ...setting, key: `${key}.use`, path: [...path, 'use'] };
+  };
 }
 
 /** The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`. */
@@ -137,12 +148,14 @@ interface Definition {
   readonly shape?: Record<string, z.ZodType>;
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
+  readonly out?: z.ZodType;
   readonly entries?: Readonly<Record<string, string | number>>;
 }
 
-/** What wraps a schema: an optional, a default, a transformation. */
-function innerOf({ innerType, type, in: given }: Definition): z.ZodType | undefined {
-  return innerType ?? (type === 'pipe' ? given : undefined);
+/** What wraps a schema: an optional, a default, a transformation of its value, a preparation of what is given. */
+function innerOf({ innerType, type, in: given, out }: Definition): z.ZodType | undefined {
+  if (type !== 'pipe') return innerType;
+  return given?.def.type === 'transform' ? out : given;
 }
 
 /** The values of an enumeration. */
@@ -189,7 +202,9 @@ function meantBy(key: string, known: readonly string[]): string[] {
 
 /** The last of those that set a key, or a group that it lies in. */
 export function lastGiven(given: readonly Setting[], key: string): Setting | undefined {
-  return given.findLast((setting) => key === setting.key || key.startsWith(`${setting.key}.`));
+  const within = ({ key: group, text }: Setting): boolean =>
+    /^[[{]/.test(text) ? key.startsWith(`${group}.`) : key === `${group}.use`;
+  return given.findLast((setting) => key === setting.key || within(setting));
 }
 
 function givenAs({ text, from }: Setting): string {
@@ -232,8 +247,9 @@ function groupOf(settings: Record<string, unknown>, { path }: Setting): Record<s
   let group = settings;
   for (const part of path.slice(0, -1)) {
     const inner = group[part];
-    const isGroup = typeof inner === 'object' && inner !== null;
-    if (!isGroup) group[part] = {};
+    const isGroup = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
+    // A run of an older version has the list alone (`shortly`).
+    if (!isGroup) group[part] = Array.isArray(inner) ? { use: inner } : {};
     group = group[part] as Record<string, unknown>;
   }
   return group;

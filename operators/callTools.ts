@@ -5,10 +5,10 @@
  * answer it from the record. What a call is known by is its `CallOrigin`. How the policy writes a call is the dialect's.
  */
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
-import type { Tool } from './tools/tool.ts';
+import type { CallSituation, Tool } from './tools/tool.ts';
 
-/** Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. */
-export interface CallOrigin {
+/** Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. Beside it what the tool may know. */
+export interface CallOrigin extends CallSituation {
   readonly rolloutId: string;
   readonly turn: number;
 }
@@ -26,7 +26,7 @@ export function callTools(tools: readonly Tool[], options: ToolboxOptions): Call
   const box = toolbox(tools, options);
   return {
     tags: tools.map(({ name }) => name),
-    call: (tool, input, signal) => box.call(tool, input, signal),
+    call: (tool, input, signal, origin) => box.call(tool, input, signal, origin),
     close: box.close,
   };
 }

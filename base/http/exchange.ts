@@ -6,6 +6,7 @@
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import fetch, { FetchError, type Response } from 'node-fetch';
 import { messageOf } from '../errors.ts';
 import { outsideText } from '../outsideText.ts';
@@ -19,6 +20,8 @@ export interface ExchangeOptions {
   readonly replyBytesMax: number;
   /** Connections to each server; no bound by default. */
   readonly connectionsMax?: number;
+  /** How names become addresses; the system's way when left out. An address in a URL is not looked up. */
+  readonly lookup?: LookupFunction;
 }
 
 export interface HttpRequest {
@@ -59,8 +62,11 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    const { connectionsMax = Number.POSITIVE_INFINITY } = options;
-    const connections = { keepAlive: true, maxSockets: connectionsMax };
+    const { connectionsMax = Number.POSITIVE_INFINITY, lookup } = options;
+    const connections = {
+      ...{ keepAlive: true, maxSockets: connectionsMax },
+      ...(lookup === undefined ? {} : { lookup }),
+    };
     this.#http = new HttpAgent(connections);
     this.#https = new HttpsAgent(connections);
   }

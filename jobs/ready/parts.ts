@@ -7,7 +7,6 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import { type Provider, providers } from '../../model/runtime/provider.ts';
@@ -15,9 +14,6 @@ import { samplingOf, textModelSettings } from '../../model/text/configured.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { callTools } from '../../operators/callTools.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
-import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
-import { readCorpus } from '../../operators/tools/search/corpus.ts';
-import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
 import type { JobContext } from '../defineJob.ts';
@@ -30,25 +26,13 @@ import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
 import { checkPromptFits, withinPrompt } from '../parts/promptLimit.ts';
 import { checkPublished } from '../parts/published.ts';
 import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
+import { type ToolSettings, toolSettings } from '../parts/toolSettings.ts';
+import { toolsOf } from '../parts/toolsOf.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
 import type { JobQuestions } from '../plan.ts';
 import type { PolicyParts } from '../policyLoop.ts';
 import { type PolicySettings, positiveInt } from '../policySettings.ts';
 import { completeWith, textRoles } from '../roles.ts';
-
-const toolNames = ['python', 'search'] as const;
-type ToolName = (typeof toolNames)[number];
-
-/** A list that the command line gives with commas: `--set tools=python,search`. */
-const tools = z.preprocess(
-  (given) =>
-    typeof given === 'string'
-      ? given
-          .split(',')
-          .flatMap((name) => (['', 'none'].includes(name.trim()) ? [] : [name.trim()]))
-      : given,
-  z.array(z.enum(toolNames)),
-);
 
 /** A text that a job cannot do without; what it is for stands in the message. */
 const needed = (message: string) => z.string().min(1, message).prefault('');
@@ -75,7 +59,7 @@ export const readySettings = {
     .describe(
       'file with the system prompt; empty = one that says how to answer, and explains the tags and the tools where the dialect has tags',
     ),
-  tools: tools.prefault('python').describe('what the policy may call: python, search, or none'),
+  tools: toolSettings,
   corpus: z
     .string()
     .default('')
@@ -116,7 +100,7 @@ export interface ReadySettings extends PolicySettings {
   readonly heldOutFile: string;
   readonly dialect: DialectName;
   readonly system: string;
-  readonly tools: readonly ToolName[];
+  readonly tools: ToolSettings;
   readonly corpus: string;
   readonly searchTop: number;
   readonly searchCharacters: number;
@@ -169,7 +153,7 @@ export async function readyParts(
       ...[questions, heldOutFile, corpus, system].map((file) => (file === '' ? '' : resolve(file))),
       ...tokenizerFiles(policy.folder),
     ]);
-  const tools = given.tools ?? (await toolsOf(settings));
+  const tools = given.tools ?? (await toolsOf(context));
   const called = own(callTools(tools, { clock }));
   const dialect = await dialectOf({
     name: settings.dialect,
@@ -257,22 +241,4 @@ async function systemOf(
 /** Longest prompt and response, in tokens. */
 function contextOf({ promptMax, responseMax }: ReadySettings): number {
   return promptMax + responseMax;
-}
-
-async function toolsOf(settings: ReadySettings): Promise<readonly Tool[]> {
-  const { corpus, searchTop: top, searchCharacters: charactersMax } = settings;
-  const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
-    python: () =>
-      pythonTool({ timeoutMs: settings.pythonTimeoutMs, processes: settings.pythonProcesses }),
-    search: async () => {
-      if (corpus !== '') {
-        return searchTool({ documents: await readCorpus(corpus), top, charactersMax });
-      }
-      throw new MillraceError(
-        'USAGE',
-        'the search tool needs documents: --set corpus=FILE, JSON Lines with id, title, text',
-      );
-    },
-  };
-  return Promise.all(settings.tools.map((name) => make[name]()));
 }

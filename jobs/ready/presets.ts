@@ -41,7 +41,7 @@ function etAgentPreset(policy: string, about: string): Preset {
     about,
     settings: {
       policy,
-      tools: ['python', 'search'], // ET-Agent §2
+      tools: { use: ['python', 'search'] }, // ET-Agent §2
       searchTop: 4, // §8.1: local search top 4 (S, P)
       searchCharacters: 1200, // §8.1: 1,200 characters a document (S, P)
       pythonTimeoutMs: 120_000, // §8.1: tools.timeout 120 s (S)
@@ -112,7 +112,7 @@ export const etAgentPresets: Readonly<Record<string, Preset>> = {
 
 /** What ARPO's and AEPO's scripts have in common (ARPO §1.10, §2; S). */
 const policyGradient = {
-  tools: ['python', 'search'],
+  tools: { use: ['python', 'search'] },
   searchTop: 10, // ARPO §5.2: max_results
   searchCharacters: 1000, // ARPO §5.2: result_length
   pythonTimeoutMs: 120_000, // ARPO §1.1: tools.timeout 120 s
@@ -217,7 +217,7 @@ export const toolStarPresets: Readonly<Record<string, Preset>> = {
     about: 'Qwen2.5-3B-Instruct, 8 GPUs of 80 GB (the paper’s scripts)',
     settings: {
       policy: 'Qwen/Qwen2.5-3B-Instruct',
-      tools: ['python', 'search'],
+      tools: { use: ['python', 'search'] },
       searchTop: 10, // §4.3: the snippets of the top 10 results (S)
       pythonTimeoutMs: 5000, // §5.3: 5 s (S)
       ...rolloutSampling,
@@ -271,7 +271,7 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
     about: 'Qwen2.5-7B after its cold start (the paper’s scripts)',
     settings: {
       policy: 'Qwen/Qwen2.5-7B-Instruct',
-      tools: ['python', 'search'],
+      tools: { use: ['python', 'search'] },
       searchTop: 5, // §4.6: retriever top_n (S)
       pythonTimeoutMs: 5000, // §5.3: 5 s (S)
       temperature: 1, // §4.6 (S)

@@ -100,9 +100,14 @@ async function nextPiece(turn: Turn, purpose: string, text: string): Promise<str
   return ownWords(made < 0 ? piece : stripEnd(piece.slice(0, made)));
 }
 
-async function resultOf(turn: Turn, by: string, tool: string, piece: string): Promise<string> {
+/** `text` = the trajectory as far as it is known, which ends in the piece. */
+async function resultOf(
+  turn: Turn,
+  by: string,
+  { tool, piece, text }: { readonly tool: string; readonly piece: string; readonly text: string },
+): Promise<string> {
   const { run, mode, resultBlock = plainBlock } = turn.options;
-  const named = (called: string, input: string) => run(called, input, `${turn.label}/${by}`);
+  const named = (called: string, input: string) => run(called, input, `${turn.label}/${by}`, text);
   const output = await outputOfCall(named, tool, piece);
   return resultBlock(mode === 'reference' ? output : fenceOf(turn.options)(output));
 }
@@ -124,7 +129,7 @@ export async function grow(turn: Turn, action: string, start?: string): Promise<
   const lead = start !== undefined && mode === 'reference' ? '\n\n' : '';
   const { text } = await toolLoop({
     piece: (text) => nextPiece(turn, purpose, lead + text),
-    result: (tool, piece) => resultOf(turn, action, tool, piece),
+    result: (tool, piece, text) => resultOf(turn, action, { tool, piece, text }),
     quotas: start === undefined ? quotas : Object.fromEntries(raised),
     start: start ?? '',
     mode,
@@ -165,7 +170,7 @@ export function actionContext(
     hint: () => list[draws.integer(0, list.length)]!,
     async runCall(step) {
       const tool = calledTool(step, Object.keys(quotas));
-      return tool === null ? '' : resultOf(turn, name, tool, step);
+      return tool === null ? '' : resultOf(turn, name, { tool, piece: step, text: step });
     },
   };
 }

@@ -24,12 +24,14 @@ export function recordedCalls(question: Question, options: RecordedCallsOptions)
   const calls: ToolCall[] = [];
   const turns = new Map<string, number>();
   return {
-    async run(tool, input, by) {
+    async run(tool, input, by, text) {
       const rolloutId = `${question.id}/${question.phase}-${question.stage}/${by}`;
       const turn = turns.get(rolloutId) ?? 0;
       turns.set(rolloutId, turn + 1);
       const origin = { rolloutId, turn };
-      const called = await options.tools.call(tool, input, options.signal, origin);
+      const trajectory = () => text;
+      const asked = { ...origin, trajectory };
+      const called = await options.tools.call(tool, input, options.signal, asked);
       calls.push({ ...origin, questionId: question.id, tool, input, ...called });
       const { output, ok } = called;
       // The quality filter reads the text alone: there a failure must show.

@@ -4,9 +4,14 @@ import { callInput } from '../dialect/calls.ts';
 
 /**
  * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result. `by` names the trajectory
- * that calls, within its question: `<round>/<action>`.
+ * that calls, within its question: `<round>/<action>`; `text` is the trajectory up to the call and with it.
  */
-export type RunTool = (tool: string, input: string, by: string) => Promise<string | null>;
+export type RunTool = (
+  tool: string,
+  input: string,
+  by: string,
+  text: string,
+) => Promise<string | null>;
 
 /** Runs the call in a piece and gives its output; '' when the tool found nothing. */
 export async function outputOfCall(

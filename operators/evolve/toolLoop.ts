@@ -10,8 +10,8 @@ import { stripEnd } from '../text/characters.ts';
 export interface ToolLoopOptions {
   /** The next piece, given all text so far; '' ends the trajectory. */
   readonly piece: (text: string) => Promise<string>;
-  /** The result block of the call of `tool` that a piece makes. */
-  readonly result: (tool: string, piece: string) => Promise<string>;
+  /** The result block of the call of `tool` that a piece makes; `text` ends in that piece. */
+  readonly result: (tool: string, piece: string, text: string) => Promise<string>;
   /** Most calls of each tool. A piece that calls two tools calls the one named first here. */
   readonly quotas: Readonly<Record<string, number>>;
   /** A trajectory to go on with; its finished calls count. */
@@ -53,7 +53,7 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
     if (piece === '') break;
     const tool = calledTool(piece, tools);
     if (tool !== null && calls[tool]! < quotas[tool]!) {
-      logs.push(await options.result(tool, piece));
+      logs.push(await options.result(tool, piece, text()));
       calls[tool]!++;
     } else if (stripEnd(piece).endsWith('</answer>')) break;
     else if (!reference && tool !== null) break;

@@ -147,7 +147,8 @@ async function callTool(
   turn: number,
 ): Promise<string> {
   const origin = { rolloutId: `${owner}/${branch.index}`, turn };
-  const called = await options.tools.call(tool, input, signal, origin);
+  const trajectory = () => options.dialect.read(partsOf(branch, options.dialect));
+  const called = await options.tools.call(tool, input, signal, { ...origin, trajectory });
   toolCalls.push({ ...origin, questionId: question.id, tool, input, ...called });
   return called.output;
 }

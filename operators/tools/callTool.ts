@@ -13,7 +13,7 @@ import { hasCode, messageOf } from '../../base/errors.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import { LruCache } from './lruCache.ts';
-import type { Tool, ToolResult } from './tool.ts';
+import type { CallSituation, Tool, ToolResult } from './tool.ts';
 
 /** Time as an argument: `base/clock.ts` has the system's. */
 interface Clock {
@@ -51,7 +51,7 @@ export interface ToolboxOptions {
 export interface Toolbox {
   readonly tools: readonly Tool[];
   /** Runs the tool named `tag`. Rejects when `signal` is aborted, and with code `TOOL_DOWN`. */
-  call(tag: string, input: string, signal: AbortSignal): Promise<Called>;
+  call(tag: string, input: string, signal: AbortSignal, situation?: CallSituation): Promise<Called>;
   close(): Promise<void>;
 }
 
@@ -65,15 +65,19 @@ async function attempt(
   tool: Tool,
   input: string,
   signal: AbortSignal,
-  options: { readonly attemptsMax: number; readonly retryEmpty: boolean },
+  options: {
+    readonly attemptsMax: number;
+    readonly retryEmpty: boolean;
+    readonly situation: CallSituation;
+  },
 ): Promise<Outcome> {
   let failure = '';
   let down = 0;
   for (let attempts = 1; ; attempts++) {
     try {
-      const { output: said, ok } = await tool.run(input, signal);
+      const { output: said, ok, cached = false } = await tool.run(input, signal, options.situation);
       const output = withoutSecrets(said);
-      if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached: false };
+      if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached };
       failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {
       signal.throwIfAborted();
@@ -125,7 +129,12 @@ export function toolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbo
   const places = new Map(tools.map((tool) => [tool.name, new Semaphore(tool.concurrencyMax)]));
   const cache = new LruCache<ToolResult>(cacheEntriesMax);
 
-  async function outcome(tag: string, input: string, signal: AbortSignal): Promise<Outcome> {
+  async function outcome(
+    tag: string,
+    input: string,
+    signal: AbortSignal,
+    situation: CallSituation,
+  ): Promise<Outcome> {
     const tool = named.get(tag);
     if (!tool) {
       const output = `There is no tool named ${tag}; use one of: ${[...named.keys()].join(', ')}.`;
@@ -136,16 +145,16 @@ export function toolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbo
     if (known) return { ...known, attempts: 0, cached: true };
     const made = await places
       .get(tag)!
-      .run(() => attempt(tool, input, signal, { attemptsMax, retryEmpty }), signal);
+      .run(() => attempt(tool, input, signal, { attemptsMax, retryEmpty, situation }), signal);
     if (tool.pure && made.ok) cache.set(key, { output: made.output, ok: true });
     return made;
   }
 
   return {
     tools,
-    async call(tag, input, signal) {
+    async call(tag, input, signal, situation = {}) {
       const from = clock.now();
-      const made = await outcome(tag, input, signal);
+      const made = await outcome(tag, input, signal, situation);
       return { ...made, ms: clock.now() - from };
     },
     async close() {

@@ -12,6 +12,10 @@ export class LruCache<Value> {
     this.#entriesMax = entriesMax;
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   get size(): number {
     return this.#entries.size;
   }

@@ -11,6 +11,17 @@ import { MillraceError } from '../../base/errors.ts';
 export interface ToolResult {
   readonly output: string;
   readonly ok: boolean;
+  /** It was kept from an earlier call; left out = it was not. */
+  readonly cached?: boolean;
+}
+
+/** What a tool may know of a call besides its input. */
+export interface CallSituation {
+  /**
+   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out where nobody knows it. A result that
+   * depends on it is not a function of the input: such a tool is not `pure`.
+   */
+  readonly trajectory?: () => string;
 }
 
 /** The JSON schema of a call's arguments. */
@@ -41,7 +52,7 @@ export interface Tool {
   readonly concurrencyMax: number;
   /** The same input gives the same output, so that a result may be cached. */
   readonly pure: boolean;
-  run(input: string, signal: AbortSignal): Promise<ToolResult>;
+  run(input: string, signal: AbortSignal, situation?: CallSituation): Promise<ToolResult>;
   close(): Promise<void>;
 }
 

@@ -1,32 +1,12 @@
 /**
- * What the published code does with trajectories and no job of ours does: log pieces, tags around plain solutions, calls in
- * fences, the policy's own text.
+ * What the published code does with trajectories and no job of ours does: tags around plain solutions, calls in fences, the
+ * policy's own text.
  */
 import { withoutResults } from '../../operators/dialect/results.ts';
 import { countToolCalls } from '../../operators/dialect/tags.ts';
-import { strip, stripEnd, stripStart } from '../../operators/text/characters.ts';
+import { stripEnd, stripStart } from '../../operators/text/characters.ts';
 
-const RESULT_CLOSE = '</result>';
 const BLANKS = ' \n';
-
-/** The log pieces: cut after every result, then after the last tool call inside each piece. */
-export function splitLogs(text: string, tools: readonly string[]): string[] {
-  return text
-    .split(RESULT_CLOSE)
-    .map((piece, index, all) => strip(index < all.length - 1 ? piece + RESULT_CLOSE : piece))
-    .flatMap((piece) => cutAfterLastCall(piece, tools))
-    .filter((piece) => piece !== '');
-}
-
-function cutAfterLastCall(piece: string, tools: readonly string[]): string[] {
-  const end = Math.max(...tools.map((tool) => endOfLast(piece, `</${tool}>`)));
-  return end < 0 ? [piece] : [strip(piece.slice(0, end)), strip(piece.slice(end))];
-}
-
-function endOfLast(text: string, part: string): number {
-  const at = text.lastIndexOf(part);
-  return at < 0 ? -1 : at + part.length;
-}
 
 /**
  * Turns a plain solution that uses one tool into the trajectory grammar: the line of the last box becomes

@@ -7,6 +7,7 @@ import { lastBoxed } from '../../../base/boxed.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
+import { splitLogs } from '../../../operators/dialect/logs.ts';
 import { repairHintPosition } from '../../../operators/dialect/repair.ts';
 import { countFailedResults, resultBlocks } from '../../../operators/dialect/results.ts';
 import { numberedSteps } from '../../../operators/dialect/steps.ts';
@@ -16,8 +17,8 @@ import { isEquivalent, latexNormalForm } from '../../../operators/text/latex.ts'
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import type { Variant } from '../../../operators/text/variant.ts';
 import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
-import { priorReasoning } from '../../oracles/priorReasoning.ts';
-import { splitLogs, tagSolution, thinkingText } from '../../oracles/trajectory.ts';
+import { priorReasoning } from '../../../operators/tools/web/priorReasoning.ts';
+import { tagSolution, thinkingText } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
 import { type Subjects, subject } from '../subject.ts';

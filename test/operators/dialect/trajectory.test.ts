@@ -3,12 +3,13 @@ import { lastBoxed } from '../../../base/boxed.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';
+import { splitLogs } from '../../../operators/dialect/logs.ts';
 import { repairHintPosition } from '../../../operators/dialect/repair.ts';
 import { countFailedResults } from '../../../operators/dialect/results.ts';
 import { closedSteps, splitSteps } from '../../../operators/dialect/steps.ts';
 import { blocks, countPairs, countToolCalls } from '../../../operators/dialect/tags.ts';
-import { priorReasoning } from '../../oracles/priorReasoning.ts';
-import { splitLogs, tagSolution, thinkingText } from '../../oracles/trajectory.ts';
+import { priorReasoning } from '../../../operators/tools/web/priorReasoning.ts';
+import { tagSolution, thinkingText } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 const GOOD =

@@ -32,10 +32,10 @@ import { cutCodePoints, strip, words } from '../../../operators/text/characters.
 import { isEquivalent, LatexError, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
+import { priorReasoning } from '../../../operators/tools/web/priorReasoning.ts';
 import type { DatasetFormat } from '../../../sources/datasetFormats.ts';
 import { datasetRow } from '../../../sources/datasetRow.ts';
 import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
-import { priorReasoning } from '../../oracles/priorReasoning.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 const LISTS: DatasetFormat = { ability: 'qa', question: ['question'], answer: ['answer'] };

@@ -1,0 +1,252 @@
+/**
+ * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus) fails here, before the
+ * first rollout.
+ */
+import { resolve } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
+import { apiKey } from '../../base/http/apiKey.ts';
+import { serverAddress } from '../../base/http/serverAddress.ts';
+import { type SleepClock, sleepClock } from '../../base/sleepClock.ts';
+import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
+import { type AskOnce, askOnce } from '../../operators/tools/cache/askOnce.ts';
+import { keptTool } from '../../operators/tools/cache/keptTool.ts';
+import {
+  defaultCachePath,
+  openToolCache,
+  type ToolCache,
+} from '../../operators/tools/cache/toolCache.ts';
+import { browseTool } from '../../operators/tools/pages/browseTool.ts';
+import { pageReader, type ReadPage } from '../../operators/tools/pages/pageReader.ts';
+import { readerService } from '../../operators/tools/pages/readerService.ts';
+import { webPages } from '../../operators/tools/pages/webPages.ts';
+import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
+import { readCorpus } from '../../operators/tools/search/corpus.ts';
+import { searchTool } from '../../operators/tools/search/searchTool.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import { bing } from '../../operators/tools/web/providers/bing.ts';
+import { brightData } from '../../operators/tools/web/providers/brightData.ts';
+import type {
+  ProviderOptions,
+  SearchProvider,
+} from '../../operators/tools/web/providers/provider.ts';
+import { searxng } from '../../operators/tools/web/providers/searxng.ts';
+import { serper } from '../../operators/tools/web/providers/serper.ts';
+import { template } from '../../operators/tools/web/providers/template.ts';
+import { type Summariser, summariser } from '../../operators/tools/web/summarise.ts';
+import { type WebSearch, webSearch } from '../../operators/tools/web/webSearch.ts';
+import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
+import type { JobContext } from '../defineJob.ts';
+import type { ToolName, ToolSettings } from './toolSettings.ts';
+
+/** The settings that tools are made of. */
+export interface ToolsSettings {
+  readonly tools: ToolSettings;
+  readonly corpus: string;
+  readonly searchTop: number;
+  readonly searchCharacters: number;
+  readonly pythonTimeoutMs: number;
+  readonly pythonProcesses: number;
+}
+
+type Context = Pick<
+  JobContext<ToolsSettings>,
+  'settings' | 'seed' | 'clock' | 'print' | 'replay' | 'own'
+>;
+
+/** The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE` or what cannot be opened. */
+export async function toolsOf(context: Context): Promise<readonly Tool[]> {
+  const { settings } = context;
+  const { use, search } = settings.tools;
+  const names = new Set<ToolName>(use);
+  if (search.provider !== 'corpus') names.add('search');
+  const shared = sharedBy(context);
+  const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
+    python: () => pythonOf(settings, shared),
+    search: () =>
+      search.provider === 'corpus' ? corpusSearch(settings) : searchOf(context, shared),
+    browse: () => {
+      const { shownCharacters: charactersMax } = settings.tools.pages;
+      return browseTool({ read: shared.read(), summariser: shared.summariser(), charactersMax });
+    },
+  };
+  return Promise.all([...names].map((name) => make[name]()));
+}
+
+/** What several tools use, opened when the first of them asks. */
+interface Shared {
+  readonly clock: SleepClock;
+  readonly cache: () => ToolCache | null;
+  readonly once: () => AskOnce;
+  readonly read: () => ReadPage;
+  readonly summariser: () => Summariser | null;
+}
+
+function sharedBy(context: Context): Shared {
+  const { settings, clock: time, own, replay } = context;
+  const { tools } = settings;
+  const clock = sleepClock(time);
+  const cache = lazily(() => {
+    // A replay answers from its record.
+    if (tools.cache === 'none' || replay !== undefined) return null;
+    const path = tools.cache === '' ? defaultCachePath() : resolve(tools.cache);
+    return own(openToolCache({ path, clock, daysMax: tools.cacheDays }));
+  });
+  const once = lazily(() => askOnce(cache()));
+  const read = lazily(() => {
+    const { characters: charactersMax, url, provider, keyEnv, ...rest } = tools.pages;
+    const source =
+      provider === 'web'
+        ? webPages({ clock, ...rest })
+        : readerService({
+            ...{ clock, ...rest, key: keyOf(context, keyEnv, 'the reader service’s') },
+            ...(url === ''
+              ? {}
+              : { url: serverAddress(url, { what: 'a reader service', suffix: '/' }) }),
+          });
+    return pageReader({ source: own(source), once: once(), charactersMax });
+  });
+  return { clock, cache, once, read, summariser: lazily(() => summariserOf(context, once())) };
+}
+
+function summariserOf(
+  { settings, seed, clock, own, print }: Context,
+  once: AskOnce,
+): Summariser | null {
+  const given = settings.tools.summariser;
+  if (given.url === '') return null;
+  const model = own(
+    configuredTextModel(given, { own: neverAsked, clock: sleepClock(clock), report: print }),
+  );
+  const sampling = samplingOf(given);
+  const { server, api, model: name } = given;
+  return summariser({
+    ask: ({ prompt, draws }, signal) =>
+      model.complete({ ...sampling, prompt, draws: [seed, ...draws] }, signal),
+    scope: JSON.stringify([server, api, name, sampling]),
+    once,
+  });
+}
+
+/** Only a model on a server comes here. */
+function neverAsked(): never {
+  throw new Error('the summariser has no url');
+}
+
+function pythonOf(settings: ToolsSettings, shared: Shared): Tool {
+  const { pythonTimeoutMs: timeoutMs, pythonProcesses: processes } = settings;
+  const tool = pythonTool({ timeoutMs, processes });
+  const cache = settings.tools.cachePython ? shared.cache() : null;
+  return cache === null ? tool : keptTool(tool, cache, 'pyodide 314.0.7');
+}
+
+async function corpusSearch(settings: ToolsSettings): Promise<Tool> {
+  const { corpus, searchTop: top, searchCharacters: charactersMax } = settings;
+  if (corpus !== '') {
+    return searchTool({ documents: await readCorpus(corpus), top, charactersMax });
+  }
+  throw new MillraceError(
+    'USAGE',
+    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), or somebody who searches the web (--set tools.search.provider=searxng, docs/tools.md)',
+  );
+}
+
+function searchOf(context: Context, shared: Shared): Tool {
+  const { search } = context.settings.tools;
+  const { pages, top, characters, contextCharacters, recordsCharacters, concurrency } = search;
+  if (search.provider === 'cache' && shared.cache() === null && context.replay === undefined) {
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=cache needs a cache: tools.cache is none',
+    );
+  }
+  return webSearchTool({
+    ...{ web: webOf(context, shared.clock), once: shared.once(), cache: shared.cache() },
+    ...{ top, charactersMax: characters, contextCharacters },
+    ...{ recordsCharactersMax: recordsCharacters, concurrencyMax: concurrency },
+    read: pages ? shared.read() : null,
+    summariser: pages ? shared.summariser() : null,
+  });
+}
+
+/** Null where nobody is to be asked. */
+function webOf(context: Context, clock: SleepClock): WebSearch | null {
+  const { search } = context.settings.tools;
+  if (search.provider === 'cache' || search.provider === 'corpus') return null;
+  const { keyEnv, names } = keyNames(search);
+  const keys = names.map((name) => keyOf(context, name, `the ${search.provider} provider’s`));
+  const { tries: triesMax, retryDelayMs, requestsPerSecond, timeoutMs } = search;
+  return webSearch({
+    provider: providerOf(search),
+    keys: keys.filter((key) => key !== ''),
+    keyName: keyEnv === '' ? 'its settings (no key is set)' : `the key in $${names.join(' or $')}`,
+    ...{ clock, triesMax, retryDelayMs, requestsPerSecond, timeoutMs },
+  });
+}
+
+type SearchSettings = ToolSettings['search'];
+
+const KEYS: Readonly<Record<string, string>> = {
+  serper: 'SERPER_API_KEY',
+  bing: 'BING_API_KEY',
+  brightdata: 'BRIGHTDATA_API_KEY',
+};
+
+function keyNames({ provider, keyEnv }: SearchSettings) {
+  const given = keyEnv === '' ? (KEYS[provider] ?? '') : keyEnv;
+  const names = given.split(',').map((name) => name.trim());
+  return { keyEnv: given, names: names.filter((name) => name !== '') };
+}
+
+/** A replay asks nobody, so it needs no key. */
+function keyOf({ replay }: Context, name: string, whose: string): string {
+  if (replay !== undefined && (process.env[name] ?? '') === '') return '';
+  return apiKey(name, whose);
+}
+
+function providerOf(settings: SearchSettings): SearchProvider {
+  const { provider, zone, pages, headers, body, results } = settings;
+  const options: ProviderOptions = { ...settings, url: addressOf(settings) };
+  switch (provider) {
+    case 'serper':
+      return serper(options);
+    case 'bing':
+      return bing(options);
+    case 'brightdata':
+      return brightData({ ...options, zone, decorated: pages });
+    case 'searxng':
+      return searxng(options);
+    default: {
+      const { titleField: title, urlField: url, snippetField: snippet } = settings;
+      return template({ ...options, headers, body, results, fields: { title, url, snippet } });
+    }
+  }
+}
+
+/** '' = the provider's own. */
+function addressOf({ provider, url }: SearchSettings): string {
+  if (provider === 'json') {
+    const filled = url.replace(/\{\w+\}/g, 'x');
+    if (URL.canParse(filled) && /^https?:/.test(filled)) return url;
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=json needs the address of the service: --set tools.search.url=https://host/search?q={query}',
+    );
+  }
+  if (provider === 'searxng') {
+    if (url !== '') return serverAddress(url, { what: 'a SearXNG', suffix: '/search' });
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=searxng needs its address: --set tools.search.url=http://127.0.0.1:8888',
+    );
+  }
+  return url === '' ? '' : serverAddress(url, { what: `the ${provider} provider`, suffix: '/' });
+}
+
+/** Makes it when it is first asked for. */
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

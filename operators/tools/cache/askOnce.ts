@@ -1,0 +1,54 @@
+/**
+ * Asking the outside for something once: what is kept is not asked again, and what is being asked already is waited for.
+ *
+ * Holds true: rollouts that ask alike at the same time make one request, and share what comes of it. Failures are not kept: the
+ * next call asks again.
+ */
+import type { CachePlace, ToolCache } from './toolCache.ts';
+
+/** What asking came to, and whether it may be kept. */
+export interface Asked {
+  readonly value: string;
+  readonly keep: boolean;
+}
+
+/** What was found, and whether it was there already. */
+export interface Known {
+  readonly value: string;
+  readonly cached: boolean;
+}
+
+/** Looks into `cache` (null = none) first, then asks. */
+export type AskOnce = (
+  place: CachePlace,
+  ask: () => Promise<Asked>,
+  signal: AbortSignal,
+) => Promise<Known>;
+
+/** Asks through a cache; null = nothing is kept, but who asks alike at the same time still asks once. */
+export function askOnce(cache: ToolCache | null): AskOnce {
+  /** What is being asked now; bounded by the tools' own bounds on calls. */
+  const asking = new Map<string, Promise<Asked>>();
+  return async (place, ask, signal) => {
+    const id = JSON.stringify([place.kind, place.scope, place.key]);
+    for (;;) {
+      signal.throwIfAborted();
+      const kept = cache?.get(place);
+      if (kept !== undefined) return { value: kept, cached: true };
+      const other = asking.get(id);
+      if (other === undefined) break;
+      // The call that asked first may be ended for a reason of its own (its signal, say); then this one asks.
+      const said = await other.catch(() => null);
+      if (said !== null) return { value: said.value, cached: said.keep };
+    }
+    const asked = ask();
+    asking.set(id, asked);
+    try {
+      const { value, keep } = await asked;
+      if (keep) await cache?.put(place, value);
+      return { value, cached: false };
+    } finally {
+      asking.delete(id);
+    }
+  };
+}

@@ -1,0 +1,26 @@
+/** A pure tool whose good results are kept on disk for all runs, such as programs that take long. */
+import type { Tool } from '../tool.ts';
+import { askOnce } from './askOnce.ts';
+import type { ToolCache } from './toolCache.ts';
+
+/**
+ * `tool` with its results kept under `scope`, which says whatever else decides them: its version, its packages, its limits. Fails
+ * for a tool that is not pure.
+ */
+export function keptTool(tool: Tool, cache: ToolCache, scope: string): Tool {
+  if (!tool.pure)
+    throw new Error(`results of ${tool.name} cannot be kept: they depend on more than its input`);
+  const once = askOnce(cache);
+  return {
+    ...tool,
+    async run(input, signal, situation) {
+      const place = { kind: 'tool', scope: `${tool.name}/${scope}`, key: input } as const;
+      const run = async () => {
+        const { output, ok } = await tool.run(input, signal, situation);
+        return { value: JSON.stringify({ output, ok }), keep: ok };
+      };
+      const { value, cached } = await once(place, run, signal);
+      return { ...(JSON.parse(value) as { output: string; ok: boolean }), cached };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * What tools brought in from outside, kept on disk for all runs: results of searches, pages, summaries, outputs of pure tools.
+ *
+ * An entry is known by its kind, its scope (whatever else decides what it says: provider, region, model) and its key. Queries
+ * are compared in their normal form (`searchCacheKey`), everything else as it is. A replay never looks here: it answers from the
+ * run's own record.
+ */
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { openCheckedFile } from '../../../base/checkedFile.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { searchCacheKey } from '../search/searchTool.ts';
+
+/** What is kept: results of providers, finished result texts (the form that the papers release), pages, summaries, pure tools' outputs. */
+export const cacheKinds = ['search', 'result', 'page', 'summary', 'tool'] as const;
+/** One of `cacheKinds`. */
+export type CacheKind = (typeof cacheKinds)[number];
+
+/** Where an entry lies. */
+export interface CachePlace {
+  readonly kind: CacheKind;
+  /** What else decides what it says; '' = nothing. */
+  readonly scope: string;
+  /** As it was asked. */
+  readonly key: string;
+}
+
+/** One entry. */
+export interface CacheEntry extends CachePlace {
+  readonly value: string;
+  /** When it was kept: milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** Entries by place. */
+export interface ToolCache {
+  /** Undefined where nothing is kept, or nothing young enough. */
+  get(place: CachePlace): string | undefined;
+  /** Resolves when it is on disk; what lay in its place is gone. */
+  put(place: CachePlace, value: string): Promise<void>;
+  remove(place: CachePlace): Promise<void>;
+  entries(): Iterable<CacheEntry>;
+  close(): Promise<void>;
+}
+
+/** Where the cache lies, and how long an entry counts. */
+export interface ToolCacheOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  /** Older entries are not found; 0 = all are (default). */
+  readonly daysMax?: number;
+}
+
+/** The cache that all runs of a user share. */
+export function defaultCachePath(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'millrace', 'tools.mdb');
+}
+
+const DAY_MS = 86_400_000;
+
+/** Opens the cache, or makes it. Fails with code `DAMAGED` when its file was cut short or changed. */
+export function openToolCache({ path, clock, daysMax = 0 }: ToolCacheOptions): ToolCache {
+  const file = openCheckedFile(path, 'an entry');
+  const read = (id: string): CacheEntry | undefined => {
+    const text = file.get(id);
+    return text === undefined ? undefined : (JSON.parse(text) as CacheEntry);
+  };
+  return {
+    get(place) {
+      const entry = read(idOf(place));
+      if (entry === undefined) return undefined;
+      const old = daysMax > 0 && entry.atMs < clock.now() - daysMax * DAY_MS;
+      return old ? undefined : entry.value;
+    },
+    put({ kind, scope, key }, value) {
+      const entry: CacheEntry = { kind, scope, key, value, atMs: clock.now() };
+      return file.put(idOf(entry), JSON.stringify(entry));
+    },
+    remove: (place) => file.remove(idOf(place)),
+    *entries() {
+      for (const id of file.keys()) {
+        const entry = read(id);
+        if (entry !== undefined) yield entry;
+      }
+    },
+    close: () => file.close(),
+  };
+}
+
+/** The kind first, so that entries of a kind lie together. */
+function idOf({ kind, scope, key }: CachePlace): string {
+  const normal = kind === 'search' || kind === 'result' ? searchCacheKey(key) : key;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([scope, normal]))
+    .digest('hex');
+  return `${kind}/${digest}`;
+}

@@ -1,0 +1,57 @@
+/** Bing by BrightData's SERP interface, as the papers use it: POST of the address of a Bing page, results in `organic`. */
+import { resultsIn, valueAt } from '../webResult.ts';
+import {
+  languageOf,
+  type ProviderOptions,
+  type SearchProvider,
+  scopeOf,
+  withQuery,
+} from './provider.ts';
+
+const ADDRESS = 'https://api.brightdata.com/request';
+const BING = 'https://www.bing.com/search';
+/** What deep search asks for shows what of a result matched, in `<b>`. */
+const DECORATED = { num: '11', textDecorations: 'True', textFormat: 'HTML' };
+
+/** An account of BrightData, and what is asked of it. */
+export interface BrightDataOptions extends ProviderOptions {
+  /** The zone of the account. */
+  readonly zone: string;
+  /** Ask for what the deep search of the papers asks for: 11 results, matches marked. */
+  readonly decorated: boolean;
+}
+
+/** Bing by BrightData. */
+export function brightData(options: BrightDataOptions): SearchProvider {
+  const { url, region, zone, decorated } = options;
+  return {
+    name: 'Bing',
+    scope: JSON.stringify([scopeOf('brightdata', options), zone, decorated]),
+    emptyTriesMax: 1,
+    request(query, key) {
+      const language = languageOf(query, options);
+      const searched = withQuery(BING, {
+        q: query.replaceAll('"', ''),
+        mkt: language,
+        setLang: language.split('-')[0]!,
+        ...(decorated ? DECORATED : {}),
+      });
+      const cc = region === '' ? '' : `&cc=${encodeURIComponent(region)}`;
+      return {
+        url: url || ADDRESS,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ zone, url: `${searched}&brd_json=1${cc}`, format: 'raw' }),
+      };
+    },
+    read(body) {
+      const list = valueAt(body, 'organic') ?? (valueAt(body, 'general') ? [] : null);
+      return resultsIn(list, {
+        title: ['title'],
+        url: ['link'],
+        siteName: ['display_link', 'source'],
+        date: ['date'],
+        snippet: ['description'],
+      });
+    },
+  };
+}

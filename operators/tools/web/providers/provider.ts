@@ -1,0 +1,50 @@
+/**
+ * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries again is `webSearch`.
+ */
+import type { HttpRequest } from '../../../../base/http/exchange.ts';
+import type { WebResult } from '../webResult.ts';
+
+/** How a provider is asked and read. */
+export interface SearchProvider {
+  /** As in the text of a failed search: `Bing search failed: …`. */
+  readonly name: string;
+  /** What else than the query decides the results: its cache entries are kept under this. */
+  readonly scope: string;
+  /** Tries of a search that finds nothing: some providers answer with nothing by mistake. */
+  readonly emptyTriesMax: number;
+  request(query: string, key: string): HttpRequest;
+  /** Null = not the shape that the provider documents. */
+  read(body: unknown): readonly WebResult[] | null;
+}
+
+/** What all providers can be told. */
+export interface ProviderOptions {
+  /** In the place of the provider's own address. */
+  readonly url: string;
+  /** Country, two letters; '' = the provider's choice. */
+  readonly region: string;
+  /** Language, such as `en` or `zh-CN`; '' = Chinese where the query has Chinese characters, else English. */
+  readonly language: string;
+  /** Results to ask for. */
+  readonly top: number;
+}
+
+/** The language of a search: as set, or the query's own. */
+export function languageOf(query: string, { language }: Pick<ProviderOptions, 'language'>): string {
+  if (language !== '') return language;
+  return /\p{Script=Han}/u.test(query) && !/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(query)
+    ? 'zh-CN'
+    : 'en-US';
+}
+
+/** `base` with these parameters, written as forms are (`+` for a space); those that are empty are left out. */
+export function withQuery(base: string, parameters: Readonly<Record<string, string>>): string {
+  const kept = Object.entries(parameters).filter(([, value]) => value !== '');
+  const query = new URLSearchParams(kept).toString();
+  return `${base}${base.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** The scope of a provider's cache entries. */
+export function scopeOf(name: string, { region, language, top, url }: ProviderOptions): string {
+  return JSON.stringify([name, url, region, language, top]);
+}

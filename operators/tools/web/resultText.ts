@@ -1,0 +1,57 @@
+/**
+ * The text of a search's result, as the papers write it.
+ *
+ * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, a line each. `records` (their deep search):
+ * each result as JSON with what its page says around the snippet. Lengths are in code points.
+ */
+import { strip } from '../../text/characters.ts';
+import type { WebResult } from './webResult.ts';
+
+/** What a search that found nothing says. */
+export const NOTHING_FOUND = 'No search results found.';
+
+/** How much of the results is shown. */
+export interface PagesOptions {
+  /** Most results. */
+  readonly top: number;
+  /** Most code points of a snippet. */
+  readonly charactersMax: number;
+}
+
+/** `Page 1: …` a line; `NOTHING_FOUND` where no result has a snippet. */
+export function pagesText(results: readonly WebResult[], options: PagesOptions): string {
+  const { top, charactersMax } = options;
+  const snippets = results.map(({ snippet }) => strip(snippet)).filter((snippet) => snippet !== '');
+  const shown = [...new Set(snippets)].slice(0, top);
+  if (shown.length === 0) return NOTHING_FOUND;
+  return shown
+    .map((snippet, place) => `Page ${place + 1}: ${firstCodePoints(snippet, charactersMax)}`)
+    .join('\n');
+}
+
+/** A result with what its page says around the snippet. */
+export interface ResultInContext extends WebResult {
+  readonly context: string;
+}
+
+/** `**Web Page 1:**` and the record of each result, cut to `charactersMax` with `...` where it is longer. */
+export function recordsText(results: readonly ResultInContext[], charactersMax: number): string {
+  if (results.length === 0) return NOTHING_FOUND;
+  const texts = results.map(({ title, url, siteName, date, snippet, context }, place) => {
+    const record = { id: place + 1, title, url, site_name: siteName, date, snippet, context };
+    return `**Web Page ${place + 1}:**\n${JSON.stringify(record, null, 2)}\n`;
+  });
+  const text = strip(texts.join(''));
+  const cut = firstCodePoints(text, charactersMax);
+  return cut === text ? text : `${cut}...`;
+}
+
+/** The first `max` code points. */
+export function firstCodePoints(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let end = 0;
+  for (let count = 0; count < max && end < text.length; count++) {
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  }
+  return text.slice(0, end);
+}

@@ -1,0 +1,24 @@
+/**
+ * Text from the web on its way to a policy or a summariser: well-formed, of bounded length, without characters that no reader sees.
+ *
+ * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag characters. Joiners
+ * stay, because scripts and emoji need them. What the text says is not changed; the dialect's fence comes after this.
+ */
+import { strip } from '../../text/characters.ts';
+
+/** Controls and formatting characters, but for line ends, joiners, and signs of Arabic that are seen. */
+const UNSEEN =
+  /(?![\t\n\u200c-\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])(?:[\p{Cc}\p{Cf}\u3164\uffa0]|[\u{e0100}-\u{e01ef}])/gu;
+
+/** The text as it is read, of at most `charactersMax` UTF-16 units. */
+export function webText(text: string, charactersMax: number): string {
+  const cut = text.length > charactersMax ? text.slice(0, charactersMax) : text;
+  // An encoder leaves no half of a pair.
+  const wellFormed = Buffer.from(cut).toString();
+  return wellFormed.replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replace(UNSEEN, '');
+}
+
+/** As `webText`, on one line. */
+export function webLine(text: string, charactersMax: number): string {
+  return strip(webText(text, charactersMax).replace(/\s+/g, ' '));
+}
