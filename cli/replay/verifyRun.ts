@@ -23,6 +23,7 @@ import { logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
 import { differenceText } from './differenceText.ts';
+import { noteVerified, type VerifiedNote } from './verified.ts';
 
 export interface VerifyCommand {
   readonly run: Run;
@@ -41,6 +42,7 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
     const found = await inScratch(interrupted.scratch, folder, () =>
       verifyIn(folder, { run, job, interrupted }, io),
     );
+    await noteVerified(run.folder, noteOf(found, io));
     return await told(name, found, io);
   } finally {
     interrupted.release();
@@ -79,6 +81,17 @@ async function verifyIn(
   } finally {
     await scratch.close();
   }
+}
+
+function noteOf({ difference, equal, stopped }: Verified, io: Io): VerifiedNote {
+  const records = Object.values(equal).reduce((sum, count) => sum + count, 0);
+  const text =
+    difference !== null
+      ? `It does not come out as it is recorded: ${differenceText(difference, ['recorded', 'now'])}`
+      : stopped
+        ? 'Stopped; everything until then is equal.'
+        : 'It comes out as it is recorded, bit for bit.';
+  return { atMs: io.clock.now(), ok: difference === null, records, text };
 }
 
 async function told(name: string, found: Verified, io: Io): Promise<number> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { RunView, type Viewed } from '../../views/page/runView.ts';
 import type { Io } from '../io.ts';
+import { readVerified } from '../replay/verified.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { tokenizerFolders } from '../runTokenizer.ts';
@@ -42,6 +43,7 @@ export function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
       tokenizer ??= tokenizerOf(run, io).catch(() => null);
       return tokenizer;
     },
+    verified: () => readVerified(run.folder),
   };
 }
 

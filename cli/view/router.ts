@@ -3,22 +3,28 @@
  * never joined into a file name.
  */
 import { MillraceError } from '../../base/errors.ts';
+import { diffTwin } from '../../views/page/diff.ts';
 import { metricsTwin, type Range, whole } from '../../views/page/metrics.ts';
 import { type Moment, momentOf } from '../../views/page/moment.ts';
 import { overviewTwin } from '../../views/page/overview.ts';
+import { axes, isAxis, paretoTwin, stageOf } from '../../views/page/pareto.ts';
 import { questionTwin } from '../../views/page/question.ts';
+import { replayTwin } from '../../views/page/replay.ts';
 import type { RunView } from '../../views/page/runView.ts';
 import { topicsTwin, topicTwin } from '../../views/page/topic.ts';
 import { topicNamed } from '../../views/page/topicList.ts';
 import { tokensOf, trajectoryTwin } from '../../views/page/trajectory.ts';
+import { weightsTwin } from '../../views/page/weights.ts';
 import { limits } from '../../views/page/wire.ts';
 import { type Answer, json } from './answers.ts';
 import type { HotRuns } from './hotRuns.ts';
+import type { Partings } from './partings.ts';
 import type { RunsFolder } from './runsFolder.ts';
 
 export interface Served {
   readonly hot: HotRuns;
   readonly folder: RunsFolder;
+  readonly partings: Partings;
 }
 
 type Query = URLSearchParams;
@@ -44,6 +50,13 @@ const routes: readonly Route[] = [
     answer: async ({ view, moment }) => json(await topicsTwin(view, moment)),
   },
   { path: /^\/topics\/([^/]+)\.(json|ndjson)$/, answer: topic },
+  { path: /^\/pareto\.json$/, answer: pareto },
+  {
+    path: /^\/weights\/(\d{1,12})\.json$/,
+    answer: async ({ view, moment, names: [version] }) =>
+      json(await weightsTwin(view, moment, Number(version))),
+  },
+  { path: /^\/replay\.json$/, answer: async ({ view }) => json(await replayTwin(view)) },
   {
     path: /^\/q\/([^/]+)\.json$/,
     answer: async ({ view, moment, names: [id = ''] }) =>
@@ -66,6 +79,8 @@ const routes: readonly Route[] = [
 /** Null where the address is none of the data's. */
 export async function dataAt(path: string, query: Query, served: Served): Promise<Answer | null> {
   if (path === '/runs.json') return json(await served.folder.list());
+  const [, a, b] = /^\/diff\/([\w-]{1,200})\.\.([\w-]{1,200})\.json$/.exec(path) ?? [];
+  if (a !== undefined && b !== undefined) return diff(a, b, served);
   const [, run, rest] = /^\/r\/([^/.]{1,200})(\.json|\/.+)$/.exec(path) ?? [];
   if (run === undefined || rest === undefined) return null;
   for (const route of routes) {
@@ -79,6 +94,15 @@ export async function dataAt(path: string, query: Query, served: Served): Promis
     });
   }
   return null;
+}
+
+async function diff(a: string, b: string, { hot, partings }: Served): Promise<Answer> {
+  return hot.with(a, (first) =>
+    hot.with(b, async (second) => {
+      await Promise.all([first.ready(), second.ready()]);
+      return json(await diffTwin(first, second, await partings.of(a, b)));
+    }),
+  );
 }
 
 function decoded(text: string): string {
@@ -113,6 +137,18 @@ async function metrics({ view, moment, query, served }: Parameters<OfRun>[0]): P
   } finally {
     for (const release of releases) release();
   }
+}
+
+async function pareto({ view, moment, query }: Parameters<OfRun>[0]): Promise<Answer> {
+  const [x, y] = [query.get('x') ?? 'calls', query.get('y') ?? 'correct'];
+  if (!isAxis(x) || !isAxis(y)) {
+    throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
+  }
+  const step = numberIn(query, 'step');
+  const stage =
+    numberIn(query, 'stage') ??
+    (step === undefined ? undefined : await stageOf(view.viewed.log, moment, step));
+  return json(await paretoTwin(view, moment, { stage, x, y }));
 }
 
 async function topic({ view, moment, query, names }: Parameters<OfRun>[0]): Promise<Answer> {

@@ -18,7 +18,7 @@ export interface ServerParts extends Served {
 }
 
 /** Addresses that are pages: the client decides what they show. */
-const page = /^\/(r\/[^/.]+(\/(?!.*\.(json|ndjson|bin)$).*)?|diff\/[^/]+|)$/;
+const page = /^\/(r\/[^/.]+(\/(?!.*\.(json|ndjson|bin)$).*)?|diff\/[\w-]+\.\.[\w-]+|)$/;
 
 export async function answer(
   from: IncomingMessage,

@@ -14,6 +14,7 @@ import { loadAssets } from './assets.ts';
 import { HotRuns } from './hotRuns.ts';
 import { type Listening, listen } from './listen.ts';
 import { openView } from './openView.ts';
+import { Partings } from './partings.ts';
 import { RunsFolder } from './runsFolder.ts';
 import { newToken } from './secret.ts';
 import { answer } from './server.ts';
@@ -97,7 +98,7 @@ export async function serveView(
   const folder = new RunsFolder(options.runs, io);
   const assets = loadAssets();
   const failed = (error: unknown): void => io.err(withoutSecrets(inspect(error)));
-  const served = { hot, folder };
+  const served = { hot, folder, partings: new Partings(hot) };
   const streams = { ...served, clock: io.clock, server: newToken() };
   let cookie = '';
   const listening = await listen({ port: options.port, host: options.host }, (from, to) => {

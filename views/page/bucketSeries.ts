@@ -95,6 +95,14 @@ export class BucketSeries {
     return at < 0 ? 0 : this.at(at).tokens;
   }
 
+  /** The mean of the bucket that a step lies in; null where it has no values. */
+  meanAt(step: number): number | null {
+    const at = this.#placeOf(step);
+    if (at >= this.#length || this.#keyAt(at) !== Math.floor(step / this.#width)) return null;
+    const { sum, count } = this.at(at);
+    return sum / count;
+  }
+
   /** Those with values of steps in [from, to], merged until there are at most `most`. */
   between(from: number, to: number, most: number): { readonly buckets: Bucket[]; width: number } {
     let buckets: Bucket[] = [];

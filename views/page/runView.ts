@@ -24,7 +24,7 @@ import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
-import type { Mill, RunHead } from './wire.ts';
+import type { Mill, ReplayTwin, RunHead } from './wire.ts';
 
 /** What of a run lies outside its log. */
 export interface Viewed {
@@ -41,6 +41,8 @@ export interface Viewed {
   facts(): Promise<RunFacts>;
   /** Of its policy; null where it is not here. Loaded when it is first asked for. */
   tokenizer(): Promise<Tokenizer | null>;
+  /** What `replay --verify` found last; null where nobody asked. */
+  verified(): Promise<ReplayTwin['verified']>;
 }
 
 /** A value of a metric as it came. */

@@ -753,7 +753,7 @@ export type Parting =
       readonly id: string;
       /** Field of the record; empty where only one run has the record. */
       readonly field: string;
-      /** Policy version that was newest there; -1 = before any. */
+      /** Policy version that was newest there; -1 = before any, or not known. */
       readonly version: number;
       readonly a: { readonly ref: string | null; readonly value: Shown } | null;
       readonly b: { readonly ref: string | null; readonly value: Shown } | null;

@@ -1,0 +1,37 @@
+/**
+ * `verified.json` in a run's folder: what `replay --verify` found last, for the page to show. Not a part of the run: where it cannot
+ * be written, or is gone, nothing is lost but that.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../../base/replaceFile.ts';
+
+const schema = z.object({
+  atMs: z.number(),
+  ok: z.boolean(),
+  /** That were made again, equal. */
+  records: z.number(),
+  /** A sentence. */
+  text: z.string(),
+});
+
+export type VerifiedNote = Readonly<z.infer<typeof schema>>;
+
+const fileName = 'verified.json';
+
+export async function noteVerified(folder: string, note: VerifiedNote): Promise<void> {
+  await replaceFile(join(folder, fileName), `${JSON.stringify(note, null, 2)}\n`).catch(
+    () => undefined,
+  );
+}
+
+export async function readVerified(folder: string): Promise<VerifiedNote | null> {
+  const text = await readFile(join(folder, fileName), 'utf8').catch(() => null);
+  if (text === null) return null;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
