@@ -5,6 +5,7 @@
 import { Command, Option } from 'commander';
 import { collect, command, type Done, whole } from './command.ts';
 import { addEval } from './eval/command.ts';
+import { addExport } from './export/command.ts';
 import { exitCodes, failure } from './failure.ts';
 import { addHistoryCommands } from './historyCommands.ts';
 import { initJob } from './init/init.ts';
@@ -60,6 +61,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addRun(program, io, { done, args });
   addInit(program, io, { done, args });
   addTap(program, io, done);
+  addExport(program, io, done);
   addTop(program, io, done);
   addView(program, io, done);
   addMetrics(program, io, done);

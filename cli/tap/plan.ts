@@ -79,7 +79,13 @@ export function planOf(options: TapOptions, io: Io): Plan {
   };
 }
 
-function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
+/** What of a topic is asked for. */
+export type RangeOptions = Pick<
+  TapOptions,
+  'from' | 'to' | 'follow' | 'partition' | 'key' | 'keyPrefix' | 'question'
+>;
+
+export function rangeOf(options: RangeOptions, { clock }: Io): Plan['range'] {
   const { to, partition } = options;
   const only = onlyOf(options);
   const follow = options.follow === true;
@@ -96,7 +102,7 @@ function rangeOf(options: TapOptions, { clock }: Io): Plan['range'] {
 }
 
 /** What a log has an index of. Keys beside prefixes are looked for among all records. */
-function onlyOf({ question = [], key = [], keyPrefix = [] }: TapOptions): Only | null {
+function onlyOf({ question = [], key = [], keyPrefix = [] }: RangeOptions): Only | null {
   if (question.length > 0) return { questions: question };
   return key.length > 0 && keyPrefix.length === 0 ? { keys: key } : null;
 }

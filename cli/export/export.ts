@@ -1,0 +1,169 @@
+/**
+ * `millrace export RUN.TOPIC… --to parquet|jsonl`: topics as files that DuckDB, pandas and Spark open.
+ *
+ * A file is there whole or not at all, and takes the place of the one of the export before it. The run is only read, also while it
+ * goes on: the file then holds what was there when the export began.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { makeFolder } from '../../base/makeFolder.ts';
+import { columnsOf } from '../../sinks/tables/columns.ts';
+import { partedFiles } from '../../sinks/tables/parted.ts';
+import { linesFile, parquetFile, type TableFile } from '../../sinks/tables/tableFile.ts';
+import { counted } from '../../streams/doctor/counted.ts';
+import type { Log, Stored } from '../../streams/log.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { jsonText } from '../../views/text/plain.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { stoppable } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { tenths } from '../parts.ts';
+import { findRun, openRunLog } from '../runs.ts';
+import { inScratch, type Scratch } from '../scratch.ts';
+import { pickFields } from '../tap/fields.ts';
+import { isPattern, named, topicsLike } from '../tap/patterns.ts';
+import { type RangeOptions, rangeOf } from '../tap/plan.ts';
+
+export const exportFormats = ['parquet', 'jsonl'] as const;
+
+export interface ExportOptions extends RangeOptions {
+  /** As of `millrace tap`. */
+  readonly topics: readonly string[];
+  readonly run?: string;
+  readonly runs: string;
+  readonly format: (typeof exportFormats)[number];
+  /** Folder that the files go to. */
+  readonly out: string;
+  readonly partitionBy?: string;
+}
+
+/** What of a topic goes where. */
+interface Exported {
+  readonly log: Log;
+  readonly topic: Topic<unknown>;
+  readonly range: ReturnType<typeof rangeOf>;
+  /** A file, or the folder of the parts. */
+  readonly path: string;
+  readonly options: ExportOptions;
+}
+
+export async function exportCommand(options: ExportOptions, io: Io): Promise<number> {
+  const { run: name, patterns } = named(options.topics, options.run);
+  const range = rangeOf(options, io);
+  const run = await findRun(io, options.runs, name);
+  const out = resolve(io.cwd, options.out);
+  io.giveWay?.();
+  await makeFolder(out);
+  await stoppable(io, async (scratch) => {
+    const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
+    try {
+      const there = (await log.stats()).map(({ topic }) => topic);
+      for (const topic of topicsLike(patterns, there)) {
+        if (!there.includes(topic.name) && patterns.every(isPattern)) continue;
+        const ending = options.partitionBy === undefined ? `.${options.format}` : '';
+        const path = join(out, `${run.name}.${topic.name}${ending}`);
+        const exported = { log, topic, range, path, options };
+        await io.out(`${await exportTopic(exported, scratch, io)}\n`);
+      }
+    } finally {
+      await log.close();
+    }
+  });
+  return exitCodes.done;
+}
+
+/** Resolves with a sentence. */
+async function exportTopic(exported: Exported, scratch: Scratch, io: Io): Promise<string> {
+  const { topic, path, options } = exported;
+  mustBeOurs(path, options.partitionBy);
+  const beside = `${path}.tmp`;
+  return inScratch(scratch, beside, async () => {
+    await rm(beside, { recursive: true, force: true });
+    const { records, unreadable } = await write(exported, beside, io);
+    if (options.partitionBy !== undefined) await rm(path, { recursive: true, force: true });
+    await rename(beside, path);
+    if (unreadable > 0) io.err(`${topic.name}: ${counted(unreadable, 'record')} could not be read`);
+    return `${relative(io.cwd, path) || path}: ${counted(records, 'record')}`;
+  });
+}
+
+async function write(
+  { log, topic, range, options }: Exported,
+  path: string,
+  io: Io,
+): Promise<{ readonly records: number; readonly unreadable: number }> {
+  const progress = tenths(topic.name, io);
+  const file = await opened(topic, path, options);
+  let records = 0;
+  let unreadable = 0;
+  let all: number | null = null;
+  const taps = {
+    ...range,
+    unreadable: () => {
+      unreadable += 1;
+    },
+    ahead: (left: number) => {
+      all ??= records + left;
+      progress(all - left, all);
+    },
+  };
+  await log.tap(topic, taps).forEach((stored) => {
+    file.add(stored);
+    records += 1;
+  });
+  file.finish();
+  return { records, unreadable };
+}
+
+async function opened(
+  topic: Topic<unknown>,
+  path: string,
+  { format, partitionBy }: ExportOptions,
+): Promise<TableFile> {
+  const open = opener(topic, format);
+  if (partitionBy === undefined) return open(path);
+  await makeFolder(path);
+  const pick = pickFields(partitionBy);
+  const value = (stored: Stored<unknown>): string | null => {
+    const found = pick(stored)[partitionBy];
+    return found === null || found === undefined ? null : String(found);
+  };
+  return partedFiles({ folder: path, field: partitionBy, value, extension: format, open });
+}
+
+function opener(
+  topic: Topic<unknown>,
+  format: ExportOptions['format'],
+): (path: string) => TableFile {
+  if (format === 'jsonl') return (path) => linesFile(path, line);
+  if (topic.codec.schema === null) {
+    throw usageError(
+      `${topic.name} is a topic of the job's own, whose columns are not known here; use --to jsonl`,
+    );
+  }
+  const columns = columnsOf(topic.codec.schema);
+  return (path) => parquetFile(path, columns);
+}
+
+function line({ position, key, atMs, value }: Stored<unknown>): string {
+  const { partition, offset } = position;
+  const at = new Date(atMs).toISOString();
+  const fields = value as Readonly<Record<string, unknown>>;
+  return jsonText({ _partition: partition, _offset: offset, _key: key, _at: at, ...fields });
+}
+
+/** What is in the way is replaced only where it is an export like this one. */
+function mustBeOurs(path: string, field: string | undefined): void {
+  if (!existsSync(path)) return;
+  if (statSync(path).isDirectory() !== (field !== undefined)) {
+    const what = field === undefined ? 'a folder' : 'a file';
+    throw usageError(`${path} is ${what}; give --out another folder, or remove it`);
+  }
+  if (field === undefined) return;
+  const others = readdirSync(path).filter((name) => !name.startsWith(`${field}=`));
+  if (others.length === 0) return;
+  throw usageError(
+    `${path} holds other files (${others[0]}); give --out another folder, or remove it`,
+  );
+}

@@ -1,0 +1,16 @@
+/** Says on stderr how far a long piece of work is, each tenth of it once; short ones are not spoken of. */
+import type { Io } from './io.ts';
+
+const PARTS = 10;
+const SPOKEN_OF_MIN = 50_000;
+
+/** `what` stands before the numbers. */
+export function tenths(what: string, io: Io): (done: number, all: number) => void {
+  let told = 0;
+  return (done, all) => {
+    const part = Math.floor((PARTS * done) / Math.max(1, all));
+    if (part <= told || all < SPOKEN_OF_MIN) return;
+    told = part;
+    io.err(`${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} records`);
+  };
+}
