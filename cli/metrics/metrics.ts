@@ -58,6 +58,9 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
   return exitCodes.done;
 }
 
+/** How long a server that is away is waited for where the run is over. */
+const ONCE_MS = 120_000;
+
 interface Means {
   readonly run: Run;
   readonly log: Log;
@@ -69,20 +72,28 @@ interface Means {
 async function carry(target: Target, means: Means, io: Io): Promise<void> {
   const { run, log, stop, over } = means;
   if (target.kind === 'prometheus') return serveRun(target.address, { run, log, stop }, io);
-  const { to, name, how } = metricTarget(target, run, io);
+  const { to, name, how, close } = metricTarget(
+    target,
+    { run, patienceMs: over === null ? ONCE_MS : Number.POSITIVE_INFINITY },
+    io,
+  );
   if (over !== null) io.err(`carrying metrics of run ${run.name} to ${name} until the run ends`);
-  const count = await exportMetrics(to, {
-    log,
-    clock: sleepClock(io.clock),
-    over,
-    stop,
-    end: () => endOf(run),
-  });
+  const clock = sleepClock(io.clock);
+  const count = await exportMetrics(to, { log, clock, over, stop, end: () => endOf(run) }).catch(
+    (error: unknown) => {
+      // Ctrl-C while a server is waited for.
+      if (stop.aborted) return null;
+      throw error;
+    },
+  );
+  close();
+  if (count === null) return;
   io.err(`${counted(count, 'metric')} of run ${run.name} carried to ${name}${how()}`);
 }
 
 async function endOf({ folder, record }: Run): Promise<RunEnd> {
-  return ((await readRunRecord(folder).catch(() => null)) ?? record).status;
+  const { status, starts } = (await readRunRecord(folder).catch(() => null)) ?? record;
+  return { status, endedMs: starts.at(-1)?.endedMs ?? null };
 }
 
 function ending({ folder }: Run): ReturnType<typeof doneSignal> {

@@ -24,7 +24,11 @@ export interface RunAbout {
 }
 
 /** How the run stands when the export ends. */
-export type RunEnd = 'running' | 'done' | 'stopped' | 'failed';
+export interface RunEnd {
+  readonly status: 'running' | 'done' | 'stopped' | 'failed';
+  /** Null while it runs, or where nobody knows. */
+  readonly endedMs: number | null;
+}
 
 /** A program outside that keeps metrics. */
 export interface MetricTarget {
@@ -46,8 +50,8 @@ export interface ExportOptions {
   readonly end: () => Promise<RunEnd>;
 }
 
-/** Most metrics of a batch: what MLflow takes in a request. */
-export const METRICS_MAX = 1000;
+/** Most metrics of a batch. MLflow takes 1,000 things in a request. */
+export const METRICS_MAX = 500;
 const WAIT_MS = 500;
 
 /** Gives the number of metrics that were carried. */

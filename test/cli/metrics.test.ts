@@ -1,7 +1,9 @@
 /** `millrace run --metrics-port` and `millrace metrics`: by real HTTP, on runs that work meanwhile. */
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { complaint, metricsPortOf } from '../../cli/healthcheck.ts';
 import { exportRun } from '../../cli/metrics/runExporter.ts';
 import { main } from '../../cli/program.ts';
@@ -11,9 +13,10 @@ import { allFamilies } from '../../views/prometheus/families.ts';
 import { type Command, millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freshLog } from '../support/freshLog.ts';
+import { mlflowServer } from '../support/mlflowServer.ts';
 import { promtool } from '../support/prometheus.ts';
 import { fakeIo } from './support/fakeIo.ts';
-import { record } from './support/syntheticRun.ts';
+import { record, writeSyntheticRun } from './support/syntheticRun.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -151,6 +154,63 @@ describe('a run with --metrics-port', () => {
     expect(io.stderr().join('\n')).toMatch(/cannot serve metrics at 127\.0\.0\.1:.*EADDRINUSE/);
     expect(await main([...job, '--metrics-port', '70000'], fakeIo(process.cwd()))).toBe(2);
     taken.close();
+  });
+});
+
+describe('millrace metrics --to', () => {
+  const servers: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    delete process.env.MLFLOW_TRACKING_TOKEN;
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  test('carries a run that has ended to all that are named, and the next time nothing', async () => {
+    await writeSyntheticRun({ runs: folder.path, name: 'over' });
+    const server = await mlflowServer();
+    servers.push(server);
+    process.env.MLFLOW_TRACKING_TOKEN = 'tok-123456';
+    const tb = join(folder.path, 'tb');
+    const to = ['--to', `tensorboard:${tb}`, '--to', `mlflow:${server.url}/`];
+    const said: string[] = [];
+    for (const count of [32, 0]) {
+      const io = fakeIo(process.cwd());
+      expect(await main(['metrics', 'over', '--runs', folder.path, ...to], io)).toBe(0);
+      said.push(...io.stderr());
+      expect(io.stderr().join('\n')).toContain(`${count} metrics of run over carried to MLflow`);
+    }
+    expect(said.join('\n')).toContain(`see them with: tensorboard --logdir ${tb}`);
+    expect(readdirSync(join(tb, 'over'))).toHaveLength(1);
+    expect([...server.logins]).toEqual(['Bearer tok-123456']);
+    expect(server.runs[0]).toMatchObject({ name: 'over', status: 'FINISHED', endMs: 61_000 });
+    expect(server.runs[0]!.metrics).toHaveLength(32);
+  });
+
+  test('follows a run until it ends', async () => {
+    const run = millrace(...job, '--run', 'followed', ...sets(60, 30));
+    while (!/at work|starting run/.test(run.said)) await moment();
+    const tb = join(folder.path, 'tb2');
+    const to = ['--to', `tensorboard:${tb}`, '--to', 'prometheus:0'];
+    const watch = millrace('metrics', 'followed', '--runs', folder.path, ...to);
+    const url = await served(watch);
+    expect((await get(`${url}/metrics`)).code).toBe(200);
+    expect(await run.code).toBe(0);
+    while (!watch.said.includes('0 metrics of run followed carried')) await moment();
+    // Prometheus goes on being served.
+    expect((await get(`${url}/healthz`)).code).toBe(200);
+    watch.process.kill('SIGTERM');
+    expect(await watch.code).toBe(0);
+  });
+
+  test.each([
+    ['tensorbord:tb', /did you mean tensorboard\?/],
+    ['tensorboard', /lacks where to: tensorboard:FOLDER/],
+    ['mlflow:here', /'here' is no address of an MLflow server/],
+    ['mlflow:http://me:secret@here', /carries credentials/],
+    ['prometheus:90x', /names no port/],
+  ])('is a wrong command line with %s', async (target, words) => {
+    const io = fakeIo(process.cwd());
+    expect(await main(['metrics', 'over', '--runs', folder.path, '--to', target], io)).toBe(2);
+    expect(io.stderr().join('\n')).toMatch(words);
   });
 });
 

@@ -3,7 +3,11 @@ import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { advanced, BEGINNING } from '../../../sinks/outside/cursor.ts';
-import { exportMetrics, type MetricTarget } from '../../../sinks/outside/exportMetrics.ts';
+import {
+  exportMetrics,
+  METRICS_MAX,
+  type MetricTarget,
+} from '../../../sinks/outside/exportMetrics.ts';
 import { gathered } from '../../../sinks/outside/gathered.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';
@@ -21,13 +25,14 @@ const write = (from: number, to: number): Promise<void> =>
   log.commit((tx) => {
     for (let step = from; step < to; step++) tx.append(topics.metrics, metric({ step }));
   });
+const end = { status: 'done', endedMs: 5 } as const;
 const never = new AbortController().signal;
 const options = (over: AbortSignal | null, stop = never) => ({
   log,
   clock: sleepClock(systemClock),
   over,
   stop,
-  end: async () => 'done' as const,
+  end: async () => end,
 });
 const steps = (count: number): number[] => Array.from({ length: count }, (_, step) => step);
 
@@ -37,7 +42,7 @@ describe('metrics carried outside', () => {
     const target = memoryTarget();
     expect(await exportMetrics(target, options(null))).toBe(2500);
     expect(target.kept.map(({ value }) => value.step)).toEqual(steps(2500));
-    expect(target.ends).toEqual(['done']);
+    expect(target.ends).toEqual([end]);
     expect(await exportMetrics(target, options(null))).toBe(0);
     await write(2500, 2503);
     expect(await exportMetrics(target, options(null))).toBe(3);
@@ -67,9 +72,9 @@ describe('metrics carried outside', () => {
         stop.abort();
       },
     };
-    expect(await exportMetrics(stopping, options(null, stop.signal))).toBe(1000);
+    expect(await exportMetrics(stopping, options(null, stop.signal))).toBe(METRICS_MAX);
     expect(target.ends).toEqual([]);
-    expect(await exportMetrics(target, options(null))).toBe(1500);
+    expect(await exportMetrics(target, options(null))).toBe(2500 - METRICS_MAX);
     expect(target.kept.map(({ value }) => value.step)).toEqual(steps(2500));
   });
 });

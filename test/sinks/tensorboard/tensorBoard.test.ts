@@ -48,7 +48,7 @@ async function carry(over: Partial<RunAbout> = {}): Promise<number> {
     clock: sleepClock(clock),
     over: null,
     stop: new AbortController().signal,
-    end: async () => 'done',
+    end: async () => ({ status: 'done', endedMs: 5 }),
   });
 }
 

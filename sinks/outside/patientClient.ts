@@ -1,0 +1,111 @@
+/**
+ * A server outside that may be away: it is asked again until it answers, and the person is told once.
+ *
+ * Holds true: a request that the server may have had is only made again because each of ours may be had twice. What the server says is wrong
+ * with a request is not asked again.
+ */
+import { MillraceError } from '../../base/errors.ts';
+import { Exchange, type HttpReply, NoReply } from '../../base/http/exchange.ts';
+import { saidIn } from '../../base/http/said.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+
+export interface ClientOptions {
+  /** As messages call it: `MLflow`. */
+  readonly what: string;
+  /** Without a last slash. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clock: SleepClock;
+  /** Tells the person. */
+  readonly notice: (line: string) => void;
+  /** How long it is waited for; infinite = until it answers. */
+  readonly patienceMs: number;
+}
+
+const TIMEOUT_MS = 60_000;
+const REPLY_BYTES_MAX = 16_000_000;
+const FIRST_WAIT_MS = 1_000;
+const WAIT_MAX_MS = 60_000;
+/** That may be over soon. */
+const BUSY = [408, 425, 429];
+
+export class PatientClient {
+  readonly #options: ClientOptions;
+  readonly #exchange: Exchange;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#exchange = new Exchange({
+      clock: options.clock,
+      timeoutMs: TIMEOUT_MS,
+      replyBytesMax: REPLY_BYTES_MAX,
+    });
+  }
+
+  /**
+   * The reply to a GET (no body) or a POST, as it is with a status below 300 or one of `also`. Rejects with the signal's reason, with code
+   * `AWAY` once it was waited for in vain, or with code `REFUSED` and what the server said.
+   */
+  async ask(
+    path: string,
+    body: Buffer | string | undefined,
+    signal: AbortSignal,
+    {
+      headers = {},
+      also = [],
+    }: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly also?: readonly number[];
+    } = {},
+  ): Promise<HttpReply> {
+    const { what, url, clock, notice, patienceMs } = this.#options;
+    const sinceMs = clock.now();
+    let told = false;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
+      const request = { url: url + path, headers: { ...this.#options.headers, ...headers }, body };
+      const reply = await this.#exchange.ask(request, signal).catch((error: unknown) => {
+        if (error instanceof NoReply) return error;
+        throw error;
+      });
+      const away = whyAway(reply);
+      if (away === null) {
+        if (told) notice(`${what} at ${url} answers again`);
+        return accepted(reply as HttpReply, also, { what, url, path });
+      }
+      if (clock.now() + waitMs - sinceMs > patienceMs) {
+        throw new MillraceError(
+          'AWAY',
+          `${what} at ${url} does not answer (${away}); start the command again when it does: it goes on where it was`,
+        );
+      }
+      if (!told) notice(`${what} at ${url} does not answer (${away}); asking again until it does`);
+      told = true;
+      await clock.sleep(waitMs, signal);
+    }
+  }
+
+  close(): void {
+    this.#exchange.close();
+  }
+}
+
+function whyAway(reply: HttpReply | NoReply): string | null {
+  if (reply instanceof NoReply) return reply.message;
+  const { status } = reply;
+  if (status < 500 && !BUSY.includes(status)) return null;
+  return `${status}: ${saidIn(reply.text())}`;
+}
+
+function accepted(
+  reply: HttpReply,
+  also: readonly number[],
+  { what, url, path }: { readonly what: string; readonly url: string; readonly path: string },
+): HttpReply {
+  if (reply.ok || also.includes(reply.status)) return reply;
+  const login = [401, 403].includes(reply.status) ? ' (is the login right?)' : '';
+  throw new MillraceError(
+    'REFUSED',
+    `${what} at ${url} refused ${path} with ${reply.status}${login}: ${saidIn(reply.text())}`,
+    { context: { url, path, status: reply.status } },
+  );
+}
