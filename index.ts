@@ -28,6 +28,7 @@ export {
   flywheelSettings,
   type Job,
   type JobContext,
+  mayChange,
   mixSettings,
   type PolicyParts,
   type PolicySettings,

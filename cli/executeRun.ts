@@ -12,6 +12,7 @@ import { makeFolder } from '../base/makeFolder.ts';
 import { orAborted } from '../base/orAborted.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Job } from '../jobs/defineJob.ts';
+import type { Control } from '../streams/control.ts';
 import { counted } from '../streams/doctor/counted.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
@@ -23,6 +24,8 @@ import {
 } from '../streams/run/runFlow.ts';
 import { reportStatus, STATUS_MS } from '../streams/run/workerStatus.ts';
 import { topics } from '../streams/topics.ts';
+import { changesOf, lagMaxOf } from './control/changes.ts';
+import { obey } from './control/obey.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
@@ -73,7 +76,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   const notice = (line: string): void => io.err(line);
   const log = await opened(run, signal, io, notice);
   if (log === null) return 'stopped';
-  const record = withCluster(run.record, log);
+  let record = withCluster(run.record, log);
   let leads = part === undefined;
   const finish = async (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> => {
     if (leads) await writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
@@ -83,10 +86,21 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     exporter.leads(log);
     await writeRunRecord(folder, record);
   };
+  const changed = async (): Promise<void> => {
+    const changes = await changesOf(log, lagMaxOf(record.settings));
+    record = { ...record, changes: [...changes] };
+    if (leads) await writeRunRecord(folder, record);
+  };
   try {
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
     if (leads) exporter.leads(log);
-    const end = await runJob(run, job, { log, signal, leading, exporter, output }, io);
+    const paused = (is: boolean): void => exporter.state(is ? 'paused' : 'running');
+    const told = await obey({ run, log, output, notice, paused, changed });
+    const { control } = told;
+    const stopping = AbortSignal.any([signal, control.stop]);
+    control.stop.addEventListener('abort', () => exporter.state('stopping'), { once: true });
+    const means = { log, signal: stopping, leading, exporter, output, control };
+    const end = await runJob(run, job, means, io).finally(() => told.end());
     await finish(end === 'stopped' ? 'stopped' : 'done');
     await mentionDeadLetters(run.name, log, io);
     return end;
@@ -147,12 +161,13 @@ interface Means {
   leading(): Promise<void>;
   readonly exporter: RunExporter;
   readonly output: RunOutput;
+  readonly control: Control;
 }
 
 async function runJob(
   run: Run,
   job: Job,
-  { log, signal, leading, exporter, output }: Means,
+  { log, signal, leading, exporter, output, control }: Means,
   io: Io,
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
@@ -182,6 +197,7 @@ async function runJob(
         clock: io.clock,
         print: (line) => output.say(line),
         screen: output.screen,
+        control,
         own: (resource) => {
           owned.push(resource);
           return resource;
@@ -192,7 +208,7 @@ async function runJob(
     const own = part === undefined ? flow : partOf(flow, part);
     await mustHaveSources(run, own, log);
     built();
-    if (!signal.aborted) exporter.state('running');
+    if (!signal.aborted) exporter.state(control.paused ? 'paused' : 'running');
     const options = { log, clock: io.clock, graceMs, onStats, statsMs: STATUS_MS };
     if (part === undefined) return await runFlow(own, { ...options, signal });
     const rest = restOf(flow, own);

@@ -4,6 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { collect, command, type Done, whole } from './command.ts';
+import { addControl } from './control/commands.ts';
 import { addEval } from './eval/command.ts';
 import { addExport } from './export/command.ts';
 import { exitCodes, failure } from './failure.ts';
@@ -64,6 +65,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addExport(program, io, done);
   addTop(program, io, done);
   addView(program, io, done);
+  addControl(program, io, done);
   addMetrics(program, io, done);
   addTopics(program, io, done);
   addReport(program, io, done);

@@ -37,6 +37,18 @@ const schema = z.object({
   forked: z.object({ run: z.string(), step: z.number() }).optional(),
   /** The run that it was made over from, and the first topic that is its own. */
   replayed: z.object({ run: z.string(), from: z.string() }).optional(),
+  /** Settings that were changed while it went on (`millrace set`): the first step that each holds for, null while that is to come. */
+  changes: z
+    .array(
+      z.object({
+        setting: z.string(),
+        value: z.unknown(),
+        by: z.string(),
+        askedMs: z.number(),
+        step: z.number().nullable(),
+      }),
+    )
+    .optional(),
   /** Where its records lie when not in its folder: a Kafka URL without passwords. */
   log: z.string().optional(),
   /** What the Kafka cluster calls itself that they lie on, where it says so. */

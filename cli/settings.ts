@@ -27,6 +27,8 @@ export type Settings = Readonly<Record<string, unknown>>;
 export interface KnownSetting {
   readonly key: string;
   readonly about: string;
+  /** Whether it may change while a run goes on (`mayChange`). */
+  readonly live?: boolean;
 }
 
 /** Reads `key=value`. */
@@ -112,8 +114,8 @@ export function checkSettings(
 /** Every setting of a schema by its dotted key; empty when the schema is no object. */
 export function knownSettings(schema: z.ZodType): KnownSetting[] {
   const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
-    fields.flatMap(({ key, about, inner }) =>
-      inner.length > 0 ? leaves(inner) : [{ key, about }],
+    fields.flatMap(({ key, about, live, inner }) =>
+      inner.length > 0 ? leaves(inner) : [{ key, about, ...(live ? { live } : {}) }],
     );
   return leaves(groupsOf(schema));
 }
@@ -132,7 +134,8 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
     const inner = groupsOf(field, `${key}.`);
-    return { name, key, about: aboutOf(field), choices: choicesOf(field), inner };
+    const live = isLive(field) ? { live: true } : {};
+    return { name, key, about: aboutOf(field), choices: choicesOf(field), ...live, inner };
   });
 }
 
@@ -140,6 +143,11 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
 function aboutOf(schema: z.ZodType): string {
   const inner = innerOf(schema.def as unknown as Definition);
   return schema.description ?? (inner === undefined ? '' : aboutOf(inner));
+}
+
+function isLive(schema: z.ZodType): boolean {
+  const inner = innerOf(schema.def as unknown as Definition);
+  return schema.meta()?.live === true || (inner !== undefined && isLive(inner));
 }
 
 /** What every zod schema says of itself, whichever copy of zod made it. */

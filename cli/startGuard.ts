@@ -50,6 +50,12 @@ export async function mustBeIdle(run: Run): Promise<void> {
   );
 }
 
+/** Whether any process gives a sign of life as one of this run, whose records lie on Kafka. */
+export async function isWorkedOn(run: Run): Promise<boolean> {
+  const log = await openRunLog(run, { mode: 'read' });
+  return (await alive(log, () => true, hasEnded).finally(() => log.close())) !== null;
+}
+
 /** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
 export async function mustHaveSources(run: Run, { sources }: Flow, log: Log): Promise<void> {
   if (!onKafka(run) || sources.length === 0) return;
@@ -72,6 +78,7 @@ function onKafka({ log, record }: Run): boolean {
 async function alive(
   log: Log,
   is: (status: WorkerStatus) => boolean,
+  isGone: (status: WorkerStatus) => boolean = isOursOrEnded,
 ): Promise<WorkerStatus | null> {
   const matching = async (): Promise<readonly WorkerStatus[]> =>
     ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
@@ -88,8 +95,13 @@ async function alive(
   return null;
 }
 
-function isGone({ host, pid }: WorkerStatus): boolean {
-  return host === hostname() && (pid === process.pid || !isRunning(pid));
+function hasEnded({ host, pid }: WorkerStatus): boolean {
+  return host === hostname() && !isRunning(pid);
+}
+
+/** What this process said in a life before is nobody else's. */
+function isOursOrEnded(status: WorkerStatus): boolean {
+  return (status.host === hostname() && status.pid === process.pid) || hasEnded(status);
 }
 
 function locked({ name }: Run, { pid, host }: WorkerStatus, how: string): MillraceError {

@@ -37,6 +37,7 @@ import {
 } from '../streams/schedule.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
+import { mayChange } from './live.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import type { LoopShare, Method, MethodPlace } from './method.ts';
 import type { StagePlan } from './plan.ts';
@@ -58,7 +59,9 @@ export const calibrateSettings = policySettings.extend({
     .default('pareto')
     .describe('which candidates are kept: the Pareto fronts, or any (to see what Pareto adds)'),
   explore: positiveInt.default(256).describe('candidate questions a round'),
-  keep: positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
+  keep: mayChange(
+    positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
+  ),
   epochs: positiveInt
     .default(1)
     .describe('how often each kept question is rolled out afresh and trained on in its round'),
@@ -119,21 +122,21 @@ export const calibrateSettings = policySettings.extend({
     .describe(
       'where answers and form are read: in what the policy wrote, or in tool results too, as released (docs/security.md)',
     ),
-  sigmas: z
-    .array(z.number().nonnegative())
-    .min(1)
-    .default([0.6, 0.4, 0.2])
-    .describe('strength of the efficiency reward, round by round'),
+  sigmas: mayChange(
+    z
+      .array(z.number().nonnegative())
+      .min(1)
+      .default([0.6, 0.4, 0.2])
+      .describe('strength of the efficiency reward, round by round; the last one stays'),
+  ),
   sigmaDecay: z
     .boolean()
     .default(false)
     .describe('weaken it within a round too, step by step down to 0, as the released trainer does'),
-  lengthWeight: z
-    .number()
-    .nonnegative()
-    .default(0.2)
-    .describe('sigma of the length, as a share of sigma'),
-  lr: z.number().positive().default(6e-5),
+  lengthWeight: mayChange(
+    z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
+  ),
+  lr: mayChange(z.number().positive().default(6e-5)),
 });
 
 /** The settings of `calibrate`, with all defaults filled in. */
@@ -152,12 +155,17 @@ export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions>
     return {
       stages: rounds(settings, sizes, place),
       loop: { ...loopOf(settings, sizes, place), ...own },
-      wire: (loop) => wire(loop, settings, sizes),
+      wire: (loop) => wire(loop, settings, sizes, place),
     };
   };
 }
 
-function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) {
+function wire(
+  loop: PolicyLoop,
+  settings: CalibrateSettings,
+  sizes: RoundSizes,
+  { live }: MethodPlace,
+) {
   const { lagMax, batchGroups: groups } = settings;
   const { explore, window } = sizes;
   // Steps are written in order: the stage that makes them sees those that are already there.
@@ -167,7 +175,16 @@ function wire(loop: PolicyLoop, settings: CalibrateSettings, sizes: RoundSizes) 
   const { seed, print } = loop.context;
   if (settings.select === 'questions' && settings.keep > explore)
     print(keepsAll(settings.keep, explore));
-  const pareto = paretoSample({ ...settings, ...sizes, seed, openMax: windowsOpen(lagMax) });
+  // Where groups are trained on as they are, `keep` shapes the windows, and a run cannot change that.
+  const changing =
+    live === undefined || settings.select === 'groups'
+      ? {}
+      : {
+          keep: (question: Question) => changed(sizes, live.of(question)).keep,
+          ready: live.ready.bind(live),
+        };
+  const openWindows = windowsOpen(lagMax);
+  const pareto = paretoSample({ ...settings, ...sizes, ...changing, seed, openMax: openWindows });
   const practising = pipe(practice(), loop.rollout);
   const batchScored = batch({ groups, openMax, scheduled$ });
   const batchChosen = batchSelected({ window, openMax, scheduled$ });
@@ -241,7 +258,7 @@ function rounds(
 function loopOf(
   settings: CalibrateSettings,
   { window }: RoundSizes,
-  { before }: MethodPlace,
+  { before, live }: MethodPlace,
 ): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches, attribution } = settings;
   const explored = settings.exploreRollouts || rollouts;
@@ -252,11 +269,13 @@ function loopOf(
       return phase === 'explore' && schedule === null ? explored : rollouts;
     },
     branching: ({ schedule }) => (schedule === null ? null : branching),
-    reward: rewards[settings.reward](settings, before.length + 1),
+    reward: rewards[settings.reward](settings, before.length + 1, (question) =>
+      changed(settings, live?.of(question)),
+    ),
     answers: settings.answers,
     advantage: advantageEstimators[settings.advantage].group,
     training: { miniBatches, attribution, ...policyTraining(settings) },
-    rates: { policy: lr },
+    rates: { policy: ({ version }) => changed({ lr }, live?.at(version)).lr },
     batchGroups,
     window,
   };
@@ -267,7 +286,11 @@ const branchings = { arpo, aepo, none: () => null };
 /** By the names of the setting; `first` = the stage of the first round. */
 const rewards: Record<
   CalibrateSettings['reward'],
-  (settings: CalibrateSettings, first: number) => RewardFunction
+  (
+    settings: CalibrateSettings,
+    first: number,
+    now: (question: Question) => CalibrateSettings,
+  ) => RewardFunction
 > = {
   efficiency: calibrating,
   accuracy: ({ mode }) => accuracy(mode === 'paper' ? 'f1' : 'match'),
@@ -275,17 +298,27 @@ const rewards: Record<
   hierarchical: () => hierarchical(),
 };
 
+/** Settings with what was changed of them while the run went on. */
+function changed<Some extends object>(settings: Some, changes: object | undefined): Some {
+  return { ...settings, ...changes };
+}
+
 /** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */
-function calibrating(settings: CalibrateSettings, first: number): RewardFunction {
-  const { sigmas, lengthWeight, mode } = settings;
+function calibrating(
+  settings: CalibrateSettings,
+  first: number,
+  now: (question: Question) => CalibrateSettings,
+): RewardFunction {
+  const { mode } = settings;
   const sigma = (question: Question): number => {
     if (question.phase === 'evaluate') return 0;
+    const { sigmas } = now(question);
     const ofRound = sigmas[question.stage - first] ?? sigmas.at(-1) ?? 0;
     return ofRound * withinRound(question, settings);
   };
   return efficiency({
     sigmaTool: sigma,
-    sigmaLength: (question) => sigma(question) * lengthWeight,
+    sigmaLength: (question) => sigma(question) * now(question).lengthWeight,
     mode,
   });
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import type { PolicyEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import type { ProgressScreen } from '../sinks/progress/events.ts';
+import type { Control } from '../streams/control.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 
@@ -28,6 +29,8 @@ export interface JobContext<Settings> {
   readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
+  /** What the run is told while it goes on; left out = nothing. */
+  readonly control?: Control;
   /** Set when a recorded run is replayed: what rolls out goes through it. */
   readonly replay?: Replay;
 }
@@ -40,6 +43,8 @@ export interface Replay {
   tools(live: CallTool): CallTool;
   /** Keep the weights of all versions: an old one may be asked for when newer ones are there. */
   readonly keepAll: boolean;
+  /** Changes of settings that the recorded manifest of a version counts. */
+  readonly controls?: (version: number) => number;
 }
 
 /** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` lie over them. */

@@ -9,6 +9,7 @@ export * from './everyQuestion.ts';
 export * from './finetune.ts';
 export * from './flywheel.ts';
 export { sameInputs, tokenizerFiles } from './inputs.ts';
+export { LiveHandle, type LiveSettings, mayChange } from './live.ts';
 export * from './lossSettings.ts';
 export * from './method.ts';
 export {

@@ -10,6 +10,7 @@
 import { MillraceError } from '../base/errors.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { JobContext } from './defineJob.ts';
+import { LiveHandle, type LiveSettings } from './live.ts';
 import type { JobQuestions, StagePlan } from './plan.ts';
 import { planQuestions } from './planQuestions.ts';
 import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
@@ -22,6 +23,8 @@ export interface MethodPlace {
   /** The stages of the methods before it. */
   readonly before: readonly StagePlan[];
   readonly seed: number;
+  /** Settings that have changed since the run began, as they hold for a question; nothing where it is left out. */
+  readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;
 }
 
 /** What a method decides of the loop. Losses, rates and other options of the training are put together; else the last one counts. */
@@ -54,25 +57,27 @@ export async function trainPolicy(
   methods: readonly Method[],
 ): Promise<Flow> {
   const { settings, seed, log, clock, print } = context;
-  const planned = (train: number) => planMethods(methods, { train, seed });
+  const live = context.own(new LiveHandle(context.control));
+  const planned = (train: number) => planMethods(methods, { train, seed, live });
   const layout = (train: number) => planned(train).flatMap(({ stages }) => stages);
   const told = { log, clock, print };
   const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...told });
   const ready = planned(plan.train);
-  const loop = await policyLoop(context, parts, plan, loopOptions(ready.map((one) => one.loop)));
+  const options = { ...loopOptions(ready.map((one) => one.loop)), live };
+  const loop = await policyLoop(context, parts, plan, options);
   return flow(...ready.map((method) => method.wire(loop)));
 }
 
 /** The methods in their order, each behind the stages of those before it. */
 export function planMethods(
   methods: readonly Method[],
-  { train, seed }: Omit<MethodPlace, 'before'>,
+  place: Omit<MethodPlace, 'before'>,
 ): PlannedMethod[] {
   const planned: PlannedMethod[] = [];
   for (const method of methods) {
     const before = planned.flatMap(({ stages }) => stages);
     if (before.at(-1)?.next !== undefined) throw behindForever();
-    planned.push(method({ train, before, seed }));
+    planned.push(method({ ...place, before }));
   }
   return planned;
 }

@@ -11,7 +11,7 @@
  * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names the parts of
  * the loop it turns in. Several methods on one loop make one job (method.ts): `flow` counts a part that is named twice once.
  */
-import type { OperatorFunction } from 'rxjs';
+import { type OperatorFunction, of } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
 import { sleepClock } from '../base/sleepClock.ts';
 import type { PolicyEngine, TrainerEngine } from '../model/engine.ts';
@@ -30,15 +30,18 @@ import { metricFiles } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
+import type { Changes } from '../streams/control.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
+import { neverStopping } from '../streams/deliveries/stopping.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
-import type { Batch, BatchKind, Phase, Question, Rollout } from '../streams/records.ts';
+import type { Batch, BatchKind, Phase, Question, Rollout, Weights } from '../streams/records.ts';
 import { type StepSizes, stepsOpen } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext, Replay } from './defineJob.ts';
+import { LiveHandle } from './live.ts';
 import type { QuestionPlan } from './plan.ts';
 import type { PolicySettings } from './policySettings.ts';
 
@@ -54,7 +57,17 @@ export interface PolicyParts {
 }
 
 /** What the loop itself gives the trainer. */
-type LoopOwned = 'engine' | 'store' | 'log' | 'clock' | 'lagMax' | 'encode' | 'keepVersions' | 'lr';
+type LoopOwned =
+  | 'engine'
+  | 'store'
+  | 'log'
+  | 'clock'
+  | 'lagMax'
+  | 'encode'
+  | 'keepVersions'
+  | 'lr'
+  | 'controls'
+  | 'turn';
 
 /** What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
 export interface LoopOptions extends StepSizes {
@@ -76,6 +89,8 @@ export interface LoopOptions extends StepSizes {
    * has stages of its own for the others: questions that wait for weights must not stand before those that make them.
    */
   readonly phases?: readonly Phase[];
+  /** Settings that change while the run goes on; a handle of its own where it is left out. */
+  readonly live?: LiveHandle;
 }
 
 /**
@@ -117,16 +132,23 @@ export async function policyLoop(
   const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'all' });
   const known = { weights$: weights.values$, resolve: store.resolve };
-  const { batchGroups, window, rates } = options;
-  const unlimited = context.replay !== undefined;
-  const gate = own(policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine }));
+  const { batchGroups, window, rates, live = own(new LiveHandle(context.control)) } = options;
+  const { control, replay } = context;
+  live.bind({ batchGroups, window, lagMax, ...known });
+  const unlimited = replay !== undefined;
+  const paused$ = control?.paused$ ?? of(false);
+  const places = (asked: number, { controls }: Weights): number =>
+    numberIn(control?.changes(Math.min(controls, control.count)), 'concurrency') ?? asked;
+  const gate = own(
+    policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine, paused$, places }),
+  );
 
   const policy = { engine, tools, dialect, gate, seed, clock };
-  const rolling = rollout({ ...settings, ...options, ...policy });
+  const rolling = rollout({ ...settings, ...options, ...policy, live });
   const openMax = concurrency * 2;
   const judged = score({
     tools,
-    reward: watched(options.reward),
+    reward: whenReady(watched(options.reward), live),
     answers: options.answers ?? 'own',
     formatFault: dialect.formatFault,
     advantage: options.advantage,
@@ -139,7 +161,12 @@ export async function policyLoop(
   const means = { engine: learner, store, log, clock, lagMax, encode };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);
-  const learnt = trainer({ ...training, ...means, keepVersions, lr });
+  const controls = replay?.controls ?? (() => control?.count ?? 0);
+  const turn = async ({ version }: Batch, until: AbortSignal): Promise<void> => {
+    await live.ready(version, until);
+    if (replay === undefined) await control?.going(until);
+  };
+  const learnt = trainer({ ...training, ...means, keepVersions, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.stages.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({
@@ -193,6 +220,20 @@ function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
     );
   }
   return typeof rate === 'number' ? rate : rate(batch);
+}
+
+/** What a changed setting is, where that is a number. */
+function numberIn(changes: Changes | undefined, name: string): number | undefined {
+  const value = changes?.[name];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The reward, asked once the settings of the group are known in this process. */
+function whenReady(reward: RewardFunction, live: LiveHandle): RewardFunction {
+  return async (group, signal = neverStopping) => {
+    await live.ready(group.question, signal);
+    return reward(group, signal);
+  };
 }
 
 /** An evaluation also measures behaviour (`execution`), with weight 0. */

@@ -1,9 +1,16 @@
 /** Settings of the loop that every training job turns in (`policyLoop`). */
 import { z } from 'zod';
 import { samplingSettings } from '../model/sampling.ts';
+import { mayChange } from './live.ts';
 
 /** A setting that counts something: a whole number from 1. */
 export const positiveInt = z.number().int().positive();
+
+/** The same settings, each of which may change while a run goes on. */
+function changing<Shape extends Record<string, z.ZodType>>(shape: Shape): Shape {
+  const marked = Object.entries(shape).map(([name, schema]) => [name, mayChange(schema)]);
+  return Object.fromEntries(marked) as Shape;
+}
 
 /** How many rounds a job has, or that it goes on until it is stopped. */
 export const roundsSetting = z.union([positiveInt, z.literal('forever')], {
@@ -12,7 +19,7 @@ export const roundsSetting = z.union([positiveInt, z.literal('forever')], {
 
 /** The settings of every training job as a zod schema; a method extends it. Lengths are in tokens. */
 export const policySettings = z.object({
-  ...samplingSettings,
+  ...changing(samplingSettings),
   responseMax: positiveInt.default(320).describe('most response tokens, tool results included'),
   callLimit: positiveInt.default(6).describe('most tool calls a rollout'),
   lagMax: z
@@ -36,7 +43,7 @@ export const policySettings = z.object({
       'newest versions kept with their optimiser state, beside the first and the ends of rounds; 0 = all',
     ),
   heldOut: positiveInt.default(150).describe('questions to evaluate on'),
-  concurrency: positiveInt.default(24).describe('questions rolled out at once'),
+  concurrency: mayChange(positiveInt.default(24).describe('questions rolled out at once')),
   toolCalls: z
     .enum(['direct', 'topics'])
     .default('direct')

@@ -8,7 +8,7 @@
  * - so many of those that are due are admitted at once (`admission`); a question that waits for its version takes no place
  *   of theirs, so as many wait as the stages have in flight. Stages that run one operator share its admission.
  */
-import type { Observable } from 'rxjs';
+import { type Observable, of } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
 import { notNow, type StopSignals } from '../streams/deliveries/stopping.ts';
 import type { Question, Weights } from '../streams/records.ts';
@@ -45,19 +45,33 @@ export interface GateOptions extends StepSizes {
   readonly lagMax: number;
   /** All questions that are due are admitted at once: for a replay, where the record decides what waits for what. */
   readonly unlimited?: boolean;
+  /** While true nobody is admitted; never unless given. */
+  readonly paused$?: Observable<boolean>;
+  /** How many an admission that was asked for `asked` lets in at once, from this version on; `asked` unless given. */
+  readonly places?: (asked: number, version: Weights) => number;
+}
+
+/** Places of an admission: as many as were asked for when it was made, as many as there are now, and those that are free. */
+interface Slots {
+  readonly asked: number;
+  all: number;
+  /** Below 0 while there are fewer than are taken. */
+  free: number;
 }
 
 interface Waiter {
   readonly question: Question;
   /** Of its admission. */
-  readonly slots: { free: number };
+  readonly slots: Slots;
   readonly enter: () => void;
   readonly fail: (error: Error) => void;
 }
 
 /** Opens the gate; close it at the end of the run. Once a load fails, every admission rejects with that error. */
 export function policyGate(options: GateOptions): PolicyGate {
-  const { engine, lagMax, unlimited = false } = options;
+  const { engine, lagMax, unlimited = false, paused$ = of(false) } = options;
+  const { places = (asked: number) => asked } = options;
+  const admissions: Slots[] = [];
   /** Manifests by arrival; versions rise. One small record a step. */
   const known: Weights[] = [];
   /** Bounded by what the stages have in flight. */
@@ -66,6 +80,7 @@ export function policyGate(options: GateOptions): PolicyGate {
   let inflight = 0;
   let loading = false;
   let failed: Error | null = null;
+  let paused = false;
 
   const newest = (): number => known.at(-1)?.version ?? -1;
 
@@ -89,7 +104,7 @@ export function policyGate(options: GateOptions): PolicyGate {
   };
 
   const pump = (): void => {
-    while (!loading) {
+    while (!loading && !paused) {
       const next = waiters.findIndex(
         ({ question, slots }) => slots.free > 0 && wanted(question) !== null,
       );
@@ -114,11 +129,7 @@ export function policyGate(options: GateOptions): PolicyGate {
     }
   };
 
-  const admit = (
-    question: Question,
-    slots: Waiter['slots'],
-    signals: StopSignals,
-  ): Promise<() => void> =>
+  const admit = (question: Question, slots: Slots, signals: StopSignals): Promise<() => void> =>
     new Promise((resolve, reject) => {
       const { signal, stopping } = signals;
       if (failed !== null) return reject(failed);
@@ -158,13 +169,31 @@ export function policyGate(options: GateOptions): PolicyGate {
       pump();
     });
 
+  const resize = (weights: Weights): void => {
+    for (const slots of admissions) {
+      const all = places(slots.asked, weights);
+      slots.free += all - slots.all;
+      slots.all = all;
+    }
+  };
+
   const subscription = options.weights$.subscribe({
     next: (weights) => {
       known.push(weights);
+      if (!unlimited) resize(weights);
       pump();
     },
     error: fail,
   });
+  subscription.add(
+    paused$.subscribe({
+      next: (now) => {
+        paused = now && !unlimited;
+        pump();
+      },
+      error: fail,
+    }),
+  );
 
   return {
     get version() {
@@ -174,7 +203,11 @@ export function policyGate(options: GateOptions): PolicyGate {
       return inflight;
     },
     admission(concurrency) {
-      const slots = { free: unlimited ? Number.POSITIVE_INFINITY : concurrency };
+      const all = unlimited ? Number.POSITIVE_INFINITY : concurrency;
+      const slots: Slots = { asked: concurrency, all, free: all };
+      admissions.push(slots);
+      const last = known.at(-1);
+      if (last !== undefined && !unlimited) resize(last);
       return { admit: (question, signals) => admit(question, slots, signals) };
     },
     withFirstVersion: (question) => withFirstVersion(question, known),

@@ -27,8 +27,10 @@ import { type WithPosition, withPosition } from './withPosition.ts';
 export interface ParetoOptions {
   /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`. */
   readonly sampler?: 'pareto' | 'random';
-  /** Most groups to keep of a window (N). */
-  readonly keep: number;
+  /** Most groups to keep of a window (N); as a function, by a question of it. */
+  readonly keep: number | ((question: Question) => number);
+  /** Awaited before a window is sorted: whether `keep` can tell of it. */
+  readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
    * Candidates of a window. `by: 'stage'` (default): those of a round, or with scheduled candidates of a part of one.
    * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides. (Without any window:
@@ -70,10 +72,11 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   );
   const [first, second] = objectivesOf(options);
   const points = candidates.map(({ value }) => [first(value), second(value)] as const);
-  const { ranks, distances, selected: fronts } = paretoSelect(points, options.keep, options.mode);
+  const keep = keepOf(options, candidates[0]!.value.question);
+  const { ranks, distances, selected: fronts } = paretoSelect(points, keep, options.mode);
   const { stage, id } = candidates[0]!.value.question;
   const anyOf = (): number[] =>
-    shuffled([...candidates.keys()], options.seed, 'random', stage, id).slice(0, options.keep);
+    shuffled([...candidates.keys()], options.seed, 'random', stage, id).slice(0, keep);
   const random = options.sampler === 'random';
   const selected = random ? anyOf() : fronts;
   const fits = (i: number): boolean =>
@@ -125,6 +128,10 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   return Array.from({ length: epochs }, again).flat();
 }
 
+function keepOf({ keep }: ParetoOptions, question: Question): number {
+  return typeof keep === 'number' ? keep : keep(question);
+}
+
 function gatherWindows({
   window,
   openMax,
@@ -160,6 +167,12 @@ export function paretoSample(
     keepIf<Scored>((scored) => scored.question.phase === 'explore'),
     withPosition<Scored>(),
     options.by === 'count' ? gatherCount(options.window) : gatherWindows(options),
-    expandEach((members) => verdicts(members, options), { concurrency: 1, onError: 'fail' }),
+    expandEach(
+      async (members: readonly Candidate[], { signal }) => {
+        await options.ready?.(members[0]!.value.question, signal);
+        return verdicts(members, options);
+      },
+      { concurrency: 1, onError: 'fail' },
+    ),
   );
 }

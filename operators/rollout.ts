@@ -21,6 +21,22 @@ import type { RolloutOptions } from './rollout/options.ts';
 
 export type { RolloutOptions };
 
+const SAMPLING = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+/** With the sampling that holds for the question. */
+async function optionsOf(
+  question: Question,
+  options: RolloutOptions,
+  signal: AbortSignal,
+): Promise<RolloutOptions> {
+  const { live } = options;
+  if (live === undefined) return options;
+  await live.ready(question, signal);
+  const changed = live.of(question);
+  const own = SAMPLING.filter((name) => typeof changed[name] === 'number');
+  return { ...options, ...Object.fromEntries(own.map((name) => [name, changed[name]])) };
+}
+
 /** questions → rollouts (n each), with their tool calls beside them. */
 export function rollout(
   options: RolloutOptions,
@@ -32,7 +48,8 @@ export function rollout(
       setMaxListeners(0, signal);
       const release = await admission.admit(question, scope);
       try {
-        const group = await growGroup(options.gate.withFirstVersion(question), options, signal);
+        const asked = options.gate.withFirstVersion(question);
+        const group = await growGroup(asked, await optionsOf(asked, options, signal), signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
         return group.rollouts;
       } finally {

@@ -25,7 +25,7 @@ import { unlessStopping } from '../streams/deliveries/stopping.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
 import type { Batch, BatchKind, Weights } from '../streams/records.ts';
-import { beginOfStage } from '../streams/schedule.ts';
+import { beginOfStage, versionMade } from '../streams/schedule.ts';
 import { topics } from '../streams/topics.ts';
 import {
   demonstrationBatch,
@@ -82,6 +82,10 @@ export interface TrainerOptions {
     engine: Scorer,
     at: { readonly batch: Batch; readonly done: number; readonly encode: EncodeExample },
   ) => Promise<Readonly<Record<string, number>> | null>;
+  /** Changes of settings that the manifest of this version is to count; none unless given. */
+  readonly controls?: (version: number) => number;
+  /** Awaited before a step is made: what it needs to know, and whether the run is paused. */
+  readonly turn?: (batch: Batch, until: AbortSignal) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -123,9 +127,11 @@ function stepping(
 
   return mapEach(
     async (batch, scope) => {
-      const begun = await unlessStopping(scope, `the turn of step ${batch.step}`, (until) =>
-        store.awaited(batch.version, until),
-      );
+      const begun = await unlessStopping(scope, `the turn of step ${batch.step}`, async (until) => {
+        const manifest = await store.awaited(batch.version, until);
+        await options.turn?.(batch, until);
+        return manifest;
+      });
       const loss = lossOf(batch, losses);
       const needs = await preparedFor(batch, loss);
       const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
@@ -151,6 +157,8 @@ function stepping(
         batch,
         parent: begun,
         consumed: scope.position,
+        // Never fewer than the version before: a process that lags behind takes nothing back.
+        controls: Math.max(begun.controls, options.controls?.(versionMade(batch)) ?? 0),
       });
       learner.holds(weights);
       const old = oldest(weights.version, options.keepVersions);

@@ -45,6 +45,8 @@ export interface StepMade {
   readonly parent: Weights;
   /** Position of the batch. */
   readonly consumed: Position;
+  /** Changes of settings that hold for what is due the new version; 0 unless given. */
+  readonly controls?: number;
 }
 
 /** The checkpoints that a manifest names, as they are recorded. */
@@ -103,9 +105,9 @@ export function weightsStore(
       if (known !== null) return known;
       const place = { version: 0, parent: -1, step: 0, roundsDone: 0, consumed: null };
       const adopted = await checkpoints.adopt(base);
-      return { ...place, ...fieldsOf(adopted, checkpoints), parentDigest: null };
+      return { ...place, ...fieldsOf(adopted, checkpoints), parentDigest: null, controls: 0 };
     },
-    async publish(trainer, { batch, parent, consumed }) {
+    async publish(trainer, { batch, parent, consumed, controls = 0 }) {
       const version = versionMade(batch);
       const saved = await trainer.save(checkpoints.target(version));
       return {
@@ -116,6 +118,7 @@ export function weightsStore(
         ...fieldsOf(saved, checkpoints),
         consumed,
         parentDigest: parent.digest,
+        controls,
       };
     },
     async forget(version, keepWeights = false) {

@@ -6,6 +6,7 @@ export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
 export { avroCodec } from './contracts/codec.ts';
 export { defineTopic } from './contracts/defineTopic.ts';
 export * as shapes from './contracts/shapes.ts';
+export { type Changes, type Control, followControl, type SettingChange } from './control.ts';
 export type { Delivery, SideRecord } from './deliveries/delivery.ts';
 export { notNow, type StopSignals, unlessStopping } from './deliveries/stopping.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';

@@ -1,5 +1,5 @@
 /**
- * The records of the twelve topics: each is one shape, which is both its Avro contract and its TypeScript type.
+ * The records of the thirteen topics: each is one shape, which is both its Avro contract and its TypeScript type.
  *
  * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian bytes on the wire,
  * never JSON arrays). The order of fields is the order on the wire. To change a contract: append fields with
@@ -181,6 +181,24 @@ export const selected = record('Selected', {
 /** The Pareto verdict on a group. */
 export interface Selected extends ValueOf<typeof selected> {}
 
+const controlKind = choice('ControlKind', ['set', 'pause', 'resume', 'stop']);
+/** What a run is told from outside: a setting, to begin nothing new, to go on, to stop in order. */
+export type ControlKind = ValueOf<typeof controlKind>;
+
+export const control = record('Control', {
+  /** Of the request: one that is delivered twice is written once. */
+  id: text,
+  kind: controlKind,
+  /** Of `set`: the setting, and its value as JSON; else empty. */
+  setting: text,
+  value: text,
+  /** Who asked: user and host. */
+  by: text,
+  askedMs: real,
+});
+/** What a run was told while it went on. From which step a setting holds is said by the manifests (`controls`). */
+export interface Control extends ValueOf<typeof control> {}
+
 const batchKind = choice('BatchKind', ['policy', 'sft', 'dpo']);
 /** What a step trains on: groups (`policy`), demonstrations (`sft`) or preference pairs (`dpo`). */
 export type BatchKind = ValueOf<typeof batchKind>;
@@ -232,6 +250,8 @@ export const weights = record('Weights', {
   stateDigest: withDefault(nullable(text), null),
   /** `digest` of the parent's manifest; null for the first, or where the manifest is older than version 2 of its topic. */
   parentDigest: withDefault(nullable(text), null),
+  /** Settings of the `control` topic that hold for what is due this version: so many of its records of kind `set`, from the first on. */
+  controls: withDefault(whole, 0),
 });
 /**
  * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that only the

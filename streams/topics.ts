@@ -1,5 +1,5 @@
 /**
- * The twelve topics: their records, keys, versions, and who writes and reads each.
+ * The thirteen topics: their records, keys, versions, and who writes and reads each.
  */
 import { defineTopic } from './contracts/defineTopic.ts';
 import * as r from './records.ts';
@@ -64,7 +64,7 @@ export const topics = {
     about: 'Manifests of weights. The trainer writes it; rollout engines read it (feedback).',
     shape: r.weights,
     key: (value) => String(value.version),
-    version: 2,
+    version: 3,
   }),
   metrics: defineTopic<r.Metric>({
     name: 'metrics',
@@ -97,6 +97,13 @@ export const topics = {
     shape: r.pairs,
     key: (value) => value.question.id,
     questions: 'key',
+  }),
+  control: defineTopic<r.Control>({
+    name: 'control',
+    about:
+      'What the run was told while it went on: settings, pause, resume, stop. `millrace set` and its like write it; rollout, gate and trainer read it.',
+    shape: r.control,
+    key: (value) => value.id,
   }),
   deadLetters: defineTopic<r.DeadLetter>({
     name: 'dead-letters',

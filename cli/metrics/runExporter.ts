@@ -16,7 +16,7 @@ import { processMetrics } from './processMetrics.ts';
 import { type Address, type Answers, serveMetrics, type Verdict } from './server.ts';
 
 /** How far the process is. */
-type State = 'building' | 'running' | 'stopping' | 'failed';
+type State = 'building' | 'running' | 'paused' | 'stopping' | 'failed';
 
 /** Told by the run how it goes. */
 export interface RunExporter {
@@ -101,7 +101,7 @@ class Exporter implements Answers {
   }
 
   ready(): Verdict {
-    return { ok: this.#state === 'running', why: this.#state };
+    return { ok: ['running', 'paused'].includes(this.#state), why: this.#state };
   }
 
   async metrics(): Promise<string> {

@@ -10,6 +10,7 @@ import {
   defineJob,
   everyQuestion,
   everyQuestionSettings,
+  mayChange,
   readyParts,
   readySettings,
   trainPolicy,
@@ -23,7 +24,7 @@ export const arpoJob = defineJob({
     .extend(everyQuestionSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
-      lr: z.number().positive().default(1e-6).describe('learning rate'),
+      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate')),
     }),
   presets: arpoPresets,
 

@@ -15,6 +15,7 @@ import {
   etAgentSettings,
   finetuneSettings,
   learnData,
+  mayChange,
   openData,
   readyParts,
   readySettings,
@@ -31,7 +32,7 @@ export const etAgentJob = defineJob({
     .extend(etAgentSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
-      lr: z.number().positive().default(1e-6).describe('learning rate of the rounds'),
+      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate of the rounds')),
       finetune: finetuneSettings.prefault({ lr: 5e-6 }),
       sft: sftSettings.prefault({ prompt: 'policy' }),
       analyst: roleSettings.prefault({}),

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import { mapEach } from '../../streams/primitives.ts';
@@ -77,6 +78,8 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
   const owned: { close(): Promise<void> }[] = [];
   const { run, folder, seed, settings, print, tools: mode } = options;
   try {
+    const control = await followControl(log);
+    owned.push(control);
     const built = await job.build({
       run,
       folder,
@@ -89,8 +92,10 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
         owned.push(resource);
         return resource;
       },
+      control,
       replay: {
         keepAll: false,
+        controls: (version) => (groups.weights[version] ?? groups.weights.at(-1))?.controls ?? 0,
         engine: (live) => live,
         tools: (live) => recordedTools(live, { log: recorded, calls, mode }),
       },
@@ -122,12 +127,18 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
       }
     },
   });
+  const told = source(
+    'recorded/control',
+    topics.control,
+    recordedItems(recorded, topics.control, standing),
+  );
   const verdicts = await decided(recorded, standing, from);
   return {
     ...built,
     sources: [
       ...built.sources.filter((part) => !questions.includes(part)),
       ...(questions.length === 0 ? [] : [given]),
+      told,
     ],
     stages: built.stages.map((stage) => above(stage, options, past, verdicts)),
   };

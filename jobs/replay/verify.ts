@@ -8,6 +8,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { weightsStore } from '../../sinks/weights.ts';
+import { type Control, followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import type { Rollout, ToolCall, Weights } from '../../streams/records.ts';
@@ -60,6 +61,8 @@ interface Recorded {
   readonly places: Places;
   readonly versions: RecordedVersions;
   readonly calls: RecordedCalls;
+  /** Changes of settings that each manifest counts, by version. */
+  readonly controls: ReadonlyMap<number, number>;
 }
 
 async function read(log: Log): Promise<Recorded> {
@@ -72,11 +75,15 @@ async function read(log: Log): Promise<Recorded> {
   const standing = await log.standing();
   const versions = new RecordedVersions();
   const calls = new RecordedCalls();
+  const controls = new Map<number, number>();
   const places = await Places.of(log, standing, (topic, value, offset) => {
     if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
+    if (topic.name === topics.weights.name) {
+      controls.set((value as Weights).version, (value as Weights).controls);
+    }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls };
+  return { standing, places, versions, calls, controls };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -102,7 +109,9 @@ class Verification {
 
   async run(): Promise<Verified> {
     try {
-      const built = await this.#options.job.build(this.#context());
+      const control = await followControl(this.#options.scratch);
+      this.#owned.push(control);
+      const built = await this.#options.job.build(this.#context(control));
       this.#checkTools();
       await this.#go(built);
       if (!this.#signal.aborted) await this.#compareGiven(built);
@@ -130,7 +139,7 @@ class Verification {
     await runFlow(flow, { log: scratch, signal: this.#signal, clock, graceMs: 0, commitOrder });
   }
 
-  #context(): JobContext<unknown> {
+  #context(control: Control): JobContext<unknown> {
     const { run, folder, seed, settings, scratch, clock } = this.#options;
     return {
       run,
@@ -144,13 +153,14 @@ class Verification {
         this.#owned.push(resource);
         return resource;
       },
+      control,
       replay: this.#replay(),
     };
   }
 
   #replay(): Replay {
     const { scratch, folder, recorded } = this.#options;
-    const { versions, calls } = this.#record;
+    const { versions, calls, controls } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch);
@@ -160,6 +170,7 @@ class Verification {
         return held;
       },
       keepAll: true,
+      controls: (version) => controls.get(version) ?? 0,
       tools: (live) => {
         this.#toolsHeld = true;
         const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));
@@ -195,7 +206,9 @@ class Verification {
     const stages = built.stages.filter(
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
-    const fed = [...new Set(this.#replacedSources(built).map(({ to }) => to))];
+    // What the run was told lies in the log before anything obeys it.
+    const told = topics.control as Topic<unknown>;
+    const fed = [told, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [
       ...built.sources.filter(({ to }) => !fed.includes(to)),
       ...fed.map((topic) =>

@@ -26,5 +26,10 @@ export interface RolloutOptions extends Sampling {
   readonly branching: (question: Question) => Branching | EntropyGuided | null;
   /** Questions rolled out at once; those that wait for their version are not counted. */
   readonly concurrency: number;
+  /** What of the sampling is other than above, for a question; nothing unless given. */
+  readonly live?: {
+    ready(question: Question, signal: AbortSignal): Promise<void>;
+    of(question: Question): Readonly<Record<string, unknown>>;
+  };
   readonly clock: Clock;
 }

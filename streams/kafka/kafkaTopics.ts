@@ -12,7 +12,13 @@ import { type Link, partitionCount } from './link.ts';
 import { kindOf, reasonOf } from './problems.ts';
 
 /** Steps, versions and whatever is read as one sequence. */
-const ORDERED: ReadonlySet<string> = new Set(['batches', 'weights', 'metrics', 'dead-letters']);
+const ORDERED: ReadonlySet<string> = new Set([
+  'batches',
+  'weights',
+  'metrics',
+  'dead-letters',
+  'control',
+]);
 
 const MAKING_MS = 20_000;
 const MESSAGE_BYTES_MAX = 64 * 2 ** 20;

@@ -109,6 +109,8 @@ const demonstrations: Meaning<r.Demonstrations> = {
 
 const pairs: Meaning<r.Pairs> = { identity: ({ question }) => asked(question), moment: none };
 
+const control: Meaning<r.Control> = { identity: ({ id }) => id, moment: () => -1 };
+
 const deadLetters: Meaning<r.DeadLetter> = {
   identity: ({ origin, place, key, field }) => `${origin}@${place} ${key} ${field}`.trimEnd(),
   moment: none,
@@ -127,6 +129,7 @@ const meanings: Readonly<Record<string, Meaning<never>>> = {
   [topics.evolved.name]: evolved,
   [topics.demonstrations.name]: demonstrations,
   [topics.pairs.name]: pairs,
+  [topics.control.name]: control,
   [topics.deadLetters.name]: deadLetters,
 };
 

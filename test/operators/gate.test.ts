@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { concat, from, NEVER, Subject, throwError } from 'rxjs';
+import { BehaviorSubject, concat, from, NEVER, Subject, throwError } from 'rxjs';
 import { draws } from '../../base/draws.ts';
 import {
   type Admission,
@@ -356,6 +356,49 @@ describe('a schedule that begins when the stage before is finished', () => {
     await gate.admission(9).admit(open(1), signals);
     expect(gate.withFirstVersion(open(1)).schedule).toEqual({ index: 1, of: 100, version: 1 });
     expect(gate.withFirstVersion(practice(5, 0))).toEqual(practice(5, 0));
+    await gate.close();
+  });
+
+  test('lets nobody in while the run is paused, and those that waited once it goes on', async () => {
+    const paused$ = new BehaviorSubject(false);
+    const { gate, weights$, log, enter } = bench({ paused$ });
+    weights$.next(weights(0, 0));
+    await turns(3);
+    const first = enter('first', practice(0));
+    await turns(3);
+    paused$.next(true);
+    const second = enter('second', practice(1));
+    await turns(3);
+    first.release();
+    weights$.next(weights(1, 0));
+    await turns(3);
+    expect(log).toEqual(['load 0', 'first under 0']);
+    paused$.next(false);
+    await turns(3);
+    expect(log).toEqual(['load 0', 'first under 0', 'second under 0']);
+    second.release();
+    await gate.close();
+  });
+
+  test('has as many places from a version on as it is told, and takes none back', async () => {
+    const places = (asked: number, { version }: Weights): number => (version === 0 ? asked : 1);
+    const { gate, weights$, log, enter } = bench({ places, lagMax: 1 });
+    weights$.next(weights(0, 0));
+    const admission = gate.admission(2);
+    const early = [enter('a', practice(0), admission), enter('b', practice(1), admission)];
+    await turns(3);
+    weights$.next(weights(1, 0));
+    const late = ['c', 'd'].map((name) => enter(name, practice(1), admission));
+    early[0]!.release();
+    await turns(3);
+    expect(log).toEqual(['load 0', 'a under 0', 'b under 0']);
+    early[1]!.release();
+    await turns(3);
+    expect(log.slice(3)).toEqual(['load 1', 'c under 1']);
+    late[0]!.release();
+    await turns(3);
+    expect(log.slice(5)).toEqual(['d under 1']);
+    late[1]!.release();
     await gate.close();
   });
 });

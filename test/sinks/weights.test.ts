@@ -49,6 +49,7 @@ describe('the weights store', () => {
       roundsDone: 0,
       consumed: null,
       parentDigest: null,
+      controls: 0,
       state: '',
       stateDigest: null,
       bytes: 12,
@@ -160,6 +161,7 @@ describe('the weights store', () => {
       state: optimiser,
       stateDigest: null,
       parentDigest: null,
+      controls: 0,
     });
     expect(store.saved(found)).toEqual({
       weights: { version: 3, uri: join(folder.path, file), digest: 'ab' },

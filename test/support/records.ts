@@ -221,6 +221,7 @@ export const samples = {
       consumed: { partition: 0, offset: 2 },
       stateDigest: 'cd',
       parentDigest: 'ef',
+      controls: 2,
     },
     minimal: {
       version: 0,
@@ -234,7 +235,26 @@ export const samples = {
       consumed: null,
       stateDigest: null,
       parentDigest: null,
+      controls: 0,
     },
+  },
+  control: {
+    full: {
+      id: '1790000000000-4-a1',
+      kind: 'set',
+      setting: 'temperature',
+      value: '0.7',
+      by: 'ada@mill',
+      askedMs: 12.5,
+    } satisfies r.Control,
+    minimal: {
+      id: '',
+      kind: 'pause',
+      setting: '',
+      value: '',
+      by: '',
+      askedMs: 0,
+    } satisfies r.Control,
   },
   metrics: {
     full: metric({ name: 'train/loss', step: 9, stage: 2, value: Infinity, atMs: 12.5 }),

@@ -22,6 +22,7 @@ import { scripted } from '../../model/text/scripted.ts';
 import type { TextRequest } from '../../model/text/textModel.ts';
 import type { Dialect } from '../../operators/dialect/dialect.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
+import { type Control, followControl } from '../../streams/control.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
@@ -123,7 +124,9 @@ export async function tinyFlow(
   delay: () => Promise<void> = async () => undefined,
 ): Promise<Wired> {
   const settings = { ...tinySettings, ...options.settings };
-  const { context, close } = tinyContext(settings, options, log);
+  const told = await followControl(log);
+  const { context, close } = tinyContext(settings, options, log, told);
+  context.own(told);
   const { flow, engine } = await wire(context, options, delay);
   return { flow, engine, close };
 }
@@ -133,10 +136,12 @@ export function tinyContext<Settings>(
   settings: Settings,
   { folder }: Pick<TinyOptions, 'folder'>,
   log: Log,
+  control?: Control,
 ): { readonly context: JobContext<Settings>; readonly close: () => Promise<void> } {
   const owned: { close(): Promise<void> }[] = [];
   const context: JobContext<Settings> = {
     ...{ run: 'tiny', folder, seed: 7, log, clock: manualClock(), settings },
+    ...(control === undefined ? {} : { control }),
     print: () => undefined,
     own: (resource) => {
       owned.push(resource);

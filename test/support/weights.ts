@@ -14,5 +14,6 @@ export function weights(version: number, roundsDone: number): Weights {
     consumed: null,
     stateDigest: null,
     parentDigest: null,
+    controls: 0,
   };
 }

@@ -1,0 +1,51 @@
+/** Which settings of a run changed while it went on, and from which step each holds: read from its `control` and `weights` topics. */
+import type { Log } from '../../streams/log.ts';
+import type { Control } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+
+/** One change of a setting. */
+export interface Change {
+  readonly setting: string;
+  readonly value: unknown;
+  readonly by: string;
+  readonly askedMs: number;
+  /** The first optimiser step that is made with it; null while no manifest counts it. */
+  readonly step: number | null;
+}
+
+/** What the run was told, in order; each request once. */
+export async function controlsOf(log: Log): Promise<readonly Control[]> {
+  const found = new Map<string, Control>();
+  for await (const { value } of recordsOf(log, topics.control, { from: { kind: 'earliest' } })) {
+    if (!found.has(value.id)) found.set(value.id, value);
+  }
+  return [...found.values()];
+}
+
+/**
+ * The first step that a version decides about: step k begins with version k - 1, and what it is made with is said by the manifest of
+ * the version `lagMax` before (jobs/live.ts).
+ */
+export function stepOf(version: number, lagMax: number): number {
+  return version + lagMax + 1;
+}
+
+/** All changes, oldest first. */
+export async function changesOf(log: Log, lagMax: number): Promise<readonly Change[]> {
+  const sets = (await controlsOf(log)).filter(({ kind }) => kind === 'set');
+  if (sets.length === 0) return [];
+  const steps: number[] = [];
+  for await (const { value } of recordsOf(log, topics.weights, { from: { kind: 'earliest' } })) {
+    while (steps.length < value.controls) steps.push(stepOf(value.version, lagMax));
+  }
+  return sets.map(({ setting, value, by, askedMs }, i) => ({
+    ...{ setting, value: JSON.parse(value) as unknown, by, askedMs },
+    step: steps[i] ?? null,
+  }));
+}
+
+/** `lagMax` of a run's settings; 0 where its job has none. */
+export function lagMaxOf(settings: Readonly<Record<string, unknown>>): number {
+  return typeof settings.lagMax === 'number' ? settings.lagMax : 0;
+}

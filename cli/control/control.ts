@@ -1,0 +1,203 @@
+/**
+ * `millrace set|pause|resume|stop RUN`: tells a run that goes on, from another terminal, or with records on Kafka from another machine.
+ *
+ * What is asked becomes a record of the run's `control` topic, and the command ends when it is there: a run that was told once was told
+ * for good, also when it is killed before it obeys. Telling it what it was told already is no error. A run that nobody runs
+ * cannot be told anything (`NOT_RUNNING`).
+ */
+import { MillraceError } from '../../base/errors.ts';
+import { writerOf } from '../../streams/embedded/writerLock.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Control } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { topics } from '../../streams/topics.ts';
+import { jsonText } from '../../views/text/plain.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { loadJob } from '../loadJob.ts';
+import { didYouMean, nearestNames } from '../nearest.ts';
+import { readRunRecord } from '../runRecord.ts';
+import { findRun, logFolder, openRunLog, type Run, withLog } from '../runs.ts';
+import { checkSettings, knownSettings, parseSetting } from '../settings.ts';
+import { isWorkedOn } from '../startGuard.ts';
+import { type Change, changesOf, controlsOf, lagMaxOf, stepOf } from './changes.ts';
+import { asked, put } from './inbox.ts';
+
+export interface ControlOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+/** How long the run may take to write down what it is told, and how often that is looked for. */
+const TOLD_MS = 20_000;
+const LOOK_MS = 100;
+
+/** `pause` and `resume`. */
+export async function pauseCommand(
+  kind: 'pause' | 'resume',
+  options: ControlOptions,
+  io: Io,
+): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  await mustRun(run, io);
+  const before = await withLog(run, pausedNow);
+  if (before !== (kind === 'pause')) await tell(run, [asked({ kind }, io.clock.now())], io);
+  const said =
+    kind === 'pause'
+      ? `run ${run.name} is ${before ? 'paused already' : 'paused'}: what is in flight is finished, nothing new is begun; ${io.program} resume ${run.name} lets it go on`
+      : `run ${run.name} ${before ? 'goes on' : 'is not paused'}`;
+  await answer(options, io, said, { run: run.name, paused: kind === 'pause' });
+  return exitCodes.done;
+}
+
+/** `stop`: ends when the run has. */
+export async function stopCommand(
+  options: ControlOptions & { readonly wait?: boolean },
+  io: Io,
+): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  if (!(await isRunning(run)) && (await statusOf(run)) !== 'running') {
+    const status = await statusOf(run);
+    await answer(options, io, `run ${run.name} is ${status} already`, { run: run.name, status });
+    return exitCodes.done;
+  }
+  await mustRun(run, io);
+  await put(run, [asked({ kind: 'stop' }, io.clock.now())]);
+  if (options.wait !== false) {
+    io.err(`run ${run.name} finishes what is in flight, for a minute at most`);
+    const interrupted = interruption(io, null);
+    while (!interrupted.signal.aborted && (await isRunning(run))) await pause();
+    interrupted.release();
+  }
+  const status = await statusOf(run);
+  const said = status === 'running' ? 'was told to stop' : `is ${status}`;
+  await answer(options, io, `run ${run.name} ${said}`, { run: run.name, status });
+  return exitCodes.done;
+}
+
+/** `set`: without settings it lists those that have changed. */
+export async function setCommand(
+  options: ControlOptions & { readonly settings: readonly string[] },
+  io: Io,
+): Promise<number> {
+  const run = await findRun(io, options.runs, options.run);
+  const lagMax = lagMaxOf(run.record.settings);
+  if (options.settings.length > 0) {
+    const given = await checked(run, options.settings, io);
+    await mustRun(run, io);
+    const what = given.map(({ key, value }) =>
+      asked({ kind: 'set', setting: key, value: JSON.stringify(value) }, io.clock.now()),
+    );
+    await tell(run, what, io);
+  }
+  const { changes, newest } = await withLog(run, async (log) => ({
+    changes: await changesOf(log, lagMax),
+    newest: await newestVersion(log),
+  }));
+  const next = stepOf(newest + 1, lagMax);
+  const lines = changes.map((change) => changeLine(change, next));
+  const none = `nothing was changed while run ${run.name} went on`;
+  const shown = options.settings.length > 0 ? lines.slice(-options.settings.length) : lines;
+  await answer(options, io, shown.length === 0 ? none : shown.join('\n'), {
+    ...{ run: run.name, changes },
+    next,
+  });
+  return exitCodes.done;
+}
+
+/** `next` = the first step that the next manifest decides about. */
+function changeLine({ setting, value, step, by }: Change, next: number): string {
+  const from = step === null ? `from step ${next} on, at the earliest` : `from step ${step} on`;
+  return `${setting}=${JSON.stringify(value)} ${from} (${by})`;
+}
+
+/** The settings, as the job takes them. */
+async function checked(
+  { record }: Run,
+  given: readonly string[],
+  io: Io,
+): Promise<{ readonly key: string; readonly value: unknown }[]> {
+  const job = await loadJob(record.job.file, io.cwd);
+  const settings = given.map(parseSetting);
+  const known = knownSettings(job.settings);
+  const live = known.filter(({ live: may = false }) => may).map(({ key }) => key);
+  for (const { key } of settings) {
+    if (live.includes(key)) continue;
+    const fixed = known.some((one) => one.key === key);
+    const why = fixed ? 'cannot change while a run goes on' : 'is no setting of this job';
+    throw usageError(
+      `${key} ${why}${fixed ? '' : didYouMean(nearestNames(key, live))}\nsettings that can: ${live.join(', ')}`,
+    );
+  }
+  const all = checkSettings(job.settings, settings, record.settings);
+  return settings.map(({ key }) => ({ key, value: all[key] }));
+}
+
+async function newestVersion(log: Log): Promise<number> {
+  let newest = 0;
+  const from = { kind: 'last', count: 1 } as const;
+  for await (const { value } of recordsOf(log, topics.weights, { from })) newest = value.version;
+  return newest;
+}
+
+async function pausedNow(log: Log): Promise<boolean> {
+  const said = (await controlsOf(log)).filter(({ kind }) => kind === 'pause' || kind === 'resume');
+  return said.at(-1)?.kind === 'pause';
+}
+
+/** Resolves when the run has written it down. */
+async function tell(run: Run, what: readonly Control[], io: Io): Promise<void> {
+  await put(run, what);
+  const untilMs = performance.now() + TOLD_MS;
+  const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
+  try {
+    while (performance.now() < untilMs) {
+      if ((await controlsOf(log)).some(({ id }) => id === what[0]?.id)) return;
+      await pause();
+    }
+  } finally {
+    await log.close();
+  }
+  throw new MillraceError(
+    'NO_ANSWER',
+    `run ${run.name} has not taken what it was told within ${TOLD_MS / 1000} s: it is starting, or does not answer; it does so when it goes on`,
+  );
+}
+
+async function mustRun(run: Run, io: Io): Promise<void> {
+  if (await isRunning(run)) return;
+  const status = await statusOf(run);
+  const is = status === 'running' ? 'was killed' : `is ${status}`;
+  const file = run.record.job.file;
+  throw new MillraceError(
+    'NOT_RUNNING',
+    `run ${run.name} ${is}, so there is nobody to tell; ${status === 'done' ? 'nothing of it is left to do' : `start it again with: ${io.program} run ${file} --run ${run.name}`}`,
+    { context: { run: run.name, status } },
+  );
+}
+
+async function isRunning(run: Run): Promise<boolean> {
+  if ((run.log ?? run.record.log) === undefined) {
+    return writerOf(logFolder(run.folder)) !== undefined;
+  }
+  return isWorkedOn(run);
+}
+
+async function statusOf(run: Run): Promise<string> {
+  return (await readRunRecord(run.folder))?.status ?? run.record.status;
+}
+
+async function answer(
+  { json }: ControlOptions,
+  io: Io,
+  said: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await io.out(json === true ? `${jsonText(fields)}\n` : `${said}\n`);
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}

@@ -1,0 +1,129 @@
+/**
+ * The way in for what a run is told: on Kafka a record of its `control` topic, which anybody may write; of a log in a folder, which
+ * only the run's own process may write, a file in the run's folder, which that process appends to the topic.
+ *
+ * A file is there as a whole or not at all, its name says when it was asked, and it is removed once its record is in the log. A process
+ * that was killed between the two appends it again: readers take the second record of an id for none (streams/control.ts).
+ */
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { messageOf } from '../../base/errors.ts';
+import { makeFolder } from '../../base/makeFolder.ts';
+import { replaceFile } from '../../base/replaceFile.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Control } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { openRunLog, type Run } from '../runs.ts';
+
+const requests = z
+  .array(
+    z.object({
+      id: z.string().min(1).max(100),
+      kind: z.enum(['set', 'pause', 'resume', 'stop']),
+      setting: z.string(),
+      value: z.string(),
+      by: z.string(),
+      askedMs: z.number(),
+    }),
+  )
+  .min(1)
+  .max(100);
+
+const LOOK_MS = 200;
+
+const inboxIn = (runFolder: string): string => join(runFolder, 'control');
+
+let made = 0;
+
+/** What is asked of a run, with who asks and when. */
+export function asked(
+  what: Pick<Control, 'kind'> & Partial<Pick<Control, 'setting' | 'value'>>,
+  nowMs: number,
+): Control {
+  made += 1;
+  const id = `${String(nowMs).padStart(15, '0')}-${hostname()}-${process.pid}-${made}`;
+  return { id, setting: '', value: '', ...what, by: who(), askedMs: nowMs };
+}
+
+function who(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return hostname(); // a user without a name, as in some containers
+  }
+}
+
+/** Puts it where the run finds it: all of it is written down in one commit. */
+export async function put(run: Run, what: readonly Control[]): Promise<void> {
+  const [first] = what;
+  if (first === undefined) return;
+  if ((run.log ?? run.record.log) === undefined) {
+    const folder = inboxIn(run.folder);
+    await makeFolder(folder);
+    return replaceFile(join(folder, `${first.id}.json`), JSON.stringify(what));
+  }
+  // A worker of its own: one of the run's names would take that one's place.
+  const worker = `control-${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`;
+  const part = { only: [], worker };
+  const log = await openRunLog({ ...run, part }, { mode: 'write' });
+  try {
+    await log.commit((tx) => {
+      for (const one of what) tx.append(topics.control, one);
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/** Appends what is put there, until the returned function is called; that resolves once nothing is under way. */
+export function takeIn(
+  runFolder: string,
+  log: Log,
+  notice: (line: string) => void,
+): () => Promise<void> {
+  const folder = inboxIn(runFolder);
+  let taking: Promise<void> | null = null;
+  const look = (): void => {
+    taking ??= takeAll(folder, log, notice)
+      .catch((error: unknown) =>
+        notice(`what is asked of the run cannot be read: ${messageOf(error)}`),
+      )
+      .finally(() => {
+        taking = null;
+      });
+  };
+  look();
+  const looking = setInterval(look, LOOK_MS);
+  return async () => {
+    clearInterval(looking);
+    await taking;
+  };
+}
+
+async function takeAll(folder: string, log: Log, notice: (line: string) => void): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((each) => each.endsWith('.json')).sort()) {
+    const path = join(folder, name);
+    const text = await readFile(path, 'utf8');
+    const read = requests.safeParse(jsonOf(text));
+    if (!read.success) {
+      await rename(path, `${path}.bad`);
+      notice(`${path} is no request to a run; it lies in ${name}.bad now`);
+      continue;
+    }
+    await log.commit((tx) => {
+      for (const one of read.data) tx.append(topics.control, one);
+    });
+    await rm(path, { force: true });
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

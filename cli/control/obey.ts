@@ -1,0 +1,70 @@
+/**
+ * The run's side of `millrace set|pause|resume|stop`: what is asked is taken in and followed, and said to who watches. Changes
+ * of settings are noted in `run.json` as soon as the step is known from which they hold.
+ */
+import { skip } from 'rxjs';
+import { type Control, followControl } from '../../streams/control.ts';
+import type { Log } from '../../streams/log.ts';
+import { topics } from '../../streams/topics.ts';
+import type { RunOutput } from '../progress/runOutput.ts';
+import type { Run } from '../runs.ts';
+import { lagMaxOf, stepOf } from './changes.ts';
+import { takeIn } from './inbox.ts';
+
+export interface Obeyed {
+  readonly control: Control;
+  end(): Promise<void>;
+}
+
+export interface ObeyOptions {
+  readonly run: Run;
+  readonly log: Log;
+  readonly output: RunOutput;
+  readonly notice: (line: string) => void;
+  /** Called when the run is paused, and when it goes on. */
+  readonly paused: (is: boolean) => void;
+  /** Called when a manifest counts changes that the one before it does not. */
+  readonly changed: () => Promise<void>;
+}
+
+export async function obey(options: ObeyOptions): Promise<Obeyed> {
+  const { run, log, output, notice } = options;
+  const control = await followControl(log);
+  const onKafka = (run.log ?? run.record.log) !== undefined;
+  const close = onKafka ? async () => undefined : takeIn(run.folder, log, notice);
+  const told = control.paused$.pipe(skip(control.paused ? 0 : 1)).subscribe((is) => {
+    options.paused(is);
+    output.tell(is ? 'paused' : 'resumed', { run: run.name });
+    output.say(is ? `paused; millrace resume ${run.name} lets it go on` : 'going on');
+  });
+  const stopped = (): void => output.say('told to stop: stopping when the work in flight is done');
+  control.stop.addEventListener('abort', stopped, { once: true });
+  let counted = -1;
+  let noting: Promise<void> = Promise.resolve();
+  const lagMax = lagMaxOf(run.record.settings);
+  told.add(
+    log
+      .tap(topics.weights, { from: { kind: 'last', count: 1 }, follow: true })
+      .subscribe(({ value: { version, controls } }) => {
+        if (counted >= 0 && controls > counted) {
+          const step = stepOf(version, lagMax);
+          for (const change of control.since(counted, controls)) {
+            output.tell('changed', { ...change, step });
+            output.say(`${change.setting}=${JSON.stringify(change.value)} from step ${step} on`);
+          }
+          noting = noting.then(options.changed);
+        }
+        counted = controls;
+      }),
+  );
+  return {
+    control,
+    async end() {
+      told.unsubscribe();
+      control.stop.removeEventListener('abort', stopped);
+      await close();
+      await control.close();
+      await noting;
+    },
+  };
+}

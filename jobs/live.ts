@@ -1,0 +1,120 @@
+/**
+ * Settings that may change while a run goes on, at the version where they hold.
+ *
+ * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So what a question is asked, scored, chosen and
+ * trained with is what the manifest of the version `lagMax` before the one that it is due says (`Weights.controls`): everybody who needs
+ * it can know it before the question is asked, whatever process asks, and a replay that reads the same manifests
+ * comes to the same. The trainer decides: each manifest that it writes counts the changes known by then, so a change holds from
+ * the step `lagMax + 2` after the version that was newest when it came, and never within a step.
+ *
+ * Made in two steps, as a feedback is: methods take `of` when they are planned, the loop binds it when it is opened.
+ */
+import { filter, firstValueFrom, map, type Observable, Subject, type Subscription } from 'rxjs';
+import type { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
+import { raceAbort } from '../base/raceAbort.ts';
+import type { Changes, Control } from '../streams/control.ts';
+import type { Question, Weights } from '../streams/records.ts';
+import { type StepSizes, type VersionProgress, versionDue } from '../streams/schedule.ts';
+
+/** Marks a setting that may change while a run goes on: `millrace set` takes no other. */
+export function mayChange<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ live: true }) as Schema;
+}
+
+/** What of the settings is other than the run began with. */
+export interface LiveSettings {
+  /** For what is due this version. */
+  at(version: number): Changes;
+  /** For a question, whose rollouts and steps are due one version. */
+  of(question: Question): Changes;
+  /** Resolves once `at`, or `of`, can tell. */
+  ready(due: number | Question, signal: AbortSignal): Promise<void>;
+}
+
+/** What the loop knows of the run: its manifests, its step sizes, its lag. */
+export interface LiveBinding extends StepSizes {
+  /** Every manifest of the run, oldest first. */
+  readonly weights$: Observable<Weights>;
+  readonly lagMax: number;
+}
+
+type Known = VersionProgress & Pick<Weights, 'controls'>;
+
+/** Settings that change, before and after the loop is open; `bind` is the loop's to call. */
+export class LiveHandle implements LiveSettings {
+  readonly #control: Control | undefined;
+  #binding: LiveBinding | null = null;
+  #subscription: Subscription | null = null;
+  readonly #known: Known[] = [];
+  readonly #news = new Subject<void>();
+
+  /** `control` undefined = nothing ever changes. */
+  constructor(control: Control | undefined) {
+    this.#control = control;
+  }
+
+  bind(binding: LiveBinding): void {
+    this.#binding = binding;
+    if (this.#control === undefined) return;
+    this.#subscription = binding.weights$.subscribe({
+      next: ({ version, roundsDone, controls }) => {
+        this.#known.push({ version, roundsDone, controls });
+        this.#news.next();
+      },
+      error: (error) => this.#news.error(error),
+    });
+  }
+
+  at(version: number): Changes {
+    if (this.#control === undefined) return NONE;
+    const count = this.#countAt(version);
+    if (count === null) throw notYet(`version ${version}`);
+    return this.#control.changes(count);
+  }
+
+  of(question: Question): Changes {
+    if (this.#control === undefined) return NONE;
+    const due = this.#dueOf(question);
+    if (due === null) throw notYet(`question ${question.id}`);
+    return this.at(due);
+  }
+
+  async ready(due: number | Question, signal: AbortSignal): Promise<void> {
+    if (this.#control === undefined) return;
+    const countNow = (): number | null => {
+      const version = typeof due === 'number' ? due : this.#dueOf(due);
+      return version === null ? null : this.#countAt(version);
+    };
+    const told$ = this.#news.pipe(
+      map(countNow),
+      filter((count) => count !== null),
+    );
+    const count = countNow() ?? (await raceAbort(firstValueFrom(told$), signal));
+    await this.#control.known(count, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#subscription?.unsubscribe();
+  }
+
+  #dueOf(question: Question): number | null {
+    if (this.#binding === null) throw new Error('live settings are asked before the loop is open');
+    return versionDue(question, this.#known, this.#binding);
+  }
+
+  /** Changes that hold for what is due a version; null while its manifest is not known. Versions rise by one from 0. */
+  #countAt(version: number): number | null {
+    const { lagMax } = this.#binding!;
+    return this.#known[Math.max(0, version - lagMax)]?.controls ?? null;
+  }
+}
+
+const NONE: Changes = {};
+
+function notYet(what: string): MillraceError {
+  return new MillraceError(
+    'NOT_READY',
+    `the settings of ${what} are not known yet: wait for live.ready(…) before they are asked for`,
+  );
+}

@@ -1,0 +1,165 @@
+/** `millrace set|pause|resume|stop` against a run of another command, with records in a folder and on Kafka. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { readRunRecord } from '../../cli/runRecord.ts';
+import { findRun, withLog } from '../../cli/runs.ts';
+import type { Control, Weights } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
+import { tinyJobFile, tinyRun } from '../support/tinyRun.ts';
+import { type FakeIo, fakeIo } from './support/fakeIo.ts';
+
+const temporary = temporaryFolder();
+const runs = temporary.path;
+afterAll(() => temporary.remove());
+
+async function millrace(...args: string[]) {
+  const io = fakeIo(process.cwd());
+  const code = await main([...args, '--runs', runs], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+async function all<T>(run: string, topic: Topic<T>): Promise<readonly T[]> {
+  return withLog(await findRun(fakeIo(process.cwd()), runs, run), async (log) => {
+    const values: T[] = [];
+    for await (const { value } of recordsOf(log, topic, { from: { kind: 'earliest' } }))
+      values.push(value);
+    return values;
+  });
+}
+
+/** Resolves once `is` holds. */
+async function until<T>(look: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
+  for (;;) {
+    const found = await look().catch(() => null);
+    if (found !== null && is(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const small = ['explore=8', 'keep=6', 'heldOut=3', 'rollouts=4', 'batchGroups=3', 'responseMax=80'];
+const flags = small.flatMap((setting) => ['--set', setting]);
+
+function started(
+  run: string,
+  more: readonly string[],
+): { readonly io: FakeIo; readonly end: Promise<number> } {
+  const io = fakeIo(process.cwd());
+  const args = ['run', tinyJobFile, '--run', run, '--set', 'rounds=forever', ...flags, ...more];
+  return { io, end: main([...args, '--runs', runs], io) };
+}
+
+const cases = [
+  { name: 'in a folder', skip: null, more: [] },
+  { name: 'on Kafka', skip: noKafka, more: ['--log', kafkaUrl] },
+];
+
+describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
+  const it = skip === null ? test : test.skip;
+
+  it('is told settings, to pause, to go on and to stop', async () => {
+    const run = freshRun();
+    const { io, end } = started(run, more);
+    const versions = () => all(run, topics.weights);
+    const reached = (version: number) =>
+      until<readonly Weights[]>(versions, (made) => (made.at(-1)?.version ?? -1) >= version);
+    await reached(1);
+
+    const changed = await millrace('set', run, 'temperature=0.5', 'sigmas=[0.1]');
+    expect([changed.err, changed.out]).toEqual([
+      '',
+      expect.stringMatching(/temperature=0.5 from step \d+ on.*\nsigmas=\[0.1\] from step \d+ on/),
+    ]);
+    const counted = await until(versions, (made) => made.at(-1)?.controls === 2);
+    const step = counted.findIndex(({ controls }) => controls === 2) + 1;
+
+    expect(await millrace('pause', run)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`run ${run} is paused: what is in flight is finished`),
+    });
+    expect((await millrace('pause', run)).out).toContain('is paused already');
+    await until(
+      async () => io.stderr(),
+      (lines) => lines.some((line) => line.startsWith('paused')),
+    );
+    const standing = (await versions()).at(-1)!.version;
+    expect((await millrace('resume', run)).out).toContain(`run ${run} goes on`);
+    expect((await millrace('resume', run)).out).toContain('is not paused');
+    await reached(standing + 2);
+
+    expect(await millrace('stop', run)).toMatchObject({ code: 0, out: `run ${run} is stopped\n` });
+    expect(await end).toBe(0);
+    expect((await millrace('stop', run)).out).toBe(`run ${run} is stopped already\n`);
+
+    const record = await readRunRecord(join(runs, run));
+    expect(record).toMatchObject({
+      status: 'stopped',
+      changes: [
+        { setting: 'temperature', value: 0.5, step },
+        { setting: 'sigmas', value: [0.1], step },
+      ],
+    });
+    expect((await millrace('set', run)).out).toContain(`temperature=0.5 from step ${step} on`);
+    const kinds = (await all<Control>(run, topics.control)).map(({ kind }) => kind);
+    expect(kinds).toEqual(['set', 'set', 'pause', 'resume', 'stop']);
+    expect(io.stderr().join('\n')).toContain(`temperature=0.5 from step ${step} on`);
+
+    // A stop is for those that ran then; a pause holds.
+    for (const kind of ['pause', 'resume', 'set', 'stop']) {
+      const given = kind === 'set' ? [run, 'keep=2'] : [run];
+      const told = await millrace(kind, ...given);
+      if (kind === 'stop') expect(told.code).toBe(0);
+      else
+        expect([told.code, told.err]).toEqual([1, expect.stringMatching(/NOT_RUNNING.*start it/)]);
+    }
+    const again = fakeIo(process.cwd());
+    const going = main(['run', tinyJobFile, '--run', run, '--runs', runs], again);
+    await reached(record === null ? 0 : (await versions()).at(-1)!.version + 1);
+    again.interrupt();
+    expect(await going).toBe(0);
+  }, 120_000);
+});
+
+describe('what a run cannot be told', () => {
+  test('is refused, with what it can be', async () => {
+    await tinyRun(runs, 'done');
+    expect(await millrace('set', 'done', 'rollouts=8')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /rollouts cannot change while a run goes on\nsettings that can: .*temperature/,
+      ),
+    });
+    expect((await millrace('set', 'done', 'temprature=1')).err).toContain(
+      'did you mean temperature',
+    );
+    expect((await millrace('set', 'done', 'keep=none')).err).toContain('keep: ');
+    expect((await millrace('set', 'done', 'keep=4')).err).toContain('nothing of it is left to do');
+    expect((await millrace('pause', 'gone')).err).toContain('NO_RUN');
+    expect((await millrace('set', 'done')).out).toContain('nothing was changed');
+  }, 60_000);
+
+  test('is set aside where it is no request, and the run goes on', async () => {
+    const run = 'damaged';
+    const { io, end } = started(run, []);
+    await until(
+      () => all(run, topics.weights),
+      (made) => made.length > 1,
+    );
+    const folder = join(runs, run, 'control');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'broken.json'), '{"kind":"drop tables"');
+    await until(
+      () => readdir(folder),
+      (names) => names.includes('broken.json.bad'),
+    );
+    expect(io.stderr().join('\n')).toContain('is no request to a run');
+    io.interrupt();
+    expect(await end).toBe(0);
+  }, 60_000);
+});
