@@ -7,7 +7,7 @@ import { parseHTML } from 'linkedom';
 import type { Extract, ParsedPage } from './pageParser.ts';
 
 /** Elements that nobody reads. */
-const UNREAD = 'script,style,noscript,template,svg,iframe,object,canvas,head';
+const UNREAD = 'title,script,style,noscript,template,svg,iframe,object,canvas';
 /** Elements that stand on lines of their own. */
 const BLOCKS = new Set(
   'ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION SUMMARY TABLE TR UL'.split(
@@ -20,10 +20,10 @@ const MAIN_MIN = 200;
 const ELEMENTS_MAX = 40_000;
 
 export function htmlText(html: string, extract: Extract): ParsedPage {
-  const { document } = parseHTML(html);
+  const { document } = parseHTML(whole(html));
   const title = document.querySelector('title')?.textContent ?? '';
   for (const element of document.querySelectorAll(UNREAD)) element.remove();
-  const all = visibleText(document.documentElement);
+  const all = visibleText(document as never);
   if (extract === 'visible') {
     return { title, text: all.replace(/\s+/g, ' ').trim(), format: 'html' };
   }
@@ -33,6 +33,11 @@ export function htmlText(html: string, extract: Extract): ParsedPage {
   const main = article?.content ?? '';
   const text = main.length >= Math.min(MAIN_MIN, all.length) ? main : all;
   return { title: article?.title || title, text, format: 'html' };
+}
+
+/** The parser takes the first element for the root: a page that leaves `<html>` out, as it may, gets one. */
+function whole(html: string): string {
+  return /<html[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
 }
 
 const serializer = (node: unknown): string => visibleText(node as TreeNode);

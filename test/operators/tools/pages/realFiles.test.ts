@@ -1,0 +1,113 @@
+/** The readers on files that people made: pages and manuals that npm and Debian packages ship. Those of Debian where they are installed. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../../base/clock.ts';
+import { sleepClock } from '../../../../base/sleepClock.ts';
+import {
+  type Extract,
+  type ParsedPage,
+  pageParser,
+} from '../../../../operators/tools/pages/pageParser.ts';
+import { ROOT } from '../../../support/exports.ts';
+
+const parser = pageParser({ clock: sleepClock(systemClock), timeoutMs: 55_000, threads: 1 });
+afterAll(() => parser.close());
+
+function read(path: string, extract: Extract = 'readable'): Promise<ParsedPage> {
+  const file = readFileSync(path);
+  const bytes = new Uint8Array(path.endsWith('.gz') ? gunzipSync(file) : file);
+  return parser.parse({ bytes, contentType: '', extract }, new AbortController().signal);
+}
+
+test('a page of the package pyodide', async () => {
+  const path = join(ROOT, 'node_modules/pyodide/console.html');
+  expect(await read(path)).toEqual({ format: 'html', title: '', text: 'jQuery Terminal' });
+});
+
+/** What the text must have, and must not have. */
+const DEBIAN: readonly (readonly [string, string, RegExp, RegExp])[] = [
+  [
+    ...[
+      '/usr/share/doc/base-passwd/users-and-groups.html',
+      'Users and Groups in the Debian System',
+    ],
+    /\bdaemon\b[\s\S]*unprivileged daemons[\s\S]*games/,
+    /<\w+>|\{margin/,
+  ],
+  [
+    ...['/usr/share/doc/nodejs/api/fs.html', 'File system'],
+    /promise-based APIs[\s\S]*fsPromises\.access/,
+    /<pre>|hljs/,
+  ],
+  [
+    ...['/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf', ''],
+    /Shared MIME-info Database[\s\S]*Thomas Leonard[\s\S]*magic/,
+    /endstream|FlateDecode/,
+  ],
+  [
+    ...['/usr/share/doc/libtasn1-doc/libtasn1.pdf', ''],
+    /Abstract Syntax Notation One[\s\S]*asn1_create_element/,
+    /endstream|FlateDecode/,
+  ],
+];
+
+describe('a file of Debian', () => {
+  for (const [path, title, has, lacks] of DEBIAN) {
+    const there = existsSync(path) ? test : test.skip;
+    there(path, async () => {
+      const page = await read(path);
+      expect(page.title).toContain(title);
+      expect(page.text).toMatch(has);
+      expect(page.text).not.toMatch(lacks);
+    });
+  }
+
+  const [fs] = [DEBIAN[1]![0]].filter((path) => existsSync(path));
+  (fs === undefined ? test.skip : test)(
+    'has more text where all that can be seen is taken',
+    async () => {
+      const [main, all] = [await read(fs!), await read(fs!, 'visible')];
+      expect(all.text).not.toMatch(/\n| {2}/);
+      expect(all.text.length).toBeGreaterThan(main.text.replace(/\s+/g, ' ').length);
+    },
+  );
+});
+
+/** A PDF of one page with these words, whose objects lie where its table says. */
+function pdfOf(words: string, title: string): Uint8Array {
+  const content = `BT /F1 12 Tf 10 50 Td (${words}) Tj ET`;
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 100]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${content.length}>>\nstream\n${content}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+    `<</Title(${title})/Author(${title})>>`,
+  ];
+  let text = '%PDF-1.4\n';
+  const places = objects.map((object, i) => {
+    const at = text.length;
+    text += `${i + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(at).padStart(10, '0')} 00000 n \n`;
+  });
+  const table = text.length;
+  const size = objects.length + 1;
+  text += `xref\n0 ${size}\n0000000000 65535 f \n${places.join('')}trailer\n<</Size ${size}/Root 1 0 R/Info 6 0 R>>\nstartxref\n${table}\n%%EOF`;
+  return new Uint8Array(Buffer.from(text, 'latin1'));
+}
+
+test('a PDF has a title and words, and is told by its first bytes', async () => {
+  const page = { bytes: pdfOf('Words of a page.', 'Its title'), contentType: 'text/html' };
+  expect(
+    await parser.parse({ ...page, extract: 'readable' }, new AbortController().signal),
+  ).toEqual({ format: 'pdf', title: 'Its title', text: 'Words of a page.' });
+});
+
+test('what is no PDF says so', async () => {
+  const page = { bytes: new Uint8Array(Buffer.from('%PDF-1.7 rubbish')), contentType: '' };
+  await expect(
+    parser.parse({ ...page, extract: 'readable' }, new AbortController().signal),
+  ).rejects.toThrow(/PDF/);
+});
