@@ -3,6 +3,7 @@
  * in the file of its name.
  */
 import { Command, Option } from 'commander';
+import { addCache } from './cache/command.ts';
 import { collect, command, type Done, whole } from './command.ts';
 import { addControl } from './control/commands.ts';
 import { addEval } from './eval/command.ts';
@@ -71,6 +72,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addReport(program, io, done);
   addEval(program, io, done);
   addModel(program, io, done);
+  addCache(program, io, done);
   addHistoryCommands(program, io, done);
   return program;
 }

@@ -178,7 +178,10 @@ function webOf(context: Context, clock: SleepClock): WebSearch | null {
   return webSearch({
     provider: providerOf(search),
     keys: keys.filter((key) => key !== ''),
-    keyName: keyEnv === '' ? 'its settings (no key is set)' : `the key in $${names.join(' or $')}`,
+    keyName:
+      keyEnv === ''
+        ? (HINTS[search.provider] ?? 'keyEnv, which is not set')
+        : `the key in $${names.join(' or $')}`,
     ...{ clock, triesMax, retryDelayMs, requestsPerSecond, timeoutMs },
   });
 }
@@ -189,6 +192,11 @@ const KEYS: Readonly<Record<string, string>> = {
   serper: 'SERPER_API_KEY',
   bing: 'BING_API_KEY',
   brightdata: 'BRIGHTDATA_API_KEY',
+};
+
+/** What is the matter where no key was given and one is refused all the same. */
+const HINTS: Readonly<Record<string, string>> = {
+  searxng: 'that json is among search.formats in its settings.yml',
 };
 
 function keyNames({ provider, keyEnv }: SearchSettings) {

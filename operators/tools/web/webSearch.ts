@@ -6,6 +6,7 @@
  */
 import { Exchange, type HttpReply, NoReply } from '../../../base/http/exchange.ts';
 import { saidIn } from '../../../base/http/said.ts';
+import { outsideText } from '../../../base/outsideText.ts';
 import { RateLimit } from '../../../base/rateLimit.ts';
 import { withoutSecrets } from '../../../base/secrets.ts';
 import type { SleepClock } from '../../../base/sleepClock.ts';
@@ -122,6 +123,7 @@ function read(provider: SearchProvider, reply: HttpReply): Tried {
     return { kind: 'failed', reason: 'the reply is no JSON' };
   }
   const results = provider.read(body);
+  if (typeof results === 'string') return { kind: 'failed', reason: outsideText(results) };
   if (results !== null) return { kind: 'found', results };
   return {
     kind: 'failed',

@@ -13,8 +13,8 @@ export interface SearchProvider {
   /** Tries of a search that finds nothing: some providers answer with nothing by mistake. */
   readonly emptyTriesMax: number;
   request(query: string, key: string): HttpRequest;
-  /** Null = not the shape that the provider documents. */
-  read(body: unknown): readonly WebResult[] | null;
+  /** The results; a text = why it has none to give at present; null = not the shape that the provider documents. */
+  read(body: unknown): readonly WebResult[] | string | null;
 }
 
 /** What all providers can be told. */

@@ -27,13 +27,18 @@ export function searxng(options: ProviderOptions): SearchProvider {
         },
       };
     },
-    read: (body) =>
-      resultsIn(valueAt(body, 'results'), {
+    read(body) {
+      const results = resultsIn(valueAt(body, 'results'), {
         title: ['title'],
         url: ['url'],
         siteName: ['engine'],
         date: ['publishedDate'],
         snippet: ['content'],
-      }),
+      });
+      const silent = valueAt(body, 'unresponsive_engines');
+      // It answers all the same when every engine behind it has failed.
+      const failed = results?.length === 0 && Array.isArray(silent) && silent.length > 0;
+      return failed ? `its engines do not answer: ${JSON.stringify(silent)}` : results;
+    },
   };
 }

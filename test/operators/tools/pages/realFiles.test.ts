@@ -26,35 +26,43 @@ test('a page of the package pyodide', async () => {
   expect(await read(path)).toEqual({ format: 'html', title: '', text: 'jQuery Terminal' });
 });
 
-/** What the text must have, and must not have. */
-const DEBIAN: readonly (readonly [string, string, RegExp, RegExp])[] = [
-  [
-    ...[
-      '/usr/share/doc/base-passwd/users-and-groups.html',
-      'Users and Groups in the Debian System',
-    ],
-    /\bdaemon\b[\s\S]*unprivileged daemons[\s\S]*games/,
-    /<\w+>|\{margin/,
-  ],
-  [
-    ...['/usr/share/doc/nodejs/api/fs.html', 'File system'],
-    /promise-based APIs[\s\S]*fsPromises\.access/,
-    /<pre>|hljs/,
-  ],
-  [
-    ...['/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf', ''],
-    /Shared MIME-info Database[\s\S]*Thomas Leonard[\s\S]*magic/,
-    /endstream|FlateDecode/,
-  ],
-  [
-    ...['/usr/share/doc/libtasn1-doc/libtasn1.pdf', ''],
-    /Abstract Syntax Notation One[\s\S]*asn1_create_element/,
-    /endstream|FlateDecode/,
-  ],
+interface Real {
+  readonly path: string;
+  readonly title: string;
+  readonly has: RegExp;
+  readonly lacks: RegExp;
+}
+
+const FS = '/usr/share/doc/nodejs/api/fs.html';
+const DEBIAN: readonly Real[] = [
+  {
+    path: '/usr/share/doc/base-passwd/users-and-groups.html',
+    title: 'Users and Groups in the Debian System',
+    has: /\bdaemon\b[\s\S]*unprivileged daemons[\s\S]*games/,
+    lacks: /<\w+>|\{margin/,
+  },
+  {
+    path: FS,
+    title: 'File system',
+    has: /promise-based APIs[\s\S]*fsPromises\.access/,
+    lacks: /<pre>|hljs/,
+  },
+  {
+    path: '/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf',
+    title: '',
+    has: /Shared MIME-info Database[\s\S]*Thomas Leonard[\s\S]*magic/,
+    lacks: /endstream|FlateDecode/,
+  },
+  {
+    path: '/usr/share/doc/libtasn1-doc/libtasn1.pdf',
+    title: '',
+    has: /Abstract Syntax Notation One[\s\S]*asn1_create_element/,
+    lacks: /endstream|FlateDecode/,
+  },
 ];
 
 describe('a file of Debian', () => {
-  for (const [path, title, has, lacks] of DEBIAN) {
+  for (const { path, title, has, lacks } of DEBIAN) {
     const there = existsSync(path) ? test : test.skip;
     there(path, async () => {
       const page = await read(path);
@@ -64,11 +72,10 @@ describe('a file of Debian', () => {
     });
   }
 
-  const [fs] = [DEBIAN[1]![0]].filter((path) => existsSync(path));
-  (fs === undefined ? test.skip : test)(
+  (existsSync(FS) ? test : test.skip)(
     'has more text where all that can be seen is taken',
     async () => {
-      const [main, all] = [await read(fs!), await read(fs!, 'visible')];
+      const [main, all] = [await read(FS), await read(FS, 'visible')];
       expect(all.text).not.toMatch(/\n| {2}/);
       expect(all.text.length).toBeGreaterThan(main.text.replace(/\s+/g, ' ').length);
     },

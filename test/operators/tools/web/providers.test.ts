@@ -236,6 +236,30 @@ test('Serper is asked again when it finds nothing, others are not', async () => 
   expect(asked).toBe(1);
 });
 
+test('a SearXNG whose engines all fail has not found nothing', async () => {
+  replies = [[200, { results: [], unresponsive_engines: [['google', 'access denied']] }]];
+  expect(await search('searxng')).toEqual({
+    kind: 'failed',
+    reason: 'its engines do not answer: [["google","access denied"]]',
+  });
+});
+
+/** A SearXNG of one's own; any engine will do. */
+const live = process.env.MILLRACE_SEARXNG ?? '';
+(live === '' ? test.skip : test)('a real SearXNG', async () => {
+  const provider = searxng({ ...common(), url: live });
+  const clock = impatientClock((ms) => ms >= 60_000);
+  const web = webSearch({ provider, keys: [], clock });
+  const searched = await web.search('mill', signal);
+  expect(searched).toMatchObject({
+    kind: 'found',
+    results: expect.arrayContaining([
+      expect.objectContaining({ url: expect.stringMatching(/^http/) }),
+    ]),
+  });
+  web.close();
+});
+
 test('a provider that nobody answers for is down', async () => {
   const provider = searxng({ ...common(), url: 'http://127.0.0.1:9' });
   const clock = impatientClock((ms) => ms >= 60_000);

@@ -1,0 +1,43 @@
+/** `millrace cache …` on the command line. */
+import { type Command, Option } from 'commander';
+import { cacheKinds } from '../../operators/tools/cache/toolCache.ts';
+import { type Done, whole } from '../command.ts';
+import type { Io } from '../io.ts';
+import { cacheExport, cacheImport, cacheList, cachePrune } from './cache.ts';
+
+export function addCache(program: Command, io: Io, done: Done): void {
+  const cache = program
+    .command('cache')
+    .description(
+      'What tools brought in from outside, kept for all runs: searches, pages, summaries.',
+    );
+  const add = (name: string, about: string, examples: readonly string[]): Command => {
+    const lines = examples.map((example) => `  ${example}`).join('\n');
+    return cache
+      .command(name)
+      .description(about)
+      .option('--cache <FILE>', 'the file (default: the user’s, ~/.cache/millrace/tools.mdb)')
+      .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
+  };
+  add('ls', 'List what is kept, by kind.', ['millrace cache ls'])
+    .option('--json', 'one JSON object')
+    .action(async (options) => done(await cacheList(options, io)));
+  add('import', 'Take the results of a released search cache: a JSON object, query → text.', [
+    'millrace cache import search_cache.json',
+  ])
+    .argument('<file>', 'the released cache')
+    .action(async (file: string, options) => done(await cacheImport({ ...options, file }, io)));
+  add('export', 'Write the searches in that form.', ['millrace cache export search_cache.json'])
+    .argument('[file]', 'where to (default: stdout)')
+    .action(async (file: string | undefined, options) =>
+      done(await cacheExport({ ...options, ...(file === undefined ? {} : { file }) }, io)),
+    );
+  add('prune', 'Delete some of it.', [
+    'millrace cache prune --older-than 30',
+    'millrace cache prune --kind page',
+  ])
+    .addOption(new Option('--kind <KIND>', 'only this kind').choices(cacheKinds))
+    .option('--older-than <DAYS>', 'only what was kept longer ago', whole)
+    .option('--all', 'everything')
+    .action(async (options) => done(await cachePrune(options, io)));
+}
