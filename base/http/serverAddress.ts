@@ -2,7 +2,9 @@
  * Addresses of servers as people write them: with or without the path of the interface, with or without a last slash; never
  * with a user, a password or a query, which would be shown and stored wherever the address is.
  */
-import { MillraceError } from '../errors.ts';
+import { z } from 'zod';
+import { MillraceError, messageOf } from '../errors.ts';
+import { keepLogin, keepSecret } from '../secrets.ts';
 
 export interface AddressWords {
   /** As messages call the server: `a model server`. */
@@ -11,15 +13,22 @@ export interface AddressWords {
   readonly suffix: string;
 }
 
+export const MODEL_SERVER: AddressWords = { what: 'a model server', suffix: '/v1' };
+export const TRAINING_SERVICE: AddressWords = { what: 'a training service', suffix: '/api/v1' };
+
 /** Without `suffix` and last slash. Fails with code `USAGE` on what is no plain http(s) URL, and repeats no secret of it. */
 export function serverAddress(given: string, { what, suffix }: AddressWords): string {
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     // Before an @ may be a password, however badly the rest is written; behind a ? a key.
-    const shown = /[@?]/.test(given) ? 'the address given' : `'${given}'`;
+    const maySpeak = /[@?]/.test(given);
+    if (maySpeak) keepSecret(given);
+    const shown = maySpeak ? 'the address given' : `'${given}'`;
     throw new MillraceError('USAGE', `${shown} is no address of ${what}: write http://host:8000`);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    keepSecret(given);
+    keepLogin(url.username, url.password);
     throw new MillraceError(
       'USAGE',
       `the address of ${what} at ${url.host} carries credentials or a query: put the key into an environment variable and name it in keyEnv`,
@@ -27,4 +36,28 @@ export function serverAddress(given: string, { what, suffix }: AddressWords): st
   }
   const plain = (url.origin + url.pathname).replace(/\/+$/, '');
   return plain.endsWith(suffix) ? plain.slice(0, -suffix.length) : plain;
+}
+
+/** Several, commas between; '' = none. Fails as `serverAddress` does. */
+export function serverAddresses(given: string, words: AddressWords): string[] {
+  const parts = given.split(',').map((part) => part.trim());
+  try {
+    return parts.filter((part) => part !== '').map((part) => serverAddress(part, words));
+  } catch (error) {
+    if (!/[@?]/.test(given)) throw error;
+    // A comma may be of the password: then no part may be shown.
+    for (const part of parts) keepSecret(part);
+    throw new MillraceError('USAGE', messageOf(error));
+  }
+}
+
+/** A setting that holds such addresses: another text is refused where settings are checked, before they are stored anywhere. */
+export function addressSetting(words: AddressWords): z.ZodString {
+  return z.string().superRefine((text, context) => {
+    try {
+      serverAddresses(text, words);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: messageOf(error) });
+    }
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { MODEL_SERVER, serverAddresses } from '../../base/http/serverAddress.ts';
 import { findDataset } from '../../sources/datasets.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -88,6 +89,7 @@ function servedPolicy(flags: EvalFlags, io: Io): Served | null {
     if (given === undefined || flags.policy === undefined) return null;
     throw usageError(`${given} is about a policy on a server: --policy http://host:8000`);
   }
+  serverAddresses(policy, MODEL_SERVER);
   if (tokenizer === undefined) {
     throw usageError(
       'a policy on a server needs --tokenizer FOLDER, with its tokenizer.json and chat template: it is sent tokens',

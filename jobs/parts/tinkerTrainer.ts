@@ -1,12 +1,15 @@
 /** `trainer.kind=tinker`: a training service of the Tinker API (docs/tinker.md). */
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
+import { addressSetting, TRAINING_SERVICE } from '../../base/http/serverAddress.ts';
 import { adamDefaults, TinkerTrainer } from '../../model/tinker/trainer.ts';
 import { embeddedTrainer } from './embeddedTrainer.ts';
 import type { TrainerKind } from './places.ts';
 
 const settings = {
-  url: z.string().default('').describe('tinker: address of the service, http://host:8000'),
+  url: addressSetting(TRAINING_SERVICE)
+    .default('')
+    .describe('tinker: address of the service, http://host:8000'),
   keyEnv: z
     .string()
     .default('')

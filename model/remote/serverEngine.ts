@@ -3,6 +3,7 @@
  */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Tokenizer } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
@@ -21,8 +22,7 @@ export type ServerName = keyof typeof serverWires;
 
 /** The settings of a policy on servers, to be spread into those of a job's engine. */
 export const serverSettings = {
-  urls: z
-    .string()
+  urls: addressSetting(MODEL_SERVER)
     .default('')
     .describe('vllm, sglang: base URLs of the servers, commas between: http://gpu1:8000'),
   model: z

@@ -9,7 +9,7 @@
 import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import { serverAddress } from '../../base/http/serverAddress.ts';
+import { MODEL_SERVER, serverAddress } from '../../base/http/serverAddress.ts';
 import { RateLimit } from '../../base/rateLimit.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
@@ -262,5 +262,5 @@ function readSafely<T>(
 /** Fails with code `USAGE` on none, and on what is no plain address. */
 function addresses(urls: readonly string[]): string[] {
   if (urls.length === 0) throw new MillraceError('USAGE', 'no model server is named: give its URL');
-  return urls.map((url) => serverAddress(url, { what: 'a model server', suffix: '/v1' }));
+  return urls.map((url) => serverAddress(url, MODEL_SERVER));
 }

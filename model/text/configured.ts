@@ -4,6 +4,7 @@
  * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is given.
  */
 import { z } from 'zod';
+import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
@@ -16,8 +17,7 @@ const atLeastZero = z.number().nonnegative();
 
 /** The settings of one role's model. Nothing but `url` and `model` needs to be set for a server. */
 export const textModelSettings = z.object({
-  url: z
-    .string()
+  url: addressSetting(MODEL_SERVER)
     .default('')
     .describe(
       'base URLs of an OpenAI-compatible server, commas between; empty = the job’s own model',

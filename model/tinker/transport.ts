@@ -9,7 +9,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { apiKey } from '../../base/http/apiKey.ts';
 import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
 import { saidIn } from '../../base/http/said.ts';
-import { serverAddress } from '../../base/http/serverAddress.ts';
+import { serverAddress, TRAINING_SERVICE } from '../../base/http/serverAddress.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 
 export interface TransportOptions {
@@ -53,7 +53,7 @@ export class Transport {
 
   /** Fails with code `USAGE` when the environment lacks the key, or the address is none. */
   constructor(options: TransportOptions) {
-    this.url = serverAddress(options.url, { what: 'a training service', suffix: '/api/v1' });
+    this.url = serverAddress(options.url, TRAINING_SERVICE);
     this.#key = apiKey(options.keyEnv, 'the training service’s');
     // Every open request listens to it; Node would take that for a leak.
     setMaxListeners(0, this.#closed.signal);

@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals';
+import { MODEL_SERVER, serverAddresses } from '../../../base/http/serverAddress.ts';
+import { checkSettings, parseSetting } from '../../../cli/settings.ts';
+import { calibrateSettings } from '../../../jobs/calibrate.ts';
+import { readySettings } from '../../../jobs/ready/parts.ts';
+
+test('addresses are read as people write them', () => {
+  expect(serverAddresses('http://a:8000/v1/, https://b/models', MODEL_SERVER)).toEqual([
+    'http://a:8000',
+    'https://b/models',
+  ]);
+  expect(serverAddresses('', MODEL_SERVER)).toEqual([]);
+});
+
+describe('a login or a key in an address is refused with the settings, and shown nowhere', () => {
+  const schema = calibrateSettings.extend(readySettings);
+  const needed = ['policy=p', 'questions=q'];
+  const refusal = (setting: string): string => {
+    try {
+      checkSettings(schema, [...needed, setting].map(parseSetting));
+      return 'none';
+    } catch (error) {
+      return String(error);
+    }
+  };
+
+  test.each([
+    ['engine.urls', 'http://ok:1,http://user:Pa55w0rd@host:8000'],
+    ['engine.urls', 'http://user:Pa55,w0rd@host:8000'],
+    ['engine.urls', 'http://host:8000/v1?api_key=Pa55w0rd'],
+    ['engine.urls', 'user:Pa55w0rd@host'],
+    ['trainer.url', 'http://Pa55w0rd@host:8200'],
+  ])('%s=%s', (key, value) => {
+    const said = refusal(`${key}=${value}`);
+    expect(said).toContain(`${key}: `);
+    expect(said).toMatch(/keyEnv|is no address of a model server: write http/);
+    expect(said).not.toMatch(/Pa55|w0rd/);
+  });
+
+  test('others are taken', () => {
+    expect(refusal('engine.urls=http://a:1/v1, http://b:2')).toBe('none');
+  });
+});
