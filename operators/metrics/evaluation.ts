@@ -4,6 +4,7 @@
  * Efficiency is the mean over rollouts of c / T, and c where T is 0 (c = correctness, T = tool calls).
  */
 import type { Reward, Scored } from '../../streams/records.ts';
+import type { PartOfMean } from './interval.ts';
 
 /** The numbers of an evaluation; means are over rollouts. */
 export interface Evaluation {
@@ -73,6 +74,17 @@ export function evaluation(groups: readonly Scored[]): Evaluation {
     tokens: over('tokens'),
     questions: new Set(groups.map((group) => group.question.id)).size,
   };
+}
+
+/** Of each question, by its id: the calls of its right responses, and how many those are. */
+export function callsWhenRight(groups: readonly Scored[]): ReadonlyMap<string, PartOfMean> {
+  return new Map(
+    groups.map((group) => {
+      const right = samplesOf(group).filter(({ accuracy }) => accuracy > 0);
+      const sum = right.reduce((calls, { meanToolCalls }) => calls + meanToolCalls, 0);
+      return [group.question.id, { sum, count: right.length }];
+    }),
+  );
 }
 
 /** A figure of each question, by its id: the mean over its rollouts. */

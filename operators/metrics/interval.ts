@@ -14,22 +14,91 @@ export interface Interval {
 
 const RESAMPLES = 1000;
 
+interface Bootstrap {
+  readonly seed: number;
+  readonly level?: number;
+}
+
 /** The interval that holds the mean in `level` of the resamples; both ends are the mean for one question or none. */
-export function meanInterval(
-  values: readonly number[],
-  { seed, level = 0.95 }: { readonly seed: number; readonly level?: number },
-): Interval {
+export function meanInterval(values: readonly number[], options: Bootstrap): Interval {
   const count = values.length;
-  const mean = (sum: number): number => (count === 0 ? 0 : sum / count);
-  if (count < 2) return { low: mean(values[0] ?? 0), high: mean(values[0] ?? 0) };
-  const generator = mersenneTwister(seed);
-  const means = Float64Array.from({ length: RESAMPLES }, () => {
+  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, count);
+  if (count < 2) return { low: mean, high: mean };
+  const drawn = (draw: () => number): number => {
     let sum = 0;
-    for (let i = 0; i < count; i++) sum += values[generator.below(count)]!;
-    return mean(sum);
-  }).sort();
-  const tail = ((1 - level) / 2) * (RESAMPLES - 1);
-  return { low: means[Math.floor(tail)]!, high: means[Math.ceil(RESAMPLES - 1 - tail)]! };
+    for (let i = 0; i < count; i++) sum += values[draw()]!;
+    return sum / count;
+  };
+  return resampled(count, drawn, options) ?? { low: mean, high: mean };
+}
+
+/** Of one question: what is added up, and over how many. */
+export interface PartOfMean {
+  readonly sum: number;
+  readonly count: number;
+}
+
+/**
+ * The interval of a mean over what only some questions have (`Σ sum / Σ count`): resamples of the questions in which it can be
+ * said. Null where fewer than `HAVING_MIN` questions have it: two or three always seem to agree.
+ */
+export function ratioInterval(parts: readonly PartOfMean[], options: Bootstrap): Interval | null {
+  return having(parts) < HAVING_MIN ? null : resampled(parts.length, ratioOf(parts), options);
+}
+
+/** The interval of such a mean after less the one before, over the same questions in the same order. */
+export function ratioDifference(
+  {
+    before,
+    after,
+  }: { readonly before: readonly PartOfMean[]; readonly after: readonly PartOfMean[] },
+  options: Bootstrap,
+): Interval | null {
+  if (Math.min(having(before), having(after)) < HAVING_MIN) return null;
+  const [first, second] = [ratioOf(before), ratioOf(after)];
+  const drawn = (draw: () => number): number | null => {
+    const places = before.map(draw);
+    const [from, to] = [first, second].map((ratio) => {
+      let next = 0;
+      return ratio(() => places[next++]!);
+    });
+    return from == null || to == null ? null : to - from;
+  };
+  return resampled(before.length, drawn, options);
+}
+
+const HAVING_MIN = 5;
+
+function having(parts: readonly PartOfMean[]): number {
+  return parts.filter(({ count }) => count > 0).length;
+}
+
+function ratioOf(parts: readonly PartOfMean[]): (draw: () => number) => number | null {
+  return (draw) => {
+    let [sum, count] = [0, 0];
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[draw()]!;
+      sum += part.sum;
+      count += part.count;
+    }
+    return count === 0 ? null : sum / count;
+  };
+}
+
+/** What `of` says of `RESAMPLES` draws of questions with replacement; draws of which it says nothing do not count. */
+function resampled(
+  questions: number,
+  of: (draw: () => number) => number | null,
+  { seed, level = 0.95 }: Bootstrap,
+): Interval | null {
+  const generator = mersenneTwister(seed);
+  const draw = (): number => generator.below(questions);
+  const found = Array.from({ length: questions === 0 ? 0 : RESAMPLES }, () => of(draw));
+  const values = Float64Array.from(found.filter((value) => value !== null)).sort();
+  if (values.length === 0) return null;
+  const last = values.length - 1;
+  const tail = ((1 - level) / 2) * last;
+  return { low: values[Math.floor(tail)]!, high: values[Math.ceil(last - tail)]! };
 }
 
 /** The standard normal's quantile for 95 %. */

@@ -239,6 +239,33 @@ describe('how sure the numbers are', () => {
     );
   });
 
+  it('is told of calls when right too, where anything was right', () => {
+    const groups = (stage: number, right: number) =>
+      Array.from({ length: 8 }, (_, i) =>
+        group(`q${i}`, stage, [1, i < right ? 1 : 0], [i % 3, stage === 0 ? 6 : 2]),
+      );
+    const told = (before: Scored[], after: Scored[]) =>
+      resultsOf({ ...reading, evaluations: evaluated({ 0: before, 1: after }, 8) });
+    const results = told(groups(0, 4), groups(1, 4));
+    const { low, high } = results.before!.intervals.meanToolCallsCorrect!;
+    const { meanToolCallsCorrect } = results.before!;
+    expect([low < meanToolCallsCorrect, meanToolCallsCorrect < high]).toEqual([true, true]);
+    const { difference, interval } = results.change!.meanToolCallsCorrect!;
+    expect(difference).toBeCloseTo((4 * (2 - 6)) / 12);
+    expect([interval.low < difference, interval.high]).toEqual([true, expect.any(Number)]);
+    expect(interval.high).toBeLessThan(0);
+    expect(reportText(results)).toMatch(
+      /calls when right +2\.58 +\d\.\d–\d\.\d +1\.25 +\d\.\d–\d\.\d +−1\.33/,
+    );
+    const wrong = groups(0, 0).map((one) => ({
+      ...one,
+      rewards: one.rewards.map(() => reward(0, 0)),
+    }));
+    const none = told(wrong, groups(1, 4));
+    expect(none.before!.intervals.meanToolCallsCorrect).toBeNull();
+    expect(none.change!.meanToolCallsCorrect).toBeNull();
+  });
+
   it('is not told where the two did not ask the same questions', () => {
     const evaluations = evaluated({ 0: known(0), 1: known(1).slice(1) });
     const unlike = resultsOf({ ...reading, evaluations });

@@ -1,6 +1,6 @@
 /** The twin of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
 import { isDeepStrictEqual } from 'node:util';
-import { byQuestion } from '../../operators/metrics/evaluation.ts';
+import { byQuestion, meanFigures } from '../../operators/metrics/evaluation.ts';
 import type { Scored } from '../../streams/records.ts';
 import { differencesOf } from '../summary/certainty.ts';
 import { compareMetrics } from '../summary/comparison.ts';
@@ -94,9 +94,10 @@ function pairedOf(
   if (common.length === 0) return none('they were asked different questions');
   const [before, after] = [common.map((id) => inA.get(id)!), common.map((id) => inB.get(id)!)];
   const differences = differencesOf(before, after, { seed });
-  const figures = Object.entries(differences ?? {}).map(([name, { difference, interval }]) => {
+  const figures = (differences === null ? [] : meanFigures).map((name) => {
+    const { difference, interval } = differences![name];
     const of = (groups: readonly Scored[]): number =>
-      meanOf([...byQuestion(groups, name as keyof typeof differences).values()]);
+      meanOf([...byQuestion(groups, name).values()]);
     return { name, a: of(before), b: of(after), difference, interval, questions: common.length };
   });
   const flips = flipsOf(before, after);

@@ -1,5 +1,4 @@
 /** The figures of an evaluation as people read them: what each is called, how it is written, which way is better. */
-import type { MeanFigure } from '../../operators/metrics/evaluation.ts';
 import type { Interval } from '../../operators/metrics/interval.ts';
 import { fixed, NOTHING, percent, type Show, signed } from '../numbers.ts';
 import type { Difference, Differences, Intervals } from '../summary/certainty.ts';
@@ -111,7 +110,7 @@ export function intervalOf(
   intervals: Intervals | null | undefined,
   { key }: Pick<Figure, 'key'>,
 ): Interval | null {
-  return intervals?.[key as MeanFigure] ?? null;
+  return intervals?.[key as keyof Intervals] ?? null;
 }
 
 /** `46–60`; empty where it has no width: one question, or all alike, say nothing of others. */
@@ -125,7 +124,7 @@ export function changeOf(
   changes: Differences | null,
   { key }: Pick<Figure, 'key'>,
 ): Difference | null {
-  return changes?.[key as MeanFigure] ?? null;
+  return changes?.[key as keyof Differences] ?? null;
 }
 
 /** `+29 to +43` */

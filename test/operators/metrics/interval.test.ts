@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import {
   meanInterval,
+  ratioDifference,
+  ratioInterval,
   shareInterval,
   wilsonInterval,
 } from '../../../operators/metrics/interval.ts';
@@ -78,5 +80,49 @@ describe('the interval of a share', () => {
     expect(shareInterval(parts, { seed: 4 })).toEqual(meanInterval(parts, { seed: 4 }));
     expect(shareInterval([1, 0, 1, 1], { seed: 4 })).toEqual(wilsonInterval(0.75, 4));
     expect(shareInterval([0.5, 0.5], { seed: 4 })).toEqual(wilsonInterval(0.5, 2));
+  });
+});
+
+describe('the interval of a mean over what only some questions have', () => {
+  const stream = draws('ratios');
+  /** 40 questions; each has 0 to 3 of it, with values around 2. */
+  const parts = (trial: number) =>
+    Array.from({ length: 40 }, (_, i) => {
+      const count = Math.floor(4 * stream.uniform(trial * 400 + i));
+      let sum = 0;
+      for (let j = 0; j < count; j++) sum += 4 * stream.uniform(trial * 400 + 40 + 4 * i + j);
+      return { sum, count };
+    });
+
+  test('holds the true mean about as often as it says', () => {
+    let held = 0;
+    for (let trial = 0; trial < 80; trial++) {
+      const { low, high } = ratioInterval(parts(trial), { seed: trial })!;
+      if (low <= 2 && 2 <= high) held++;
+    }
+    expect(held / 80).toBeGreaterThan(0.86);
+    expect(held / 80).toBeLessThan(1);
+  });
+
+  test('is that of the mean where each question has one', () => {
+    const values = Array.from({ length: 30 }, (_, i) => stream.uniform(90_000 + i));
+    const ones = values.map((sum) => ({ sum, count: 1 }));
+    expect(ratioInterval(ones, { seed: 5 })).toEqual(meanInterval(values, { seed: 5 }));
+  });
+
+  test('of a difference is surer where the questions are the same', () => {
+    const before = parts(99);
+    const after = before.map(({ sum, count }) => ({ sum: sum + count, count }));
+    const { low, high } = ratioDifference({ before, after }, { seed: 1 })!;
+    expect([low, high]).toEqual([expect.closeTo(1), expect.closeTo(1)]);
+  });
+
+  test('is none where no question has it', () => {
+    const none = [{ sum: 0, count: 0 }];
+    expect(ratioInterval([], { seed: 1 })).toBeNull();
+    expect(ratioInterval(none, { seed: 1 })).toBeNull();
+    expect(
+      ratioDifference({ before: none, after: [{ sum: 1, count: 1 }] }, { seed: 1 }),
+    ).toBeNull();
   });
 });
