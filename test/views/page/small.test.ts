@@ -1,0 +1,197 @@
+/** The small parts of the page's server, each by itself: refs, cursors, shown values, steps, tokens, the first sentence. */
+import { describe, expect, test } from '@jest/globals';
+import { wordTokenizer } from '../../../model/wordTokenizer.ts';
+import type { Weights } from '../../../streams/records.ts';
+import { Cursor } from '../../../views/page/cursor.ts';
+import { healthOf } from '../../../views/page/health.ts';
+import { piecesOf, startsOf } from '../../../views/page/pieces.ts';
+import { positionIn, refOf } from '../../../views/page/refs.ts';
+import { cutText, shown } from '../../../views/page/shown.ts';
+import { Timeline } from '../../../views/page/timeline.ts';
+import { tokensBin } from '../../../views/page/tokens.ts';
+import type { MillStage, RunHead, TokensHeader } from '../../../views/page/wire.ts';
+import { question, rollout } from '../../cli/support/records.ts';
+
+test('a ref names a place, and nothing else does', () => {
+  for (const position of [
+    { partition: 0, offset: 812 },
+    { partition: 2, offset: 0 },
+  ]) {
+    expect(positionIn(refOf(position))).toEqual(position);
+  }
+  for (const text of ['', '-1', '1-', 'a', '1.5', '1-2-3', '../1', '9'.repeat(20)]) {
+    expect(positionIn(text)).toBeNull();
+  }
+});
+
+test('a cursor is an offset vector', () => {
+  const cursor = new Cursor();
+  cursor.seen({ partition: 0, offset: 811 });
+  cursor.seen({ partition: 3, offset: 0 });
+  expect(cursor.text).toBe('0-812.3-1');
+  expect(Cursor.parse(cursor.text)?.isBefore({ partition: 0, offset: 811 })).toBe(false);
+  expect(Cursor.parse(cursor.text)?.isBefore({ partition: 0, offset: 812 })).toBe(true);
+  expect(Cursor.parse('0-x')).toBeNull();
+});
+
+describe('a value that is shown', () => {
+  test('is JSON whatever it holds, and says what was left out', () => {
+    const { value, cut } = shown(
+      {
+        tokens: Int32Array.from({ length: 40 }, (_, i) => i),
+        odd: [Number.NaN, Number.POSITIVE_INFINITY, 1],
+        text: 'x'.repeat(30),
+        many: Array.from({ length: 300 }, () => 0),
+      },
+      { textMax: 10 },
+    );
+    expect(cut).toBe(true);
+    expect(JSON.parse(JSON.stringify(value))).toMatchObject({
+      tokens: { $packed: { type: 'int32', total: 40 } },
+      odd: [{ $number: 'NaN' }, { $number: 'Infinity' }, 1],
+      text: { $cut: { text: 'xxxxxxxxxx', shown: 10, total: 30 } },
+    });
+    expect((value as { many: unknown[] }).many.at(-1)).toEqual({ $more: 100 });
+  });
+
+  test('is never cut through a character', () => {
+    expect(cutText('ab😀', 3)).toEqual({ $cut: { text: 'ab', shown: 2, total: 4 } });
+  });
+
+  test('gets no prototype from a key of a record', () => {
+    const { value } = shown(JSON.parse('{"__proto__": {"x": 1}}'), { textMax: 10 });
+    expect(({} as { x?: number }).x).toBeUndefined();
+    expect(JSON.stringify(value)).toBe('{"__proto__":{"x":1}}');
+  });
+});
+
+test('a timeline of many steps lets go of some and never of the newest', () => {
+  const timeline = new Timeline(10);
+  for (let step = 0; step < 1000; step++) {
+    const value = { step, version: step, digest: null } as Weights;
+    const position = { partition: 0, offset: step };
+    timeline.add({ topic: 'weights', position, key: '', value, atMs: step, bytes: 1 });
+    expect(timeline.newest?.step).toBe(step);
+    expect(timeline.marks.length).toBeLessThanOrEqual(11);
+    expect(timeline.marks[0]?.step).toBe(0);
+  }
+  expect(timeline.total).toBe(1000);
+  const steps = timeline.marks.map(({ step }) => step);
+  expect(steps).toEqual([...steps].sort((a, b) => a - b));
+  expect(timeline.upTo(({ step }) => step > 500)?.step).toBeLessThanOrEqual(500);
+});
+
+const tokenizer = wordTokenizer({
+  kind: 'words',
+  tags: ['<end>', '<b>'],
+  symbols: ['.', ' '],
+  words: ['two', 'words'],
+});
+
+describe('tokens', () => {
+  test.each(['two words.<b>é two', 'two<b>', '😀😀', ''])('of %j add up to its text', (text) => {
+    const tokens = tokenizer.encode(text);
+    const { text: whole, lengths } = piecesOf(tokens, tokenizer);
+    expect(whole).toBe(text);
+    expect(startsOf(lengths).at(-1)).toBe(text.length);
+  });
+
+  test('a part of a character has no text, its last part all of it', () => {
+    const { lengths } = piecesOf(tokenizer.encode('é'), tokenizer);
+    expect([...lengths]).toEqual([0, 1]);
+  });
+
+  test('travel as wire.ts lays them out', () => {
+    const tokens = tokenizer.encode('two words é');
+    const count = tokens.length;
+    const one = rollout({
+      question: question('q'),
+      tokens,
+      logProbs: Float32Array.from({ length: count }, (_, i) => -i),
+      segments: [
+        { kind: 'policy', start: 0, end: 2, version: 4, entropy: 0.5, tool: null },
+        { kind: 'tool', start: 2, end: count, version: 5, entropy: null, tool: 'search' },
+      ],
+      version: 4,
+    });
+    const bin = Buffer.from(tokensBin(one, piecesOf(tokens, tokenizer)));
+    expect(bin.toString('latin1', 0, 4)).toBe('MLTK');
+    const headerBytes = bin.readUInt32LE(4);
+    const header = JSON.parse(bin.toString('utf8', 8, 8 + headerBytes)) as TokensHeader;
+    expect(header).toMatchObject({
+      tokens: count,
+      versions: [4, 5],
+      entropy: { from: 0.5, to: 0.5 },
+    });
+    const textAt = 8 + headerBytes;
+    expect(textAt % 4).toBe(0);
+    expect(bin.toString('utf8', textAt, textAt + header.textBytes)).toBe('two words é');
+    const at = textAt + 4 * Math.ceil(header.textBytes / 4);
+    const lengths = Array.from({ length: count }, (_, i) => bin.readUInt16LE(at + 2 * i));
+    expect(lengths.reduce((a, b) => a + b, 0)).toBe('two words é'.length);
+    const column = (n: number): number[] => [
+      ...bin.subarray(at + (2 + n) * count, at + (3 + n) * count),
+    ];
+    expect(column(0).slice(0, 3)).toEqual([0, 0, 255]);
+    expect(column(1).slice(0, 3)).toEqual([254, 0, 255]);
+    expect(column(2).slice(0, 3)).toEqual([0, 0, 1]);
+    expect(column(3).slice(0, 3)).toEqual([0, 0, 1]);
+    expect(bin).toHaveLength(at + 6 * count);
+  });
+});
+
+describe('the first sentence', () => {
+  const head = { state: 'live', stateText: '', step: 3 } as RunHead;
+  const stage = (name: string, to: string, shares: MillStage['shares'], isOld = false): MillStage =>
+    ({ name, to, shares, isOld, oldestMs: 90_000 }) as MillStage;
+  const starved = { busy: 0.2, starved: 0.8, blocked: 0, paced: 0 };
+  const busy = { busy: 0.97, starved: 0.03, blocked: 0, paced: 0 };
+
+  test.each([
+    [
+      'who generates limits a run',
+      [stage('rollout', 'rollouts', busy), stage('trainer', 'weights', starved)],
+      'Generation-bound: rollout busy 97 % of the last half minute; trainer starved 80 %.',
+    ],
+    [
+      'the trainer does',
+      [
+        stage('rollout', 'rollouts', { ...starved, starved: 0, paced: 0.8 }),
+        stage('trainer', 'weights', busy),
+      ],
+      'Training-bound: trainer busy 97 % of the last half minute; rollout paced 80 %.',
+    ],
+    [
+      'the log does',
+      [stage('score', 'scored', { busy: 0.1, starved: 0, blocked: 0.9, paced: 0 })],
+      'Log-bound: what score has finished waits 90 % of the time to be written.',
+    ],
+    [
+      'nothing does',
+      [stage('score', 'scored', starved)],
+      'Nothing limits it: every stage waits for input most of the time.',
+    ],
+    [
+      'a record never ends',
+      [stage('rollout', 'rollouts', busy, true)],
+      'rollout has one record in work for 1 min 30 s, far longer than usual.',
+    ],
+  ])('says it when %s', (_, stages, text) => {
+    expect(healthOf({ head, stages, deadLetters: 0 }).text).toBe(text);
+  });
+
+  test('says first that nobody reports any more', () => {
+    const silent = {
+      ...head,
+      state: 'silent',
+      stateText: 'no process has reported for 42.0 s; resume',
+    } as RunHead;
+    expect(
+      healthOf({ head: silent, stages: [stage('rollout', 'rollouts', busy)], deadLetters: 0 }),
+    ).toEqual({
+      level: 'bad',
+      text: 'No process has reported for 42.0 s; resume.',
+      stage: null,
+    });
+  });
+});
