@@ -93,13 +93,16 @@ export async function serveView(
   options: ViewOptions,
   { token, trustedOrigin }: Checked,
   io: Io,
+  /** How often streams look. */
+  { tickMs }: { readonly tickMs?: number } = {},
 ): Promise<Viewer> {
   const hot = new HotRuns((name) => openView(name, options.runs, io));
   const folder = new RunsFolder(options.runs, io);
   const assets = loadAssets();
   const failed = (error: unknown): void => io.err(withoutSecrets(inspect(error)));
   const served = { hot, folder, partings: new Partings(hot) };
-  const streams = { ...served, clock: io.clock, server: newToken() };
+  const pace = tickMs === undefined ? {} : { tickMs };
+  const streams = { ...served, ...pace, clock: io.clock, server: newToken() };
   let cookie = '';
   const listening = await listen({ port: options.port, host: options.host }, (from, to) => {
     const guard = { token, trustedOrigin, cookie };

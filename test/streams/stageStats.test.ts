@@ -34,3 +34,36 @@ test('time is booked under what it was spent in, also while it goes on', () => {
     oldestMs: 7,
   });
 });
+
+test('what is finished and waits for the log is blocked; what waits for the pace is paced; else it is busy', () => {
+  const clock = manualClock();
+  const work = stage('work', topics.questions, topics.questions, (source) => source, {
+    inflightMax: 9,
+  });
+  const counter = new StageCounter(work, clock, { waiting: () => 0, oldestMs: () => 0 });
+  counter.entered();
+  counter.entered();
+  counter.idle('paced', 1);
+  clock.advance(5); // one of two waits for its version
+  counter.idle('paced', 1);
+  clock.advance(10); // both do
+  counter.idle('paced', -1);
+  counter.idle('finished', 1);
+  clock.advance(20); // one is finished, one still waits
+  counter.idle('paced', -1);
+  clock.advance(40); // that one is worked on
+  counter.idle('finished', 1);
+  clock.advance(80); // both are finished
+  counter.settled(2);
+  counter.idle('finished', -2);
+  clock.advance(160); // nothing
+  expect(counter.stats()).toMatchObject({
+    ...{ idleMs: 160, busyMs: 155, blockedMs: 80, pacedMs: 30 },
+  });
+  counter.entered();
+  counter.idle('finished', 1);
+  counter.startedOver();
+  counter.entered();
+  clock.advance(320); // a new one, and nothing left of the old
+  expect(counter.stats()).toMatchObject({ blockedMs: 80, pacedMs: 30, busyMs: 475 });
+});
