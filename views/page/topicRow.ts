@@ -101,6 +101,10 @@ function aboutOf({ topic, position, value }: Stored<unknown>, run: string): Abou
       const { question: q, pairs } = value as r.Pairs;
       return { line: `${q.id}: ${pairs.length} pairs`, links: [question(q.id)] };
     }
+    case topics.control.name: {
+      const { kind, setting, value: given } = value as r.Control;
+      return { line: kind === 'set' ? `set ${setting} = ${given}` : kind, links: [] };
+    }
     case topics.deadLetters.name: {
       const { origin, place, reason } = value as r.DeadLetter;
       return { line: `${origin}@${place}: ${reason}`, links: [] };

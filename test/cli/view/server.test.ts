@@ -27,6 +27,7 @@ import type {
 } from '../../../views/page/wire.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
+import { weights } from '../../support/weights.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 import { metric, question } from '../support/records.ts';
 import { record } from '../support/syntheticRun.ts';
@@ -479,14 +480,11 @@ describe('the stream', () => {
     const reader = await Reader.open('run=live');
     await reader.until('mill', () => true);
     await log.commit((tx) => {
-      tx.append(topics.weights, {
-        ...{ version: 1, parent: -1, step: 6, roundsDone: 0, uri: 'w', digest: null, bytes: 1 },
-        ...{ state: '', consumed: null, stateDigest: null, parentDigest: null },
-      });
+      tx.append(topics.weights, weights(6, 0));
     });
     await reader.until<{ kind: string; text: string }>(
       'state',
-      ({ kind, text }) => kind === 'weights' && text === 'Weights 1 of step 6.',
+      ({ kind, text }) => kind === 'weights' && text === 'Weights 6 of step 6.',
     );
     await writeRunRecord(join(runs, 'live'), { ...record, status: 'done' });
     await reader.until<{ kind: string }>('state', ({ kind }) => kind === 'finished');
