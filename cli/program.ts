@@ -13,6 +13,7 @@ import { addHistoryCommands } from './historyCommands.ts';
 import { initJob } from './init/init.ts';
 import type { Io } from './io.ts';
 import { jobHelp } from './jobHelp.ts';
+import { addMcp } from './mcp/command.ts';
 import { addMetrics, addMetricsFlags } from './metrics/command.ts';
 import { addModel } from './model/commands.ts';
 import { calledHere, tell } from './programName.ts';
@@ -74,6 +75,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addModel(program, io, done);
   addCache(program, io, done);
   addHistoryCommands(program, io, done);
+  addMcp(program, io, done, main);
   return program;
 }
 

@@ -19,6 +19,7 @@ import { privateFiles } from '../privateFiles.ts';
 import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, logFolder, type Run } from '../runs.ts';
 import { checkSettings, parseSetting } from '../settings.ts';
+import { takeKeptFiles } from './keptFiles.ts';
 
 export interface RemakeCommand {
   readonly run: Run;
@@ -39,6 +40,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   const record = await recordOf(command, folder, io);
   privateFiles();
   await makeFolder(logFolder(folder));
+  await takeKeptFiles(run.folder, folder);
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { signal, scratch, release } = interruption(io);
   const finish = (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> =>

@@ -23,6 +23,7 @@ import { logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
 import { checkSettings } from '../settings.ts';
 import { differenceText } from './differenceText.ts';
+import { takeKeptFiles } from './keptFiles.ts';
 import { noteVerified, type VerifiedNote } from './verified.ts';
 
 export interface VerifyCommand {
@@ -60,6 +61,7 @@ async function verifyIn(
 ): Promise<Verified> {
   privateFiles();
   await makeFolder(logFolder(folder));
+  await takeKeptFiles(run.folder, folder);
   const scratch = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
   const { seed, settings } = run.record;
   try {

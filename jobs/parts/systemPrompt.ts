@@ -3,6 +3,7 @@
  *
  * The papers' own texts come with their data; this one says the same in few words.
  */
+import { onlyText, specOf } from '../../operators/dialect/native/toolCalls.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 
 /** For a policy that calls functions: its chat template shows it the tools. */
@@ -10,8 +11,12 @@ export const nativeSystemPrompt =
   'Solve the question step by step. Call a tool only when it helps. End with the exact final answer in \\boxed{}.';
 
 /** For a policy that may call these tools. */
-export function tagsSystemPrompt(tools: readonly Pick<Tool, 'name' | 'about'>[]): string {
-  const calls = tools.map(({ name, about }) => `- <${name}>…</${name}>: ${about}`);
+export function tagsSystemPrompt(
+  tools: readonly Pick<Tool, 'name' | 'about' | 'parameters'>[],
+): string {
+  const calls = tools.map(
+    (tool) => `- <${tool.name}>…</${tool.name}>: ${tool.about}${input(tool)}`,
+  );
   const withTools =
     tools.length === 0
       ? []
@@ -25,4 +30,17 @@ export function tagsSystemPrompt(tools: readonly Pick<Tool, 'name' | 'about'>[])
     ...withTools,
     'At the end write the answer between <answer> and </answer>, with the exact final answer in \\boxed{}: <answer>The answer is \\boxed{…}.</answer>',
   ].join('\n');
+}
+
+/** What is written between the tags, where that is more than one text. */
+function input(tool: Pick<Tool, 'name' | 'about' | 'parameters'>): string {
+  const { parameters } = tool;
+  if (parameters === undefined || onlyText(specOf(tool)) !== null) return '';
+  const fields = Object.entries(parameters.properties).map(([name, { type, description }]) => {
+    const optional = parameters.required?.includes(name) ? '' : ', may be left out';
+    const about = description === undefined ? '' : `: ${description}`;
+    return `"${name}" (${type ?? 'any'}${optional})${about}`;
+  });
+  const stop = /[.!?]$/.test(tool.about) ? '' : '.';
+  return `${stop} Its input is one JSON object with ${fields.join('; ') || 'nothing in it'}.`;
 }

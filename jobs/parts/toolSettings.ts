@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/configured.ts';
 import { extracts } from '../../operators/tools/pages/pageParser.ts';
+import { mcpSettings } from './mcpTools.ts';
 
 const positiveInt = z.number().int().positive();
 const atLeastZero = z.number().nonnegative();
@@ -121,6 +122,7 @@ export const toolSettings = z
       summariser: textModelSettings
         .prefault({ temperature: 0.6, topP: 0.95, maxTokens: 4096 })
         .describe('the model that sums up what search and browse read; none without a url'),
+      mcp: mcpSettings,
       cache: z
         .string()
         .default('')

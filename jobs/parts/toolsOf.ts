@@ -36,6 +36,7 @@ import { type Summariser, summariser } from '../../operators/tools/web/summarise
 import { type WebSearch, webSearch } from '../../operators/tools/web/webSearch.ts';
 import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
 import type { JobContext } from '../defineJob.ts';
+import { mcpTools } from './mcpTools.ts';
 import type { ToolName, ToolSettings } from './toolSettings.ts';
 
 /** The settings that tools are made of. */
@@ -50,7 +51,7 @@ export interface ToolsSettings {
 
 type Context = Pick<
   JobContext<ToolsSettings>,
-  'settings' | 'seed' | 'clock' | 'print' | 'replay' | 'own'
+  'settings' | 'folder' | 'seed' | 'clock' | 'print' | 'replay' | 'own'
 >;
 
 /** The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE` or what cannot be opened. */
@@ -69,7 +70,8 @@ export async function toolsOf(context: Context): Promise<readonly Tool[]> {
       return browseTool({ read: shared.read(), summariser: shared.summariser(), charactersMax });
     },
   };
-  return Promise.all([...names].map((name) => make[name]()));
+  const made = await Promise.all([...names].map((name) => make[name]()));
+  return [...made, ...(await mcpTools(settings.tools.mcp, context))];
 }
 
 /** What several tools use, opened when the first of them asks. */

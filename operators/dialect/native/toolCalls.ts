@@ -100,7 +100,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The name of a tool's one argument where that is a text. */
-function onlyText({ parameters }: ToolSpec): string | null {
+/** The one argument of a tool that takes one text; null for any other. */
+export function onlyText({ parameters }: ToolSpec): string | null {
   const [first, ...more] = Object.entries(parameters.properties);
   return first !== undefined && more.length === 0 && first[1].type === 'string' ? first[0] : null;
 }

@@ -1,0 +1,45 @@
+/** A command whose output is kept instead of shown, as far as it goes: one that says more is stopped. */
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+
+const CHARACTERS_MAX = 200_000;
+
+export interface Captured {
+  readonly text: string;
+  readonly ok: boolean;
+}
+
+/** `act` runs on an `Io` like `io` that nobody watches. */
+export async function captured(
+  io: Io,
+  signal: AbortSignal,
+  act: (io: Io) => Promise<number>,
+): Promise<Captured> {
+  let [said, wrong] = ['', ''];
+  let cut = false;
+  const stop = new AbortController();
+  const code = await act({
+    ...{ program: io.program, cwd: io.cwd, clock: io.clock, terminal: false },
+    async out(text) {
+      said += typeof text === 'string' ? text : Buffer.from(text).toString();
+      if (said.length <= CHARACTERS_MAX) return;
+      cut = true;
+      said = said.slice(0, CHARACTERS_MAX);
+      stop.abort();
+    },
+    err: (line) => {
+      if (wrong.length < CHARACTERS_MAX) wrong += `${line}\n`;
+    },
+    onInterrupt(handler) {
+      const stopped = AbortSignal.any([signal, stop.signal]);
+      stopped.addEventListener('abort', handler);
+      if (stopped.aborted) handler();
+      return () => stopped.removeEventListener('abort', handler);
+    },
+    exit: () => undefined,
+  });
+  // a diff that finds differences, a doctor that finds damage: their exit code is 1, and what they found is the answer
+  const ok = code === exitCodes.done || said !== '';
+  const more = cut ? `\n… cut at ${CHARACTERS_MAX} characters; ask for less` : '';
+  return { text: ok ? said + more : `${wrong}${said}`.trim(), ok };
+}

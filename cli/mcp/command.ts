@@ -1,0 +1,198 @@
+/**
+ * `millrace mcp`: runs, search and Python as a server of the Model Context Protocol (stdio), for coding agents and their people.
+ *
+ * Read-only: it looks into runs by the commands that look (`topics`, `tap`, `report`, `doctor`, `diff`) and never by an option that runs
+ * code, writes or waits for ever. What a tool gives has an end.
+ */
+import { McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { outsideText } from '../../base/outsideText.ts';
+import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
+import { readCorpus } from '../../operators/tools/search/corpus.ts';
+import { searchTool } from '../../operators/tools/search/searchTool.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import { command, type Done } from '../command.ts';
+import { exitCodes } from '../failure.ts';
+import type { Io } from '../io.ts';
+import { listRuns } from '../runs.ts';
+import { version } from '../version.ts';
+import { captured } from './captured.ts';
+
+/** A command line of ours on an `Io` that is given. */
+type RunLine = (args: readonly string[], io: Io) => Promise<number>;
+
+export function addMcp(program: Command, io: Io, done: Done, run: RunLine): void {
+  command(
+    program,
+    'mcp',
+    'Let other programs look into runs: a server of the Model Context Protocol (stdio), read-only.',
+    ['millrace mcp', 'millrace mcp --corpus wiki.jsonl --python'],
+  )
+    .option(
+      '--corpus <FILE>',
+      'offer search over these documents (JSON Lines with id, title, text)',
+    )
+    .option('--python', 'offer the Python sandbox')
+    .action(async (options: McpOptions) => done(await mcpCommand(options, io, run)));
+}
+
+interface McpOptions {
+  readonly runs: string;
+  readonly corpus?: string;
+  readonly python?: boolean;
+}
+
+async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Promise<number> {
+  const tools: Tool[] = [];
+  if (options.corpus !== undefined) {
+    tools.push(searchTool({ documents: await readCorpus(options.corpus), top: 10 }));
+  }
+  if (options.python === true) tools.push(pythonTool({ timeoutMs: 10_000, outputMax: 20_000 }));
+  const ended = new Promise<void>((resolve) => {
+    io.onInterrupt(resolve);
+    process.stdin.once('end', resolve);
+    process.stdin.once('close', resolve);
+  });
+  const serving = serveStdio(() => serverOf(options, tools, io, run), {
+    onerror: (error) => io.err(outsideText(error.message)),
+  });
+  if (io.terminal)
+    io.err('a server of the Model Context Protocol; a client starts it. Ctrl-C ends it');
+  await ended;
+  await serving.close();
+  for (const tool of tools) await tool.close();
+  return exitCodes.done;
+}
+
+const runName = z.string().max(200).describe('name of the run; see runs');
+const topicName = z.string().max(200).describe('topic; see topics');
+
+function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: RunLine): McpServer {
+  const server = new McpServer({ name: 'millrace', version });
+  const at = ['--runs', runs];
+  /** A command that looks, as a tool. */
+  const line = async (args: readonly string[], signal: AbortSignal) => {
+    const { text, ok } = await captured(io, signal, (quiet) => run(args, quiet));
+    return { content: [{ type: 'text' as const, text }], isError: !ok };
+  };
+  const reads = { readOnlyHint: true, openWorldHint: false };
+
+  server.registerTool(
+    'runs',
+    {
+      description:
+        'The runs there are, newest first: job, status, settings that differ from the defaults.',
+      annotations: reads,
+    },
+    async () => {
+      const found = await listRuns(runs);
+      const rows = found.map(({ name, record }) => {
+        const { job, status, reason, seed, starts } = record;
+        return { name, job: job.name, status, reason, seed, startedMs: starts.at(-1)?.startedMs };
+      });
+      rows.sort((a, b) => (b.startedMs ?? 0) - (a.startedMs ?? 0));
+      return { content: [{ type: 'text', text: JSON.stringify(rows, null, 1) }] };
+    },
+  );
+  server.registerTool(
+    'topics',
+    {
+      description: 'The topics of a run: records, bytes, and how far each reader is behind.',
+      inputSchema: z.object({ run: runName }),
+      annotations: reads,
+    },
+    async (given, { mcpReq }) => line(['topics', given.run, '--json', ...at], mcpReq.signal),
+  );
+  server.registerTool(
+    'tap',
+    {
+      description:
+        'Records of a topic of a run as JSON Lines (questions, rollouts, tool-calls, scored, selected, batches, weights, metrics, …): the last ones, from an offset, or those with a key (mostly the id of a question).',
+      inputSchema: z.object({
+        run: runName,
+        topic: topicName,
+        count: z.number().int().min(1).max(200).default(10).describe('most records'),
+        from: z
+          .number()
+          .int()
+          .nonnegative()
+          .optional()
+          .describe('first offset; left out = the last records'),
+        key: z.string().max(1_000).optional().describe('only records with this key'),
+        fields: z.array(z.string().max(200)).max(50).optional().describe('only these fields'),
+      }),
+      annotations: reads,
+    },
+    async ({ run: name, topic, count, from, key, fields }, { mcpReq }) => {
+      const where =
+        from !== undefined
+          ? ['--from', String(from)]
+          : key === undefined
+            ? ['--from', `-${count}`]
+            : [];
+      const keyed = key === undefined ? [] : [`--key=${key}`];
+      const only = fields === undefined ? [] : ['--fields', fields.join(',')];
+      return line(
+        [
+          'tap',
+          `${name}.${topic}`,
+          '-o',
+          'ndjson',
+          '-n',
+          String(count),
+          ...where,
+          ...keyed,
+          ...only,
+          ...at,
+        ],
+        mcpReq.signal,
+      );
+    },
+  );
+  server.registerTool(
+    'report',
+    {
+      description:
+        'What came of a run: accuracy and tool calls before and after each stage, rewards, curves.',
+      inputSchema: z.object({ run: runName }),
+      annotations: reads,
+    },
+    async (given, { mcpReq }) => line(['report', given.run, '--json', ...at], mcpReq.signal),
+  );
+  server.registerTool(
+    'doctor',
+    {
+      description: 'Whether the records and weights of a run are whole and agree with each other.',
+      inputSchema: z.object({ run: runName }),
+      annotations: reads,
+    },
+    async (given, { mcpReq }) => line(['doctor', given.run, '--json', ...at], mcpReq.signal),
+  );
+  server.registerTool(
+    'diff',
+    {
+      description:
+        'Two runs beside each other: settings that differ, and the first records that do.',
+      inputSchema: z.object({ a: runName, b: runName }),
+      annotations: reads,
+    },
+    async ({ a, b }, { mcpReq }) => line(['diff', a, b, '--json', ...at], mcpReq.signal),
+  );
+  for (const tool of tools) {
+    server.registerTool(
+      tool.name,
+      {
+        description: tool.about,
+        inputSchema: z.object({ input: z.string().max(100_000) }),
+        annotations: reads,
+      },
+      async ({ input }, { mcpReq }) => {
+        const { output, ok } = await tool.run(input, mcpReq.signal);
+        return { content: [{ type: 'text', text: output }], isError: !ok };
+      },
+    );
+  }
+  return server;
+}

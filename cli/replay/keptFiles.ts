@@ -1,0 +1,12 @@
+/** Files that a run keeps of what its policy is told, put where a replay of it looks for them. */
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemCode } from '../../base/systemError.ts';
+import { MCP_FILE } from '../../jobs/parts/mcpTools.ts';
+
+/** What is not there, or is in `to` already, is left as it is. */
+export async function takeKeptFiles(from: string, to: string): Promise<void> {
+  await copyFile(join(from, MCP_FILE), join(to, MCP_FILE)).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * The tools of MCP servers that a job's settings name (`tools.mcp.NAME`).
+ *
+ * What a policy is told of them is in every prompt, so a run keeps it (`mcp.json` in its folder) and goes on with it, whatever its
+ * servers say later; then, and in a replay, no server is started before a tool is called.
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { replaceFile } from '../../base/replaceFile.ts';
+import { keepSecret } from '../../base/secrets.ts';
+import { systemCode } from '../../base/systemError.ts';
+import { type McpPlace, type McpServer, mcpServer } from '../../operators/tools/mcp/server.ts';
+import { type McpToolSpec, mcpToolSpec, specsOf } from '../../operators/tools/mcp/specs.ts';
+import { mcpTool } from '../../operators/tools/mcp/tool.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import type { JobContext } from '../defineJob.ts';
+import { positiveInt } from '../policySettings.ts';
+
+/** In a run's folder: what its policy is told of the tools of MCP servers. */
+export const MCP_FILE = 'mcp.json';
+
+const list = z.preprocess(
+  (given) => (typeof given === 'string' ? given.split(',').map((name) => name.trim()) : given),
+  z.array(z.string().min(1)),
+);
+
+const whole = z.strictObject({
+  command: z.string().default('').describe('what starts the server, with arguments between blanks'),
+  args: z.array(z.string()).default([]).describe('more arguments, each as it is'),
+  url: z
+    .string()
+    .default('')
+    .describe('where the server is (streamable HTTP), in the place of a command'),
+  token: z.string().default('').describe('environment variable with the token for `url`'),
+  env: list.default([]).describe('environment variables that the server is given'),
+  tools: list.nullable().default(null).describe('the tools that are wanted; null = all'),
+  prefix: z.string().default('').describe('put before the names of its tools'),
+  timeoutMs: positiveInt.default(60_000).describe('of one call'),
+  charactersMax: positiveInt.default(4_000).describe('most characters of a result'),
+  concurrency: positiveInt.default(8).describe('calls at once'),
+});
+type McpSettings = z.infer<typeof whole>;
+
+/** A server: a command line, an address, or an object with more about it. */
+const server = z.preprocess(
+  (given) =>
+    typeof given !== 'string'
+      ? given
+      : /^https?:\/\//.test(given)
+        ? { url: given }
+        : { command: given },
+  whole,
+);
+
+/** MCP servers by the names that they are known by here. */
+export const mcpSettings = z
+  .record(z.string(), server)
+  .default({})
+  .describe(
+    'servers of the Model Context Protocol whose tools the policy may call: tools.mcp.NAME=COMMAND, tools.mcp.NAME=URL, or an object (docs/mcp.md)',
+  );
+
+export type McpServers = z.infer<typeof mcpSettings>;
+
+/** Throws code `USAGE` for what cannot be meant, and `MCP` where a server that has to be asked cannot be. */
+export async function mcpTools(
+  servers: McpServers,
+  { folder, own, print }: Pick<JobContext<unknown>, 'folder' | 'own' | 'print'>,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<readonly Tool[]> {
+  const entries = Object.entries(servers);
+  if (entries.length === 0) return [];
+  const open = new Map<string, McpServer>();
+  for (const [name, settings] of entries) {
+    const place = placeOf(name, settings, environment);
+    open.set(name, own(mcpServer({ name, place, timeoutMs: settings.timeoutMs })));
+  }
+  const specs = (await kept(folder)) ?? (await asked(servers, open, { folder, print }));
+  return specs.map((spec) => {
+    const [live, settings] = [open.get(spec.server), servers[spec.server]];
+    if (live === undefined || settings === undefined) throw gone(folder, spec.server);
+    const { charactersMax, concurrency } = settings;
+    return mcpTool(live, spec, { charactersMax, concurrencyMax: concurrency });
+  });
+}
+
+async function asked(
+  servers: McpServers,
+  open: ReadonlyMap<string, McpServer>,
+  { folder, print }: { readonly folder: string; readonly print: (line: string) => void },
+): Promise<readonly McpToolSpec[]> {
+  const specs: McpToolSpec[] = [];
+  for (const [name, live] of open) {
+    const found = specsOf(name, await live.tools(), servers[name]!);
+    print(`tools of the MCP server ${name}: ${found.map((spec) => spec.name).join(', ')}`);
+    specs.push(...found);
+  }
+  await mkdir(folder, { recursive: true });
+  await replaceFile(join(folder, MCP_FILE), `${JSON.stringify(specs, null, 1)}\n`);
+  return specs;
+}
+
+async function kept(folder: string): Promise<readonly McpToolSpec[] | null> {
+  const path = join(folder, MCP_FILE);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  try {
+    return z.array(mcpToolSpec).parse(JSON.parse(text));
+  } catch (cause) {
+    throw new MillraceError(
+      'DAMAGED',
+      `${path} cannot be read: it says what the run's policy is told of its tools. Put it back, or begin another run (--run NAME)`,
+      { cause },
+    );
+  }
+}
+
+function gone(folder: string, server: string): MillraceError {
+  return new MillraceError(
+    'INPUT_CHANGED',
+    `the run began with tools of the MCP server ${server} (${join(folder, MCP_FILE)}), which the settings no longer name: set tools.mcp.${server} again, or begin another run (--run NAME)`,
+  );
+}
+
+function placeOf(
+  name: string,
+  { command, args, url, token, env }: McpSettings,
+  environment: NodeJS.ProcessEnv,
+): McpPlace {
+  const usage = (what: string): MillraceError =>
+    new MillraceError('USAGE', `tools.mcp.${name}: ${what}`);
+  const secret = (variable: string): string => {
+    const value = environment[variable];
+    if (value === undefined)
+      throw usage(
+        `the environment has no variable ${variable}; set it in the shell that starts the run`,
+      );
+    keepSecret(value);
+    return value;
+  };
+  if (!/^[\w-]+$/.test(name)) throw usage('a name has letters, digits, _ and -');
+  if ((command === '') === (url === ''))
+    throw usage('give a command that starts the server, or the url of one');
+  if (url !== '') {
+    if (!URL.canParse(url)) throw usage(`${url} is no address`);
+    const { username, password } = new URL(url);
+    if (username !== '' || password !== '')
+      throw usage(
+        'the url holds a password; put a token into an environment variable and name it (token)',
+      );
+    return { kind: 'http', url, token: token === '' ? null : secret(token) };
+  }
+  if (/['"]/.test(command))
+    throw usage('quotes in a command mean nothing here; give each argument by itself (args)');
+  const [program, ...more] = command.trim().split(/\s+/);
+  return {
+    kind: 'process',
+    command: program!,
+    args: [...more, ...args],
+    env: Object.fromEntries(env.map((variable) => [variable, secret(variable)])),
+  };
+}

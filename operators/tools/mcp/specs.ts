@@ -1,0 +1,97 @@
+/**
+ * What an MCP server says of its tools, as a policy may be told of it. It is text from outside that goes into every prompt: names must be
+ * such as a tag can have, sentences are cut to one line without anything that opens a tag or a message, schemas are plain and
+ * bounded. What cannot be made so is refused by name, and can be left out by the list of tools that are wanted.
+ */
+import type { Tool as ServerTool } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { MillraceError } from '../../../base/errors.ts';
+import { outsideText } from '../../../base/outsideText.ts';
+import { fenceFor } from '../../dialect/fence.ts';
+import type { ToolParameters } from '../tool.ts';
+
+/** A tool of a server as it stands in prompts and in the run's folder. */
+export const mcpToolSpec = z.object({
+  server: z.string(),
+  /** As the server calls it. */
+  tool: z.string(),
+  /** Its tag. */
+  name: z.string(),
+  about: z.string(),
+  parameters: z.custom<ToolParameters>((value) => typeof value === 'object' && value !== null),
+});
+export type McpToolSpec = z.infer<typeof mcpToolSpec>;
+
+const ABOUT_MAX = 600;
+/** Of a text within a schema. */
+const TEXT_MAX = 300;
+const SCHEMA_CHARACTERS_MAX = 20_000;
+const SCHEMA_DEPTH_MAX = 12;
+const NAME = /^[\w-]{1,64}$/;
+const ARGUMENT = /^[\w.$-]{1,64}$/;
+
+export interface Wanted {
+  /** Put before each name; '' = none. */
+  readonly prefix: string;
+  /** As the server calls them; null = all. */
+  readonly tools: readonly string[] | null;
+}
+
+/** The tools of a server that are wanted. Throws code `MCP` where one cannot be used, or is not there. */
+export function specsOf(
+  server: string,
+  offered: readonly ServerTool[],
+  { prefix, tools }: Wanted,
+): McpToolSpec[] {
+  const names = offered.map(({ name }) => outsideText(name, 64));
+  const absent = tools?.find((name) => !offered.some((tool) => tool.name === name));
+  if (absent !== undefined)
+    throw refused(server, `has no tool ${absent}; it has: ${names.join(', ') || 'none'}`);
+  const wanted = offered.filter(({ name }) => tools === null || tools.includes(name));
+  if (wanted.length === 0) throw refused(server, 'has no tools');
+  return wanted.map((tool) => specOf(server, tool, prefix));
+}
+
+function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
+  const name = prefix + tool.name;
+  const told = outsideText(tool.name, 64);
+  if (!NAME.test(name))
+    throw refused(
+      server,
+      `has a tool ${told} whose name cannot be a tag (letters, digits, _ and -, at most 64); ${ADVICE}`,
+    );
+  const fence = fenceFor({ tools: [name] });
+  const said = (text: string, max: number): string => fence(outsideText(text, max));
+  const plain = (value: unknown, depth: number): unknown => {
+    if (depth > SCHEMA_DEPTH_MAX)
+      throw refused(server, `has a tool ${told} whose schema nests too deep; ${ADVICE}`);
+    if (typeof value === 'string') return said(value, TEXT_MAX);
+    if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => {
+        if (!ARGUMENT.test(key) || key === '__proto__')
+          throw refused(
+            server,
+            `has a tool ${told} with an argument of a strange name (${outsideText(key, 64)}); ${ADVICE}`,
+          );
+        return [key, plain(inner, depth + 1)];
+      }),
+    );
+  };
+  const { $schema: _, ...schema } = tool.inputSchema as Record<string, unknown>;
+  if (JSON.stringify(schema).length > SCHEMA_CHARACTERS_MAX)
+    throw refused(
+      server,
+      `has a tool ${told} whose schema is longer than ${SCHEMA_CHARACTERS_MAX} characters; ${ADVICE}`,
+    );
+  const parameters = plain({ properties: {}, ...schema, type: 'object' }, 0) as ToolParameters;
+  const about = said(tool.description ?? tool.title ?? tool.name, ABOUT_MAX);
+  return { server, tool: tool.name, name, about, parameters };
+}
+
+const ADVICE = 'name the tools that you want (tools.mcp.NAME.tools), without it';
+
+function refused(server: string, what: string): MillraceError {
+  return new MillraceError('MCP', `the MCP server ${server} ${what}`, { context: { server } });
+}

@@ -1,0 +1,93 @@
+/** The setting `mcp`: how servers are named, what a run keeps of them, and what is wrong with a name. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { checkSettings, parseSetting } from '../../../cli/settings.ts';
+import { type McpServers, mcpSettings, mcpTools } from '../../../jobs/parts/mcpTools.ts';
+import { tagsSystemPrompt } from '../../../jobs/parts/systemPrompt.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const everything = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/server-everything/dist/index.js',
+);
+const server = `${process.execPath} ${everything} stdio`;
+const never = new AbortController().signal;
+
+const ended: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end();
+});
+
+function settings(...given: string[]): McpServers {
+  const schema = z.object({ mcp: mcpSettings });
+  return (checkSettings(schema, given.map(parseSetting)) as { mcp: McpServers }).mcp;
+}
+
+function context() {
+  const folder = temporaryFolder();
+  ended.push(() => folder.remove());
+  const said: string[] = [];
+  const own = <T extends { close(): Promise<void> }>(resource: T): T => {
+    ended.push(() => resource.close());
+    return resource;
+  };
+  return { folder: folder.path, own, said, print: (line: string) => said.push(line) };
+}
+
+describe('a server by its command', () => {
+  test('gives tools that the policy is told of, and a run that goes on does not ask again', async () => {
+    const given = context();
+    const whole = settings(`mcp.ref={"command":"${server}","tools":"echo,get-sum","prefix":"r-"}`);
+    const tools = await mcpTools(whole, given);
+    expect(given.said).toEqual(['tools of the MCP server ref: r-echo, r-get-sum']);
+    const prompt = tagsSystemPrompt(tools);
+    expect(prompt).toContain('- <r-echo>…</r-echo>: Echoes back the input string');
+    expect(prompt).toMatch(
+      /<\/r-get-sum>: .*numbers\. Its input is one JSON object with "a" \(number\): .*; "b" \(number\): /,
+    );
+    expect(await tools[0]!.run('hello', never)).toEqual({ output: 'Echo: hello', ok: true });
+    // a server that is not there: nothing is started before a call
+    const absent = settings('mcp.ref={"command":"no-such-command","prefix":"r-"}');
+    const again = await mcpTools(absent, given);
+    expect(tagsSystemPrompt(again)).toBe(prompt);
+    await expect(again[0]!.run('hello', never)).rejects.toMatchObject({ code: 'TOOL_DOWN' });
+    await expect(mcpTools(settings('mcp.other=npx x'), given)).rejects.toMatchObject({
+      code: 'INPUT_CHANGED',
+      message: expect.stringContaining('set tools.mcp.ref again'),
+    });
+    await writeFile(join(given.folder, 'mcp.json'), '[{"server":');
+    await expect(mcpTools(whole, given)).rejects.toMatchObject({ code: 'DAMAGED' });
+  }, 60_000);
+
+  test('gets the variables that are named, and no others; their values are secrets', async () => {
+    const given = context();
+    const whole = settings(
+      `mcp.ref={"command":"${server}","tools":"get-env","env":"MINE","charactersMax":20000}`,
+    );
+    const environment = { MINE: 'a-secret-of-mine', OTHER: 'not for servers' };
+    const [env] = await mcpTools(whole, given, environment);
+    const { output } = await env!.run('{}', never);
+    expect(output).toContain('"MINE"');
+    expect(output).not.toContain('not for servers');
+    expect(await readFile(join(given.folder, 'mcp.json'), 'utf8')).not.toContain('a-secret');
+  }, 60_000);
+});
+
+test.each([
+  ['mcp.a=', 'tools.mcp.a: give a command that starts the server, or the url of one'],
+  ['mcp.a={"command":"x","url":"http://h/"}', 'tools.mcp.a: give a command that starts the server'],
+  ['mcp.a=x "y z"', 'tools.mcp.a: quotes in a command mean nothing here'],
+  ['mcp.a=http://user:word@host/mcp', 'tools.mcp.a: the url holds a password'],
+  ['mcp.a b=x', 'tools.mcp.a b: a name has letters, digits, _ and -'],
+  ['mcp.a=http://', 'tools.mcp.a: http:// is no address'],
+  ['mcp.a={"command":"x","env":"ABSENT"}', 'tools.mcp.a: the environment has no variable ABSENT'],
+])('%s is refused', async (given, message) => {
+  await expect(mcpTools(settings(given), context(), {})).rejects.toThrow(message);
+});
+
+test('fields are checked with the other settings', () => {
+  expect(() => settings('mcp.a={"comand":"x"}')).toThrow(/comand/);
+});
