@@ -15,6 +15,7 @@ import type { Io } from './io.ts';
 import { jobHelp } from './jobHelp.ts';
 import { addMcp } from './mcp/command.ts';
 import { addMetrics, addMetricsFlags } from './metrics/command.ts';
+import { addMirror } from './mirror/command.ts';
 import { addModel } from './model/commands.ts';
 import { calledHere, tell } from './programName.ts';
 import { reportCommand } from './report.ts';
@@ -65,6 +66,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addInit(program, io, { done, args });
   addTap(program, io, done);
   addExport(program, io, done);
+  addMirror(program, io, done);
   addTop(program, io, done);
   addView(program, io, done);
   addControl(program, io, done);

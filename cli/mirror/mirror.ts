@@ -1,0 +1,140 @@
+/**
+ * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on a Kafka of others, for consoles, ksqlDB, kcat and consumers in
+ * any language. Its address is that of a log (`streams/kafka/kafkaUrl.ts`) with the prefix as its path.
+ */
+import type { Kafka, SASLOptions } from 'kafkajs';
+import { sleepClock } from '../../base/sleepClock.ts';
+import { mirror } from '../../sinks/outside/mirror.ts';
+import { counted } from '../../streams/doctor/counted.ts';
+import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
+import { type KafkaSettings, kafkaSettings } from '../../streams/kafka/kafkaUrl.ts';
+import { seal } from '../../streams/kafka/registry.ts';
+import type { Log } from '../../streams/log.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { plain } from '../../views/text/plain.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { findRun, openRunLog, type Run } from '../runs.ts';
+import { topicsLike } from '../tap/patterns.ts';
+
+export interface MirrorCommand {
+  readonly run: string;
+  readonly runs: string;
+  readonly address: string;
+  /** Names and patterns; all of ours when absent. */
+  readonly topics?: readonly string[];
+  /** End where the run's topics end now. */
+  readonly once?: boolean;
+}
+
+export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<number> {
+  const { settings, prefix } = target(options.address, options.run);
+  const run = await findRun(io, options.runs, options.run);
+  if (run.record.log !== undefined && prefix === run.name) {
+    throw usageError(
+      `the topics of ${run.name} are on Kafka under that name already; give the mirror another: kafka://host:port/PREFIX`,
+    );
+  }
+  io.giveWay?.();
+  const interrupted = interruption(io, null);
+  let records = 0;
+  try {
+    const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
+    try {
+      const { partitions, replication, compression } = settings;
+      const topics = await asked(log, options.topics, settings);
+      io.err(`mirroring ${counted(topics.length, 'topic')} of ${run.name} to ${prefix}.*`);
+      await mirror({
+        ...{ log, replication, signal: interrupted.signal, follow: options.once !== true },
+        topics,
+        kafka: await kafkaAt(settings, run.name),
+        id: `millrace-mirror.${prefix}.${run.name}.${run.record.starts[0]!.startedMs}`,
+        nameOf: (topic) => `${prefix}.${topic}`,
+        encode:
+          settings.registry === null ? json : avro(new HttpRegistry(settings.registry, prefix)),
+        partitions: Math.max(partitions, ownPartitions(run)),
+        compression: compression === 'gzip' ? 1 : 0,
+        clock: sleepClock(io.clock),
+        notice: (line) => io.err(line),
+        written: (count) => {
+          records += count;
+        },
+      });
+    } finally {
+      await log.close();
+    }
+  } finally {
+    interrupted.release();
+    io.err(`${counted(records, 'record')} mirrored`);
+  }
+  return exitCodes.done;
+}
+
+/** Fails with code `USAGE`. */
+function target(address: string, run: string): { settings: KafkaSettings; prefix: string } {
+  const match = /^(kafkas?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(address);
+  if (match === null) {
+    throw usageError(
+      'a mirror is written to kafka://host:port/prefix, with settings as in docs/kafka.md',
+    );
+  }
+  const [, servers = '', prefix = '', query = ''] = match;
+  if (!/^[A-Za-z0-9._-]{0,200}$/.test(prefix)) {
+    throw usageError('the prefix of the topics may hold letters, digits, dots, _ and - only');
+  }
+  const settings = kafkaSettings(`${servers}${query}`, process.env);
+  if (settings.compression === 'zstd') {
+    throw usageError('a mirror compresses with gzip, or not at all');
+  }
+  return { settings, prefix: prefix === '' ? run : prefix };
+}
+
+/** In a folder a topic has one partition. */
+function ownPartitions({ record }: Run): number {
+  return record.log === undefined ? 1 : kafkaSettings(record.log, process.env).partitions;
+}
+
+async function asked(
+  log: Log,
+  patterns: readonly string[] = ['*'],
+  { registry }: KafkaSettings,
+): Promise<readonly Topic<unknown>[]> {
+  const there = (await log.stats()).map(({ topic }) => topic);
+  const topics = topicsLike(patterns, there);
+  const own = topics.filter(({ codec }) => codec.schema === null);
+  if (registry === null || own.length === 0) return topics;
+  throw usageError(
+    `${own[0]!.name} is a topic of the job's own, which goes out as JSON only; leave out the registry, or name other topics with --topic`,
+  );
+}
+
+async function kafkaAt({ brokers, tls, sasl }: KafkaSettings, run: string): Promise<Kafka> {
+  // Loaded when it is needed: most runs need no Kafka.
+  const { default: kafkajs } = await import('kafkajs');
+  return new kafkajs.Kafka({
+    clientId: `millrace.${run}.mirror`,
+    brokers: [...brokers],
+    logLevel: kafkajs.logLevel.NOTHING,
+    ...(tls === null ? {} : { ssl: { ...tls } }),
+    ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
+  });
+}
+
+function json(_: Topic<unknown>, value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(plain(value)));
+}
+
+/** Confluent's wire form, with the schema that this version writes. */
+function avro(registry: HttpRegistry): (topic: Topic<unknown>, value: unknown) => Promise<Buffer> {
+  const ids = new Map<string, Promise<number>>();
+  return async (topic, value) => {
+    const id =
+      ids.get(topic.name) ??
+      registry.idOf(`${topic.name}-value`, topic.codec.schema, (older) => {
+        for (const schema of older) topic.codec.reading(schema);
+      });
+    ids.set(topic.name, id);
+    return seal(await id, topic.codec.encode(value));
+  };
+}
