@@ -40,7 +40,7 @@ function quoted(path: string): string {
 /** Commands as they stand behind the name of the program. */
 const COMMANDS = [
   ...['run', 'init', 'tap', 'top', 'metrics', 'topics', 'report', 'eval', 'model', 'replay'],
-  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'help'],
+  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'help', 'cache'],
 ];
 const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
 

@@ -3,13 +3,24 @@
  * the tags, the answer and the chat markers that it has with a harmless tool.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../base/clock.ts';
+import { sleepClock } from '../../../base/sleepClock.ts';
 import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { resultBlocks, withEmptyResults } from '../../../operators/dialect/results.ts';
+import { askOnce } from '../../../operators/tools/cache/askOnce.ts';
 import { type Toolbox, toolbox } from '../../../operators/tools/callTool.ts';
+import { browseTool } from '../../../operators/tools/pages/browseTool.ts';
+import { pageParser } from '../../../operators/tools/pages/pageParser.ts';
+import { type Page, pageReader } from '../../../operators/tools/pages/pageReader.ts';
 import { pythonTool } from '../../../operators/tools/python/pythonTool.ts';
 import { searchTool } from '../../../operators/tools/search/searchTool.ts';
 import { pureTool, type Tool } from '../../../operators/tools/tool.ts';
+import { searxng } from '../../../operators/tools/web/providers/searxng.ts';
+import { summariser } from '../../../operators/tools/web/summarise.ts';
+import type { Searched, WebSearch } from '../../../operators/tools/web/webSearch.ts';
+import { webSearchTool } from '../../../operators/tools/web/webSearchTool.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { pdfOf } from '../../support/pdf.ts';
 import { cases } from './dialects.ts';
 import { HARMLESS, hostileTexts } from './texts.ts';
 
@@ -45,6 +56,39 @@ const asking: Readonly<Record<string, (name: string) => { tool: Tool | null; inp
     }),
     input: 'x',
   }),
+  'a snippet of the web': (name) => ({ tool: webTool(found({ content: text(name) })), input: 'x' }),
+  'a title of the web': (name) => ({
+    tool: webTool(found({ title: text(name) }), { read: pageOf('a page', 'its text') }),
+    input: 'x',
+  }),
+  'a page around a snippet': (name) => ({
+    tool: webTool(found({ content: 'key' }), { read: pageOf('', `The key: ${text(name)}`) }),
+    input: 'x',
+  }),
+  'a summary of the web': (name) => ({
+    tool: webTool(found({}), { read: pageOf('', 'x'), summariser: saying(text(name)) }),
+    input: 'x',
+  }),
+  'a search that fails': (name) => ({
+    tool: webTool({ kind: 'failed', reason: 'x' }),
+    input: text(name),
+  }),
+  'a page that is browsed': (name) => ({
+    tool: browsing(parsed(Buffer.from(`<p>${escaped(text(name))}</p>`))),
+    input: 'http://a.example/',
+  }),
+  'the title of a page': (name) => ({
+    tool: browsing(parsed(Buffer.from(`<title>${escaped(text(name))}</title><p>text</p>`))),
+    input: 'http://a.example/',
+  }),
+  'the title of a PDF': (name) => ({
+    tool: browsing(parsed(pdfOf('text', text(name)))),
+    input: 'http://a.example/',
+  }),
+  'a page that is summed up': (name) => ({
+    tool: browsing(async () => pageNamed('', 'x'), saying(text(name))),
+    input: 'http://a.example/',
+  }),
   'a tool that repeats its input': (name) => ({
     tool: pureTool('search', 'Echoes.', (input) => input),
     input: text(name),
@@ -55,12 +99,57 @@ function quoted(said: string): string {
   return JSON.stringify(said.replace(/[\ud800-\udfff]/g, '?')).replaceAll('/', '\\u002f');
 }
 
+/** What differs in how it comes in alone is not encoded once more: that takes most of the time. */
+const encodedToo = (how: string): boolean =>
+  ['a title of the web', 'a page that is browsed'].includes(how) ||
+  !/ of the web$|page|PDF|snippet|fails$/.test(how);
+
+/** A search of the web that comes to this. */
+function webTool(answer: Searched, over: Partial<Parameters<typeof webSearchTool>[0]> = {}): Tool {
+  const provider = searxng({ url: 'http://a.example', region: '', language: '', top: 10 });
+  const web: WebSearch = { provider, search: async () => answer, close: () => undefined };
+  const tool = webSearchTool({ web, once: askOnce(null), cache: null, ...over });
+  return { ...tool, name: 'search' };
+}
+
+/** What a provider's reply with one result of these fields is read as. */
+function found(fields: Readonly<Record<string, string>>): Searched {
+  const result = { title: 't', url: 'http://a.example/', content: 'c', ...fields };
+  const provider = searxng({ url: 'http://a.example', region: '', language: '', top: 10 });
+  const results = provider.read({ results: [result] });
+  if (results === null || typeof results === 'string') throw new Error('no results');
+  return { kind: 'found', results };
+}
+
+const pageNamed = (title: string, body: string): Page => ({
+  ...{ kind: 'read', format: 'html', title, text: body },
+});
+const reading = (read: () => Promise<Page>) =>
+  pageReader({ once: askOnce(null), source: { scope: '', read, close: async () => undefined } });
+const pageOf = (title: string, body: string) => reading(async () => pageNamed(title, body));
+const saying = (said: string) =>
+  summariser({
+    ...{ once: askOnce(null), scope: '' },
+    ask: async () => `**Final Information** ${said}`,
+  });
+const browsing = (read: () => Promise<Page>, summing: ReturnType<typeof saying> | null = null) => ({
+  ...browseTool({ read: reading(read), summariser: summing, charactersMax: 100_000 }),
+  name: 'search',
+});
+
+const parser = pageParser({ clock: sleepClock(systemClock), threads: 1 });
+const parsed = (bytes: Uint8Array) => async (): Promise<Page> => {
+  const page = { bytes: new Uint8Array(bytes), contentType: '', extract: 'readable' } as const;
+  return { kind: 'read', ...(await parser.parse(page, signal)) };
+};
+const escaped = (said: string): string => said.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
 const python = pythonTool();
 let shared: Toolbox;
 beforeAll(() => {
   shared = toolbox([python], { clock: manualClock() });
 });
-afterAll(() => shared.close());
+afterAll(() => Promise.all([shared.close(), parser.close()]));
 
 const signal = new AbortController().signal;
 
@@ -78,7 +167,9 @@ describe.each(Object.keys(asking))('%s', (how) => {
 
   test('says what it is told to say', () => {
     const plain = text('a box');
-    expect(outputs.get('a box')!).toContain(how === 'the value of a program' ? 'boxed{42}' : plain);
+    // Python's and JSON's way of writing a text doubles the backslash.
+    const written = ['the value of a program', 'a title of the web', 'a page around a snippet'];
+    expect(outputs.get('a box')!).toContain(written.includes(how) ? 'boxed{42}' : plain);
   });
 
   describe.each(Object.keys(cases))('in %s', (which) => {
@@ -127,15 +218,16 @@ describe.each(Object.keys(asking))('%s', (how) => {
       });
     }
 
-    test('a trajectory that is encoded for training has no other marks either', () => {
-      const encoded = (name: string) =>
-        marksIn(dialect, dialect.encodeExample('?', told(name).read, 'masked').tokens);
-      const continued = (name: string) => marksIn(dialect, dialect.continuation(told(name).read));
-      for (const name of names) {
-        expect([name, encoded(name)]).toEqual([name, encoded('')]);
-        expect([name, continued(name)]).toEqual([name, continued('')]);
-      }
-    });
+    if (encodedToo(how))
+      test('a trajectory that is encoded for training has no other marks either', () => {
+        const encoded = (name: string) =>
+          marksIn(dialect, dialect.encodeExample('?', told(name).read, 'masked').tokens);
+        const continued = (name: string) => marksIn(dialect, dialect.continuation(told(name).read));
+        for (const name of names) {
+          expect([name, encoded(name)]).toEqual([name, encoded('')]);
+          expect([name, continued(name)]).toEqual([name, continued('')]);
+        }
+      });
   });
 });
 

@@ -11,6 +11,7 @@ import {
   pageParser,
 } from '../../../../operators/tools/pages/pageParser.ts';
 import { ROOT } from '../../../support/exports.ts';
+import { pdfOf } from '../../../support/pdf.ts';
 
 const parser = pageParser({ clock: sleepClock(systemClock), timeoutMs: 55_000, threads: 1 });
 afterAll(() => parser.close());
@@ -81,29 +82,6 @@ describe('a file of Debian', () => {
     },
   );
 });
-
-/** A PDF of one page with these words, whose objects lie where its table says. */
-function pdfOf(words: string, title: string): Uint8Array {
-  const content = `BT /F1 12 Tf 10 50 Td (${words}) Tj ET`;
-  const objects = [
-    '<</Type/Catalog/Pages 2 0 R>>',
-    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
-    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 100]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
-    `<</Length ${content.length}>>\nstream\n${content}\nendstream`,
-    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
-    `<</Title(${title})/Author(${title})>>`,
-  ];
-  let text = '%PDF-1.4\n';
-  const places = objects.map((object, i) => {
-    const at = text.length;
-    text += `${i + 1} 0 obj\n${object}\nendobj\n`;
-    return `${String(at).padStart(10, '0')} 00000 n \n`;
-  });
-  const table = text.length;
-  const size = objects.length + 1;
-  text += `xref\n0 ${size}\n0000000000 65535 f \n${places.join('')}trailer\n<</Size ${size}/Root 1 0 R/Info 6 0 R>>\nstartxref\n${table}\n%%EOF`;
-  return new Uint8Array(Buffer.from(text, 'latin1'));
-}
 
 test('a PDF has a title and words, and is told by its first bytes', async () => {
   const page = { bytes: pdfOf('Words of a page.', 'Its title'), contentType: 'text/html' };
