@@ -77,6 +77,7 @@ interface MetricsCommandFlags {
   readonly runs: string;
   readonly to?: readonly string[];
   readonly once?: boolean;
+  readonly content?: boolean;
   readonly port?: number;
   readonly host: string;
 }

@@ -6,7 +6,7 @@
  * others are carried what there is and what follows, until the run ends.
  */
 import { sleepClock } from '../../base/sleepClock.ts';
-import { exportMetrics, type RunEnd } from '../../sinks/outside/exportMetrics.ts';
+import type { RunEnd } from '../../sinks/outside/exportMetrics.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import type { Log } from '../../streams/log.ts';
 import { doneSignal } from '../doneSignal.ts';
@@ -17,7 +17,7 @@ import { privateFiles } from '../privateFiles.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { serveRun } from './serveRun.ts';
-import { metricTarget, type Target } from './targets.ts';
+import { carrierTo, type Target } from './targets.ts';
 
 export interface MetricsOptions {
   readonly run?: string;
@@ -25,6 +25,8 @@ export interface MetricsOptions {
   readonly targets: readonly Target[];
   /** Carry what there is, and end. */
   readonly once?: boolean;
+  /** Texts too, where a target takes any. */
+  readonly content?: boolean;
 }
 
 export async function metricsCommand(options: MetricsOptions, io: Io): Promise<number> {
@@ -39,7 +41,8 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
     const failed = new AbortController();
     const stop = AbortSignal.any([interrupted.signal, failed.signal]);
     try {
-      const means = { run, log, stop, over: over?.signal ?? null };
+      const { content = false } = options;
+      const means = { run, log, stop, over: over?.signal ?? null, content };
       const carried = options.targets.map((target) =>
         carry(target, means, io).catch((error: unknown) => {
           failed.abort();
@@ -67,28 +70,26 @@ interface Means {
   readonly stop: AbortSignal;
   /** Null: what there is now is enough. */
   readonly over: AbortSignal | null;
+  readonly content: boolean;
 }
 
 async function carry(target: Target, means: Means, io: Io): Promise<void> {
-  const { run, log, stop, over } = means;
+  const { run, log, stop, over, content } = means;
   if (target.kind === 'prometheus') return serveRun(target.address, { run, log, stop }, io);
-  const { to, name, how, close } = metricTarget(
-    target,
-    { run, patienceMs: over === null ? ONCE_MS : Number.POSITIVE_INFINITY },
-    io,
-  );
-  if (over !== null) io.err(`carrying metrics of run ${run.name} to ${name} until the run ends`);
-  const clock = sleepClock(io.clock);
-  const count = await exportMetrics(to, { log, clock, over, stop, end: () => endOf(run) }).catch(
-    (error: unknown) => {
-      // Ctrl-C while a server is waited for.
-      if (stop.aborted) return null;
-      throw error;
-    },
-  );
-  close();
-  if (count === null) return;
-  io.err(`${counted(count, 'metric')} of run ${run.name} carried to ${name}${how()}`);
+  const patienceMs = over === null ? ONCE_MS : Number.POSITIVE_INFINITY;
+  const carrier = await carrierTo(target, { run, patienceMs, content }, io);
+  const { name, of, how } = carrier;
+  if (over !== null) io.err(`carrying ${of}s of run ${run.name} to ${name} until the run ends`);
+  const options = { log, clock: sleepClock(io.clock), over, stop, end: () => endOf(run) };
+  try {
+    const count = await carrier.carry(options);
+    io.err(`${counted(count, of)} of run ${run.name} carried to ${name}${how()}`);
+  } catch (error) {
+    // Ctrl-C while a server is waited for.
+    if (!stop.aborted) throw error;
+  } finally {
+    await carrier.close();
+  }
 }
 
 async function endOf({ folder, record }: Run): Promise<RunEnd> {

@@ -1,10 +1,18 @@
 /** `--to KIND:WHERE`: the programs that a run's numbers are carried to. */
-import { resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import { serverAddress } from '../../base/http/serverAddress.ts';
 import { keepLogin, keepSecret } from '../../base/secrets.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { mlflow } from '../../sinks/mlflow/mlflow.ts';
-import type { MetricTarget, RunAbout } from '../../sinks/outside/exportMetrics.ts';
+import { collector } from '../../sinks/otlp/collector.ts';
+import { exportTraces } from '../../sinks/otlp/exportTraces.ts';
+import { openTelemetry } from '../../sinks/otlp/packages.ts';
+import {
+  type ExportOptions,
+  exportMetrics,
+  type RunAbout,
+} from '../../sinks/outside/exportMetrics.ts';
 import { PatientClient } from '../../sinks/outside/patientClient.ts';
 import { tensorBoard } from '../../sinks/tensorboard/tensorBoard.ts';
 import { usageError } from '../failure.ts';
@@ -16,12 +24,14 @@ import type { Address } from './server.ts';
 export type Target =
   | { readonly kind: 'prometheus'; readonly address: Address }
   | { readonly kind: 'tensorboard'; readonly folder: string }
-  | { readonly kind: 'mlflow'; readonly url: string };
+  | { readonly kind: 'mlflow'; readonly url: string }
+  | { readonly kind: 'otlp'; readonly url: string };
 
 const FORMS = {
   prometheus: 'prometheus:PORT, prometheus:HOST:PORT',
   tensorboard: 'tensorboard:FOLDER',
   mlflow: 'mlflow:URL',
+  otlp: 'otlp:URL',
 } as const;
 const HOST = '127.0.0.1';
 
@@ -52,6 +62,10 @@ const parse: Readonly<Record<Kind, (where: string, cwd: string) => Target>> = {
     kind: 'mlflow',
     url: serverAddress(where, { what: 'an MLflow server', suffix: '/api/2.0/mlflow' }),
   }),
+  otlp: (where) => ({
+    kind: 'otlp',
+    url: serverAddress(where, { what: 'an OpenTelemetry collector', suffix: '/v1/traces' }),
+  }),
 };
 
 function addressOf(where: string): Address {
@@ -63,36 +77,68 @@ function addressOf(where: string): Address {
   throw usageError(`--to prometheus:${where} names no port, 0 to 65535: ${FORMS.prometheus}`);
 }
 
-/** A target that takes metrics. */
+/** What carries a run to a target. */
 export interface Carrier {
-  readonly to: MetricTarget;
-  /** As messages call it. */
+  /** Gives how many things were carried. */
+  readonly carry: (options: ExportOptions) => Promise<number>;
+  /** What these are: `metric`. */
+  readonly of: string;
+  /** As messages call the target. */
   readonly name: string;
   /** How to see them, once they are there; to stand behind a sentence. */
   readonly how: () => string;
-  readonly close: () => void;
+  readonly close: () => unknown;
 }
 
 export interface Carried {
   readonly run: Run;
   /** How long a server that is away is waited for. */
   readonly patienceMs: number;
+  /** Texts too, where the target takes any. */
+  readonly content: boolean;
 }
 
-export function metricTarget(
+export async function carrierTo(
   target: Exclude<Target, { kind: 'prometheus' }>,
   carried: Carried,
   io: Io,
-): Carrier {
-  return target.kind === 'mlflow'
-    ? toMlflow(target.url, carried, io)
-    : toTensorBoard(target.folder, carried, io);
+): Promise<Carrier> {
+  switch (target.kind) {
+    case 'tensorboard':
+      return toTensorBoard(target.folder, carried, io);
+    case 'mlflow':
+      return toMlflow(target.url, carried, io);
+    case 'otlp':
+      return toCollector(target.url, carried, io);
+  }
+}
+
+async function toCollector(
+  url: string,
+  { run, patienceMs, content }: Carried,
+  io: Io,
+): Promise<Carrier> {
+  const about = aboutOf(run);
+  keepHeaders(process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '');
+  const clock = sleepClock(io.clock);
+  const told = { url, about, clock, notice: io.err, patienceMs };
+  const to = collector(await openTelemetry(), told);
+  const hash = createHash('sha256').update(`${about.startedMs} ${url}`).digest('hex');
+  const kept = join(run.folder, 'exports', `otlp-${hash.slice(0, 12)}.json`);
+  return {
+    carry: (options) => exportTraces({ collector: to, kept, about, content }, options),
+    of: 'rollout',
+    name: `the collector at ${url}`,
+    how: () => ' as traces',
+    close: () => to.close(),
+  };
 }
 
 function toTensorBoard(folder: string, { run }: Carried, { clock }: Io): Carrier {
   const to = tensorBoard(aboutOf(run), { folder, clock });
   return {
-    to,
+    carry: (options) => exportMetrics(to, options),
+    of: 'metric',
     name: 'TensorBoard',
     how: () => `, in ${to.folder()}; see them with: tensorboard --logdir ${folder}`,
     close: () => undefined,
@@ -111,12 +157,24 @@ function toMlflow(url: string, { run, patienceMs }: Carried, io: Io): Carrier {
   const experiment = process.env.MLFLOW_EXPERIMENT_NAME ?? 'millrace';
   const to = mlflow(aboutOf(run), { client, experiment });
   return {
-    to,
+    carry: (options) => exportMetrics(to, options),
+    of: 'metric',
     name: `MLflow at ${url}`,
     how: () => `; see them at ${url}/${to.where()}`,
     close: () => client.close(),
   };
 }
+
+/** `name=value,…`, URL-encoded, as OpenTelemetry reads them. Short values are no keys: a number, a name. */
+function keepHeaders(headers: string): void {
+  for (const header of headers.split(',')) {
+    const value = header.slice(header.indexOf('=') + 1).trim();
+    const parts = value.split(/\s|%20/);
+    for (const part of [value, ...parts]) if (part.length >= KEY_MIN) keepSecret(part);
+  }
+}
+
+const KEY_MIN = 8;
 
 /** By the variables that MLflow's own clients read. */
 function mlflowLogin(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {

@@ -7,7 +7,7 @@
  */
 import type { Stored } from '../../streams/log.ts';
 import type { Metric } from '../../streams/records.ts';
-import { BEGINNING, type Cursor } from '../outside/cursor.ts';
+import { parseCursor } from '../outside/cursor.ts';
 import type { MetricTarget, RunAbout, RunEnd } from '../outside/exportMetrics.ts';
 import type { PatientClient } from '../outside/patientClient.ts';
 import { mlflowName, mlflowNumber, paramsOf } from './names.ts';
@@ -66,7 +66,8 @@ export function mlflow(
         await post('runs/log-batch', { run_id: runId, params }, signal);
       }
       if (info.status !== STATUS.running) await update({ status: STATUS.running }, signal);
-      return cursorIn(data?.tags ?? []);
+      // Where somebody has changed it, the run is written anew from the beginning.
+      return parseCursor(data?.tags?.find(({ key }) => key === CURSOR)?.value ?? '');
     },
     async write(batch, after, signal) {
       const metrics = batch.map(metricOf);
@@ -142,17 +143,4 @@ async function makeRun(
 
 function metricOf({ value: { name, step, value }, atMs }: Stored<Metric>) {
   return { key: mlflowName(name), value: mlflowNumber(value), timestamp: Math.floor(atMs), step };
-}
-
-/** Where the run has none, or one that somebody has changed, it is written anew from the beginning. */
-function cursorIn(tags: readonly Tag[]): Cursor {
-  const kept = tags.find(({ key }) => key === CURSOR)?.value;
-  try {
-    const { next, atMs } = JSON.parse(kept ?? '') as Cursor;
-    if (typeof next === 'object' && next !== null && typeof atMs === 'number')
-      return { next, atMs };
-  } catch {
-    // Told below.
-  }
-  return BEGINNING;
 }

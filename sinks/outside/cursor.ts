@@ -33,6 +33,18 @@ export function advanced(
   return { next, atMs };
 }
 
+/** The cursor in a text that somebody kept; the beginning where it is none. */
+export function parseCursor(text: string): Cursor {
+  try {
+    const { next, atMs } = JSON.parse(text) as Cursor;
+    if (typeof next === 'object' && next !== null && typeof atMs === 'number')
+      return { next, atMs };
+  } catch {
+    // Not written yet, or spoilt.
+  }
+  return BEGINNING;
+}
+
 /** Records behind the cursor, those that cannot be read left out. With `followUntil` it waits for more until that aborts. */
 export async function* unread<T>(
   log: Log,

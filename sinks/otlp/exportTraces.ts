@@ -1,0 +1,76 @@
+/**
+ * Carries the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
+ *
+ * A collector cannot be asked how far it was told, so that is kept in a file beside the run, written after each batch that it took. After a kill in between
+ * a batch is sent again, with the ids that it had: whoever keeps spans by their ids has each once.
+ */
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from '../../base/makeFolder.ts';
+import { replaceFile } from '../../base/replaceFile.ts';
+import type { Log, Stored } from '../../streams/log.ts';
+import type { Rollout, ToolCall } from '../../streams/records.ts';
+import { topics } from '../../streams/topics.ts';
+import { advanced, parseCursor, unread } from '../outside/cursor.ts';
+import type { ExportOptions } from '../outside/exportMetrics.ts';
+import { gathered } from '../outside/gathered.ts';
+import type { Collector } from './collector.ts';
+import { type SpanOptions, spansOf } from './spans.ts';
+
+export interface TraceOptions extends SpanOptions {
+  readonly collector: Collector;
+  /** Path of the file that says how far the collector was told. */
+  readonly kept: string;
+}
+
+/** Rollouts of a request. */
+const ROLLOUTS_MAX = 64;
+const WAIT_MS = 500;
+/** A rollout and its calls are committed together; on Kafka their times may differ a little. */
+const TOGETHER_MS = 5_000;
+
+/** Gives the number of rollouts that were carried. */
+export async function exportTraces(
+  { collector, kept, ...options }: TraceOptions,
+  { log, clock, over, stop }: Omit<ExportOptions, 'end'>,
+): Promise<number> {
+  await makeFolder(dirname(kept));
+  // Where there is none, or a spoilt one, all is sent again, under the same ids.
+  let cursor = parseCursor(await readFile(kept, 'utf8').catch(() => ''));
+  let count = 0;
+  const carry = async (until?: AbortSignal): Promise<void> => {
+    const rollouts = unread(log, topics.rollouts, cursor, until);
+    for await (const batch of gathered(rollouts, { max: ROLLOUTS_MAX, waitMs: WAIT_MS }, clock)) {
+      if (stop.aborted) return;
+      const calls = await callsOf(log, batch);
+      const spans = batch.map(({ value }) => spansOf(value, calls.get(value.id) ?? [], options));
+      await collector.send(spans, stop);
+      cursor = advanced(cursor, batch);
+      await replaceFile(kept, JSON.stringify(cursor));
+      count += batch.length;
+    }
+  };
+  if (over !== null) await carry(AbortSignal.any([over, stop]));
+  if (!stop.aborted) await carry();
+  return count;
+}
+
+/** The tool calls of these rollouts, by rollout, in their order. */
+async function callsOf(
+  log: Log,
+  batch: readonly Stored<Rollout>[],
+): Promise<ReadonlyMap<string, readonly ToolCall[]>> {
+  const found = new Map<string, ToolCall[]>();
+  for (const { value } of batch) if (value.toolCalls > 0) found.set(value.id, []);
+  if (found.size === 0) return found;
+  const times = batch.map(({ atMs }) => atMs);
+  const read = log.tap(topics.toolCalls, {
+    from: { kind: 'time', atMs: Math.max(0, Math.min(...times) - TOGETHER_MS) },
+    to: { kind: 'time', atMs: Math.max(...times) + TOGETHER_MS },
+    follow: false,
+    unreadable: () => undefined,
+  });
+  await read.forEach(({ value }) => void found.get(value.rolloutId)?.push(value));
+  for (const calls of found.values()) calls.sort((a, b) => a.turn - b.turn);
+  return found;
+}

@@ -1,0 +1,200 @@
+/**
+ * A rollout and its tool calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent` and, in it, `execute_tool`. Pure.
+ *
+ * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span. What a model, a tool or a
+ * question says stands in them only where it is asked for, and then cut.
+ */
+import { createHash } from 'node:crypto';
+import { outsideText } from '../../base/outsideText.ts';
+import { withoutSecrets } from '../../base/secrets.ts';
+import { visibleLines } from '../../base/visible.ts';
+import type { Rollout, ToolCall } from '../../streams/records.ts';
+import type { RunAbout } from '../outside/exportMetrics.ts';
+
+export interface SpanId {
+  /** 32 and 16 hexadecimal digits. */
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+export type Attributes = Readonly<Record<string, string | number | boolean | string[]>>;
+
+export interface Span {
+  readonly id: SpanId;
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Attributes;
+  readonly failed: boolean;
+  /** Of the rollout that this one was branched off. */
+  readonly from: SpanId | null;
+}
+
+export interface RolloutSpans {
+  readonly rollout: Span;
+  readonly calls: readonly Span[];
+}
+
+export interface SpanOptions {
+  readonly about: RunAbout;
+  /** With the texts of questions, responses and tools. */
+  readonly content: boolean;
+}
+
+/** Characters of a text and of a name. */
+export const TEXT_MAX = 8_000;
+const NAME_MAX = 200;
+const TOOL_MAX = 64;
+
+/** `calls`: those of this rollout, in their order. */
+export function spansOf(
+  rollout: Rollout,
+  calls: readonly ToolCall[],
+  { about, content }: SpanOptions,
+): RolloutSpans {
+  const id = idOf(about, rollout.id);
+  const startMs = rollout.startedMs;
+  const endMs = Math.max(startMs, rollout.endedMs);
+  const starts = startsOf(rollout, calls);
+  return {
+    rollout: {
+      id,
+      name: `invoke_agent ${about.job}`,
+      startMs,
+      endMs,
+      attributes: { ...rolloutAttributes(rollout, about), ...(content ? saidIn(rollout) : {}) },
+      failed: rollout.status === 'failed',
+      from: parentOf(rollout, about),
+    },
+    calls: calls.map((call, i) => ({
+      id: {
+        traceId: id.traceId,
+        spanId: digest(about, `${rollout.id}#${call.turn}`).slice(32, 48),
+      },
+      name: `execute_tool ${toolName(call)}`,
+      startMs: Math.min(starts[i]!, endMs),
+      endMs: Math.min(starts[i]! + call.ms, endMs),
+      attributes: { ...callAttributes(call, about), ...(content ? saidBy(call) : {}) },
+      failed: !call.ok,
+      from: null,
+    })),
+  };
+}
+
+function rolloutAttributes(rollout: Rollout, { run, job }: RunAbout): Attributes {
+  const { question, segments, finish, parent } = rollout;
+  const tokens = (kind: 'policy' | 'tool') =>
+    segments.reduce((sum, one) => sum + (one.kind === kind ? one.end - one.start : 0), 0);
+  return {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.provider.name': 'millrace',
+    'gen_ai.agent.name': job,
+    'gen_ai.agent.id': run,
+    'gen_ai.agent.version': String(rollout.version),
+    'gen_ai.request.model': `${run}@${rollout.version}`,
+    'gen_ai.request.seed': rollout.seed,
+    'gen_ai.conversation.id': named(rollout.id),
+    'gen_ai.usage.input_tokens': rollout.prompt.length,
+    'gen_ai.usage.output_tokens': tokens('policy'),
+    'gen_ai.response.finish_reasons': [finish],
+    'millrace.run': run,
+    'millrace.question.id': named(question.id),
+    'millrace.phase': question.phase,
+    'millrace.stage': question.stage,
+    'millrace.rollout.index': rollout.index,
+    'millrace.tool_calls': rollout.toolCalls,
+    'millrace.tokens.tool': tokens('tool'),
+    ...(parent === null
+      ? {}
+      : { 'millrace.parent.index': parent.index, 'millrace.parent.offset': parent.offset }),
+    ...(rollout.status === 'failed' ? { 'error.type': 'rollout_failed' } : {}),
+  };
+}
+
+function callAttributes(call: ToolCall, { run }: RunAbout): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.provider.name': 'millrace',
+    'gen_ai.tool.name': toolName(call),
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': named(`${call.rolloutId}#${call.turn}`),
+    'gen_ai.conversation.id': named(call.rolloutId),
+    'millrace.run': run,
+    'millrace.tool.cached': call.cached,
+    'millrace.tool.attempts': call.attempts,
+    'millrace.tool.duration_ms': call.ms,
+    'millrace.start.estimated': true,
+    ...(call.ok ? {} : { 'error.type': 'tool_failed' }),
+  };
+}
+
+function saidIn({ question, text, reason }: Rollout): Attributes {
+  const message = (role: string, content: string) =>
+    JSON.stringify([{ role, parts: [{ type: 'text', content: said(content) }] }]);
+  return {
+    'gen_ai.input.messages': message('user', question.question),
+    'gen_ai.output.messages': message('assistant', text),
+    ...(reason === '' ? {} : { 'millrace.reason': said(reason) }),
+  };
+}
+
+function saidBy({ input, output }: ToolCall): Attributes {
+  return { 'gen_ai.tool.call.arguments': said(input), 'gen_ai.tool.call.result': said(output) };
+}
+
+/**
+ * When each call began. A call says how long it took and not when, so the rest of the rollout's time is laid out over the tokens that
+ * the policy wrote before it.
+ */
+function startsOf(rollout: Rollout, calls: readonly ToolCall[]): number[] {
+  const { startedMs, endedMs, segments, parent } = rollout;
+  const begin = parent?.offset ?? 0;
+  const tools = segments.filter(({ kind }) => kind === 'tool');
+  /** Policy tokens of its own before this place. */
+  const written = (place: number) =>
+    segments
+      .filter(({ kind }) => kind === 'policy')
+      .reduce((sum, { start, end }) => {
+        return sum + Math.max(0, Math.min(end, place) - Math.max(start, begin));
+      }, 0);
+  const all = Math.max(1, written(Number.POSITIVE_INFINITY));
+  const inTools = calls.reduce((sum, { ms }) => sum + ms, 0);
+  const elsewhereMs = Math.max(0, endedMs - startedMs - inTools);
+  let before = 0;
+  return calls.map(({ turn, ms }) => {
+    const place = tools[turn]?.start ?? Number.POSITIVE_INFINITY;
+    const startMs = startedMs + before + (elsewhereMs * written(place)) / all;
+    before += ms;
+    return startMs;
+  });
+}
+
+/** A branch and its parent are of one group: their ids differ in the last part. */
+function parentOf({ id, parent }: Rollout, about: RunAbout): SpanId | null {
+  return parent === null ? null : idOf(about, id.replace(/[^/]*$/, String(parent.index)));
+}
+
+function idOf(about: RunAbout, rolloutId: string): SpanId {
+  const hex = digest(about, rolloutId);
+  return { traceId: hex.slice(0, 32), spanId: hex.slice(32, 48) };
+}
+
+function digest({ run, startedMs }: RunAbout, what: string): string {
+  return createHash('sha256').update(`${run}@${startedMs}/${what}`).digest('hex');
+}
+
+/** A policy may call tools that there are not, by any name. */
+function toolName({ tool }: ToolCall): string {
+  return outsideText(tool, TOOL_MAX);
+}
+
+function named(id: string): string {
+  return outsideText(id, NAME_MAX);
+}
+
+function said(text: string): string {
+  const clean = visibleLines(withoutSecrets(text));
+  return clean.length > TEXT_MAX
+    ? `${clean.slice(0, TEXT_MAX)}… (${clean.length} characters)`
+    : clean;
+}
