@@ -1,9 +1,10 @@
 /** Running the call that a piece of text makes (ET-Agent §2.1). */
 import { messageOf } from '../../base/errors.ts';
 import { callInput } from '../dialect/calls.ts';
+import { isUnanswered } from '../tools/tool.ts';
 
 /**
- * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result. `by` names the trajectory
+ * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result, except that nobody answers. `by` names the trajectory
  * that calls, within its question: `<round>/<action>`; `text` is the trajectory up to the call and with it.
  */
 export type RunTool = (
@@ -22,6 +23,7 @@ export async function outputOfCall(
   try {
     return (await run(tool, callInput(piece, tool))) ?? '';
   } catch (error) {
+    if (isUnanswered(error)) throw error;
     return `Tool execute failed: ${messageOf(error)}`;
   }
 }

@@ -6,7 +6,7 @@
  */
 
 import type { DrawKey } from '../../base/draws.ts';
-import { messageOf } from '../../base/errors.ts';
+import { hasCode, messageOf } from '../../base/errors.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
 import type { Finish, Question, ToolCall } from '../../streams/records.ts';
@@ -49,7 +49,7 @@ export async function advanceBranch(growth: Growth, branch: Branch): Promise<boo
     if (finish === null) return true;
     branch.finish = finish;
   } catch (error) {
-    if (growth.signal.aborted) throw error;
+    if (growth.signal.aborted || hasCode(error, 'TOOL_BROKEN')) throw error;
     branch.finish = 'failed';
     branch.reason = messageOf(error);
   }

@@ -3,7 +3,7 @@
  *
  * It holds what a call needs besides the tool itself: the bound on calls at once (the tool states it), the
  * attempts, a bounded cache of pure tools' good results, and the milliseconds. Only an aborted signal
- * rejects, with the signal's reason, and a tool that is down (`toolDown`) when it was tried often enough; everything
+ * rejects, with the signal's reason, and a tool that is down (`toolDown`) when it was tried often enough, or broken; everything
  * else comes back as data.
  *
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
@@ -81,6 +81,7 @@ async function attempt(
       failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {
       signal.throwIfAborted();
+      if (hasCode(error, 'TOOL_BROKEN')) throw error;
       if (hasCode(error, 'TOOL_DOWN')) {
         down += 1;
         if (down >= DOWN_MAX) throw error;

@@ -5,7 +5,7 @@
  * it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool that cannot be reached. It is tried
  * again, and then the rollout is a failed one.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/errors.ts';
 
 /** What a call came to: the text that the policy reads, and whether the call succeeded. */
 export interface ToolResult {
@@ -62,6 +62,27 @@ export function toolDown(tool: string, why: string, cause?: unknown): MillraceEr
     context: { tool },
     cause,
   });
+}
+
+/**
+ * What a tool throws that cannot work on this machine at all: no call of this process will ever be answered, so its stage ends
+ * instead of failing its rollouts one by one.
+ */
+export function toolBroken(
+  tool: string,
+  why: string,
+  cause?: unknown,
+): MillraceError<'TOOL_BROKEN'> {
+  return new MillraceError(
+    'TOOL_BROKEN',
+    `the tool ${tool} does not work here: ${why} Start the run again once it does, or leave the tool out (--set tools=…).`,
+    { context: { tool }, cause },
+  );
+}
+
+/** Whether nobody has answered a call: what came instead is no result of it. */
+export function isUnanswered(error: unknown): boolean {
+  return hasCode(error, 'TOOL_DOWN') || hasCode(error, 'TOOL_BROKEN');
 }
 
 /** A tool that is a function of its input: a throw of `answer` is the call's failure. Eight calls may run at once. */

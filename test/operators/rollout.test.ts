@@ -3,6 +3,7 @@ import { concat, from, lastValueFrom, NEVER, of, toArray } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import type { PolicyGate } from '../../operators/gate.ts';
 import { rollout } from '../../operators/rollout.ts';
+import { toolBroken, toolDown } from '../../operators/tools/tool.ts';
 import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
 import { type ScriptLine, shuffledTurns } from '../../testing/scriptedPolicy.ts';
@@ -45,6 +46,19 @@ describe('rollout', () => {
     const run = await runOperator(rollout(broken), topics.questions, questions);
     expect(run.outputs.map(({ status }) => status)).toEqual(Array(6).fill('failed'));
     expect(run.sideRecords).toEqual({});
+  });
+
+  test('ends with a tool that is down in failed rollouts, with one that is broken at once', async () => {
+    const calling = (error: Error) => {
+      const call = () => Promise.reject(error);
+      const tools = { tags: ['search'], call, close: async () => undefined };
+      return runOperator(rollout(rolloutOptions(script, { tools })), topics.questions, questions);
+    };
+    const { outputs } = await calling(toolDown('search', 'nobody is there'));
+    expect(outputs.map(({ status }) => status)).toEqual(Array(6).fill('failed'));
+    await expect(calling(toolBroken('search', 'it is not installed.'))).rejects.toThrow(
+      /search does not work here: it is not installed\. Start the run again/,
+    );
   });
 
   test('lets each question in through the gate and out again, also when it is cut off', async () => {

@@ -4,14 +4,14 @@
  *
  * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process that goes
  * without an answer has given none: its program runs again in another. When that does not help, or no process can be
- * started, the tool is down.
+ * started, the tool is down; where none could ever be started, it is broken.
  */
 import { messageOf } from '../../../base/errors.ts';
-import { toolDown } from '../tool.ts';
+import { toolBroken, toolDown } from '../tool.ts';
 import { type ProgramResult, Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
-/** Starts that may fail in a row before the pool says so instead of trying again. */
+/** Starts that may fail in a row before the pool says so instead of trying again; of the first ones, for good. */
 const FAILURES_MAX = 3;
 /** Processes that a program may lose. */
 const LOST_MAX = 3;
@@ -36,6 +36,7 @@ export class Pool {
   #running = 0;
   #spares = 0;
   #failures = 0;
+  #everStarted = false;
 
   constructor(settings: SandboxSettings, processes: number, start: StartSandbox = Sandbox.start) {
     this.#settings = settings;
@@ -47,7 +48,7 @@ export class Pool {
     return this.#closing.signal.aborted;
   }
 
-  /** Runs a program in a process of its own for that time. Rejects with code `TOOL_DOWN`. */
+  /** Runs a program in a process of its own for that time. Rejects with code `TOOL_DOWN` or `TOOL_BROKEN`. */
   async run(program: string): Promise<ProgramResult> {
     for (let lost = 1; ; lost++) {
       const ended = await this.#runOnce(program);
@@ -131,6 +132,7 @@ export class Pool {
 
   async #arrived(sandbox: Sandbox): Promise<void> {
     this.#failures = 0;
+    this.#everStarted = true;
     if (this.#closed) return sandbox.close();
     this.#all.add(sandbox);
     this.#idle.push(sandbox);
@@ -140,7 +142,8 @@ export class Pool {
     if (++this.#failures < FAILURES_MAX) return;
     this.#failures = 0;
     this.#spares = 0;
-    this.#refuseAll(toolDown('python', messageOf(error), error));
+    const refusal = this.#everStarted ? toolDown : toolBroken;
+    this.#refuseAll(refusal('python', messageOf(error), error));
   }
 
   #refuseAll(reason: Error): void {

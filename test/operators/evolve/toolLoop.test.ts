@@ -11,6 +11,7 @@ import {
 } from '../../../operators/evolve/replies.ts';
 import { outputOfCall } from '../../../operators/evolve/runTool.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
+import { toolBroken, toolDown } from '../../../operators/tools/tool.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 function scripted(...pieces: readonly string[]) {
@@ -44,6 +45,12 @@ describe('toolLoop', () => {
       quotas,
     });
     expect(text).toContain('<result>Tool execute failed: no room</result>');
+  });
+
+  test.each([toolDown, toolBroken])('takes no answer for none: %p', async (unanswered) => {
+    const result = results(() => Promise.reject(unanswered('search', 'nobody is there')));
+    const loop = toolLoop({ piece: scripted('<search>a</search>'), result, quotas });
+    await expect(loop).rejects.toThrow('nobody is there');
   });
 
   test('ends with a call beyond its quota, and does not run it', async () => {

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from '@jest/globals';
 import { toolbox } from '../../../operators/tools/callTool.ts';
-import { type Tool, type ToolResult, toolDown } from '../../../operators/tools/tool.ts';
+import { type Tool, type ToolResult, toolBroken, toolDown } from '../../../operators/tools/tool.ts';
 
 const signal = new AbortController().signal;
 
@@ -256,6 +256,15 @@ describe('a tool that is down', () => {
       ok: true,
       attempts: 1,
     });
+  });
+
+  it('is asked once where it is broken: it will never answer', async () => {
+    const tool = scripted(() => {
+      throw toolBroken('echo', 'it is not there.');
+    });
+    const box = toolbox([tool], { clock: tickingClock(), attemptsMax: 5 });
+    await expect(box.call('echo', 'a', signal)).rejects.toMatchObject({ code: 'TOOL_BROKEN' });
+    expect(tool.inputs).toEqual(['a']);
   });
 
   it('has given no answer: the call rejects, and nothing of it is cached', async () => {

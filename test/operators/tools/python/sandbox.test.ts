@@ -105,10 +105,26 @@ describe('a pool', () => {
   });
 
   it('says so when no process can be started', async () => {
-    const pool = new Pool(LIMITS, 1, () => Promise.reject(new Error('no pyodide here')));
+    const pool = new Pool(LIMITS, 1, () => Promise.reject(new Error('no pyodide here.')));
+    await expect(pool.run('1')).rejects.toMatchObject({
+      code: 'TOOL_BROKEN',
+      message: expect.stringMatching(
+        /^the tool python does not work here: no pyodide here\. Start/,
+      ),
+    });
+    await pool.close();
+  });
+
+  it('is down, and not broken, when no other process can be started than those that were', async () => {
+    let started = 0;
+    const pool = new Pool(LIMITS, 1, (settings, closing) =>
+      started++ === 0
+        ? Sandbox.start(settings, closing, forger('exits'))
+        : Promise.reject(new Error('no memory')),
+    );
     await expect(pool.run('1')).rejects.toMatchObject({
       code: 'TOOL_DOWN',
-      message: 'the tool python cannot answer: no pyodide here',
+      message: 'the tool python cannot answer: no memory',
     });
     await pool.close();
   });
