@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
+import { byStep } from '../operators/batching/bySteps.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
 import { practice } from '../operators/practice.ts';
 import { accuracy } from '../operators/rewards/accuracy.ts';
@@ -26,13 +27,15 @@ import { aepo } from '../operators/sampling/aepo.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
 import { feedback } from '../streams/feedback.ts';
 import { flow } from '../streams/flow.ts';
-import type { Question } from '../streams/records.ts';
+import type { Batch, Question } from '../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   placesEach,
+  type StepSizes,
   stepAt,
   stepsOf,
   stepsOpen,
+  versionOf,
   windowsOpen,
 } from '../streams/schedule.ts';
 import { stage } from '../streams/stage.ts';
@@ -43,6 +46,14 @@ import type { LoopShare, Method, MethodPlace } from './method.ts';
 import type { StagePlan } from './plan.ts';
 import { inflightFor, type LoopOptions, type PolicyLoop } from './policyLoop.ts';
 import { policySettings, positiveInt, roundsSetting } from './policySettings.ts';
+
+/** Numbers by optimiser step, in rising order of the steps. */
+const pointsSetting = z
+  .array(z.tuple([z.number().int().nonnegative(), z.number().nonnegative()]))
+  .refine((points) => points.every(([at], i) => i === 0 || at > points[i - 1]![0]), {
+    error: 'expected steps that rise: [[0, 0.6], [500, 0.2]]',
+  })
+  .default([]);
 
 /** With what the quickstart takes as defaults. */
 export const calibrateSettings = policySettings.extend({
@@ -66,6 +77,14 @@ export const calibrateSettings = policySettings.extend({
     .default(1)
     .describe('how often each kept question is rolled out afresh and trained on in its round'),
   mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
+  evaluateEvery: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'optimiser steps between evaluations, at the next end of a round, counted as if each round kept all it may; 0 = after every round',
+    ),
   evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
   rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
   exploreRollouts: z
@@ -136,7 +155,17 @@ export const calibrateSettings = policySettings.extend({
   lengthWeight: mayChange(
     z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
   ),
+  sigmaSteps: mayChange(
+    pointsSetting.describe(
+      'sigma by optimiser step instead: [[step, sigma], …], straight lines between; [] = round by round',
+    ),
+  ),
   lr: mayChange(z.number().positive().default(6e-5)),
+  lrSteps: mayChange(
+    pointsSetting.describe(
+      'learning rate by optimiser step instead: [[step, lr], …], straight lines between; [] = lr',
+    ),
+  ),
 });
 
 /** The settings of `calibrate`, with all defaults filled in. */
@@ -238,6 +267,7 @@ function rounds(
   { explore, window }: RoundSizes,
   { before }: MethodPlace,
 ): StagePlan[] {
+  const steps = stepsEach(settings, { explore, window });
   const planOf = (round: number): StagePlan => {
     const version = before.length > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
     const plan: StagePlan = {
@@ -245,6 +275,7 @@ function rounds(
       phase: 'explore',
       count: explore,
       skip: round * explore,
+      evaluated: isEvaluated(round, steps, settings),
       ...(settings.rounds === 'forever' ? { next: () => planOf(round + 1) } : {}),
     };
     if (settings.select === 'questions') return plan;
@@ -254,13 +285,36 @@ function rounds(
   return Array.from({ length: settings.rounds }, (_, round) => planOf(round));
 }
 
+/** Steps of a round that keeps all it may. */
+function stepsEach(
+  { select, keep, epochs, batchGroups }: CalibrateSettings,
+  { explore, window }: Pick<RoundSizes, 'explore' | 'window'>,
+): number {
+  if (select === 'groups') return stepsOf(explore, window);
+  return stepsOf(Math.min(keep, explore) * epochs, batchGroups);
+}
+
+/** Whether a round, from 0, is the first to end at or behind another `evaluateEvery` steps, or the last of all. */
+function isEvaluated(
+  round: number,
+  steps: number,
+  { evaluateEvery, rounds }: Pick<CalibrateSettings, 'evaluateEvery' | 'rounds'>,
+): boolean {
+  if (evaluateEvery === 0 || round + 1 === rounds) return true;
+  const due = (ended: number): number => Math.floor((ended * steps) / evaluateEvery);
+  return due(round + 1) > due(round);
+}
+
 /** Groups of rollouts that branch where they are trained on. */
 function loopOf(
   settings: CalibrateSettings,
   { window }: RoundSizes,
   { before, live }: MethodPlace,
 ): LoopShare {
-  const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches, attribution } = settings;
+  const { rollouts, evaluationRollouts, batchGroups, miniBatches, attribution } = settings;
+  const { lr, lrSteps } = settings;
+  const fixed = live === undefined && lrSteps.length === 0;
+  const now = (version: number) => changed({ lr, lrSteps }, live?.at(version));
   const explored = settings.exploreRollouts || rollouts;
   const branching = branchings[settings.branching](settings);
   return {
@@ -269,13 +323,16 @@ function loopOf(
       return phase === 'explore' && schedule === null ? explored : rollouts;
     },
     branching: ({ schedule }) => (schedule === null ? null : branching),
-    reward: rewards[settings.reward](settings, before.length + 1, (question) =>
-      changed(settings, live?.of(question)),
+    reward: rewards[settings.reward](
+      settings,
+      before.length + 1,
+      (question) => changed(settings, live?.of(question)),
+      window,
     ),
     answers: settings.answers,
     advantage: advantageEstimators[settings.advantage].group,
     training: { miniBatches, attribution, ...policyTraining(settings) },
-    rates: { policy: ({ version }) => changed({ lr }, live?.at(version)).lr },
+    rates: { policy: fixed ? lr : (batch) => rateAt(batch, now(batch.version)) },
     batchGroups,
     window,
   };
@@ -290,6 +347,7 @@ const rewards: Record<
     settings: CalibrateSettings,
     first: number,
     now: (question: Question) => CalibrateSettings,
+    window: number,
   ) => RewardFunction
 > = {
   efficiency: calibrating,
@@ -308,11 +366,15 @@ function calibrating(
   settings: CalibrateSettings,
   first: number,
   now: (question: Question) => CalibrateSettings,
+  window: number,
 ): RewardFunction {
   const { mode } = settings;
   const sigma = (question: Question): number => {
     if (question.phase === 'evaluate') return 0;
-    const { sigmas } = now(question);
+    const { sigmas, sigmaSteps } = now(question);
+    const step = stepOfGroup(question, { ...settings, window });
+    const ofStep = step === null ? (sigmaSteps[0]?.[1] ?? null) : byStep(sigmaSteps, step);
+    if (ofStep !== null) return ofStep * withinRound(question, settings);
     const ofRound = sigmas[question.stage - first] ?? sigmas.at(-1) ?? 0;
     return ofRound * withinRound(question, settings);
   };
@@ -321,6 +383,23 @@ function calibrating(
     sigmaLength: (question) => sigma(question) * now(question).lengthWeight,
     mode,
   });
+}
+
+/** The step that a group is trained on by; null where it has no place in one. */
+function stepOfGroup(
+  { schedule, phase }: Question,
+  { batchGroups, window }: StepSizes,
+): number | null {
+  if (schedule === null || schedule.version === AFTER_LAST_STAGE) return null;
+  const step = stepAt(schedule, phase === 'practice' ? batchGroups : window);
+  return versionOf(schedule.version, step) + 1;
+}
+
+function rateAt(
+  { step }: Batch,
+  { lr, lrSteps }: Pick<CalibrateSettings, 'lr' | 'lrSteps'>,
+): number {
+  return byStep(lrSteps, step) ?? lr;
 }
 
 /** The released trainer's decay within a stage (ET-Agent §8.6): from 1 at its first step to 0 at its last. */

@@ -92,14 +92,14 @@ function* slotsOf({
   }
   yield* evaluation(0);
   let stage = 0;
-  for (const { phase, count, skip, schedule } of oneAfterAnother(stages)) {
+  for (const { phase, count, skip, schedule, evaluated } of oneAfterAnother(stages)) {
     stage += 1;
     for (let index = 0; phase !== null && index < count; index++) {
       const row = skip + index;
       const as = { phase, stage, schedule: schedule?.(index) ?? null };
       yield { kind: 'question', row: `train/${row}`, as, again: isAskedAgain(row, stage, stages) };
     }
-    yield* evaluation(stage);
+    if (evaluated !== false) yield* evaluation(stage);
   }
 }
 

@@ -28,6 +28,8 @@ export interface StagePlan {
   readonly skip: number;
   /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
   readonly schedule?: (index: number) => Schedule;
+  /** Whether the held-out questions are asked after it; they are unless it says no. */
+  readonly evaluated?: boolean;
   /** The stage after it, of a job without an end: only the last stage of a layout has one, and each one so given has again. */
   readonly next?: () => StagePlan;
 }
@@ -152,7 +154,10 @@ export function described(
   return {
     stages: ['the base policy', ...stages.map(({ name }) => name)],
     endless: stages.at(-1)?.next !== undefined,
-    sizes: [heldOut, ...stages.map((stage) => own(stage) + heldOut)],
+    sizes: [
+      heldOut,
+      ...stages.map((stage) => own(stage) + (stage.evaluated === false ? 0 : heldOut)),
+    ],
     heldOut,
   };
 }
@@ -168,11 +173,12 @@ function* itemsOf({ deadLetters, held, train, stages }: Planned): Generator<Sour
   yield* deadLetters;
   for (const row of held) yield asked(row, 'evaluate', 0);
   let number = 0;
-  for (const { phase, count, skip, schedule } of oneAfterAnother(stages)) {
+  for (const { phase, count, skip, schedule, evaluated } of oneAfterAnother(stages)) {
     number += 1;
     for (let index = 0; phase !== null && index < count; index++) {
       yield asked(train[(skip + index) % train.length]!, phase, number, schedule?.(index) ?? null);
     }
+    if (evaluated === false) continue;
     for (const row of held) yield asked(row, 'evaluate', number);
   }
 }

@@ -65,6 +65,7 @@ type LoopOwned =
   | 'lagMax'
   | 'encode'
   | 'keepVersions'
+  | 'keepRule'
   | 'lr'
   | 'controls'
   | 'turn';
@@ -166,7 +167,9 @@ export async function policyLoop(
     await live.ready(version, until);
     if (replay === undefined) await control?.going(until);
   };
-  const learnt = trainer({ ...training, ...means, keepVersions, lr, controls, turn });
+  const { keepRounds: rounds, keepEvery: every, keepBest: best } = settings;
+  const keeping = { keepVersions, keepRule: { rounds, every, best } };
+  const learnt = trainer({ ...training, ...means, ...keeping, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.stages.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({

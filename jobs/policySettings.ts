@@ -42,6 +42,24 @@ export const policySettings = z.object({
     .describe(
       'newest versions kept with their optimiser state, beside the first and the ends of rounds; 0 = all',
     ),
+  keepRounds: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('ends of rounds kept: the newest so many; 0 = all'),
+  keepEvery: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('keep every n-th version too; 0 = none'),
+  keepBest: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('keep so many that were most accurate on the held-out questions too'),
   heldOut: positiveInt.default(150).describe('questions to evaluate on'),
   concurrency: mayChange(positiveInt.default(24).describe('questions rolled out at once')),
   toolCalls: z

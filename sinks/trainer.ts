@@ -34,6 +34,7 @@ import {
   pairBatch,
 } from './trainer/exampleBatch.ts';
 import { type FrozenEngine, holder } from './trainer/holder.ts';
+import { KeptWeights, type WeightsRule } from './trainer/keptWeights.ts';
 import { corrected } from './trainer/lagging.ts';
 import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
 import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts';
@@ -56,8 +57,10 @@ export interface TrainerOptions {
   readonly miniBatches: number;
   /** Versions that rollouts may be behind: so many batches may come before their turn. */
   readonly lagMax: number;
-  /** Newest versions whose files stay, at least 2 (default 2); 0 = all. The first and the ends of rounds stay anyhow. */
+  /** Newest versions whose files stay, at least 2 (default 2); 0 = all. The first stays anyhow, others by `keepRule`. */
   readonly keepVersions?: number;
+  /** What else stays; the ends of all rounds unless given. */
+  readonly keepRule?: Omit<WeightsRule, 'newest'>;
   /** What the shared beginnings of branched rollouts carry; soft when left out. */
   readonly attribution?: Attribution;
   /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts). */
@@ -113,6 +116,8 @@ function stepping(
   const learner = holder(engine, store);
   const frozen = reference === null ? learner : holder(reference, store);
   const prepare = preparations(options);
+  const { keepVersions: newest = 2, keepRule = { rounds: 0, every: 0, best: 0 } } = options;
+  const kept = new KeptWeights({ newest, ...keepRule }, options.log);
 
   /** The steps as they are before anything is known of other policies → as the loss needs them. */
   const compared = async (
@@ -161,8 +166,9 @@ function stepping(
         controls: Math.max(begun.controls, options.controls?.(versionMade(batch)) ?? 0),
       });
       learner.holds(weights);
-      const old = oldest(weights.version, options.keepVersions);
-      await store.forget(old, isReference(old, batch));
+      for (const old of await kept.goingAfter(weights, begun)) {
+        await store.forget(old, isReference(old, batch));
+      }
       const atMs = clock.now();
       const numbers = {
         ...prepared.numbers,
@@ -201,11 +207,6 @@ function preparations(
     sft: (batch) => demonstrationBatch(batch, texts),
     dpo: (batch) => pairBatch(batch, texts),
   };
-}
-
-/** The version that is one too many now that there is `newest`; none = -1. */
-function oldest(newest: number, keepVersions = 2): number {
-  return keepVersions === 0 ? -1 : newest - Math.max(2, keepVersions);
 }
 
 /** A round of preferences still needs the version that it began with, after the first step too. */

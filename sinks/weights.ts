@@ -3,7 +3,7 @@
  *
  * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest is committed
  * after. A version that is no longer wanted is removed only when its successor's manifest is committed; the first one and
- * those that ended a round stay, with the state that training goes on from, so that a run can go back to them. What lies
+ * those that a rule keeps (trainer/keptWeights.ts) stay, with the state that training goes on from, so that a run can go back to them. What lies
  * behind a checkpoint is known to its kind alone (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
@@ -16,9 +16,9 @@ import type {
   TrainerCheckpoint,
   TrainerEngine,
 } from '../model/engine.ts';
-import type { Log } from '../streams/log.ts';
+import type { From, Log } from '../streams/log.ts';
 import type { Batch, Position, Weights } from '../streams/records.ts';
-import { finishesStage, stagesDone, versionMade } from '../streams/schedule.ts';
+import { stagesDone, versionMade } from '../streams/schedule.ts';
 import { topics } from '../streams/topics.ts';
 
 export interface WeightsStore {
@@ -34,7 +34,7 @@ export interface WeightsStore {
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** Removes what an old version left unless it ended a round: its state, and its weights unless they are to stay. */
+  /** Removes what an old version left: its state, and its weights unless they are to stay. The first one stays. */
   forget(version: number, keepWeights?: boolean): Promise<void>;
 }
 
@@ -58,6 +58,10 @@ export function checkpointsOf(manifest: Weights): TrainerCheckpoint {
   };
 }
 
+/** Where a manifest is looked for first: most are asked for soon after they are written. */
+const LATELY: From = { kind: 'last', count: 64 };
+const EARLIEST: From = { kind: 'earliest' };
+
 /** The fields of a manifest that name checkpoints. */
 function fieldsOf({ weights, state, bytes }: SavedCheckpoint, checkpoints: CheckpointStore) {
   const { uri, digest } = checkpoints.record(weights);
@@ -71,13 +75,14 @@ export function weightsStore(
   log: Log,
   checkpoints: CheckpointStore = checkpointsIn(folder),
 ): WeightsStore {
-  const manifests = (version: number, follow: boolean): Observable<Weights> =>
-    log.tap(topics.weights, { from: { kind: 'earliest' }, follow }).pipe(
+  const manifests = (version: number, from: From, follow: boolean): Observable<Weights> =>
+    log.tap(topics.weights, { from, follow }).pipe(
       map((stored) => stored.value),
       filter((weights) => weights.version === version),
     );
-  const committed = (version: number): Promise<Weights | null> =>
-    firstValueFrom(manifests(version, false), { defaultValue: null });
+  const committed = async (version: number): Promise<Weights | null> =>
+    (await firstValueFrom(manifests(version, LATELY, false), { defaultValue: null })) ??
+    firstValueFrom(manifests(version, EARLIEST, false), { defaultValue: null });
   const manifest = async (version: number): Promise<Weights> => {
     const found = await committed(version);
     if (found !== null) return found;
@@ -88,10 +93,13 @@ export function weightsStore(
   };
   return {
     manifest,
-    awaited: (version, signal) =>
-      signal.aborted
-        ? manifest(version)
-        : firstValueFrom(manifests(version, true).pipe(takeUntil(fromEvent(signal, 'abort')))),
+    async awaited(version, signal) {
+      if (signal.aborted) return manifest(version);
+      const known = await committed(version);
+      if (known !== null) return known;
+      const coming$ = manifests(version, LATELY, true);
+      return firstValueFrom(coming$.pipe(takeUntil(fromEvent(signal, 'abort'))));
+    },
     resolve: (weights) => checkpoints.resolve(checkpointsOf(weights).weights),
     saved(weights) {
       const { state, ...recorded } = checkpointsOf(weights);
@@ -123,8 +131,7 @@ export function weightsStore(
     },
     async forget(version, keepWeights = false) {
       if (version < 1) return;
-      const [before, old] = await Promise.all([manifest(version - 1), manifest(version)]);
-      if (finishesStage(old, before)) return;
+      const old = await manifest(version);
       const { weights, state } = checkpointsOf(old);
       if (state !== null) await checkpoints.remove(state);
       if (!keepWeights) await checkpoints.remove(weights);

@@ -120,3 +120,30 @@ describe.each(logs)('rounds=forever on $name', ({ skip, kafka }) => {
     expect(again).toMatchObject({ difference: null, weights: records.weights.length });
   }, 120_000);
 });
+
+test('sigma and learning rate follow the steps of the run', async () => {
+  const folder = fresh();
+  const sigmaSteps: [number, number][] = [
+    [2, 0],
+    [3, 0.5],
+  ];
+  const lrSteps: [number, number][] = [
+    [1, 1e-3],
+    [5, 2e-3],
+  ];
+  await until(7, { folder, settings: { ...endless, sigmaSteps, lrSteps } });
+  const run = await readRun(folder);
+  const rates = run.metrics.filter(({ name }) => name === 'lr').map(({ value }) => value);
+  for (const [i, rate] of [1, 1.25, 1.5, 1.75, 2, 2, 2].entries()) {
+    expect(rates[i]).toBeCloseTo(rate * 1e-3, 12);
+  }
+  let weighed = 0;
+  for (const { question, rewards, toolCalls } of run.scored) {
+    if (question.phase !== 'practice' || new Set(toolCalls).size === 1) continue;
+    const step = versionDue(question, run.weights, { batchGroups, window: explore })! + 1;
+    const factors = new Set(rewards.map(({ parts }) => parts.tool));
+    expect([step, factors.size > 1]).toEqual([step, step > 2]);
+    weighed += step > 2 ? 1 : 0;
+  }
+  expect(weighed).toBeGreaterThan(0);
+});

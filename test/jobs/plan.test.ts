@@ -30,6 +30,7 @@ const options = {
   explore: 4,
   heldOut: 3,
   seed,
+  evaluateEvery: 0,
   select: 'questions' as 'questions' | 'groups',
   keep: 2,
   batchGroups: 1,
@@ -164,6 +165,23 @@ describe('the plan', () => {
     expect(new Set(asked.map(({ id, stage }) => `${stage}/${id}`)).size).toBe(160);
     expect(asked.at(-1)!.stage).toBe(40);
   });
+
+  test.each([
+    [0, [0, 1, 2, 3, 4, 5, 6, 7, 8]],
+    // two steps a round: at least three between, at ends of rounds
+    [3, [0, 2, 3, 5, 6, 8]],
+    [6, [0, 3, 6, 8]],
+    [100, [0, 8]],
+  ])(
+    'evaluates every %p steps, at ends of rounds, and at the end',
+    async (evaluateEvery, stages) => {
+      const made = await plan(rows(20), { rounds: 8, evaluateEvery });
+      const evaluated = questions(made).filter(({ phase }) => phase === 'evaluate');
+      expect([...new Set(evaluated.map(({ stage }) => stage))]).toEqual(stages);
+      expect(evaluated).toHaveLength(3 * stages.length);
+      expect(made.sizes.reduce((sum, size) => sum + size, 0)).toBe(questions(made).length);
+    },
+  );
 
   test('has nothing behind rounds without an end', () => {
     const forever = calibrate(calibrateSettings.parse({ rounds: 'forever' }));

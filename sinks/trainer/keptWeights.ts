@@ -1,0 +1,95 @@
+/**
+ * Which versions' files go once a newer one is committed. The first always stays, and the newest few; of the others what the rule says:
+ * ends of rounds (all, or the newest so many), every n-th version, and those that evaluated best.
+ *
+ * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once more when a better
+ * one takes its place among the best. Ends and figures of earlier starts are read once from the topics.
+ */
+import type { Log } from '../../streams/log.ts';
+import type { Weights } from '../../streams/records.ts';
+import { recordsOf } from '../../streams/recordsOf.ts';
+import { finishesStage } from '../../streams/schedule.ts';
+import { topics } from '../../streams/topics.ts';
+
+/** What stays beside the first version. */
+export interface WeightsRule {
+  /** Newest versions, at least 2; 0 = all, whatever else is said. */
+  readonly newest: number;
+  /** Newest ends of rounds; 0 = all. */
+  readonly rounds: number;
+  /** Versions whose number is a multiple of this; 0 = none. */
+  readonly every: number;
+  /** Versions with the highest accuracy on the held-out questions; 0 = none. */
+  readonly best: number;
+}
+
+const FIGURE = 'eval/accuracy';
+
+/** Says after each version which others go now. */
+export class KeptWeights {
+  readonly #rule: WeightsRule;
+  readonly #log: Log;
+  /** Ends of rounds that have not gone, oldest first. */
+  #ends: number[] | null = null;
+  /** Evaluated versions with their accuracy, as far as the topic was read. */
+  readonly #figures = new Map<number, number>();
+  #readTo = 0;
+  /** Whose files are there though neither newest nor an end, because they are among the best; judged again each time. */
+  readonly #spared = new Set<number>();
+
+  constructor(rule: WeightsRule, log: Log) {
+    this.#rule = rule;
+    this.#log = log;
+  }
+
+  /** Versions to forget now that `made` is to be committed behind `parent`; some may be gone already. */
+  async goingAfter(made: Weights, parent: Weights): Promise<number[]> {
+    const { newest, rounds } = this.#rule;
+    if (newest === 0) return [];
+    this.#ends ??= await this.#endsBefore(made.version);
+    if (finishesStage(made, parent)) this.#ends.push(made.version);
+    const old = made.version - Math.max(2, newest);
+    const left = this.#ends.filter((end) => end <= old);
+    const surplus = rounds === 0 ? [] : left.slice(0, Math.max(0, this.#ends.length - rounds));
+    this.#ends = this.#ends.filter((end) => !surplus.includes(end));
+    const judged = [...surplus, ...this.#spared, ...(this.#ends.includes(old) ? [] : [old])];
+    const free = [...new Set(judged)].filter((version) => version > 0 && !this.#isEvery(version));
+    if (free.length === 0) return [];
+    const best = await this.#best();
+    this.#spared.clear();
+    for (const version of free) if (best.has(version)) this.#spared.add(version);
+    return free.filter((version) => !best.has(version));
+  }
+
+  #isEvery(version: number): boolean {
+    const { every } = this.#rule;
+    return every > 0 && version % every === 0;
+  }
+
+  async #endsBefore(version: number): Promise<number[]> {
+    const ends: number[] = [];
+    let before: Weights | null = null;
+    for await (const { value } of recordsOf(this.#log, topics.weights, EARLIEST)) {
+      if (value.version >= version) break;
+      if (before !== null && finishesStage(value, before)) ends.push(value.version);
+      before = value;
+    }
+    return ends;
+  }
+
+  async #best(): Promise<ReadonlySet<number>> {
+    const { best } = this.#rule;
+    if (best === 0) return new Set();
+    const from = { kind: 'offset', offset: this.#readTo } as const;
+    for await (const { value, position } of recordsOf(this.#log, topics.metrics, { from })) {
+      if (value.name === FIGURE) this.#figures.set(value.step, value.value);
+      this.#readTo = position.offset + 1;
+    }
+    // Of two alike the later one. Whatever is not among the best now never will be again.
+    const sorted = [...this.#figures].sort((a, b) => b[1] - a[1] || b[0] - a[0]);
+    for (const [version] of sorted.splice(best)) this.#figures.delete(version);
+    return new Set(this.#figures.keys());
+  }
+}
+
+const EARLIEST = { from: { kind: 'earliest' } } as const;

@@ -1,0 +1,90 @@
+/** The law of the rule: what is left after every version, over rules, rounds, figures and restarts drawn at random. */
+
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { draws } from '../../../base/draws.ts';
+import { KeptWeights, type WeightsRule } from '../../../sinks/trainer/keptWeights.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import { topics } from '../../../streams/topics.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { metric } from '../../support/records.ts';
+import { weights } from '../../support/weights.ts';
+
+const temporary = temporaryFolder();
+afterAll(() => temporary.remove());
+
+const RULES: readonly WeightsRule[] = [
+  { newest: 2, rounds: 0, every: 0, best: 0 },
+  { newest: 0, rounds: 1, every: 0, best: 0 },
+  { newest: 3, rounds: 2, every: 0, best: 0 },
+  { newest: 4, rounds: 1, every: 5, best: 0 },
+  { newest: 2, rounds: 1, every: 0, best: 2 },
+  { newest: 3, rounds: 3, every: 7, best: 1 },
+];
+
+test.each(RULES)('%j leaves what it says after every version', async (rule) => {
+  const chance = draws(11, 'kept');
+  const log = await openLog({ folder: join(temporary.path, JSON.stringify(rule)), mode: 'write' });
+  const there = new Set([0]);
+  const ends: number[] = [];
+  const figures: [version: number, accuracy: number][] = [];
+  let kept = new KeptWeights(rule, log);
+  let parent = weights(0, 0);
+  await log.commit((tx) => tx.append(topics.weights, parent));
+  for (let version = 1; version <= 40; version++) {
+    // A new start knows nothing but what lies in the log.
+    if (chance.uniform(3 * version) < 0.2) kept = new KeptWeights(rule, log);
+    const ended = chance.uniform(3 * version + 1) < 0.4;
+    const made = weights(version, parent.roundsDone + (ended ? 1 : 0));
+    there.add(version);
+    if (ended) ends.push(version);
+    for (const gone of await kept.goingAfter(made, parent)) there.delete(gone);
+    await log.commit((tx) => tx.append(topics.weights, made));
+    parent = made;
+
+    const newest = rule.newest === 0 ? version : rule.newest;
+    const best = figures
+      .toSorted((a, b) => b[1] - a[1] || b[0] - a[0])
+      .slice(0, rule.best)
+      .map(([of]) => of);
+    const stays = (of: number): boolean =>
+      of === 0 ||
+      of > version - newest ||
+      (rule.rounds === 0 ? ends : ends.slice(-rule.rounds)).includes(of) ||
+      (rule.every > 0 && of % rule.every === 0) ||
+      best.includes(of);
+    const missing = [...Array(version + 1).keys()].filter((of) => stays(of) && !there.has(of));
+    // What was among the best only for a while cannot come back; nothing else may be missing or left.
+    expect(missing.filter((of) => !best.includes(of))).toEqual([]);
+    if (rule.newest > 0 && rule.best === 0) {
+      expect([...there].filter((of) => !stays(of))).toEqual([]);
+    }
+    expect(there.size).toBeLessThanOrEqual(
+      rule.newest === 0 || rule.rounds === 0
+        ? Number.POSITIVE_INFINITY
+        : 1 +
+            rule.newest +
+            rule.rounds +
+            Math.floor(rule.every > 0 ? version / rule.every : 0) +
+            rule.best +
+            1,
+    );
+    if (ended) {
+      const accuracy = chance.uniform(3 * version + 2);
+      figures.push([version, accuracy]);
+      const value = metric({
+        name: 'eval/accuracy',
+        step: version,
+        stage: ends.length,
+        value: accuracy,
+        atMs: 0,
+      });
+      await log.commit((tx) => tx.append(topics.metrics, value));
+    }
+  }
+  if (rule.best > 0) {
+    const [top] = figures.toSorted((a, b) => b[1] - a[1])[0]!;
+    expect(there.has(top)).toBe(true);
+  }
+  await log.close();
+});
