@@ -1,6 +1,6 @@
 /**
  * `millrace report`: before and after, as text or one JSON object on stdout, and as a page in the run
- * folder. Works on a live run too; it shows what is complete so far.
+ * folder, with the live page frozen into a file beside it. Works on a live run too; it shows what is complete so far.
  */
 
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';
 import { findRun, withLog } from './runs.ts';
+import { writeFrozen } from './view/writeFrozen.ts';
 import { writePage } from './writePage.ts';
 
 export interface ReportOptions {
@@ -31,5 +32,6 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   await writePage(path, reportPage(summary), io);
+  await writeFrozen(run, io);
   return exitCodes.done;
 }
