@@ -17,6 +17,7 @@ import { addMcp } from './mcp/command.ts';
 import { addMetrics, addMetricsFlags } from './metrics/command.ts';
 import { addMirror } from './mirror/command.ts';
 import { addModel } from './model/commands.ts';
+import { addPack } from './pack/command.ts';
 import { calledHere, tell } from './programName.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
@@ -67,6 +68,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addTap(program, io, done);
   addExport(program, io, done);
   addMirror(program, io, done);
+  addPack(program, io, done);
   addTop(program, io, done);
   addView(program, io, done);
   addControl(program, io, done);

@@ -15,7 +15,8 @@ export async function inScratch<T>(
   try {
     return await work();
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // What was given up may still be writing.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     scratch.delete(folder);
   }
 }

@@ -1,0 +1,74 @@
+/**
+ * What a packed run is: a tar archive, compressed by gzip, of one folder, and in it `pack.json`, which names every other file with its
+ * size and digest. What is not named there, or differs from it, is refused when it is unpacked.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+
+export const MANIFEST = 'pack.json';
+
+const manifest = z.object({
+  format: z.literal(1),
+  run: z.string(),
+  millrace: z.string(),
+  packedMs: z.number(),
+  /** By path within the run's folder, with slashes. */
+  files: z.record(z.string(), z.object({ bytes: z.number(), sha256: z.string() })),
+});
+export type Manifest = z.infer<typeof manifest>;
+
+/** Files below a folder, by their paths within it. */
+export async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+    .sort();
+}
+
+export async function digestsIn(folder: string): Promise<Manifest['files']> {
+  const files: Manifest['files'] = {};
+  for (const path of await filesIn(folder)) {
+    if (path === MANIFEST) continue;
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(join(folder, path)), hash);
+    const { size } = await stat(join(folder, path));
+    files[path] = { bytes: size, sha256: hash.digest('hex') };
+  }
+  return files;
+}
+
+/** Fails with code `PACK` where a file is not as it was packed. */
+export async function checkedManifest(folder: string, archive: string): Promise<Manifest> {
+  const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => 'null');
+  const parsed = manifest.safeParse(json(text));
+  if (!parsed.success) throw refused(archive, `it is no packed run: it has no ${MANIFEST}`);
+  const there = await digestsIn(folder);
+  for (const path of new Set([...Object.keys(parsed.data.files), ...Object.keys(there)])) {
+    const [packed, found] = [parsed.data.files[path], there[path]];
+    if (found === undefined) throw refused(archive, `${path} is missing in it`);
+    if (packed === undefined) throw refused(archive, `${path} was put into it afterwards`);
+    if (packed.sha256 !== found.sha256) throw refused(archive, `${path} was changed in it`);
+  }
+  return parsed.data;
+}
+
+export function refused(archive: string, why: string, cause?: unknown): MillraceError {
+  return new MillraceError('PACK', `${archive} cannot be unpacked: ${why}; have it sent again`, {
+    context: { archive },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
