@@ -40,6 +40,7 @@ import type { Batch, BatchKind, Phase, Question, Rollout, Weights } from '../str
 import { type StepSizes, stepsOpen } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
+import { announcing } from './announce.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';
 import type { QuestionPlan } from './plan.ts';
@@ -113,7 +114,7 @@ export interface PolicyLoop {
   readonly watched: Flow;
 }
 
-/** Questions of a job without an end that may lie in the topic before they are read. */
+/** Questions of a job without an end, or of those that come without one, that may lie in the topic before they are read. */
 const LEAD = 64;
 
 /** Opens the loop: adopts the base policy, builds its stages. On a replay, engine and tools are those of the record. */
@@ -187,6 +188,7 @@ export async function policyLoop(
     clock,
     pulse,
   });
+  const endless = plan.endless || plan.train === Number.POSITIVE_INFINITY;
   const { phases = ['explore', 'evaluate', 'prefer'] } = options;
 
   return {
@@ -197,7 +199,7 @@ export async function policyLoop(
     rollout: rolling,
     begun: flow(
       source('base', topics.weights, [first]),
-      source('questions', topics.questions, plan.items, plan.endless ? { leadMax: LEAD } : {}),
+      source('questions', topics.questions, plan.items, endless ? { leadMax: LEAD } : {}),
       ...answering,
     ),
     rolled: stage('rollout', topics.questions, topics.rollouts, (questions$) =>
@@ -209,6 +211,7 @@ export async function policyLoop(
       stage('measure', topics.scored, topics.metrics, measured, inflightFor(2 * plan.heldOut)),
       sink('files', topics.metrics, null, metricFiles({ folder })),
       sink('progress', topics.metrics, null, shown),
+      ...announcing(settings.announce, context),
     ),
   };
 }

@@ -68,6 +68,12 @@ export const policySettings = z.object({
     .describe(
       'who runs tools: the process that rolls out (direct), or every process that runs the stage tools, asked through topics',
     ),
+  announce: z
+    .string()
+    .default('')
+    .describe(
+      'Kafka topics that are told of answers, metrics and weights, as JSON: kafka://host:port/NAME writes NAME.answers, NAME.metrics, NAME.weights (docs/sources.md); empty = none',
+    ),
   toolsAtOnce: positiveInt
     .default(32)
     .describe(

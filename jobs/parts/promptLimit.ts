@@ -19,11 +19,24 @@ export function checkPromptFits({ prompt, promptMax }: PromptLimit): void {
   );
 }
 
+/** What is wrong with a question whose prompt is too long; null = nothing. */
+export function promptFault(
+  question: string,
+  { prompt, promptMax }: PromptLimit,
+): { readonly field: string; readonly reason: string } | null {
+  const tokens = prompt(question).length;
+  if (tokens <= promptMax) return null;
+  return {
+    field: 'question',
+    reason: `its prompt has ${tokens} tokens, and promptMax is ${promptMax}`,
+  };
+}
+
 /** The items of a file, in their order; `origin` = the file as a dead letter names it. */
 export async function* withinPrompt(
   items: QuestionItems,
   origin: string,
-  { prompt, promptMax }: PromptLimit,
+  limit: PromptLimit,
 ): AsyncGenerator<QuestionItem> {
   let place = 0;
   for await (const item of items) {
@@ -33,12 +46,8 @@ export async function* withinPrompt(
       continue;
     }
     const { id, question } = item.value;
-    const tokens = prompt(question).length;
-    if (tokens <= promptMax) yield item;
-    else {
-      const reason = `its prompt has ${tokens} tokens, and promptMax is ${promptMax}`;
-      const letter = { origin, place, key: id, field: 'question', reason, payload: question };
-      yield { deadLetter: letter };
-    }
+    const fault = promptFault(question, limit);
+    if (fault === null) yield item;
+    else yield { deadLetter: { origin, place, key: id, ...fault, payload: question } };
   }
 }

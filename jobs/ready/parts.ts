@@ -16,6 +16,9 @@ import { callTools } from '../../operators/callTools.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
+import { repeatsAre } from '../../sources/endless/arrival.ts';
+import type { EndlessQuestions } from '../../sources/endless/endlessQuestions.ts';
+import { endlessFrom, namesEndless } from '../../sources/endless/fromSetting.ts';
 import type { JobContext } from '../defineJob.ts';
 import { sameInputs, tokenizerFiles } from '../inputs.ts';
 import { loadChatPrompt } from '../parts/chatPrompt.ts';
@@ -23,7 +26,12 @@ import { checkPolicy } from '../parts/checkPolicy.ts';
 import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts';
 import { type EngineSettings, engineSettings, openEngine } from '../parts/engines.ts';
 import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
-import { checkPromptFits, withinPrompt } from '../parts/promptLimit.ts';
+import {
+  checkPromptFits,
+  type PromptLimit,
+  promptFault,
+  withinPrompt,
+} from '../parts/promptLimit.ts';
 import { checkPublished } from '../parts/published.ts';
 import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
 import { type ToolSettings, toolSettings } from '../parts/toolSettings.ts';
@@ -43,8 +51,14 @@ export const readySettings = {
     'the first policy: a Hugging Face folder, a policy file, the folder of a run (with @ a version of it), or the name of a model in the Hugging Face cache',
   ),
   questions: needed('is needed: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
-    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; or a benchmark’s file',
+    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; or a benchmark’s file; or those that come without an end: follow:FILE.jsonl, follow:FOLDER/, listen:PORT, kafka://host:port/topic (docs/sources.md)',
   ),
+  repeats: z
+    .enum(repeatsAre)
+    .default('once')
+    .describe(
+      'whether a question that comes again, by its id, is asked again; of those without an end',
+    ),
   heldOutFile: z
     .string()
     .default('')
@@ -97,6 +111,7 @@ export const roleSettings = textModelSettings;
 export interface ReadySettings extends PolicySettings {
   readonly policy: string;
   readonly questions: string;
+  readonly repeats: (typeof repeatsAre)[number];
   readonly heldOutFile: string;
   readonly dialect: DialectName;
   readonly system: string;
@@ -150,7 +165,9 @@ export async function readyParts(
   const { questions, corpus, system } = settings;
   if (context.replay === undefined)
     await sameInputs(context.folder, [
-      ...[questions, heldOutFile, corpus, system].map((file) => (file === '' ? '' : resolve(file))),
+      ...[questions, heldOutFile, corpus, system].map((file) =>
+        file === '' || namesEndless(file) ? '' : resolve(file),
+      ),
       ...tokenizerFiles(policy.folder),
     ]);
   const tools = given.tools ?? (await toolsOf(context));
@@ -168,11 +185,26 @@ export async function readyParts(
   return {
     parts: { ...made, tools: called, dialect, base: policy.path },
     questions: {
-      train: from(settings.questions),
+      train: namesEndless(questions) ? arriving(context, limit) : from(questions),
       ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
     },
     role: await rolesOf(policy, context),
   };
+}
+
+/** Questions that come without an end. */
+function arriving(
+  { settings, clock, print }: JobContext<ReadySettings>,
+  limit: PromptLimit,
+): EndlessQuestions {
+  const { questions, repeats } = settings;
+  return endlessFrom(questions, {
+    clock: sleepClock(clock),
+    env: process.env,
+    print,
+    repeats,
+    check: ({ question }) => promptFault(question, limit),
+  });
 }
 
 /** Tokens of a batch from which on training in this process is a matter of hours a step. */

@@ -1,0 +1,59 @@
+/**
+ * What a run tells other programs as it goes (setting `announce`): its answers, metrics and weights as JSON in three Kafka topics
+ * of theirs. Each has a stage of its own that holds nobody back.
+ */
+import { sleepClock } from '../base/sleepClock.ts';
+import { foreignSink } from '../sinks/foreignTopic.ts';
+import { foreignTopic } from '../streams/kafka/foreignTopic.ts';
+import type { Metric, Rollout, Weights } from '../streams/records.ts';
+import { type Stage, sink } from '../streams/stage.ts';
+import type { Topic } from '../streams/topic.ts';
+import { topics } from '../streams/topics.ts';
+import type { JobContext } from './defineJob.ts';
+
+/** The stages that announce; none on a replay, which tells nobody anything. Fails with code `USAGE` on a wrong address. */
+export function announcing(
+  address: string,
+  { run, clock, print, replay }: Pick<JobContext<unknown>, 'run' | 'clock' | 'print' | 'replay'>,
+): readonly Stage[] {
+  if (address === '' || replay !== undefined) return [];
+  const to = <T>(topic: Topic<T>, name: string, message: (value: T) => object): Stage => {
+    const [place, query] = address.split('?');
+    const at = `${place}.${name}${query === undefined ? '' : `?${query}`}`;
+    const means = { run, print, clock: sleepClock(clock) };
+    const sending = foreignSink({ ...means, to: foreignTopic(at, process.env), message });
+    return sink(`announce-${name}`, topic, null, sending);
+  };
+  return [
+    to(topics.rollouts, 'answers', answer),
+    to(topics.metrics, 'metrics', (metric: Metric) => metric),
+    to(topics.weights, 'weights', announcement),
+  ];
+}
+
+/** A rollout without its tokens. */
+function answer({
+  question,
+  id,
+  index,
+  text,
+  toolCalls,
+  version,
+  status,
+  finish,
+  reason,
+}: Rollout) {
+  const { id: questionId, phase, stage } = question;
+  const asked = {
+    questionId,
+    question: question.question,
+    answers: question.answers,
+    phase,
+    stage,
+  };
+  return { id, ...asked, index, text, toolCalls, version, status, finish, reason };
+}
+
+function announcement({ version, parent, step, roundsDone, uri, digest, bytes }: Weights) {
+  return { version, parent, step, roundsDone, uri, digest, bytes };
+}

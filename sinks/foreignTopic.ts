@@ -1,0 +1,150 @@
+/**
+ * Records as JSON in a Kafka topic of somebody else's: for consumers that know nothing of Millrace.
+ *
+ * The stage that it runs in goes on where it stopped, by its own reading group in the run's log: nothing is missing, and what
+ * was under way when the process died is sent once more, under the same `millrace-position` (topic/partition/offset), which is
+ * a header of every message. Records of one key keep their order. While the broker is away the stage waits and the run goes on.
+ */
+import type { Producer } from 'kafkajs';
+import { finalize, type OperatorFunction } from 'rxjs';
+import { messageOf } from '../base/errors.ts';
+import { orAborted } from '../base/orAborted.ts';
+import type { SleepClock } from '../base/sleepClock.ts';
+import type { Delivery } from '../streams/deliveries/delivery.ts';
+import { unlessStopping } from '../streams/deliveries/stopping.ts';
+import { type ForeignTopic, foreignKafka } from '../streams/kafka/foreignTopic.ts';
+import { mapEach } from '../streams/primitives.ts';
+
+export interface ForeignSinkOptions<T> {
+  /** Where to; made by the first message where the broker allows it. */
+  readonly to: ForeignTopic;
+  readonly run: string;
+  /** The message, without what the headers say. */
+  readonly message: (value: T) => object;
+  readonly clock: SleepClock;
+  readonly print: (line: string) => void;
+}
+
+/** Messages on their way at once, and so in one request at most. */
+const SENT_MAX = 256;
+const PAUSE_MS = 5000;
+
+interface Message {
+  readonly key: string;
+  readonly value: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends each record, and passes it on once the broker has it. */
+export function foreignSink<T>(
+  options: ForeignSinkOptions<T>,
+): OperatorFunction<Delivery<T>, Delivery<T>> {
+  const { run, message } = options;
+  const sender = new Sender(options);
+  const sending = mapEach<T, T>(
+    async (value, scope) => {
+      const { topic, position, key } = scope;
+      const headers = {
+        'millrace-run': run,
+        'millrace-position': `${topic}/${position.partition}/${position.offset}`,
+      };
+      const sent = { key, value: JSON.stringify(message(value)), headers };
+      await unlessStopping(scope, 'a message was sent', (until) => sender.send(sent, until));
+      return value;
+    },
+    { concurrency: SENT_MAX, onError: 'fail' },
+  );
+  return (records$) =>
+    records$.pipe(
+      sending,
+      finalize(() => sender.close()),
+    );
+}
+
+interface Waiting {
+  readonly message: Message;
+  readonly sent: () => void;
+}
+
+/** Sends what has gathered while the last request was on its way, one request at a time. */
+class Sender {
+  readonly #options: Pick<ForeignSinkOptions<never>, 'to' | 'clock' | 'print'>;
+  readonly #closed = new AbortController();
+  #waiting: Waiting[] = [];
+  #sending = false;
+  #producer: Producer | null = null;
+
+  constructor(options: Pick<ForeignSinkOptions<never>, 'to' | 'clock' | 'print'>) {
+    this.#options = options;
+  }
+
+  /** Rejects when `until` aborts first; the message may have been sent then. */
+  async send(message: Message, until: AbortSignal): Promise<void> {
+    const sent = new Promise<boolean>((resolve) => {
+      this.#waiting.push({ message, sent: () => resolve(true) });
+    });
+    if (!this.#sending) void this.#drain();
+    const aborted = orAborted(until);
+    try {
+      if ((await aborted.wait(sent)) === null) throw until.reason;
+    } finally {
+      aborted.forget();
+    }
+  }
+
+  close(): void {
+    this.#closed.abort();
+    void this.#disconnect();
+  }
+
+  async #drain(): Promise<void> {
+    this.#sending = true;
+    await Promise.resolve();
+    while (this.#waiting.length > 0 && !this.#closed.signal.aborted) {
+      const taken = this.#waiting;
+      this.#waiting = [];
+      await this.#deliver(taken);
+    }
+    this.#sending = false;
+  }
+
+  /** Until the broker has them, or the stage ends. */
+  async #deliver(taken: readonly Waiting[]): Promise<void> {
+    const { to, clock, print } = this.#options;
+    const { signal } = this.#closed;
+    for (let failed = false; !signal.aborted; failed = true) {
+      try {
+        this.#producer ??= await this.#connect();
+        const messages = taken.map(({ message: { headers, ...rest } }) => {
+          return { ...rest, headers: { ...headers } };
+        });
+        await this.#producer.send({ topic: to.topic, acks: -1, messages });
+        for (const { sent } of taken) sent();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!failed) print(`${to.shown} takes no messages (${messageOf(error)}); trying again`);
+        await this.#disconnect();
+        await clock.sleep(PAUSE_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #connect(): Promise<Producer> {
+    const kafka = await foreignKafka(this.#options.to, 'millrace');
+    const { Partitioners } = (await import('kafkajs')).default;
+    const producer = kafka.producer({
+      allowAutoTopicCreation: true,
+      maxInFlightRequests: 1,
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+    await producer.connect();
+    return producer;
+  }
+
+  async #disconnect(): Promise<void> {
+    const producer = this.#producer;
+    this.#producer = null;
+    await producer?.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * Questions that others write to a Kafka topic, as plain JSON or as Avro in Confluent's wire form.
+ *
+ * It reads by kafkajs's documented consumer, in a group that is new at every start: where it goes on is what the run's own log
+ * says, a cursor for each partition, and nothing is committed to the broker. A record that is no question is a dead letter
+ * with topic, partition and offset. Of a partition at most a fetch is in memory; while nobody asks for more, none is fetched.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as after } from 'node:timers/promises';
+import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { foreignReader } from '../../streams/contracts/foreignAvro.ts';
+import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
+import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
+import type { Environment } from '../../streams/kafka/kafkaUrl.ts';
+import { type SchemaRegistry, unseal } from '../../streams/kafka/registry.ts';
+import type { Opening, PlacedItem } from '../../streams/resumable.ts';
+import { parsed } from '../json.ts';
+import type { QuestionRow } from '../questionRow.ts';
+import type { RawRow } from '../rawRow.ts';
+import { type ArrivalRules, arrival } from './arrival.ts';
+import { Channel } from './channel.ts';
+import type { EndlessQuestions } from './endlessQuestions.ts';
+
+export interface KafkaQuestionsOptions extends ArrivalRules {
+  readonly env?: Environment;
+}
+
+/** Records that wait to be asked for, beside those of the fetch that they are from. */
+const WAITING_MAX = 64;
+const HEARTBEAT_MS = 1000;
+const FETCH_BYTES = 1024 * 1024;
+const SCHEMAS_MAX = 1024;
+
+/**
+ * The questions of `kafka://host:port/topic`. `?from=latest` begins with what comes (default: `earliest`); `?registry=http://…`
+ * names the registry of Avro schemas. Fails with code `USAGE`.
+ */
+export function kafkaQuestions(
+  address: string,
+  { env = {}, ...rules }: KafkaQuestionsOptions = {},
+): EndlessQuestions {
+  const foreign = foreignTopic(address, env, ['from']);
+  const { from = 'earliest' } = foreign.own;
+  if (from !== 'earliest' && from !== 'latest') {
+    throw new MillraceError(
+      'USAGE',
+      `from=${from}: a topic is read from earliest or from latest on`,
+    );
+  }
+  return {
+    kind: 'resumable',
+    name: foreign.shown,
+    open: (opening) => new Reading(foreign, opening, rules).items(from),
+  };
+}
+
+interface Taken {
+  readonly partition: number;
+  readonly message: KafkaMessage;
+}
+
+class Reading {
+  readonly #foreign: ForeignTopic;
+  readonly #opening: Opening;
+  readonly #rules: ArrivalRules;
+  readonly #values: ForeignValues;
+  readonly #channel = new Channel<Taken>(WAITING_MAX);
+  /** Offset of the next record of each partition. */
+  readonly #next = new Map<number, bigint>();
+
+  constructor(foreign: ForeignTopic, opening: Opening, rules: ArrivalRules) {
+    this.#foreign = foreign;
+    this.#opening = opening;
+    this.#rules = rules;
+    const { registry } = foreign.settings;
+    this.#values = new ForeignValues(registry === null ? null : new HttpRegistry(registry, ''));
+  }
+
+  async *items(from: 'earliest' | 'latest'): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+    const { topic, shown } = this.#foreign;
+    const { signal } = this.#opening;
+    const kafka = await foreignKafka(this.#foreign, 'millrace');
+    yield* this.#begin(kafka, from);
+    const consumer = kafka.consumer({
+      groupId: `millrace-${randomUUID()}`,
+      maxBytesPerPartition: FETCH_BYTES,
+      allowAutoTopicCreation: false,
+    });
+    try {
+      await this.#start(consumer).catch((error: unknown) => {
+        throw broken(shown, error);
+      });
+      for await (const { partition, message } of this.#channel.items(signal)) {
+        const at = { [partition]: String(BigInt(message.offset) + 1n) };
+        const { key, value } = message;
+        if (value === null) {
+          yield { at };
+          continue;
+        }
+        const row = await this.#values.row(Number(message.offset), value);
+        const place = {
+          origin: `${topic}/${partition}`,
+          source: topic,
+          unique: `${partition}-${message.offset}`,
+        };
+        const item = arrival(row, place, this.#rules);
+        const keyed = 'deadLetter' in item && item.deadLetter.key === '' && key !== null;
+        yield keyed
+          ? { deadLetter: { ...item.deadLetter, key: key.toString('utf8') }, at }
+          : { ...item, at };
+      }
+    } finally {
+      await consumer.disconnect().catch(() => undefined);
+    }
+  }
+
+  /** Where each partition begins. What the broker has deleted before it was read is a dead letter. */
+  async *#begin(
+    kafka: Kafka,
+    from: 'earliest' | 'latest',
+  ): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+    const { topic, shown } = this.#foreign;
+    for (const { partition, low, high } of await endsOf(kafka, topic, shown)) {
+      const cursor = await this.#opening.cursor(String(partition));
+      const begin = cursor === null ? BigInt(from === 'latest' ? high : low) : BigInt(cursor);
+      const at = { [partition]: String(begin) };
+      this.#next.set(partition, begin);
+      if (cursor === null) yield { at };
+      else if (begin < BigInt(low)) {
+        this.#next.set(partition, BigInt(low));
+        const reason = `the broker deleted the records from here to ${BigInt(low) - 1n} before they were read: let the topic keep its records longer`;
+        const letter = {
+          origin: `${topic}/${partition}`,
+          place: Number(begin),
+          key: '',
+          field: '',
+        };
+        yield { deadLetter: { ...letter, reason, payload: '' }, at: { [partition]: low } };
+      }
+    }
+  }
+
+  async #start(consumer: Consumer): Promise<void> {
+    const { topic, shown } = this.#foreign;
+    consumer.on('consumer.crash', ({ payload: { error, restart } }) => {
+      if (!restart) this.#channel.fail(broken(shown, error));
+    });
+    consumer.on('consumer.group_join', ({ payload: { memberAssignment } }) => {
+      for (const partition of memberAssignment[topic] ?? []) {
+        consumer.seek({ topic, partition, offset: String(this.#next.get(partition) ?? 0n) });
+      }
+    });
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: (payload) => this.#batch(payload),
+    });
+  }
+
+  async #batch({
+    batch,
+    heartbeat,
+    isRunning,
+    isStale,
+    resolveOffset,
+  }: EachBatchPayload): Promise<void> {
+    const { partition, messages } = batch;
+    for (const message of messages) {
+      const offset = BigInt(message.offset);
+      // After a rebalance it may begin again where the group's first member did.
+      if (offset >= (this.#next.get(partition) ?? 0n)) {
+        while (!this.#channel.offer({ partition, message })) {
+          const told = new AbortController();
+          await Promise.race([
+            this.#channel.changed(),
+            after(HEARTBEAT_MS, undefined, { signal: told.signal }).catch(() => undefined),
+          ]);
+          told.abort();
+          await heartbeat();
+          if (!isRunning() || isStale()) return;
+        }
+        this.#next.set(partition, offset + 1n);
+      }
+      resolveOffset(message.offset);
+    }
+    await heartbeat();
+  }
+}
+
+/** Of each partition. */
+async function endsOf(kafka: Kafka, topic: string, shown: string) {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    if (!(await admin.listTopics()).includes(topic)) {
+      throw new MillraceError(
+        'QUESTIONS_FILE',
+        `there is no topic ${topic} at ${shown}: create it, or check its name (a login that may not see it finds none either)`,
+      );
+    }
+    return await admin.fetchTopicOffsets(topic);
+  } catch (error) {
+    throw error instanceof MillraceError ? error : broken(shown, error);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+function broken(shown: string, cause: unknown): MillraceError {
+  return new MillraceError('KAFKA', `${shown} cannot be read: ${messageOf(cause)}`, { cause });
+}
+
+/** What the values of a topic hold: JSON, or Avro by schemas of a registry. */
+class ForeignValues {
+  readonly #registry: SchemaRegistry | null;
+  readonly #readers = new Map<number, (bytes: Buffer) => unknown>();
+
+  constructor(registry: SchemaRegistry | null) {
+    this.#registry = registry;
+  }
+
+  /** Fails where the registry cannot be reached. */
+  async row(place: number, value: Buffer): Promise<RawRow> {
+    const sealed = unseal(value);
+    if (sealed === null) return jsonRow(place, value);
+    const payload = value.toString('hex', 0, 1000);
+    const unreadable = (reason: string): RawRow => ({ kind: 'unreadable', place, reason, payload });
+    if (this.#registry === null) {
+      return unreadable(
+        `the record names schema ${sealed.id} of a registry; give its address: ?registry=http://…`,
+      );
+    }
+    let fields: unknown;
+    try {
+      fields = (await this.#readerOf(sealed.id, this.#registry))(sealed.body);
+    } catch (error) {
+      if (error instanceof MillraceError && error.code !== 'SCHEMA') throw error;
+      return unreadable(`not Avro by schema ${sealed.id}: ${messageOf(error)}`);
+    }
+    if (typeof fields !== 'object' || fields === null)
+      return unreadable('the record is no Avro record');
+    const text = JSON.stringify(fields);
+    return { kind: 'fields', place, fields: fields as Record<string, unknown>, payload: text };
+  }
+
+  async #readerOf(id: number, registry: SchemaRegistry): Promise<(bytes: Buffer) => unknown> {
+    const known = this.#readers.get(id);
+    if (known !== undefined) return known;
+    const reader = foreignReader(await registry.byId(id));
+    if (this.#readers.size >= SCHEMAS_MAX) this.#readers.clear();
+    this.#readers.set(id, reader);
+    return reader;
+  }
+}
+
+function jsonRow(place: number, value: Buffer): RawRow {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(value);
+    return parsed(place, text, 'a record must hold one JSON object');
+  } catch {
+    const payload = value.toString('hex', 0, 1000);
+    return { kind: 'unreadable', place, reason: 'the record is not UTF-8', payload };
+  }
+}

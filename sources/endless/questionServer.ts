@@ -1,0 +1,269 @@
+/**
+ * Questions that programs send: `POST /questions`, JSON (one question or a list of them) or JSON Lines.
+ *
+ * An answer 200 says that what it lists as `accepted` is in the run's log, and what it lists as `refused` is not, and why.
+ * Anything else means that nothing new is certain: sent again, a question that did get in is known by its id, or by the
+ * `Idempotency-Key` of the request where it has none, and is asked once. When as many questions wait as may wait, the
+ * answer is 429 with `Retry-After`.
+ *
+ * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser cannot send here:
+ * requests with an `Origin`, and those that name another host, are refused.
+ */
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { keepSecret } from '../../base/secrets.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Opening, PlacedItem } from '../../streams/resumable.ts';
+import { parsed } from '../json.ts';
+import { idCharactersMax, type QuestionRow } from '../questionRow.ts';
+import type { RawRow } from '../rawRow.ts';
+import { type ArrivalRules, arrival } from './arrival.ts';
+import { Channel } from './channel.ts';
+import type { EndlessQuestions } from './endlessQuestions.ts';
+
+export interface QuestionServerOptions extends ArrivalRules {
+  /** Port 0 = any that is free. */
+  readonly host: string;
+  readonly port: number;
+  /** Asked of every request as `Authorization: Bearer …`; empty = none, on this machine alone. */
+  readonly token: string;
+  readonly clock: SleepClock;
+  /** Largest body of a request. */
+  readonly bytesMax?: number;
+  /** Most questions that wait to be taken. */
+  readonly waitingMax?: number;
+  /** How long a request waits until its questions are in the log. */
+  readonly patienceMs?: number;
+  /** Called with the address once it listens. */
+  readonly listening?: (url: string) => void;
+}
+
+const BYTES_MAX = 1024 * 1024;
+const WAITING_MAX = 256;
+const PATIENCE_MS = 30_000;
+const CONNECTIONS_MAX = 256;
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1', '[::1]'];
+const SOURCE = 'posted';
+
+/** Fails with code `USAGE` where it would listen to the world without a token. */
+export function questionServer(options: QuestionServerOptions): EndlessQuestions {
+  const { host, port, token } = options;
+  keepSecret(token);
+  if (token === '' && !LOOPBACK.includes(host)) {
+    throw new MillraceError(
+      'USAGE',
+      `to listen at ${host} needs a token, for others could reach it: put one into MILLRACE_QUESTIONS_TOKEN, or listen at 127.0.0.1`,
+    );
+  }
+  return {
+    kind: 'resumable',
+    name: `POST http://${host}:${port}/questions`,
+    open: (opening) => new QuestionServer(options, opening).items(),
+  };
+}
+
+interface Posted {
+  readonly value: QuestionRow;
+  readonly committed: () => void;
+}
+
+interface Refused {
+  /** Its place in the request, from 0. */
+  readonly index: number;
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** An answer that is not 200. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly retrySeconds: number | null;
+  constructor(status: number, message: string, retrySeconds: number | null = null) {
+    super(message);
+    this.status = status;
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+class QuestionServer {
+  readonly #options: QuestionServerOptions;
+  readonly #opening: Opening;
+  readonly #channel: Channel<Posted>;
+
+  constructor(options: QuestionServerOptions, opening: Opening) {
+    this.#options = options;
+    this.#opening = opening;
+    this.#channel = new Channel(options.waitingMax ?? WAITING_MAX);
+  }
+
+  async *items(): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+    const { host, port, listening } = this.#options;
+    const server = createServer((from, to) => {
+      this.#answer(from, to).catch(() => to.destroy());
+    });
+    server.maxConnections = CONNECTIONS_MAX;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) => {
+        const message = `cannot listen for questions at ${host}:${port}: ${messageOf(error)}`;
+        reject(new MillraceError('USAGE', message));
+      });
+      server.listen(port, host.replace(/^\[|\]$/g, ''), resolve);
+    });
+    server.on('error', (error) => this.#channel.fail(error));
+    const { address, family, port: taken } = server.address() as AddressInfo;
+    listening?.(`http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/questions`);
+    try {
+      for await (const posted of this.#channel.items(this.#opening.signal)) {
+        yield { ...posted, at: {} };
+      }
+    } finally {
+      server.close();
+      setImmediate(() => server.closeAllConnections());
+    }
+  }
+
+  async #answer(from: IncomingMessage, to: ServerResponse): Promise<void> {
+    try {
+      this.#admit(from);
+      const { accepted, refused } = await this.#take(from);
+      const status = accepted.length === 0 && refused.length > 0 ? 422 : 200;
+      send(to, status, { accepted, refused });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.retrySeconds !== null) to.setHeader('retry-after', String(error.retrySeconds));
+      if (error.status === 405) to.setHeader('allow', 'POST');
+      if (error.status === 413) to.setHeader('connection', 'close');
+      send(to, error.status, { error: error.message });
+      if (!from.complete) from.resume();
+    }
+  }
+
+  #admit({ method, url, headers }: IncomingMessage): void {
+    const { host, token } = this.#options;
+    if (token !== '' && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
+      throw new Refusal(401, 'the token is missing or wrong: send Authorization: Bearer …');
+    }
+    const named = (headers.host ?? '').replace(/:\d+$/, '');
+    if (headers.origin !== undefined || (LOOPBACK.includes(host) && !LOOPBACK.includes(named))) {
+      throw new Refusal(403, 'requests of web pages, and those to another host name, are refused');
+    }
+    if (url?.split('?')[0] !== '/questions') throw new Refusal(404, 'here is POST /questions');
+    if (method !== 'POST') throw new Refusal(405, 'send questions by POST');
+  }
+
+  async #take(from: IncomingMessage): Promise<{ accepted: { id: string }[]; refused: Refused[] }> {
+    const rows = rowsOf(from.headers['content-type'] ?? '', await this.#bodyOf(from));
+    const key = keyOf(from);
+    const refused: Refused[] = [];
+    const posted: Posted[] = [];
+    const written: Promise<void>[] = [];
+    for (const [index, row] of rows.entries()) {
+      const item = arrival(named(row, key, index), this.#placeOf(key, index), this.#options);
+      if ('deadLetter' in item) {
+        const { field, reason } = item.deadLetter;
+        refused.push({ index, field, reason });
+        continue;
+      }
+      written.push(new Promise((committed) => posted.push({ value: item.value, committed })));
+    }
+    const { waitingMax = WAITING_MAX } = this.#options;
+    if (posted.length > waitingMax) {
+      throw new Refusal(413, `send at most ${waitingMax} questions in a request`);
+    }
+    if (posted.length > this.#channel.room) {
+      throw new Refusal(429, 'as many questions wait as may wait; send these again later', 1);
+    }
+    for (const one of posted) this.#channel.offer(one);
+    await this.#untilWritten(Promise.all(written), posted);
+    return { accepted: posted.map(({ value }) => ({ id: value.id })), refused };
+  }
+
+  #placeOf(key: string, index: number) {
+    return { origin: 'POST /questions', source: SOURCE, unique: `${key || randomUUID()}-${index}` };
+  }
+
+  /** Fails with 503 when it takes too long, or the run ends first; what nobody has taken is then withdrawn. */
+  async #untilWritten(written: Promise<unknown>, posted: readonly Posted[]): Promise<void> {
+    const { clock, patienceMs = PATIENCE_MS } = this.#options;
+    const { signal } = this.#opening;
+    const done = new AbortController();
+    const late = clock
+      .sleep(patienceMs, AbortSignal.any([signal, done.signal]))
+      .catch(() => undefined);
+    const inTime = await Promise.race([written.then(() => true), late.then(() => false)]);
+    done.abort();
+    if (inTime) return;
+    for (const one of posted) this.#channel.withdraw(one);
+    throw new Refusal(
+      503,
+      'the questions are not in the log yet; send them again: none is asked twice',
+      5,
+    );
+  }
+
+  async #bodyOf(from: IncomingMessage): Promise<string> {
+    const { bytesMax = BYTES_MAX } = this.#options;
+    const tooLarge = (): Refusal => new Refusal(413, `a request may hold ${bytesMax} bytes`);
+    if (Number(from.headers['content-length'] ?? 0) > bytesMax) throw tooLarge();
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for await (const part of from as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > bytesMax) throw tooLarge();
+      parts.push(part);
+    }
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+    } catch {
+      throw new Refusal(400, 'the body is not UTF-8');
+    }
+  }
+}
+
+/** A question without an id takes that of its request, where it has one. */
+function named(row: RawRow, key: string, index: number): RawRow {
+  if (key === '' || row.kind !== 'fields' || row.fields.id !== undefined) return row;
+  return { ...row, fields: { ...row.fields, id: `${SOURCE}-${key}-${index}` } };
+}
+
+function keyOf({ headers }: IncomingMessage): string {
+  const key = String(headers['idempotency-key'] ?? '').replace(/^"|"$/g, '');
+  if (key.length <= idCharactersMax / 2) return key;
+  return createHash('sha256').update(key).digest('hex');
+}
+
+function rowsOf(type: string, body: string): readonly RawRow[] {
+  const kind = type.split(';')[0]!.trim().toLowerCase();
+  const otherwise = 'a question must be a JSON object';
+  if (['application/x-ndjson', 'application/jsonl', 'application/json-lines'].includes(kind)) {
+    const lines = body.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line, i) => parsed(i + 1, line, otherwise));
+  }
+  if (kind !== 'application/json') {
+    throw new Refusal(415, 'send content-type application/json, or application/x-ndjson');
+  }
+  let given: unknown;
+  try {
+    given = JSON.parse(body);
+  } catch (error) {
+    throw new Refusal(400, `bad JSON: ${(error as Error).message}`);
+  }
+  const all: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return all.map((one, i) => parsed(i + 1, JSON.stringify(one), otherwise));
+}
+
+function sameText(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+function send(to: ServerResponse, status: number, body: object): void {
+  to.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+  to.end(`${JSON.stringify(body)}\n`);
+}

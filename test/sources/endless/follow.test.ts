@@ -1,0 +1,180 @@
+/** Files that grow and folders that fill: every line once, through rotation, truncation and restarts. */
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../base/clock.ts';
+import { sleepClock } from '../../../base/sleepClock.ts';
+import { followFile } from '../../../sources/endless/followFile.ts';
+import { followFolder } from '../../../sources/endless/followFolder.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { Taking } from './taking.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let path: string;
+let taking: Taking;
+const options = { clock: sleepClock(systemClock), pollMs: 5 };
+beforeEach(() => {
+  folder = temporaryFolder();
+  path = join(folder.path, 'my.jsonl');
+  taking = new Taking(() => followFile(path, options));
+});
+afterEach(async () => {
+  await taking.stop();
+  folder.remove();
+});
+
+const line = (id: string): string => `${JSON.stringify({ id, question: `${id}?`, answer: '1' })}\n`;
+const lines = (...ids: string[]): string => ids.map(line).join('');
+
+describe('a file that grows', () => {
+  test('gives each line when its end is there, with bad ones as dead letters with their lines', async () => {
+    writeFileSync(
+      path,
+      `${line('a')}not json\n\n{"question":"no answer?"}\n${line('b').slice(0, 10)}`,
+    );
+    expect(await taking.take(3)).toEqual(['a', 'my.jsonl:2', 'my.jsonl:4']);
+    const next = taking.take(2);
+    appendFileSync(path, line('b').slice(10));
+    appendFileSync(path, line('c'));
+    expect(await next).toEqual(['b', 'c']);
+  });
+
+  test('is waited for when it is not there yet', async () => {
+    const next = taking.take(1);
+    writeFileSync(path, line('a'));
+    expect(await next).toEqual(['a']);
+  });
+
+  test('goes on behind the last line that was taken after a restart', async () => {
+    writeFileSync(path, lines('a', 'b', 'c'));
+    expect(await taking.take(2)).toEqual(['a', 'b']);
+    await taking.stop();
+    appendFileSync(path, line('d'));
+    expect(await taking.take(2)).toEqual(['c', 'd']);
+  });
+
+  test('is read to its end when it was renamed, then the new one from its beginning', async () => {
+    writeFileSync(path, lines('a'));
+    expect(await taking.take(1)).toEqual(['a']);
+    const next = taking.take(3);
+    renameSync(path, `${path}.1`);
+    appendFileSync(`${path}.1`, line('b')); // its writer has it open still
+    writeFileSync(path, lines('d'));
+    appendFileSync(`${path}.1`, line('c').trimEnd());
+    expect(await next).toEqual(['b', 'c', 'd']);
+  });
+
+  test('loses nothing when it is rotated twice while nobody reads', async () => {
+    writeFileSync(path, lines('a', 'b'));
+    expect(await taking.take(1)).toEqual(['a']);
+    await taking.stop();
+    renameSync(path, `${path}.2`);
+    await new Promise((done) => setTimeout(done, 20)); // file times differ
+    writeFileSync(`${path}.1`, lines('c'));
+    await new Promise((done) => setTimeout(done, 20));
+    writeFileSync(path, lines('d'));
+    expect(await taking.take(3)).toEqual(['b', 'c', 'd']);
+  });
+
+  test('begins again when it was emptied, also when it has grown past the old place meanwhile', async () => {
+    writeFileSync(path, lines('a', 'b'));
+    expect(await taking.take(2)).toEqual(['a', 'b']);
+    const next = taking.take(1);
+    truncateSync(path);
+    appendFileSync(path, lines('c'));
+    expect(await next).toEqual(['c']);
+    await taking.stop();
+    writeFileSync(path, lines('x', 'y', 'z'));
+    expect(await taking.take(4)).toEqual(['my.jsonl:1', 'x', 'y', 'z']);
+  });
+
+  test('is read to its end in the copy when it was copied and emptied', async () => {
+    writeFileSync(path, lines('a', 'b'));
+    expect(await taking.take(1)).toEqual(['a']);
+    await taking.stop();
+    copyFileSync(path, `${path}.1`);
+    truncateSync(path);
+    appendFileSync(path, lines('c'));
+    expect(await taking.take(2)).toEqual(['b', 'c']);
+  });
+
+  test('leaves a dead letter where what came is not to be found, once', async () => {
+    writeFileSync(path, lines('a', 'b'));
+    expect(await taking.take(2)).toEqual(['a', 'b']);
+    await taking.stop();
+    rmSync(path);
+    expect(await taking.take(1)).toEqual(['my.jsonl:2']);
+    await taking.stop();
+    const next = taking.take(1);
+    writeFileSync(path, line('c'));
+    expect(await next).toEqual(['c']);
+  });
+
+  test('gives a question without an id the same one whenever it comes, and another when it is to be asked again', async () => {
+    const plain = '{"question":"2 + 2?","answer":"4"}\n';
+    writeFileSync(path, plain + plain.replace(',', ', '));
+    const [one, other] = await taking.take(2);
+    expect(one).toBe(other);
+    const again = new Taking(() => followFile(path, { ...options, repeats: 'again' }));
+    const [first, second] = await again.take(2);
+    await again.stop();
+    expect(first).not.toBe(second);
+    expect(first?.startsWith(`${one}@`)).toBe(true);
+  });
+
+  test('must be JSON Lines', () => {
+    expect(() => followFile('my.csv', options)).toThrow('only a file of JSON Lines');
+  });
+});
+
+describe('a folder that fills', () => {
+  let inbox: string;
+  beforeEach(() => {
+    inbox = join(folder.path, 'inbox');
+    mkdirSync(inbox);
+    taking = new Taking(() => followFolder(inbox, options));
+  });
+  const put = (name: string, text: string): void => {
+    writeFileSync(join(folder.path, 'half'), text);
+    renameSync(join(folder.path, 'half'), join(inbox, name));
+  };
+
+  test('gives the rows of each file once, of any format, and goes on within one', async () => {
+    put('b.jsonl', lines('b1', 'b2'));
+    put('a.csv', 'id,question,answer\na1,?,1\na2,?,\na3,?,3\n');
+    put('.hidden.jsonl', lines('h'));
+    put('notes.txt', 'no questions');
+    expect(await taking.take(2)).toEqual(['a1', 'a.csv:3']);
+    await taking.stop();
+    expect(await taking.take(3)).toEqual(['a3', 'b1', 'b2']);
+    const next = taking.take(1);
+    put('a0.json', '[{"id":"n","question":"?","answer":"1"}]');
+    expect(await next).toEqual(['n']);
+  });
+
+  test('asks what is added to a file later, and nothing of it again', async () => {
+    put('a.jsonl', lines('a1'));
+    expect(await taking.take(1)).toEqual(['a1']);
+    const next = taking.take(1);
+    appendFileSync(join(inbox, 'a.jsonl'), line('a2'));
+    expect(await next).toEqual(['a2']);
+    await taking.stop();
+    put('b.jsonl', lines('b1'));
+    expect(await taking.take(1)).toEqual(['b1']);
+  });
+
+  test('leaves one dead letter for a file that cannot be read', async () => {
+    put('a.parquet', 'no parquet');
+    put('b.jsonl', lines('b1'));
+    const taken = await taking.take(2);
+    expect(taken).toEqual(['a.parquet:0', 'b1']);
+  });
+});

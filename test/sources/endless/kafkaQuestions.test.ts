@@ -1,0 +1,189 @@
+/** Questions that others write to a topic: read once each, whatever is among them and whenever our process dies. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import avro from 'avsc';
+import kafkajs, { type Admin, type Producer } from 'kafkajs';
+import { kafkaQuestions } from '../../../sources/endless/kafkaQuestions.ts';
+import { openAnyLog } from '../../../streams/openAnyLog.ts';
+import { recordsOf } from '../../../streams/recordsOf.ts';
+import { topics } from '../../../streams/topics.ts';
+import { startChild } from '../../support/child.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
+import { startRegistry } from '../../support/registryServer.ts';
+import { Taking } from './taking.ts';
+
+const { CompressionTypes, Kafka, logLevel } = kafkajs;
+const child = fileURLToPath(new URL('./children/askAll.ts', import.meta.url));
+const question = (id: string) => JSON.stringify({ id, question: `${id}?`, answer: '1' });
+
+describeKafka('a Kafka topic of foreign producers', () => {
+  const brokers = [kafkaUrl.replace('kafka://', '')];
+  let admin: Admin;
+  let producer: Producer;
+  let topic: string;
+  const made: string[] = [];
+  let taking: Taking | null = null;
+
+  beforeAll(async () => {
+    const kafka = new Kafka({ brokers, clientId: 'foreign', logLevel: logLevel.NOTHING });
+    admin = kafka.admin();
+    producer = kafka.producer();
+    await admin.connect();
+    await producer.connect();
+  });
+  afterAll(async () => {
+    await producer.disconnect();
+    // Not before: a producer of kafkajs asks for all topics that it has written to.
+    await admin.deleteTopics({ topics: made });
+    await admin.disconnect();
+  });
+  beforeEach(async () => {
+    topic = `${freshRun()}-foreign`;
+    made.push(topic);
+    await admin.createTopics({ topics: [{ topic, numPartitions: 2 }], waitForLeaders: true });
+  });
+  afterEach(async () => {
+    await taking?.stop();
+    taking = null;
+  });
+
+  const send = (partition: number, ...values: (string | Buffer | null)[]) =>
+    producer.send({ topic, messages: values.map((value) => ({ partition, value })) });
+  const reading = (query = '') => {
+    taking = new Taking(() => kafkaQuestions(`${kafkaUrl}/${topic}${query}`));
+    return taking;
+  };
+
+  test('gives each record once from the earliest on, bad ones with their places, and goes on behind them', async () => {
+    await send(0, question('a'), 'no json', null, '{"question":"?"}', question('b'));
+    await send(1, Buffer.from([0xff, 0xfe]), question('c'));
+    const taking = reading();
+    const first = await taking.take(3);
+    await taking.stop();
+    const all = [...first, ...(await taking.take(3))].sort();
+    expect(all).toEqual(['0:1', '0:3', '1:0', 'a', 'b', 'c']);
+    await taking.stop();
+    await send(1, question('d'));
+    expect(await taking.take(1)).toEqual(['d']);
+  });
+
+  test('begins at the end where it is told to, and misses nothing from then on', async () => {
+    await send(0, question('old'));
+    const taking = reading('?from=latest');
+    const next = taking.take(1);
+    while (taking.cursors.size < 2) await new Promise((done) => setTimeout(done, 20));
+    await send(0, question('a'));
+    expect(await next).toEqual(['a']);
+    await taking.stop();
+    await send(1, question('b'));
+    expect(await taking.take(1)).toEqual(['b']);
+  });
+
+  test('reads what was written with gzip, snappy and lz4', async () => {
+    const { compressionsAlgorithms } = await import('@platformatic/kafka');
+    const { snappy, lz4 } = compressionsAlgorithms;
+    for (const [type, codec] of [
+      [CompressionTypes.Snappy, snappy],
+      [CompressionTypes.LZ4, lz4],
+    ] as const) {
+      (kafkajs.CompressionCodecs as Record<number, unknown>)[type] = () => ({
+        compress: async ({ buffer }: { buffer: Buffer }) => codec.compressSync(buffer),
+        decompress: async (bytes: Buffer) => codec.decompressSync(bytes),
+      });
+    }
+    const types = [CompressionTypes.GZIP, CompressionTypes.Snappy, CompressionTypes.LZ4];
+    for (const [i, compression] of types.entries()) {
+      const messages = [{ partition: 0, value: question(`q${i}`) }];
+      await producer.send({ topic, compression, messages });
+    }
+    expect(await reading().take(3)).toEqual(['q0', 'q1', 'q2']);
+  });
+
+  test('reads Avro by the schemas of a registry', async () => {
+    const registry = await startRegistry();
+    try {
+      const schema = {
+        type: 'record',
+        name: 'Asked',
+        namespace: 'org.example',
+        fields: [
+          { name: 'id', type: 'string' },
+          { name: 'question', type: 'string' },
+          { name: 'answers', type: { type: 'array', items: 'string' } },
+          { name: 'note', type: ['null', 'string'], default: null },
+        ],
+      } as const;
+      const post = { method: 'POST', body: JSON.stringify({ schema: JSON.stringify(schema) }) };
+      const reply = await fetch(`${registry.url}/subjects/foreign-value/versions`, post);
+      const { id } = (await reply.json()) as { id: number };
+      const sealed = (schemaId: number, body: Buffer): Buffer => {
+        const head = Buffer.alloc(5);
+        head.writeUInt32BE(schemaId, 1);
+        return Buffer.concat([head, body]);
+      };
+      const type = avro.Type.forSchema(structuredClone(schema) as never);
+      const body = type.toBuffer({ id: 'a', question: 'a?', answers: ['1'], note: null });
+      await send(0, sealed(id, body), sealed(99, body), sealed(id, body.subarray(0, 3)));
+      await send(0, question('json'));
+      const taken = await reading(`?registry=${registry.url}`).take(4);
+      expect(taken).toEqual(['a', '0:1', '0:2', 'json']);
+    } finally {
+      await registry.close();
+    }
+  });
+
+  test('says so when there is no such topic', async () => {
+    const none = new Taking(() => kafkaQuestions(`${kafkaUrl}/${topic}-none`));
+    await expect(none.take(1)).rejects.toThrow(`there is no topic ${topic}-none`);
+  });
+
+  const logs = { 'the embedded log': false, Kafka: true };
+  test.each(Object.entries(logs))(
+    'is asked exactly once into %s while our process is killed three times',
+    async (_, onKafka) => {
+      const folder = temporaryFolder();
+      const run = freshRun();
+      const at = onKafka ? kafkaUrl : join(folder.path, 'log');
+      const start = () => startChild(child, at, run, `${kafkaUrl}/${topic}`, '298');
+      let process = start();
+      try {
+        const feed = (async () => {
+          for (let i = 0; i < 300; i++) {
+            const bad = i % 7 === 0 ? ['broken'] : [];
+            const twice = i % 5 === 0 ? [question(`q${i}`)] : [];
+            await send(i % 2, ...bad, question(`q${i}`), ...twice);
+            if (i % 20 === 0) await new Promise((done) => setTimeout(done, 20));
+          }
+        })();
+        for (const tens of [2, 1, 3]) {
+          for (let i = 0; i < tens; i++) await process.line();
+          await process.kill();
+          process = start();
+        }
+        while ((await process.line()) !== 'done');
+        await feed;
+      } finally {
+        await process.kill();
+      }
+      const log = await openAnyLog({ at, run, mode: 'read' });
+      const earliest = { from: { kind: 'earliest' } } as const;
+      const asked: string[] = [];
+      for await (const { value } of recordsOf(log, topics.questions, earliest)) {
+        if (value.phase !== 'evaluate' || value.stage === 0) asked.push(value.id);
+      }
+      const letters: string[] = [];
+      for await (const { value } of recordsOf(log, topics.deadLetters, earliest)) {
+        letters.push(`${value.origin}:${value.place}`);
+      }
+      await log.close();
+      folder.remove();
+      const ids = Array.from({ length: 300 }, (_, i) => `q${i}`);
+      expect(asked.sort()).toEqual(ids.sort());
+      expect(new Set(letters).size).toBe(letters.length);
+      expect(letters.length).toBeGreaterThanOrEqual(41);
+      expect(letters.length).toBeLessThanOrEqual(43);
+    },
+  );
+});
