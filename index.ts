@@ -122,6 +122,7 @@ export { progress } from './sinks/progress.ts';
 export { trainer } from './sinks/trainer.ts';
 export { weightsStore } from './sinks/weights.ts';
 export { readDataset } from './sources/datasets.ts';
+export { type EndlessQuestions, endlessQuestions } from './sources/endless/endlessQuestions.ts';
 export { type QuestionItem, type QuestionRow, readQuestions } from './sources/questions.ts';
 // Topics, stages and the log
 export {
@@ -144,6 +145,7 @@ export {
   pipeEach,
   type Question,
   type Rollout,
+  resumable,
   runFlow,
   type Scope,
   type Scored,

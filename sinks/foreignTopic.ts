@@ -5,7 +5,7 @@
  * was under way when the process died is sent once more, under the same `millrace-position` (topic/partition/offset), which is
  * a header of every message. Records of one key keep their order. While the broker is away the stage waits and the run goes on.
  */
-import type { Producer } from 'kafkajs';
+import type { Kafka, Producer } from 'kafkajs';
 import { finalize, type OperatorFunction } from 'rxjs';
 import { messageOf } from '../base/errors.ts';
 import { orAborted } from '../base/orAborted.ts';
@@ -16,7 +16,7 @@ import { type ForeignTopic, foreignKafka } from '../streams/kafka/foreignTopic.t
 import { mapEach } from '../streams/primitives.ts';
 
 export interface ForeignSinkOptions<T> {
-  /** Where to; made by the first message where the broker allows it. */
+  /** Where to; made where it is not there, as the broker makes topics. */
   readonly to: ForeignTopic;
   readonly run: string;
   /** The message, without what the headers say. */
@@ -28,6 +28,8 @@ export interface ForeignSinkOptions<T> {
 /** Messages on their way at once, and so in one request at most. */
 const SENT_MAX = 256;
 const PAUSE_MS = 5000;
+/** kafkajs's own tries; ours go on behind them. */
+const RETRY = { retries: 2 };
 
 interface Message {
   readonly key: string;
@@ -131,11 +133,14 @@ class Sender {
   }
 
   async #connect(): Promise<Producer> {
-    const kafka = await foreignKafka(this.#options.to, 'millrace');
+    const { to } = this.#options;
+    const kafka = await foreignKafka(to, 'millrace');
+    await madeTopic(kafka, to.topic);
     const { Partitioners } = (await import('kafkajs')).default;
     const producer = kafka.producer({
-      allowAutoTopicCreation: true,
+      allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
+      retry: RETRY,
       createPartitioner: Partitioners.DefaultPartitioner,
     });
     await producer.connect();
@@ -146,5 +151,16 @@ class Sender {
     const producer = this.#producer;
     this.#producer = null;
     await producer?.disconnect().catch(() => undefined);
+  }
+}
+
+async function madeTopic(kafka: Kafka, topic: string): Promise<void> {
+  const admin = kafka.admin({ retry: RETRY });
+  try {
+    await admin.connect();
+    if ((await admin.listTopics()).includes(topic)) return;
+    await admin.createTopics({ topics: [{ topic }], waitForLeaders: true });
+  } finally {
+    await admin.disconnect().catch(() => undefined);
   }
 }
