@@ -5,10 +5,10 @@
  * says, a cursor for each partition, and nothing is committed to the broker. A record that is no question is a dead letter
  * with topic, partition and offset. Of a partition at most a fetch is in memory; while nobody asks for more, none is fetched.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { freshName } from '../../base/freshName.ts';
 import { foreignReader } from '../../streams/contracts/foreignAvro.ts';
 import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
 import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
@@ -83,7 +83,7 @@ class Reading {
     const kafka = await foreignKafka(this.#foreign, 'millrace');
     yield* this.#begin(kafka, from);
     const consumer = kafka.consumer({
-      groupId: `millrace-${randomUUID()}`,
+      groupId: `millrace-${freshName()}`,
       maxBytesPerPartition: FETCH_BYTES,
       allowAutoTopicCreation: false,
     });

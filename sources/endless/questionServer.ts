@@ -9,10 +9,11 @@
  * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser cannot send here:
  * requests with an `Origin`, and those that name another host, are refused.
  */
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { freshName } from '../../base/freshName.ts';
 import { keepSecret } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Opening, PlacedItem } from '../../streams/resumable.ts';
@@ -181,7 +182,7 @@ class QuestionServer {
   }
 
   #placeOf(key: string, index: number) {
-    return { origin: 'POST /questions', source: SOURCE, unique: `${key || randomUUID()}-${index}` };
+    return { origin: 'POST /questions', source: SOURCE, unique: `${key || freshName()}-${index}` };
   }
 
   /** Fails with 503 when it takes too long, or the run ends first; what nobody has taken is then withdrawn. */

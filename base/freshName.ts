@@ -1,0 +1,11 @@
+/** Names that nobody else has: of this machine, this process, and a count. */
+import { hostname } from 'node:os';
+
+const own = `${hostname()}-${process.pid}-${Math.round(performance.timeOrigin)}`;
+let count = 0;
+
+/** Another at every call. */
+export function freshName(): string {
+  count += 1;
+  return `${own}-${count}`;
+}
