@@ -15,6 +15,7 @@ import {
 } from '../../sinks/outside/exportMetrics.ts';
 import { PatientClient } from '../../sinks/outside/patientClient.ts';
 import { tensorBoard } from '../../sinks/tensorboard/tensorBoard.ts';
+import { wandb } from '../../sinks/wandb/wandb.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';
@@ -23,7 +24,7 @@ import type { Address } from './server.ts';
 
 export type Target =
   | { readonly kind: 'prometheus'; readonly address: Address }
-  | { readonly kind: 'tensorboard'; readonly folder: string }
+  | { readonly kind: 'tensorboard' | 'wandb'; readonly folder: string }
   | { readonly kind: 'mlflow'; readonly url: string }
   | { readonly kind: 'otlp'; readonly url: string };
 
@@ -31,6 +32,7 @@ const FORMS = {
   prometheus: 'prometheus:PORT, prometheus:HOST:PORT',
   tensorboard: 'tensorboard:FOLDER',
   mlflow: 'mlflow:URL',
+  wandb: 'wandb:FOLDER',
   otlp: 'otlp:URL',
 } as const;
 const HOST = '127.0.0.1';
@@ -62,6 +64,7 @@ const parse: Readonly<Record<Kind, (where: string, cwd: string) => Target>> = {
     kind: 'mlflow',
     url: serverAddress(where, { what: 'an MLflow server', suffix: '/api/2.0/mlflow' }),
   }),
+  wandb: (where, cwd) => ({ kind: 'wandb', folder: resolve(cwd, where) }),
   otlp: (where) => ({
     kind: 'otlp',
     url: serverAddress(where, { what: 'an OpenTelemetry collector', suffix: '/v1/traces' }),
@@ -106,6 +109,8 @@ export async function carrierTo(
   switch (target.kind) {
     case 'tensorboard':
       return toTensorBoard(target.folder, carried, io);
+    case 'wandb':
+      return toWandb(target.folder, carried);
     case 'mlflow':
       return toMlflow(target.url, carried, io);
     case 'otlp':
@@ -141,6 +146,17 @@ function toTensorBoard(folder: string, { run }: Carried, { clock }: Io): Carrier
     of: 'metric',
     name: 'TensorBoard',
     how: () => `, in ${to.folder()}; see them with: tensorboard --logdir ${folder}`,
+    close: () => undefined,
+  };
+}
+
+function toWandb(folder: string, { run }: Carried): Carrier {
+  const to = wandb(aboutOf(run), folder);
+  return {
+    carry: (options) => exportMetrics(to, options),
+    of: 'metric',
+    name: 'Weights & Biases',
+    how: () => `; send them with: wandb sync ${to.folder()}`,
     close: () => undefined,
   };
 }

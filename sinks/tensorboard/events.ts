@@ -8,7 +8,7 @@
 import { crc32c } from '../../base/crc32.ts';
 import type { Stored } from '../../streams/log.ts';
 import type { Metric, Position } from '../../streams/records.ts';
-import { bytesField, doubleField, floatField, wholeField, wholeFields } from './proto.ts';
+import { bytesField, doubleField, fieldsOf, floatField, wholeField } from '../outside/proto.ts';
 
 /** Numbers of our own fields of an event. */
 const OURS = { partition: 20_001, offset: 20_002, atMs: 20_003, startedMs: 20_004 } as const;
@@ -77,7 +77,7 @@ const HEAD = 12;
 const TAIL = 4;
 
 function originOf(body: Buffer): Origin {
-  const fields = wholeFields(body);
+  const fields = fieldsOf(body).wholes;
   const offset = fields.get(OURS.offset);
   const partition = fields.get(OURS.partition) ?? 0;
   return {

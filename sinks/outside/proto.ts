@@ -1,4 +1,4 @@
-/** The little of protocol buffers that an event needs: fields one after the other, each its number, kind and value. */
+/** The little of protocol buffers that files of others need: fields one after the other, each its number, kind and value. */
 
 /** A whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first. */
 export function varint(value: number): Buffer {
@@ -33,9 +33,13 @@ export function bytesField(number: number, value: string | Buffer): Buffer {
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-/** The whole numbers among the fields of a message, by field number. Throws where the bytes are no message. */
-export function wholeFields(message: Buffer): Map<number, number> {
-  const found = new Map<number, number>();
+/** The fields of a message by number: whole numbers, and bytes; of several with one number the last. Throws where the bytes are no message. */
+export function fieldsOf(message: Buffer): {
+  readonly wholes: ReadonlyMap<number, number>;
+  readonly bytes: ReadonlyMap<number, Buffer>;
+} {
+  const wholes = new Map<number, number>();
+  const bytes = new Map<number, Buffer>();
   let at = 0;
   const whole = (): number => {
     let value = 0;
@@ -45,18 +49,18 @@ export function wholeFields(message: Buffer): Map<number, number> {
       if (byte < 0x80) return value;
     }
   };
-  const skipBytes = (): void => {
-    const length = whole();
-    at += length;
-  };
   while (at < message.length) {
     const tag = whole();
     const kind = tag % 8;
-    if (kind === 0) found.set((tag - kind) / 8, whole());
+    const number = (tag - kind) / 8;
+    if (kind === 0) wholes.set(number, whole());
     else if (kind === 1) at += 8;
-    else if (kind === 2) skipBytes();
-    else if (kind === 5) at += 4;
+    else if (kind === 2) {
+      const length = whole();
+      bytes.set(number, message.subarray(at, at + length));
+      at += length;
+    } else if (kind === 5) at += 4;
     else throw new Error(`a field of kind ${kind}`);
   }
-  return found;
+  return { wholes, bytes };
 }
