@@ -160,6 +160,8 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     seen.push(one);
     const fate = route === 'session_heartbeat' ? undefined : running.fate(one);
     if (fate === 'lost before') return void request.socket.destroy();
+    if (typeof fate === 'object' && typeof fate.body === 'string')
+      return void response.writeHead(fate.status).end(fate.body);
     if (typeof fate === 'object')
       return send(response, fate.status, fate.body ?? { detail: 'told to' });
     const [status, body] = reply(one);

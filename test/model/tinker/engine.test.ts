@@ -214,6 +214,9 @@ test('a reply that is no data is refused', async () => {
     { sequences: [{ tokens: [1, 2], logprobs: [-1] }] },
     { sequences: [{ tokens: [1.5, 2, 3, 4, 5, 6], logprobs: [-1, -1, -1, -1, -1, -1] }] },
     { sequences: [{ tokens: [1, 2, 3, 4, 5, 6], logprobs: [-1, -1, 2, -1, -1, -1] }] },
+    { sequences: [{ tokens: [1, 2, 3, 4, 5, 6], logprobs: [-1, -1, null, -1, -1, -1] }] },
+    // Minus infinity as JSON can say it: no policy samples a token that it holds impossible.
+    '{"sequences": [{"tokens": [1, 2, 3, 4, 5, 6], "logprobs": [-1, -1, -1e999, -1, -1, -1]}]}',
     { sequences: [{ tokens: [1, 2], logprobs: [-1, -1] }] },
     { sequences: [{ tokens: [1, 2, 3, 4, 5, 6, 7], logprobs: [-1, -1, -1, -1, -1, -1, -1] }] },
   ];
@@ -221,5 +224,9 @@ test('a reply that is no data is refused', async () => {
     server.fate = ({ route }) => (route === 'retrieve_future' ? { status: 200, body } : undefined);
     await expect(engine.generate(request())).rejects.toMatchObject({ code: 'MODEL_REPLY' });
   }
+  // and as Python writes it, which is no JSON
+  const body = '{"sequences": [{"tokens": [1], "logprobs": [-Infinity]}]}';
+  server.fate = ({ route }) => (route === 'retrieve_future' ? { status: 200, body } : undefined);
+  await expect(engine.generate(request())).rejects.toMatchObject({ code: 'TRAINER_REPLY' });
   expect(tableLogProb([...server.models.values()][0]!.weights, 1, 2)).toBeLessThan(0);
 });

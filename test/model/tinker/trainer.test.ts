@@ -550,6 +550,14 @@ test.each([
     'a log-prob that is no number',
     () => ({ loss_fn_outputs: [{ logprobs: { data: [-1, null, -1, -1, -1] } }] }),
   ],
+  [
+    'a log-prob of minus infinity, as Python writes it',
+    () => '{"loss_fn_outputs": [{"logprobs": {"data": [-1, -Infinity, -1, -1, -1]}}]}',
+  ],
+  [
+    'a log-prob of minus infinity, as JSON can say it',
+    () => '{"loss_fn_outputs": [{"logprobs": {"data": [-1, -1e999, -1, -1, -1]}}]}',
+  ],
 ])('a reply that nothing can be learnt from is refused: %s', async (_, body) => {
   const { server, trainer } = await opened();
   const item = sequence(4, 6, 3);
