@@ -2,7 +2,7 @@
  * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
  * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
  */
-import { addedFields, isTimeField, namedFields } from './meaning.ts';
+import { addedFields, asThen, isTimeField, namedFields } from './meaning.ts';
 
 /** Where two values part. */
 export interface FieldDifference {
@@ -38,10 +38,11 @@ export function recordDifference(
     ...addedFields(topic).filter((field) => recorded[field] === null || made[field] === null),
     ...namedFields(topic).filter((field) => isServices(recorded[field]) && isServices(made[field])),
   ]);
-  if (untold.size === 0) return firstDifference(recorded, made);
+  const then = asThen(topic, made, recorded);
+  if (untold.size === 0) return firstDifference(recorded, then);
   const told = (value: Fields): Fields =>
     Object.fromEntries(Object.entries(value).filter(([field]) => !untold.has(field)));
-  return firstDifference(told(recorded), told(made));
+  return firstDifference(told(recorded), told(then));
 }
 
 /** What a service keeps; a path has no scheme. */

@@ -29,6 +29,8 @@ interface Meaning<T> {
   readonly references?: (value: T) => readonly Reference[];
   /** Fields that records of an older contract lack: they read as null, which says nothing. */
   readonly added?: readonly (keyof T & string)[];
+  /** The record as it would have been made when the recorded one was, where that one is older and has less within its fields. */
+  readonly asThen?: (made: T, recorded: T) => unknown;
   /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
   readonly named?: readonly (keyof T & string)[];
 }
@@ -63,7 +65,18 @@ const scored: Meaning<r.Scored> = {
   moment: ({ version }) => version,
   references: (value) =>
     value.rollouts.map((position, i) => to(topics.rollouts, `rollouts.${i}`, position)),
+  asThen: (made, recorded) => ({
+    ...made,
+    rewards: made.rewards.map((reward, i) => withoutFormat(reward, recorded.rewards[i])),
+  }),
 };
+
+/** `score` tells of the format since it is known of every response; before, only rewards that count it did. */
+function withoutFormat(made: r.Reward, recorded: r.Reward | undefined): r.Reward {
+  if (recorded === undefined || recorded.parts.format !== undefined) return made;
+  const { format: _, ...parts } = made.parts;
+  return { ...made, parts };
+}
 
 const selected: Meaning<r.Selected> = {
   identity: ({ question }) => asked(question),
@@ -95,6 +108,9 @@ const weights: Meaning<r.Weights> = {
 const metrics: Meaning<r.Metric> = {
   identity: ({ name, step, stage }) => `${name} of step ${step}, stage ${stage}`,
   moment: ({ step }) => step,
+  // Of formats that nobody had told all were valid; what is told of them is compared in `scored`.
+  asThen: (made, recorded) =>
+    made.name === 'eval/format_valid' && recorded.value === 1 ? { ...made, value: 1 } : made,
 };
 
 const evolved: Meaning<r.Evolved> = {
@@ -146,6 +162,12 @@ export function momentOf<T>(topic: Topic<T>, value: T): number {
 /** Fields of the topic's records that an older record lacks, where null says nothing. */
 export function addedFields(topic: string): readonly string[] {
   return meanings[topic]?.added ?? [];
+}
+
+/** What was made, as it would have been when an older record was. */
+export function asThen<T>(topic: string, made: T, recorded: T): T {
+  const then = meanings[topic]?.asThen;
+  return then === undefined ? made : (then(made as never, recorded as never) as T);
 }
 
 /** Fields of the topic's records in which two names of a service say nothing. */

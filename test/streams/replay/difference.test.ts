@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Weights } from '../../../streams/records.ts';
 import { recordDifference } from '../../../streams/replay/difference.ts';
+import { metric, question } from '../../support/records.ts';
+import { scored } from '../../support/scored.ts';
 import { weights } from '../../support/weights.ts';
 
 const kept: Weights = { ...weights(2, 0), state: 'tinker://one/2' };
@@ -11,4 +13,20 @@ test('where a service keeps a state says nothing of it, what engines load does',
   expect(other({ state: '' })).toMatchObject({ field: 'state' });
   expect(other({ state: 'tinker://two/7', digest: 'cd' })).toMatchObject({ field: 'digest' });
   expect(other({ uri: 'w3' })).toMatchObject({ field: 'uri' });
+});
+
+test('that a run did not tell of formats yet is no difference; what it tells of them is', () => {
+  const told = (format?: number, score = 1) => {
+    const parts = format === undefined ? { raw: 1 } : { raw: 1, format };
+    return scored({ question: question(), rewards: [{ score, parts }] });
+  };
+  const compare = (recorded: object, made: object) => recordDifference('scored', recorded, made);
+  expect(compare(told(), told(-1))).toBeNull();
+  expect(compare(told(0), told(-1))).toMatchObject({ field: 'rewards.0.parts.format' });
+  expect(compare(told(0), told())).toMatchObject({ field: 'rewards.0.parts.format' });
+  expect(compare(told(), told(0, 0.5))).not.toBeNull();
+  const valid = (value: number, name = 'eval/format_valid') => metric({ name, value });
+  expect(recordDifference('metrics', valid(1), valid(0.5))).toBeNull();
+  expect(recordDifference('metrics', valid(0.4), valid(0.5))).not.toBeNull();
+  expect(recordDifference('metrics', valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
 });
