@@ -32,6 +32,7 @@ import type { Io } from './io.ts';
 import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { privateFiles } from './privateFiles.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
+import { type KeptLog, retaining } from './retention/retention.ts';
 import { wayBack } from './rewind/wayBack.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
@@ -100,7 +101,12 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     const stopping = AbortSignal.any([signal, control.stop]);
     control.stop.addEventListener('abort', () => exporter.state('stopping'), { once: true });
     const means = { log, signal: stopping, leading, exporter, output, control };
-    const end = await runJob(run, job, means, io).finally(() => told.end());
+    const kept = retaining(log, record.retention as KeptLog | undefined, (line) =>
+      output.say(line),
+    );
+    const end = await runJob(run, job, means, io)
+      .finally(() => told.end())
+      .finally(kept);
     await finish(end === 'stopped' ? 'stopped' : 'done');
     await mentionDeadLetters(run.name, log, io);
     return end;

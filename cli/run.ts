@@ -23,6 +23,7 @@ import { exportRun, noExporter } from './metrics/runExporter.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
 import { asTyped } from './programName.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
+import { type RetentionFlags, retentionOf } from './retention/retention.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, freeRunName, logFolder, type Run, type RunPart } from './runs.ts';
 import { parseSetting, type Setting, settingsOf } from './settings.ts';
@@ -32,7 +33,7 @@ import { workerOf } from './startGuard.ts';
 import { beginAnew } from './startOver.ts';
 import { startRun } from './startRun.ts';
 
-export interface RunOptions extends MetricsFlags {
+export interface RunOptions extends MetricsFlags, RetentionFlags {
   /** Name of a ready job, or a job file; may be left out where a run is resumed. */
   readonly file?: string;
   /** Settings: a preset of the job's, then a file, then single ones, each over the ones before. */
@@ -104,11 +105,19 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   ) {
     await beginAnew({ name, folder, log: request.log, startOver: request.startOver });
   }
-  const { record, resumed } = await startRun(
+  const kept = retentionOf(options, io.cwd);
+  if (kept !== null && (options.log ?? begun?.log) !== undefined) {
+    throw usageError(
+      '--keep-log is for logs in the run folder; on Kafka give the topics a retention of their own',
+    );
+  }
+  const started = await startRun(
     request,
     begun === null ? null : { name, folder, record: begun, ...own },
     (line) => io.err(line),
   );
+  const { resumed } = started;
+  const record = kept === null ? started.record : { ...started.record, retention: { ...kept } };
   const output = runOutput(options, io);
   if (resumed && begun?.status === 'done') {
     output.tell('end', { run: name, end: 'done', folder });

@@ -49,6 +49,14 @@ const schema = z.object({
       }),
     )
     .optional(),
+  /** How much of its large topics stays in the log's file, and where the rest goes (`--keep-log`). */
+  retention: z
+    .object({
+      bytesMax: z.number().optional(),
+      ageMaxMs: z.number().optional(),
+      archive: z.string().optional(),
+    })
+    .optional(),
   /** Where its records lie when not in its folder: a Kafka URL without passwords. */
   log: z.string().optional(),
   /** What the Kafka cluster calls itself that they lie on, where it says so. */

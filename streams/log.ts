@@ -134,6 +134,23 @@ export interface LostTopic {
   readonly what: string;
 }
 
+/** What is to be kept in the log's file; older or more goes to the archive. */
+export interface Retention {
+  /** Bytes of all large topics together. */
+  readonly bytesMax?: number;
+  readonly ageMaxMs?: number;
+  /** Folder for the segments; `archive` in the log's folder unless given. */
+  readonly archive?: string;
+  /** Records of a segment; 1,024 unless given. */
+  readonly segmentRecords?: number;
+}
+
+/** What was moved. */
+export interface Retained {
+  readonly records: number;
+  readonly segments: number;
+}
+
 /** Durable topics: an embedded folder (`openLog`) or Kafka. What both guarantee is at the top of this file. */
 export interface Log {
   /** A cold Observable of deliveries. Fails with code `GROUP_BUSY` while another reader of the group is open here. */
@@ -167,6 +184,11 @@ export interface Log {
   posted?(): Promise<readonly unknown[]>;
   /** Topics of which records were deleted behind our back. Absent where nobody else can. */
   lost?(): Promise<readonly LostTopic[]>;
+  /**
+   * Moves records that are older, or more, than is to be kept out of the log's file into an archive, from which they are read as before.
+   * Absent where a log has no archive (Kafka has retention and tiers of its own).
+   */
+  retain?(retention: Retention): Promise<Retained>;
   /** What the servers that keep the records call themselves, where there are any and they say so. */
   readonly cluster?: string;
   close(): Promise<void>;

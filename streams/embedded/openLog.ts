@@ -14,6 +14,8 @@ import type {
   Log,
   Mark,
   ReadOptions,
+  Retained,
+  Retention,
   Standing,
   Stored,
   TapOptions,
@@ -24,6 +26,7 @@ import { belongs, namesIn } from '../names.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
+import { retain } from './archive/retain.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
 import { AFTER_DAMAGE, type Envelope, HEADER_BYTES } from './envelope.ts';
@@ -70,6 +73,10 @@ class EmbeddedLog implements Log {
   readonly #committer: Committer | null;
   readonly #unlock: () => void;
   readonly #pollMs: number;
+  readonly #folder: string;
+  readonly #clock: Clock;
+  /** One at a time. */
+  #retaining: Promise<Retained> | null = null;
   readonly #board: Board;
   /** Ends a tap or a reader each. */
   readonly #enders = new Set<() => void>();
@@ -86,6 +93,8 @@ class EmbeddedLog implements Log {
     this.#store = store;
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
+    this.#folder = options.folder;
+    this.#clock = clock;
     this.#board = new Board(options.folder);
     this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
     this.#committer =
@@ -232,10 +241,21 @@ class EmbeddedLog implements Log {
     return this.#board.posted();
   }
 
+  async retain(retention: Retention): Promise<Retained> {
+    this.#writer();
+    this.#retaining ??= retain(this.#store, this.#folder, retention, this.#clock.now()).finally(
+      () => {
+        this.#retaining = null;
+      },
+    );
+    return this.#retaining;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     for (const end of [...this.#enders]) end();
+    await this.#retaining?.catch(() => undefined);
     await this.#committer?.settled();
     this.#unlock();
     await this.#store.close();

@@ -15,6 +15,12 @@ import { MillraceError } from '../../base/errors.ts';
 import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
 import type { Mark } from '../log.ts';
 import type { ProgressState } from '../progress.ts';
+import {
+  type Archived,
+  NOTHING_ARCHIVED,
+  type Segment,
+  SegmentReader,
+} from './archive/segments.ts';
 import { sealJson, unsealJson } from './checkedJson.ts';
 import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
 import type { Moment } from './history.ts';
@@ -51,6 +57,7 @@ export class Store {
   readonly #path: string;
   readonly #file: MappedFile;
   readonly #env: RootDatabase<unknown, string>;
+  readonly #segments: SegmentReader;
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<string, string[]>;
   /** Undefined in a log to read that was written before there was one. */
@@ -61,6 +68,7 @@ export class Store {
   constructor(folder: string, mode: Mode) {
     const path = join(folder, 'log.mdb');
     this.#path = path;
+    this.#segments = new SegmentReader(folder);
     if (mode === 'write') mkdirSync(folder, { recursive: true });
     else if (!existsSync(path)) {
       throw new MillraceError('NO_LOG', `there is no log in ${folder}; check the run's name`, {
@@ -95,8 +103,33 @@ export class Store {
 
   record(topic: string, offset: number): Envelope | undefined {
     this.#mustBeThere();
-    const bytes = this.#records.getBinary([topic, offset]);
+    const bytes = this.sealed(topic, offset);
     return bytes === undefined ? undefined : unseal(bytes, `${topic}@${offset}`);
+  }
+
+  /** The record as it lies, in the file or in the archive. Fails with code `ARCHIVED` where its segment cannot be read. */
+  sealed(topic: string, offset: number): Buffer | undefined {
+    return (
+      this.#records.getBinary([topic, offset]) ??
+      this.#segments.record(topic, offset, this.archived(topic))
+    );
+  }
+
+  /** What of the topic has left the file. */
+  archived(topic: string): Archived {
+    return (this.#get(['archive', topic]) as Archived | undefined) ?? NOTHING_ARCHIVED;
+  }
+
+  /** Takes the records of a segment, which is on disk, out of the file; `bytes` = what they took. */
+  async archive(topic: string, segment: Segment, bytes: number): Promise<void> {
+    const before = this.archived(topic);
+    await this.#env.transaction(() => {
+      for (let offset = segment.from; offset < segment.to; offset++) {
+        unheard(this.#records.remove([topic, offset]));
+      }
+      const segments = [...before.segments, segment];
+      this.#set(['archive', topic], { segments, bytes: before.bytes + bytes });
+    });
   }
 
   head(topic: string): Head {

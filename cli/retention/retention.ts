@@ -1,0 +1,76 @@
+/**
+ * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log's file, and where the rest goes.
+ */
+import { resolve } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+import { counted } from '../../streams/doctor/counted.ts';
+import type { Log, Retention } from '../../streams/log.ts';
+import { usageError } from '../failure.ts';
+
+export interface RetentionFlags {
+  readonly keepLog?: string;
+  readonly archive?: string;
+}
+
+/** As it stands in `run.json`. */
+export type KeptLog = Pick<Retention, 'bytesMax' | 'ageMaxMs' | 'archive'>;
+
+const BYTES = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
+const MS = { m: 60e3, h: 3600e3, d: 86_400e3 } as const;
+/** How often it is looked at. */
+const LOOK_MS = 10_000;
+
+/** `2GB`, `7d` or `2GB,7d`; null where nothing is asked for. */
+export function retentionOf({ keepLog, archive }: RetentionFlags, cwd: string): KeptLog | null {
+  if (keepLog === undefined) {
+    if (archive === undefined) return null;
+    throw usageError('--archive says where records go that --keep-log does not keep; give both');
+  }
+  const where = archive === undefined ? {} : { archive: resolve(cwd, archive) };
+  return Object.assign(where, ...keepLog.split(',').map((part) => limitOf(part.trim(), keepLog)));
+}
+
+function limitOf(text: string, given: string): KeptLog {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(kB|MB|GB|TB|m|h|d)$/.exec(text) ?? [];
+  if (unit in BYTES) return { bytesMax: Number(number) * BYTES[unit as keyof typeof BYTES] };
+  if (unit in MS) return { ageMaxMs: Number(number) * MS[unit as keyof typeof MS] };
+  throw usageError(
+    `--keep-log takes a size (500MB, 2GB), an age (12h, 7d) or both with a comma; given: ${given}`,
+  );
+}
+
+/** Looks now and then, until the returned function is called; that resolves once nothing is under way. */
+export function retaining(
+  log: Log,
+  kept: KeptLog | undefined,
+  say: (line: string) => void,
+  lookMs = LOOK_MS,
+): () => Promise<void> {
+  if (kept === undefined || log.retain === undefined) return async () => undefined;
+  let moving: Promise<void> | null = null;
+  let complained = '';
+  const look = (): void => {
+    moving ??= move(log, kept, say)
+      .catch((error: unknown) => {
+        const why = messageOf(error);
+        if (why !== complained)
+          say(`the log is kept whole: its records cannot be archived (${why})`);
+        complained = why;
+      })
+      .finally(() => {
+        moving = null;
+      });
+  };
+  look();
+  const timer = setInterval(look, lookMs);
+  return async () => {
+    clearInterval(timer);
+    await moving;
+  };
+}
+
+async function move(log: Log, kept: KeptLog, say: (line: string) => void): Promise<void> {
+  const { records, segments } = await log.retain!(kept);
+  if (segments > 0)
+    say(`archived ${counted(records, 'record')} in ${counted(segments, 'segment')}`);
+}

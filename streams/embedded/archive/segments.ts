@@ -1,0 +1,135 @@
+/**
+ * Archived stretches of topics: records that have left the log's file for files of their own, and are read back from there
+ * as if they lay where they were.
+ *
+ * A segment is one gzip file of consecutive records of a topic, each as it lay in the log (envelope.ts, with its checksum) behind its
+ * length. What is archived is a list in the log itself, written in the transaction that takes the records out of it: a record is in
+ * one of the two places at any moment, a segment that a crash left without its entry is written again. Segments may be moved
+ * to another disk by linking the folder; one that is not there is an error that names it (`ARCHIVED`).
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzipSync, gzip } from 'node:zlib';
+import { MillraceError, messageOf } from '../../../base/errors.ts';
+import { systemCode } from '../../../base/systemError.ts';
+
+const zipped = promisify(gzip);
+
+/** A segment: records `from` to before `to`. */
+export interface Segment {
+  readonly from: number;
+  readonly to: number;
+  /** From the log's folder where it lies in it or beside it; else absolute. */
+  readonly file: string;
+}
+
+/** What of a topic is archived, oldest first and without gaps, and the bytes that it took in the log. */
+export interface Archived {
+  readonly segments: readonly Segment[];
+  readonly bytes: number;
+}
+
+export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
+
+/** Unpacked segments that are kept for the next record. */
+const HELD_MAX = 4;
+
+/** Reads archived records; holds the newest few segments unpacked. */
+export class SegmentReader {
+  readonly #folder: string;
+  /** By file; the one used last is the last. */
+  readonly #held = new Map<string, readonly Buffer[]>();
+
+  constructor(logFolder: string) {
+    this.#folder = logFolder;
+  }
+
+  /** The sealed record; undefined where it is not archived. Fails with code `ARCHIVED` where its segment cannot be read. */
+  record(topic: string, offset: number, { segments }: Archived): Buffer | undefined {
+    const segment = segmentAt(segments, offset);
+    if (segment === undefined) return undefined;
+    const records = this.#held.get(segment.file) ?? this.#read(topic, segment);
+    this.#held.delete(segment.file);
+    this.#held.set(segment.file, records);
+    const [oldest] = this.#held.keys();
+    if (this.#held.size > HELD_MAX) this.#held.delete(oldest!);
+    return records[offset - segment.from];
+  }
+
+  #read(topic: string, { from, to, file }: Segment): readonly Buffer[] {
+    const path = resolve(this.#folder, file);
+    try {
+      const records = unpacked(gunzipSync(readFileSync(path)));
+      if (records.length === to - from) return records;
+      throw new Error(`it holds ${records.length} records`);
+    } catch (cause) {
+      const why =
+        systemCode(cause) === 'ENOENT' ? 'is not there' : `cannot be read (${messageOf(cause)})`;
+      throw new MillraceError(
+        'ARCHIVED',
+        `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: put it back, or read from offset ${to} on`,
+        { context: { topic, path, from, to }, cause },
+      );
+    }
+  }
+}
+
+function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (segments[middle]!.to <= offset) low = middle + 1;
+    else high = middle;
+  }
+  const found = segments[low];
+  return found !== undefined && offset >= found.from ? found : undefined;
+}
+
+/** Writes a segment into `archive`, whole or not at all. Resolves once it is on disk. */
+export async function writeSegment(
+  { logFolder, archive }: { readonly logFolder: string; readonly archive: string },
+  topic: string,
+  from: number,
+  records: readonly Buffer[],
+): Promise<Segment> {
+  const name = join(topic, `${String(from).padStart(12, '0')}.gz`);
+  const path = join(archive, name);
+  mkdirSync(dirname(path), { recursive: true });
+  const beside = `${path}.new`;
+  await rm(beside, { force: true });
+  const file = await open(beside, 'wx', 0o600);
+  try {
+    await file.writeFile(await zipped(packed(records), { level: 6 }));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+  const near = relative(logFolder, path);
+  // A run's folder may be moved with what lies in it; the log lies one below.
+  const inRun = !isAbsolute(near) && !near.startsWith(join('..', '..'));
+  return { from, to: from + records.length, file: inRun ? near : path };
+}
+
+function packed(records: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    records.flatMap((record) => {
+      const length = Buffer.allocUnsafe(4);
+      length.writeUInt32LE(record.length);
+      return [length, record];
+    }),
+  );
+}
+
+function unpacked(bytes: Buffer): Buffer[] {
+  const records: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readUInt32LE(at);
+    records.push(bytes.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return records;
+}

@@ -1,0 +1,99 @@
+/** A run whose large topics were archived in part: every command reads it as before; and what `--keep-log` takes. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { main } from '../../cli/program.ts';
+import { retaining, retentionOf } from '../../cli/retention/retention.ts';
+import { readRunRecord } from '../../cli/runRecord.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import type { Log } from '../../streams/log.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { tinyJobFile, tinyRun } from '../support/tinyRun.ts';
+import { fakeIo } from './support/fakeIo.ts';
+
+const temporary = temporaryFolder();
+const runs = temporary.path;
+afterAll(() => temporary.remove());
+
+async function millrace(...args: string[]) {
+  const io = fakeIo(process.cwd());
+  const code = await main([...args, '--runs', runs], io);
+  return { code, out: io.stdout(), err: io.stderr().join('\n') };
+}
+
+test('a run with an archive is tapped, examined, rewound and verified; without it, it says what is missing', async () => {
+  const folder = await tinyRun(runs, 'archived', { settings: { keepVersions: 0 } });
+  const before = await millrace('tap', 'archived.rollouts', '-n', '3', '--from', 'earliest');
+  const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+  const { records } = await log.retain!({ bytesMax: 0, segmentRecords: 8 });
+  expect(records).toBeGreaterThan(100);
+  await log.close();
+  expect(await millrace('tap', 'archived.rollouts', '-n', '3', '--from', 'earliest')).toEqual(
+    before,
+  );
+  expect((await millrace('doctor', 'archived', '--here')).code).toBe(0);
+  expect((await millrace('replay', 'archived', '--verify')).out).toContain('bit for bit');
+  expect((await millrace('rewind', 'archived', '--to', 'step=2', '--into', 'fork')).code).toBe(0);
+
+  renameSync(join(folder, 'log', 'archive'), join(folder, 'away'));
+  const gone = await millrace('replay', 'archived', '--verify');
+  expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/ARCHIVED.*put it back/)]);
+  expect((await millrace('tap', 'archived.rollouts', '-n', '1', '--from', '-1')).code).toBe(0);
+}, 60_000);
+
+describe('--keep-log', () => {
+  test.each([
+    ['2GB', { bytesMax: 2e9 }],
+    ['7d', { ageMaxMs: 7 * 86_400e3 }],
+    ['500MB, 1.5h', { bytesMax: 5e8, ageMaxMs: 5400e3 }],
+  ])('takes %p', (keepLog, kept) => {
+    expect(retentionOf({ keepLog }, '/')).toEqual(kept);
+    expect(retentionOf({ keepLog, archive: 'far' }, '/runs')).toEqual({
+      ...kept,
+      archive: '/runs/far',
+    });
+  });
+
+  test('refuses what says neither size nor age, and an archive alone', () => {
+    for (const keepLog of ['', '2', '2 gigs', '-1GB', '7d,']) {
+      expect(() => retentionOf({ keepLog }, '/')).toThrow('--keep-log takes a size');
+    }
+    expect(() => retentionOf({ archive: 'far' }, '/')).toThrow('give both');
+    expect(retentionOf({}, '/')).toBeNull();
+  });
+
+  test('is noted in run.json and held to when the run goes on', async () => {
+    const run = ['run', tinyJobFile, '--run', 'kept', '--set', 'rounds=1', '--set', 'explore=8'];
+    const { code } = await millrace(...run, '--keep-log', '1GB');
+    expect(code).toBe(0);
+    expect((await readRunRecord(join(runs, 'kept')))?.retention).toEqual({ bytesMax: 1e9 });
+  }, 60_000);
+
+  test('that cannot be held to is told once, and the run goes on', async () => {
+    const said: string[] = [];
+    let asked = 0;
+    const full = {
+      retain: async () => {
+        asked += 1;
+        throw new Error('no space left');
+      },
+    } as unknown as Log;
+    const twice = new Promise<void>((resolve) => {
+      const end = retaining(
+        full,
+        { bytesMax: 1 },
+        (line) => {
+          said.push(line);
+        },
+        1,
+      );
+      const look = setInterval(() => {
+        if (asked < 3) return;
+        clearInterval(look);
+        void end().then(resolve);
+      }, 1);
+    });
+    await twice;
+    expect(said).toEqual(['the log is kept whole: its records cannot be archived (no space left)']);
+  });
+});
