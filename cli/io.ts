@@ -31,6 +31,8 @@ export interface Io {
   err(line: string): void;
   /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */
   onInterrupt(handler: () => void): () => void;
+  /** Calls `handler` when stdin ends. */
+  readonly onInputEnd?: (handler: () => void) => void;
   /** From now on this process takes what others leave of the processors: who watches must not slow what is watched. */
   readonly giveWay?: () => void;
   /** Ends the process at once. */

@@ -45,6 +45,9 @@ export function processIo(): Io {
         for (const signal of stopSignals) process.off(signal, handler);
       };
     },
+    onInputEnd(handler) {
+      process.stdin.on('end', handler).on('error', handler).resume();
+    },
     giveWay() {
       try {
         setPriority(constants.priority.PRIORITY_LOW);

@@ -25,7 +25,7 @@ import { addTap } from './tap/command.ts';
 import { addTop } from './top/command.ts';
 import { topicsCommand } from './topics.ts';
 import { version } from './version.ts';
-import { addView } from './view/command.ts';
+import { addView, pageFlag } from './view/command.ts';
 
 /** Runs one command line (without `node` and the script); resolves to the exit code, never rejects. */
 export async function main(args: readonly string[], process: Io): Promise<number> {
@@ -144,6 +144,7 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
       'begin anew where the records of the run are gone; what it has made is set aside in its folder',
     );
   addMetricsFlags(run);
+  run.addOption(pageFlag());
   run
     .addHelpText('after', () => jobHelp(args))
     .action(async (file: string | undefined, options) =>

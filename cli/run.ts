@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { hasCode, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
@@ -32,6 +32,7 @@ import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
 import { beginAnew } from './startOver.ts';
 import { startRun } from './startRun.ts';
+import { noPage, pageBeside } from './view/besideRun.ts';
 
 export interface RunOptions extends MetricsFlags, RetentionFlags {
   /** Name of a ready job, or a job file; may be left out where a run is resumed. */
@@ -57,6 +58,8 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   /** Say only what goes wrong, or say it as JSON on stdout. */
   readonly quiet?: boolean;
   readonly json?: boolean;
+  /** Serve the live page meanwhile: true = at the usual port. */
+  readonly page?: true | number;
   /** List jobs and presets instead of running any. */
   readonly list?: boolean;
 }
@@ -150,7 +153,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
 /** How long a run that goes on waits for its broker when it starts. */
 const BROKER_BACK_MS = 5 * 60_000;
 
-/** Runs it to its end, with its numbers for Prometheus where they are asked for. */
+/** Runs it to its end, with its numbers for Prometheus and its page where they are asked for. */
 async function executed(
   run: Run,
   job: Job,
@@ -162,7 +165,19 @@ async function executed(
   const told = { run: run.name, worker: workerOf(run), facts: run.record, clock: io.clock };
   const exporter = address === null ? noExporter : await exportRun(address, told);
   if (exporter.url !== null) output.say(`metrics at ${exporter.url}`);
-  return executeRun(run, job, io, { exporter, output }).finally(() => exporter.close());
+  const page =
+    options.page === undefined
+      ? noPage
+      : pageBeside({
+          run: run.name,
+          runs: dirname(run.folder),
+          port: options.page === true ? undefined : options.page,
+          said: (line) => output.say(line),
+        });
+  return executeRun(run, job, io, { exporter, output }).finally(async () => {
+    await exporter.close();
+    await page.close();
+  });
 }
 
 /** What this process is to run; null: everything, by itself. */

@@ -5,6 +5,14 @@ import type { Io } from '../io.ts';
 import { PORT } from './listen.ts';
 import { viewCommand } from './view.ts';
 
+/** Of `millrace run`. */
+export function pageFlag(): Option {
+  return new Option(
+    '--page [port]',
+    'serve the live page while the job runs, from a process beside it',
+  ).argParser(port);
+}
+
 export function addView(program: Command, io: Io, done: Done): void {
   command(
     program,
@@ -28,6 +36,7 @@ export function addView(program: Command, io: Io, done: Done): void {
     )
     .option('--no-token', 'let every user of this machine read')
     .option('--trusted-origin <URL>', 'the address by which browsers reach it, behind a proxy')
+    .addOption(new Option('--beside').hideHelp())
     .action(async (run: string | undefined, options) =>
       done(await viewCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );

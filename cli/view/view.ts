@@ -27,6 +27,8 @@ export interface ViewOptions {
   /** A text, or false for `--no-token`; undefined = a new one. */
   readonly token?: string | false;
   readonly trustedOrigin?: string;
+  /** It was started by a run and ends with it. */
+  readonly beside?: boolean;
 }
 
 export async function viewCommand(options: ViewOptions, io: Io): Promise<number> {
@@ -39,7 +41,7 @@ export async function viewCommand(options: ViewOptions, io: Io): Promise<number>
     try {
       io.err(`runs of ${viewer.folder}`);
       io.err(`page at ${viewer.link}`);
-      await aborted(interrupted.signal);
+      await ended(interrupted.signal, options.beside === true ? io : null);
     } finally {
       await viewer.close();
     }
@@ -127,8 +129,10 @@ export async function serveView(
   };
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** By Ctrl-C, or with the run that started it. */
+function ended(signal: AbortSignal, io: Io | null): Promise<void> {
   return new Promise((resolve) => {
+    io?.onInputEnd?.(resolve);
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });

@@ -1,0 +1,54 @@
+/**
+ * The page of a run in a process beside it (`run --page`): the same as `millrace view`, so that nothing that a browser asks for
+ * takes time from the job. It ends with the run, also when that is killed: its input ends then.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export interface PageOptions {
+  readonly run: string;
+  /** Absolute. */
+  readonly runs: string;
+  /** Undefined = the usual one, or the next that is free. */
+  readonly port: number | undefined;
+  /** Told where it is, or why there is none: the run goes on without it. */
+  readonly said: (line: string) => void;
+}
+
+export interface PageBeside {
+  close(): Promise<void>;
+}
+
+export const noPage: PageBeside = { close: () => Promise.resolve() };
+
+const END_MS = 2_000;
+
+export function pageBeside({ run, runs, port, said }: PageOptions): PageBeside {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const main = fileURLToPath(new URL(`../main.${extension}`, import.meta.url));
+  const where = port === undefined ? [] : ['--port', String(port)];
+  const args = [...process.execArgv, main, 'view', run, '--runs', runs, '--beside', ...where];
+  // A group of its own: Ctrl-C is the run's, and the page stays until that is at its end.
+  const child = spawn(process.execPath, args, {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  });
+  child.on('error', (error) => said(`no page: ${error.message}`));
+  child.stdin.on('error', () => undefined);
+  const lines = createInterface({ input: child.stderr });
+  lines.on('line', (line) => {
+    if (!line.startsWith('runs of ')) said(line);
+  });
+  return {
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+      const ended = once(child, 'exit');
+      const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+      child.stdin.end();
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}

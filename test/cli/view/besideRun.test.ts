@@ -1,0 +1,54 @@
+/** `run --page`: the page in a process beside the run, which ends with it. */
+import { afterAll, expect, test } from '@jest/globals';
+import type { OverviewTwin } from '../../../views/page/wire.ts';
+import { builtMillrace, type Command, ROOT, sets } from '../../support/commandLine.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+const job = ['run', 'test/cli/fixtures/numbers.job.ts', '--runs', folder.path, '--page', '0'];
+
+async function linkOf(run: Command): Promise<URL> {
+  for (;;) {
+    const link = /page at (\S+)/.exec(run.said)?.[1];
+    if (link !== undefined) return new URL(link);
+    if (run.process.exitCode !== null) throw new Error(run.said);
+    await new Promise((resolve) => run.process.stderr?.once('data', resolve));
+  }
+}
+
+async function overview(link: URL): Promise<OverviewTwin> {
+  const authorization = `Bearer ${link.searchParams.get('t')}`;
+  const answer = await fetch(`${link.origin}/r/seen.json`, { headers: { authorization } });
+  return (await answer.json()) as OverviewTwin;
+}
+
+async function untilGone(link: URL): Promise<void> {
+  while (
+    await fetch(link).then(
+      () => true,
+      () => false,
+    )
+  ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('it shows the run while that works, and ends with it, also when the run is killed', async () => {
+  const settings = sets({ count: 4000, workMs: 50 });
+  const run = builtMillrace(ROOT, ...job, '--run', 'seen', ...settings);
+  const link = await linkOf(run);
+  expect(link.pathname).toBe('/r/seen');
+  let seen: OverviewTwin;
+  do seen = await overview(link);
+  while (!(seen.run?.state === 'live' && seen.mill.stages.length > 0));
+  expect(seen.mill.stages.find(({ name }) => name === 'work')?.shares?.busy).toBeGreaterThan(0);
+  run.process.kill('SIGINT');
+  expect(await run.code).toBe(0);
+  await untilGone(link);
+
+  const again = builtMillrace(ROOT, ...job, '--run', 'seen', ...settings);
+  const other = await linkOf(again);
+  again.process.kill('SIGKILL');
+  await untilGone(other);
+});
