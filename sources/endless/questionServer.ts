@@ -44,7 +44,10 @@ export interface QuestionServerOptions extends ArrivalRules {
 const BYTES_MAX = 1024 * 1024;
 const WAITING_MAX = 256;
 const PATIENCE_MS = 30_000;
-const CONNECTIONS_MAX = 256;
+/** More than may wait: whoever has to try again is told so. */
+const CONNECTIONS_MAX = 2048;
+/** Requests of which the body is being read. */
+const READING_MAX = 64;
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1', '[::1]'];
 const SOURCE = 'posted';
 
@@ -92,6 +95,7 @@ class QuestionServer {
   readonly #options: QuestionServerOptions;
   readonly #opening: Opening;
   readonly #channel: Channel<Posted>;
+  #reading = 0;
 
   constructor(options: QuestionServerOptions, opening: Opening) {
     this.#options = options;
@@ -155,7 +159,12 @@ class QuestionServer {
   }
 
   async #take(from: IncomingMessage): Promise<{ accepted: { id: string }[]; refused: Refused[] }> {
-    const rows = rowsOf(from.headers['content-type'] ?? '', await this.#bodyOf(from));
+    if (this.#channel.room <= 0 || this.#reading >= READING_MAX) throw full();
+    this.#reading += 1;
+    const body = await this.#bodyOf(from).finally(() => {
+      this.#reading -= 1;
+    });
+    const rows = rowsOf(from.headers['content-type'] ?? '', body);
     const key = keyOf(from);
     const refused: Refused[] = [];
     const posted: Posted[] = [];
@@ -174,7 +183,7 @@ class QuestionServer {
       throw new Refusal(413, `send at most ${waitingMax} questions in a request`);
     }
     if (posted.length > this.#channel.room) {
-      throw new Refusal(429, 'as many questions wait as may wait; send these again later', 1);
+      throw full();
     }
     for (const one of posted) this.#channel.offer(one);
     await this.#untilWritten(Promise.all(written), posted);
@@ -221,6 +230,10 @@ class QuestionServer {
       throw new Refusal(400, 'the body is not UTF-8');
     }
   }
+}
+
+function full(): Refusal {
+  return new Refusal(429, 'as many questions wait as may wait; send these again later', 1);
 }
 
 /** A question without an id takes that of its request, where it has one. */

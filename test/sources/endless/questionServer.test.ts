@@ -104,6 +104,27 @@ describe('POST /questions', () => {
     expect((await post([question('1'), question('2'), question('3')])).status).toBe(413);
   });
 
+  test('answers each of many more senders than may wait', async () => {
+    const { post, first, taking } = await serving({ waitingMax: 2 });
+    const one = post(question('a'));
+    await first;
+    expect((await one).status).toBe(200);
+    let full = 0;
+    let refused = (): void => undefined;
+    const allRefused = new Promise<void>((resolve) => {
+      refused = resolve;
+    });
+    const sent = Array.from({ length: 600 }, async (_, i) => {
+      const { status } = await post(question(`q${i}`));
+      if (status === 429) full += 1;
+      if (full === 598) refused();
+      return status;
+    });
+    await allRefused;
+    await taking.take(2);
+    expect((await Promise.all(sent)).filter((status) => status === 200)).toHaveLength(2);
+  });
+
   test('answers 503 when the run does not take a question in time, which is then not asked', async () => {
     const { post, first, taking } = await serving({ patienceMs: 20 });
     const a = post(question('a'));
