@@ -39,8 +39,8 @@ interface Kept {
   readonly scope: string;
   readonly entries: number;
   readonly bytes: number;
-  readonly oldest: string;
-  readonly newest: string;
+  readonly oldestMs: number;
+  readonly newestMs: number;
 }
 
 export async function cacheList(
@@ -57,8 +57,8 @@ export async function cacheList(
     await io.out(`nothing is kept in ${path}\n`);
     return exitCodes.done;
   }
-  const rows = kept.map(({ kind, scope, entries, bytes, oldest, newest }) => [
-    ...[kind, String(entries), size(bytes), oldest.slice(0, 10), newest.slice(0, 10)],
+  const rows = kept.map(({ kind, scope, entries, bytes, oldestMs, newestMs }) => [
+    ...[kind, String(entries), size(bytes), dayOf(oldestMs), dayOf(newestMs)],
     scope.length > SCOPE_MAX ? `${scope.slice(0, SCOPE_MAX - 1)}…` : scope,
   ]);
   const head = ['kind', 'entries', 'size', 'oldest', 'newest', 'of'];
@@ -135,20 +135,30 @@ function first(cache: ToolCache, goes: (entry: CacheEntry) => boolean): CacheEnt
 function keptIn(cache: ToolCache): Kept[] {
   const groups = new Map<string, Kept>();
   for (const { kind, scope, key, value, atMs } of cache.entries()) {
-    const at = new Date(atMs).toISOString();
     const id = JSON.stringify([kind, scope]);
-    const before = groups.get(id) ?? { kind, scope, entries: 0, bytes: 0, oldest: at, newest: at };
+    const before = groups.get(id) ?? {
+      kind,
+      scope,
+      entries: 0,
+      bytes: 0,
+      oldestMs: atMs,
+      newestMs: atMs,
+    };
     groups.set(id, {
       ...before,
       entries: before.entries + 1,
       bytes: before.bytes + Buffer.byteLength(key) + Buffer.byteLength(value),
-      oldest: at < before.oldest ? at : before.oldest,
-      newest: at > before.newest ? at : before.newest,
+      oldestMs: Math.min(atMs, before.oldestMs),
+      newestMs: Math.max(atMs, before.newestMs),
     });
   }
   const inOrder = (a: Kept, b: Kept): number =>
     a.kind === b.kind ? (a.scope < b.scope ? -1 : 1) : a.kind < b.kind ? -1 : 1;
   return [...groups.values()].sort(inOrder);
+}
+
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 function pathOf({ cache }: CacheOptions, io: Io): string {

@@ -184,7 +184,7 @@ function webOf(context: Context, clock: SleepClock): WebSearch | null {
       keyEnv === ''
         ? (HINTS[search.provider] ?? 'keyEnv, which is not set')
         : `the key in $${names.join(' or $')}`,
-    ...{ clock, triesMax, retryDelayMs, requestsPerSecond, timeoutMs },
+    ...{ clock, triesMax, retryDelayMs, requestsPerSecond, timeoutMs, report: context.print },
   });
 }
 

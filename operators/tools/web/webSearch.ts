@@ -30,6 +30,8 @@ export interface WebSearchOptions {
   readonly requestsPerSecond?: number;
   /** Of one request (default 60000). */
   readonly timeoutMs?: number;
+  /** A line when searches begin to fail, and when they succeed again. */
+  readonly report?: (line: string) => void;
 }
 
 /** What a search came to: results, or why there are none. */
@@ -58,7 +60,7 @@ const REFUSED = [401, 402, 403];
 
 /** Searches by a provider. Close it when done. */
 export function webSearch(options: WebSearchOptions): WebSearch {
-  const { provider, keys, clock, keyName = 'the key' } = options;
+  const { provider, keys, clock, keyName = 'the key', report } = options;
   const { triesMax = 3, retryDelayMs = 5000, requestsPerSecond = 0, timeoutMs = 60_000 } = options;
   const exchange = new Exchange({ clock, timeoutMs, replyBytesMax: REPLY_BYTES_MAX });
   const rate = new RateLimit(requestsPerSecond * 60, clock);
@@ -87,16 +89,28 @@ export function webSearch(options: WebSearchOptions): WebSearch {
     }
   }
 
+  let failing = false;
+  function told(reason: string | null): void {
+    if ((reason !== null) === failing) return;
+    failing = reason !== null;
+    const now = failing ? `gives no results: ${reason}` : 'gives results again';
+    report?.(`search: ${provider.name} ${now}`);
+  }
+
   return {
     provider,
     async search(query, signal) {
       const all: NotFound[] = [];
       for (const key of keys.length === 0 ? [''] : keys) {
         const made = await persistent(query, key, signal);
-        if (made.kind === 'found') return made;
+        if (made.kind === 'found') {
+          told(null);
+          return made;
+        }
         all.push(made);
       }
       const { kind, reason } = all.at(-1)!;
+      told(reason);
       if (all.every((one) => one.kind === 'refused')) {
         throw toolDown(
           'search',

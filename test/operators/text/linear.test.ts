@@ -11,6 +11,7 @@ import { extractAnswer, firstAnswerBlock } from '../../../operators/dialect/answ
 import { type EncodeOptions, encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { fenceFor, judgeFence } from '../../../operators/dialect/fence.ts';
 import { formatFault } from '../../../operators/dialect/format.ts';
+import { splitLogs } from '../../../operators/dialect/logs.ts';
 import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
 import { repairHintPosition } from '../../../operators/dialect/repair.ts';
 import {
@@ -31,8 +32,13 @@ import { evaluateSample } from '../../../operators/metrics/sample.ts';
 import { cutCodePoints, strip, words } from '../../../operators/text/characters.ts';
 import { isEquivalent, LatexError, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
+import { decodePage } from '../../../operators/tools/pages/charset.ts';
+import { parseRobots } from '../../../operators/tools/pages/robots.ts';
 import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
 import { priorReasoning } from '../../../operators/tools/web/priorReasoning.ts';
+import { pagesText, recordsText } from '../../../operators/tools/web/resultText.ts';
+import { finalInformation } from '../../../operators/tools/web/summarise.ts';
+import { webLine, webText } from '../../../operators/tools/web/webText.ts';
 import type { DatasetFormat } from '../../../sources/datasetFormats.ts';
 import { datasetRow } from '../../../sources/datasetRow.ts';
 import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
@@ -125,6 +131,22 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
       { name: 'a', format: LISTS },
       { place: 1, text: true },
     ),
+  webText: (text) => webText(text, Number.POSITIVE_INFINITY),
+  webLine: (text) => webLine(text, Number.POSITIVE_INFINITY),
+  finalInformation,
+  splitLogs: (text) => splitLogs(text, paperTools),
+  recordsText: (text) =>
+    recordsText(
+      [{ title: text, url: '', siteName: '', date: '', snippet: text, context: text }],
+      20_000,
+    ),
+  'pagesText of many snippets': (text) =>
+    pagesText(
+      text.split(' ').map((snippet) => ({ title: '', url: '', siteName: '', date: '', snippet })),
+      { top: 10, charactersMax: 1000 },
+    ),
+  decodePage: (text) => decodePage(Buffer.from(text), text.slice(0, 2000)),
+  parseRobots: (text) => parseRobots(`user-agent: *\n${text}`, 'millrace'),
   encodeExample: (text) => encodeExample('q', text, LETTERS),
 };
 

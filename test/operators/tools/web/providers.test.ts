@@ -269,6 +269,26 @@ test('a provider that nobody answers for is down', async () => {
   web.close();
 });
 
+test('who watches is told when searches begin to fail, and when that is over', async () => {
+  const lines: string[] = [];
+  const clock = impatientClock((ms) => ms >= 60_000);
+  const report = (line: string): void => void lines.push(line);
+  const web = webSearch({ provider: made.bing(), keys: [], clock, triesMax: 1, report });
+  asked = 0;
+  replies = [
+    [500, 'x'],
+    [500, 'y'],
+    [200, shapes.bing('t', 's')],
+    [200, shapes.bing('t', 's')],
+  ];
+  for (let i = 0; i < 4; i++) await web.search('q', signal);
+  web.close();
+  expect(lines).toEqual([
+    'search: Bing gives no results: HTTP 500: x',
+    'search: Bing gives results again',
+  ]);
+});
+
 test('requests keep to the rate', async () => {
   replies = [[200, { general: {}, organic: [] }]];
   const clock = impatientClock((ms) => ms >= 60_000);
