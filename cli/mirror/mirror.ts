@@ -1,11 +1,11 @@
 /**
  * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on a Kafka of others, for consoles, ksqlDB, kcat and consumers in
- * any language. Its address is that of a log (`streams/kafka/kafkaUrl.ts`) with the prefix as its path.
+ * any language. Its address is that of a topic of others (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
  */
-import type { Kafka, SASLOptions } from 'kafkajs';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { mirror } from '../../sinks/outside/mirror.ts';
 import { counted } from '../../streams/doctor/counted.ts';
+import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
 import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
 import { type KafkaSettings, kafkaSettings } from '../../streams/kafka/kafkaUrl.ts';
 import { seal } from '../../streams/kafka/registry.ts';
@@ -18,6 +18,9 @@ import type { Io } from '../io.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { topicsLike } from '../tap/patterns.ts';
 
+/** As the protocol numbers them. */
+const COMPRESSIONS = { none: 0, gzip: 1, zstd: 4 } as const;
+
 export interface MirrorCommand {
   readonly run: string;
   readonly runs: string;
@@ -29,7 +32,8 @@ export interface MirrorCommand {
 }
 
 export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<number> {
-  const { settings, prefix } = target(options.address, options.run);
+  const foreign = target(options.address, options.run);
+  const { settings, topic: prefix } = foreign;
   const run = await findRun(io, options.runs, options.run);
   if (run.record.log !== undefined && prefix === run.name) {
     throw usageError(
@@ -48,13 +52,13 @@ export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<num
       await mirror({
         ...{ log, replication, signal: interrupted.signal, follow: options.once !== true },
         topics,
-        kafka: await kafkaAt(settings, run.name),
+        kafka: await foreignKafka(foreign, `millrace.${run.name}.mirror`),
         id: `millrace-mirror.${prefix}.${run.name}.${run.record.starts[0]!.startedMs}`,
         nameOf: (topic) => `${prefix}.${topic}`,
         encode:
           settings.registry === null ? json : avro(new HttpRegistry(settings.registry, prefix)),
         partitions: Math.max(partitions, ownPartitions(run)),
-        compression: compression === 'gzip' ? 1 : 0,
+        compression: COMPRESSIONS[compression],
         clock: sleepClock(io.clock),
         notice: (line) => io.err(line),
         written: (count) => {
@@ -71,23 +75,11 @@ export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<num
   return exitCodes.done;
 }
 
-/** Fails with code `USAGE`. */
-function target(address: string, run: string): { settings: KafkaSettings; prefix: string } {
-  const match = /^(kafkas?:\/\/[^/?]+)(?:\/([^?]*))?(\?.*)?$/.exec(address);
-  if (match === null) {
-    throw usageError(
-      'a mirror is written to kafka://host:port/prefix, with settings as in docs/kafka.md',
-    );
-  }
-  const [, servers = '', prefix = '', query = ''] = match;
-  if (!/^[A-Za-z0-9._-]{0,200}$/.test(prefix)) {
-    throw usageError('the prefix of the topics may hold letters, digits, dots, _ and - only');
-  }
-  const settings = kafkaSettings(`${servers}${query}`, process.env);
-  if (settings.compression === 'zstd') {
-    throw usageError('a mirror compresses with gzip, or not at all');
-  }
-  return { settings, prefix: prefix === '' ? run : prefix };
+/** Where it is written; topics are named after the run where the address has no path. Fails with code `USAGE`. */
+function target(address: string, run: string): ForeignTopic {
+  const bare = /^(kafkas?:\/\/[^/?]+)\/?(\?.*)?$/.exec(address);
+  const whole = bare === null ? address : `${bare[1]}/${run}${bare[2] ?? ''}`;
+  return foreignTopic(whole, process.env);
 }
 
 /** In a folder a topic has one partition. */
@@ -107,18 +99,6 @@ async function asked(
   throw usageError(
     `${own[0]!.name} is a topic of the job's own, which goes out as JSON only; leave out the registry, or name other topics with --topic`,
   );
-}
-
-async function kafkaAt({ brokers, tls, sasl }: KafkaSettings, run: string): Promise<Kafka> {
-  // Loaded when it is needed: most runs need no Kafka.
-  const { default: kafkajs } = await import('kafkajs');
-  return new kafkajs.Kafka({
-    clientId: `millrace.${run}.mirror`,
-    brokers: [...brokers],
-    logLevel: kafkajs.logLevel.NOTHING,
-    ...(tls === null ? {} : { ssl: { ...tls } }),
-    ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
-  });
 }
 
 function json(_: Topic<unknown>, value: unknown): Buffer {

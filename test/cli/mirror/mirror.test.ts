@@ -13,7 +13,7 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import { unseal } from '../../../streams/kafka/registry.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';
-import { millrace } from '../../support/commandLine.ts';
+import { builtMillrace } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun } from '../../support/kafka.ts';
 import { metric, rollout } from '../../support/records.ts';
@@ -108,9 +108,9 @@ describeKafka('millrace mirror', () => {
       for (const more of [1, 800]) {
         await append(3000);
         const before = await written();
-        const child = millrace('mirror', run, address(), '--runs', folder.path);
+        const child = builtMillrace(folder.path, 'mirror', run, address(), '--runs', '.');
         while ((await written()) < before + more) {
-          await append(50);
+          expect(child.process.exitCode).toBeNull();
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
         child.process.kill('SIGKILL');
@@ -122,7 +122,7 @@ describeKafka('millrace mirror', () => {
       const metrics = await read(`out.${run}.metrics`);
       const steps = metrics.map(({ payload }) => JSON.parse(payload).step);
       expect(steps).toEqual(Array.from({ length: appended }, (_, i) => i));
-    });
+    }, 180_000);
 
     test('follows a run until it is interrupted', async () => {
       appended = 0;
