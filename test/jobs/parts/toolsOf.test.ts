@@ -1,0 +1,100 @@
+/** The tools that settings name: what each needs is asked for before the first rollout, and a replay needs nobody. */
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { checkSettings, parseSetting } from '../../../cli/settings.ts';
+import type { Replay } from '../../../jobs/defineJob.ts';
+import { type ToolSettings, toolSettings } from '../../../jobs/parts/toolSettings.ts';
+import { toolsOf } from '../../../jobs/parts/toolsOf.ts';
+import { manualClock } from '../../../testing/manualClock.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+const folder = temporaryFolder();
+const owned: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of owned.splice(0).reverse()) await one.close();
+  delete process.env.A_TEST_KEY;
+  delete process.env.SERPER_API_KEY;
+});
+afterAll(() => folder.remove());
+
+function settings(...given: readonly string[]): ToolSettings {
+  const schema = z.object({ tools: toolSettings });
+  const all = ['tools.cache=none', ...given].map(parseSetting);
+  return (checkSettings(schema, all) as { tools: ToolSettings }).tools;
+}
+
+async function tools(given: readonly string[], replay?: Replay): Promise<readonly string[]> {
+  const made = await toolsOf({
+    settings: {
+      ...{ tools: settings(...given), corpus: '', searchTop: 4, searchCharacters: 100 },
+      ...{ pythonTimeoutMs: 1000, pythonProcesses: 1 },
+    },
+    ...{ folder: folder.path, seed: 1, clock: manualClock(), print: () => undefined },
+    own: (resource) => {
+      owned.push(resource);
+      return resource;
+    },
+    ...(replay === undefined ? {} : { replay }),
+  });
+  owned.push(...made);
+  return made.map(({ name }) => name);
+}
+
+const searxng = ['tools.search.provider=searxng', 'tools.search.url=http://127.0.0.1:8888/search'];
+
+describe('the tools of a job', () => {
+  test('are those that are named, and search where somebody searches the web', async () => {
+    expect(await tools([])).toEqual(['python']);
+    expect(await tools(searxng)).toEqual(['python', 'search']);
+    expect(await tools(['tools=none', ...searxng])).toEqual(['search']);
+    expect(await tools([...searxng, 'tools=browse,search'])).toEqual(['browse', 'search']);
+    expect(await tools(['tools=["browse"]'])).toEqual(['browse']);
+  });
+
+  test.each<[RegExp, ...string[]]>([
+    [/needs documents .*corpus=FILE.*tools\.search\.provider/, 'tools=search'],
+    [/searxng needs its address/, 'tools.search.provider=searxng'],
+    [/json needs the address of the service/, 'tools.search.provider=json'],
+    [/json needs the address/, 'tools.search.provider=json', 'tools.search.url=ftp://a/{query}'],
+    [/cache needs a cache/, 'tools.search.provider=cache'],
+    [/SERPER_API_KEY is empty/, 'tools.search.provider=serper'],
+    [/A_TEST_KEY is empty/, 'tools.search.provider=bing', 'tools.search.keyEnv=A_TEST_KEY'],
+    [/carries credentials/, 'tools.search.provider=searxng', 'tools.search.url=http://a:b@c'],
+    [
+      /A_TEST_KEY is empty/,
+      'tools=browse',
+      'tools.pages.provider=reader',
+      'tools.pages.keyEnv=A_TEST_KEY',
+    ],
+  ])('%s: %s', async (why, ...given) => {
+    await expect(tools(given)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringMatching(why),
+    });
+  });
+
+  test('need no key on a replay, which asks nobody', async () => {
+    const replay: Replay = { engine: (live) => live, tools: (live) => live, keepAll: false };
+    expect(await tools(['tools.search.provider=serper'], replay)).toEqual(['python', 'search']);
+  });
+
+  test('share the file that keeps what they bring in', async () => {
+    const cache = join(folder.path, 'kept.mdb');
+    const given = ['tools.search.provider=cache', `tools.cache=${cache}`, 'tools=python,browse'];
+    expect(await tools([...given, 'tools.cachePython=true'])).toEqual([
+      'python',
+      'browse',
+      'search',
+    ]);
+  });
+});
+
+test('a list that a run of an older version has goes on with what is set beside it', () => {
+  const schema = z.object({ tools: toolSettings });
+  const given = ['tools.search.top=3'].map(parseSetting);
+  const { tools: both } = checkSettings(schema, given, { tools: ['search'] }) as {
+    tools: ToolSettings;
+  };
+  expect([both.use, both.search.top]).toEqual([['search'], 3]);
+});
