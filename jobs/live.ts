@@ -15,7 +15,12 @@ import { MillraceError } from '../base/errors.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Changes, Control } from '../streams/control.ts';
 import type { Question, Weights } from '../streams/records.ts';
-import { type StepSizes, type VersionProgress, versionDue } from '../streams/schedule.ts';
+import {
+  decidedBy,
+  type StepSizes,
+  type VersionProgress,
+  versionDue,
+} from '../streams/schedule.ts';
 
 /** Marks a setting that may change while a run goes on: `millrace set` takes no other. */
 export function mayChange<Schema extends z.ZodType>(schema: Schema): Schema {
@@ -106,7 +111,7 @@ export class LiveHandle implements LiveSettings {
   /** Changes that hold for what is due a version; null while its manifest is not known. Versions rise by one from 0. */
   #countAt(version: number): number | null {
     const { lagMax } = this.#binding!;
-    return this.#known[Math.max(0, version - lagMax)]?.controls ?? null;
+    return this.#known[decidedBy(version, lagMax)]?.controls ?? null;
   }
 }
 

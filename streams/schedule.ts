@@ -163,6 +163,19 @@ export function movedSchedule(
   return { ...schedule, version: recorded.version + moved };
 }
 
+/**
+ * The version whose manifest says with which settings everything is made that is due a version: it is there before any of it is admitted,
+ * in whatever process.
+ */
+export function decidedBy(due: number, lagMax: number): number {
+  return Math.max(0, due - lagMax);
+}
+
+/** The first step that is made with the settings of a version's manifest. */
+export function firstStepOf(version: number, lagMax: number): number {
+  return version === 0 ? 1 : version + lagMax + 1;
+}
+
 /** Steps that may be incomplete at once where rollouts may be `lagMax` versions behind. */
 export const stepsOpen = (lagMax: number): number => lagMax + 2;
 /** Windows of candidates that may be incomplete at once where rollouts may be `lagMax` versions behind. */

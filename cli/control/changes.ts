@@ -2,6 +2,7 @@
 import type { Log } from '../../streams/log.ts';
 import type { Control } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
+import { firstStepOf } from '../../streams/schedule.ts';
 import { topics } from '../../streams/topics.ts';
 
 /** One change of a setting. */
@@ -23,21 +24,13 @@ export async function controlsOf(log: Log): Promise<readonly Control[]> {
   return [...found.values()];
 }
 
-/**
- * The first step that a version decides about: step k begins with version k - 1, and what it is made with is said by the manifest of
- * the version `lagMax` before (jobs/live.ts).
- */
-export function stepOf(version: number, lagMax: number): number {
-  return version + lagMax + 1;
-}
-
 /** All changes, oldest first. */
 export async function changesOf(log: Log, lagMax: number): Promise<readonly Change[]> {
   const sets = (await controlsOf(log)).filter(({ kind }) => kind === 'set');
   if (sets.length === 0) return [];
   const steps: number[] = [];
   for await (const { value } of recordsOf(log, topics.weights, { from: { kind: 'earliest' } })) {
-    while (steps.length < value.controls) steps.push(stepOf(value.version, lagMax));
+    while (steps.length < value.controls) steps.push(firstStepOf(value.version, lagMax));
   }
   return sets.map(({ setting, value, by, askedMs }, i) => ({
     ...{ setting, value: JSON.parse(value) as unknown, by, askedMs },

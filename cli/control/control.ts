@@ -10,6 +10,7 @@ import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Control } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
+import { firstStepOf } from '../../streams/schedule.ts';
 import { topics } from '../../streams/topics.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
@@ -21,7 +22,7 @@ import { readRunRecord } from '../runRecord.ts';
 import { findRun, logFolder, openRunLog, type Run, withLog } from '../runs.ts';
 import { checkSettings, knownSettings, parseSetting } from '../settings.ts';
 import { isWorkedOn } from '../startGuard.ts';
-import { type Change, changesOf, controlsOf, lagMaxOf, stepOf } from './changes.ts';
+import { type Change, changesOf, controlsOf, lagMaxOf } from './changes.ts';
 import { asked, put } from './inbox.ts';
 
 export interface ControlOptions {
@@ -96,7 +97,7 @@ export async function setCommand(
     changes: await changesOf(log, lagMax),
     newest: await newestVersion(log),
   }));
-  const next = stepOf(newest + 1, lagMax);
+  const next = firstStepOf(newest + 1, lagMax);
   const lines = changes.map((change) => changeLine(change, next));
   const none = `nothing was changed while run ${run.name} went on`;
   const shown = options.settings.length > 0 ? lines.slice(-options.settings.length) : lines;

@@ -5,10 +5,11 @@
 import { skip } from 'rxjs';
 import { type Control, followControl } from '../../streams/control.ts';
 import type { Log } from '../../streams/log.ts';
+import { firstStepOf } from '../../streams/schedule.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RunOutput } from '../progress/runOutput.ts';
 import type { Run } from '../runs.ts';
-import { lagMaxOf, stepOf } from './changes.ts';
+import { lagMaxOf } from './changes.ts';
 import { takeIn } from './inbox.ts';
 
 export interface Obeyed {
@@ -47,7 +48,7 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
       .tap(topics.weights, { from: { kind: 'last', count: 1 }, follow: true })
       .subscribe(({ value: { version, controls } }) => {
         if (counted >= 0 && controls > counted) {
-          const step = stepOf(version, lagMax);
+          const step = firstStepOf(version, lagMax);
           for (const change of control.since(counted, controls)) {
             output.tell('changed', { ...change, step });
             output.say(`${change.setting}=${JSON.stringify(change.value)} from step ${step} on`);

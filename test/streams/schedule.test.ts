@@ -8,7 +8,9 @@ import type { Phase, Question } from '../../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   beginOfStage,
+  decidedBy,
   finishesStage,
+  firstStepOf,
   movedBy,
   movedSchedule,
   placesEach,
@@ -152,6 +154,22 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
         const due = versionDue(asked, known, pace(per))!;
         expect(due).toBe(versionAfter(stagesBefore(asked), known));
         expect(versionDue(asked, known.slice(0, due), pace(per))).toBeNull();
+      }
+    }
+  });
+
+  test('lets settings hold from one step on, told by a version that is there before anything of that step is asked', () => {
+    for (const lagMax of [0, 1, 3]) {
+      const steps = range(known.length + lagMax + 2).map((index) => index + 1);
+      for (const { version } of known) {
+        const made = steps.filter((step) => decidedBy(step - 1, lagMax) >= version);
+        expect(made[0]).toBe(firstStepOf(version, lagMax));
+        // From then on, without a gap.
+        expect(made).toEqual(steps.slice(steps.indexOf(made[0]!)));
+      }
+      for (const step of steps) {
+        // What is due `step - 1` is admitted under no version older than that.
+        expect(decidedBy(step - 1, lagMax)).toBeLessThanOrEqual(Math.max(0, step - 1 - lagMax));
       }
     }
   });
