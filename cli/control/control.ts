@@ -34,6 +34,7 @@ export interface ControlOptions {
 /** How long the run may take to write down what it is told, and how often that is looked for. */
 const TOLD_MS = 20_000;
 const LOOK_MS = 100;
+const ENDED_MS = 10_000;
 
 /** `pause` and `resume`. */
 export async function pauseCommand(
@@ -69,7 +70,12 @@ export async function stopCommand(
   if (options.wait !== false) {
     io.err(`run ${run.name} finishes what is in flight, for a minute at most`);
     const interrupted = interruption(io, null);
-    while (!interrupted.signal.aborted && (await isRunning(run))) await pause();
+    const { signal } = interrupted;
+    while (!signal.aborted && (await isRunning(run))) await pause();
+    // A process says that it has ended a moment before it writes how.
+    const untilMs = performance.now() + ENDED_MS;
+    while (!signal.aborted && performance.now() < untilMs && (await statusOf(run)) === 'running')
+      await pause();
     interrupted.release();
   }
   const status = await statusOf(run);
