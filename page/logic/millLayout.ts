@@ -151,9 +151,11 @@ function wide(
     const here = parts.flatMap((_, i) => (ranks[i] === rank ? [i] : []));
     const wishes = here.map((i) => {
       const into = forward.filter(({ b }) => b === i).map((edge) => rowBefore(edge, rank));
-      return { i, wish: into.length === 0 ? 0 : Math.min(...into) };
+      const alone = edges.every(({ a, b }) => a !== i && b !== i);
+      return { i, alone, wish: into.length === 0 ? 0 : Math.min(...into) };
     });
-    wishes.sort((p, q) => p.wish - q.wish || p.i - q.i);
+    // What nothing flows into or out of stands last.
+    wishes.sort((p, q) => Number(p.alone) - Number(q.alone) || p.wish - q.wish || p.i - q.i);
     for (const { i, wish } of wishes) put(String(i), rank, wish);
     for (const edge of forward) {
       if (ranks[edge.a]! < rank && ranks[edge.b]! > rank) {
