@@ -13,7 +13,7 @@ import {
   rangesOf,
 } from '../data/highlights.ts';
 import { useKeys } from '../data/keyboard.ts';
-import { at, go, linkAt, query, setQuery } from '../data/place.ts';
+import { at, go, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
@@ -123,7 +123,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         </span>
         {rollout.reward !== null && (
           <span>
-            reward <b class="num">{value(rollout.reward)}</b>
+            reward <b class="num">{fixed(3)(rollout.reward)}</b>
           </span>
         )}
         <span class="grow" />
@@ -504,11 +504,10 @@ function TurnItem({
             withQuery({ show: query.value.show ?? '' }, { turn: String(turn.index) }),
           )}
         >
-          {isTool ? (turn.tool ?? 'tool') : 'policy'}
+          {isTool ? `${turn.tool ?? 'tool'} result` : 'policy'}
         </a>
         {!isTool && <span class="chip">v{turn.version}</span>}
         <span class="muted num">{facts.join(' · ')}</span>
-        {isTool && <span class="muted">read by the policy, not written by it</span>}
         {isTool && (long || closed) && (
           <button
             type="button"
@@ -674,7 +673,7 @@ function Facts({
           <p class="muted">It was not rewarded.</p>
         ) : (
           <>
-            <p class="big num">{value(rollout.reward)}</p>
+            <p class="big num">{fixed(3)(rollout.reward)}</p>
             <table class="parts">
               <tbody>
                 {parts.map(([name, part]) => (
@@ -763,7 +762,7 @@ function Facts({
           </dd>
           <dt>record</dt>
           <dd>
-            <a href={recordLink(run, 'rollouts', data.record)}>rollouts {data.record}</a>
+            <a href={linkTo(data.record)}>rollouts {rollout.ref}</a>
           </dd>
         </dl>
         <p class="note">

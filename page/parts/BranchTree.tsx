@@ -1,8 +1,8 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
+import { fixed } from '../../views/numbers.ts';
 import type { RolloutRow } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
 import { treeLines, treeLinesMax } from '../logic/branchTree.ts';
-import { value } from '../logic/format.ts';
 
 const row = 22;
 
@@ -52,7 +52,7 @@ export function BranchTree({
         {lines.map(({ index, row: place, start, end, from }) => {
           const rollout = byIndex.get(index)!;
           const [glyph, tone, word] = glyphOf(rollout);
-          const reward = rollout.reward === null ? '' : value(rollout.reward);
+          const reward = rollout.reward === null ? '' : fixed(3)(rollout.reward);
           return (
             <a
               key={rollout.ref}

@@ -2,7 +2,7 @@
 import { fixed, NOTHING, orDash, signed } from '../../views/numbers.ts';
 import type { RolloutRow } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
-import { count, value } from '../logic/format.ts';
+import { count } from '../logic/format.ts';
 import { glyphOf } from './BranchTree.tsx';
 import { Scrolls } from './basics.tsx';
 
@@ -76,7 +76,7 @@ export function RolloutTable({
                   )}
                 </td>
                 <td>
-                  <b>{value(rollout.reward)}</b>
+                  <b>{orDash(rollout.reward, fixed(3))}</b>
                 </td>
                 {parts.map((name) => (
                   <td key={name}>{orDash(rollout.parts[name], fixed(2))}</td>

@@ -90,7 +90,7 @@ function drawn(
   strip.forEach((amount, i) => {
     const level = levelOf(amount, paint);
     if (level === 0) return;
-    const tall = Math.min(1, amount / 6) * (height - 8) + 2;
+    const tall = Math.sqrt(Math.min(1, amount / 6)) * (height - 8) + 2;
     pen.fillStyle = colour(level >= 6 ? '--s3' : '--s0');
     pen.fillRect(i * step, height - 4 - tall, Math.max(1, step - (step > 3 ? 1 : 0)), tall);
   });

@@ -1,0 +1,137 @@
+/**
+ * What the page's browser tests share: the distribution's Chromium, the real server as a process of its own, and a page that
+ * notes everything that must not happen (errors, broken rules of the content security policy, requests to elsewhere).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { describe } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const path = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
+  (one) => one !== undefined && existsSync(one),
+);
+
+/** Where there is no Chromium the tests are skipped, and say so. */
+export const withBrowser = path === undefined ? describe.skip : describe;
+if (path === undefined) {
+  process.stderr.write(
+    'no Chromium (apt-get install chromium, or CHROMIUM=/path): browser tests are skipped\n',
+  );
+}
+
+const args = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--font-render-hinting=none',
+  '--force-color-profile=srgb',
+];
+
+/** A launch hangs once in a while: it is tried a second time, nothing else is. */
+export async function launch(): Promise<Browser> {
+  const options = { executablePath: path!, args, timeout: 20_000 };
+  return chromium.launch(options).catch(() => chromium.launch({ ...options, timeout: 60_000 }));
+}
+
+export interface Viewer {
+  readonly link: string;
+  readonly origin: string;
+  readonly port: number;
+  kill(): Promise<void>;
+}
+
+/** `millrace view` from the sources, on this port (0: any). */
+export async function view(runs: string, port = 0): Promise<Viewer> {
+  const token = 'tests-of-the-page-0123456789';
+  const child = command('view', '--runs', runs, '--port', String(port), '--token', token);
+  const link = await said(child, /page at (http\S+)/);
+  const url = new URL(link);
+  return { link, origin: url.origin, port: Number(url.port), kill: () => end(child) };
+}
+
+/** The command line from the sources, in a process of its own. */
+export function command(...args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', 'cli/main.ts', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  await gone;
+}
+
+async function said(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stderr!) {
+    text += String(chunk);
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    child.stderr!.resume();
+    return match[1]!;
+  }
+  throw new Error(`the command ended without ${pattern}: ${text}`);
+}
+
+export interface Watched {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What must not happen; a test expects it to be empty. */
+  readonly wrong: string[];
+}
+
+export interface Look {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+/** A page that has followed the link, in a context of its own. */
+export async function watched(browser: Browser, viewer: Viewer, look: Look = {}): Promise<Watched> {
+  const { width = 1280, height = 900, scheme = 'light' } = look;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+    timezoneId: 'UTC',
+    locale: 'en-GB',
+    permissions: [],
+  });
+  context.setDefaultTimeout(20_000);
+  const wrong: string[] = [];
+  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
+    console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI);
+  });`);
+  const page = await context.newPage();
+  page.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    // A server that is away is said by the browser itself; tests that end the server expect it.
+    if (message.type() === 'error' && !/net::ERR_|status of 4\d\d/.test(message.text())) {
+      wrong.push(`console: ${message.text()}`);
+    }
+  });
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== 'data:' && url.origin !== viewer.origin) wrong.push(`asked ${url.href}`);
+  });
+  await page.goto(viewer.link);
+  return { page, context, wrong };
+}
+
+/** What a run says of itself that differs from time to time: ages and durations. */
+export function steady(aria: string): string {
+  return aria
+    .replace(/\b(\d+ (s|min|h|d) ago|now ago)\b/g, 'AGE ago')
+    .replace(/\b\d+ (s|min|h|d)\b/g, 'AGE')
+    .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms');
+}

@@ -1,0 +1,243 @@
+/** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { temporaryFolder } from '../../support/folder.ts';
+import { tinyRun } from '../../support/tinyRun.ts';
+import {
+  launch,
+  steady,
+  type Viewer,
+  view,
+  type Watched,
+  watched,
+  withBrowser,
+} from './support.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+/** What automatic rules of accessibility find, as `rule: element`. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const { violations: found } = await page.evaluate<Found>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+}
+
+const pages = [
+  ['runs', '/', 'Runs'],
+  ['overview', '/r/tiny', 'tiny'],
+  ['metrics', '/r/tiny/metrics', 'Metrics'],
+  ['topics', '/r/tiny/topics', 'Topics'],
+  ['tap', '/r/tiny/topics/rollouts?limit=12', 'rollouts'],
+  ['pareto', '/r/tiny/pareto', 'Pareto selection'],
+  ['question', '/r/tiny/q/QUESTION', 'question'],
+  ['trajectory', '/r/tiny/t/3', 'rollout'],
+  ['weights', '/r/tiny/weights', 'Weights'],
+  ['version', '/r/tiny/weights/1', 'Version 1'],
+  ['replay', '/r/tiny/replay', 'Replay'],
+  ['diff', '/diff/tiny..other', 'tiny and other'],
+] as const;
+
+withBrowser('the page of a finished run', () => {
+  const runs = temporaryFolder();
+  let viewer: Viewer;
+  let browser: Browser;
+  let seen: Watched;
+  let questionId: string;
+
+  beforeAll(async () => {
+    await tinyRun(runs.path, 'tiny');
+    await tinyRun(runs.path, 'other', { timing: 3, settings: { keep: 5 } });
+    [viewer, browser] = await Promise.all([view(runs.path), launch()]);
+    const context = await browser.newContext();
+    await context.request.get(viewer.link);
+    const answer = await context.request.get(`${viewer.origin}/r/tiny/t/3.json`);
+    questionId = ((await answer.json()) as { question: { id: string } }).question.id;
+    await context.close();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await viewer?.kill();
+    runs.remove();
+  });
+
+  const addressOf = (path: string): string =>
+    viewer.origin + path.replace('QUESTION', encodeURIComponent(questionId));
+
+  async function shown(page: Page, path: string, heading: string): Promise<void> {
+    await page.goto(addressOf(path));
+    await page
+      .getByRole('heading', { level: 1 })
+      .filter({ hasText: heading })
+      .waitFor({ state: 'attached' });
+    await page.waitForLoadState('networkidle').catch(() => undefined);
+  }
+
+  describe('every view', () => {
+    beforeEach(async () => {
+      seen = await watched(browser, viewer);
+    });
+    afterEach(() => seen.context.close());
+
+    test.each(pages)('%s says the same as before', async (_, path, heading) => {
+      await shown(seen.page, path, heading);
+      expect(steady(await seen.page.locator('main').ariaSnapshot())).toMatchSnapshot();
+      expect(seen.wrong).toEqual([]);
+    });
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'no view breaks a rule of accessibility, %s',
+    async (scheme) => {
+      seen = await watched(browser, viewer, { scheme });
+      const found: string[] = [];
+      for (const [name, path, heading] of pages) {
+        await shown(seen.page, path, heading);
+        found.push(...(await violations(seen.page)).map((one) => `${name}: ${one}`));
+      }
+      expect(found).toEqual([]);
+      expect(seen.wrong).toEqual([]);
+      await seen.context.close();
+    },
+  );
+
+  test.each([1400, 768, 390, 320])('no view scrolls sideways at %i pixels', async (width) => {
+    seen = await watched(browser, viewer, { width });
+    const wide: string[] = [];
+    for (const [name, path, heading] of pages) {
+      await shown(seen.page, path, heading);
+      const over = await seen.page.evaluate<number>(
+        'document.documentElement.scrollWidth - innerWidth',
+      );
+      if (over > 0) wide.push(`${name} by ${over}`);
+    }
+    expect(wide).toEqual([]);
+    await seen.context.close();
+  });
+
+  describe('keys', () => {
+    beforeEach(async () => {
+      seen = await watched(browser, viewer);
+    });
+    afterEach(() => seen.context.close());
+
+    const path = (): string => new URL(seen.page.url()).pathname + new URL(seen.page.url()).search;
+
+    test('go from view to view, and do nothing while one types', async () => {
+      const { page } = seen;
+      await shown(page, '/r/tiny', 'tiny');
+      await page.keyboard.press('g');
+      await page.keyboard.press('m');
+      await page.waitForURL('**/r/tiny/metrics');
+      await page.getByRole('searchbox').waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type('gt');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('gt');
+      expect(path()).toBe('/r/tiny/metrics');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('g');
+      await page.keyboard.press('t');
+      await page.waitForURL('**/r/tiny/topics');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').getByText('back to live').waitFor();
+      await page.keyboard.press('Escape');
+      expect(await page.getByRole('dialog').count()).toBe(0);
+    });
+
+    test('read a trajectory: turns, neighbours, colours', async () => {
+      const { page } = seen;
+      await shown(page, '/r/tiny/t/3', 'rollout');
+      await page.keyboard.press('j');
+      await page.waitForURL('**/t/3?turn=0');
+      await page.keyboard.press('e');
+      await page.waitForURL('**show=**');
+      await page.keyboard.press('n');
+      await page.waitForURL(
+        (url) => /\/t\/\d+$/.test(url.pathname) && !url.pathname.endsWith('/3'),
+      );
+      expect(new URL(page.url()).searchParams.has('turn')).toBe(false);
+      await page.keyboard.press('p');
+      await page.waitForURL((url) => url.pathname.endsWith('/t/3'));
+    });
+
+    test('[ and ] go through the steps, \\ is back to now', async () => {
+      const { page } = seen;
+      await shown(page, '/r/tiny', 'tiny');
+      await page.getByText('Finished after step').waitFor();
+      await page.keyboard.press('[');
+      await page.waitForURL('**?at=step:*');
+      await page.getByText('As of').first().waitFor();
+      await page.keyboard.press('\\');
+      await page.waitForURL('**/r/tiny');
+    });
+  });
+
+  describe('a link', () => {
+    beforeEach(async () => {
+      seen = await watched(browser, viewer);
+    });
+    afterEach(() => seen.context.close());
+
+    test('to a record stands at that record', async () => {
+      await seen.page.goto(addressOf('/r/tiny/topics/rollouts?offset=3&limit=1'));
+      await seen.page.locator('[data-ref="3"]').waitFor();
+      expect(await seen.page.locator('[data-ref]').count()).toBe(1);
+    });
+
+    test('to a turn of a trajectory stands at that turn', async () => {
+      await seen.page.goto(addressOf('/r/tiny/t/3?turn=1'));
+      await seen.page.locator('[data-turn="1"].here').waitFor();
+    });
+
+    test('to a filter shows what it filters, and one that is wrong says what is', async () => {
+      const { page } = seen;
+      await page.goto(addressOf('/r/tiny/topics/rollouts?where=toolCalls%20%3D%200'));
+      await page.getByText(/searched \d+ of \d+, found/).waitFor();
+      await page.getByRole('searchbox').fill('nonsense ===');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').waitFor();
+      await page.getByRole('searchbox').waitFor();
+    });
+
+    test('to nothing says so', async () => {
+      for (const path of [
+        '/r/nobody',
+        '/r/tiny/t/99999',
+        '/r/tiny/topics/nothing',
+        '/r/tiny/weights/77',
+      ]) {
+        await seen.page.goto(addressOf(path));
+        await seen.page.getByRole('alert').waitFor();
+      }
+    });
+  });
+
+  test('a curve has its values as a table, and answers to the arrow keys', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await page.goto(addressOf('/r/tiny/metrics?m=reward/mean'));
+    const chart = page.getByRole('figure').first();
+    await chart.locator('canvas').waitFor();
+    await chart.getByRole('img').focus();
+    await page.keyboard.press('ArrowLeft');
+    await chart
+      .locator('[aria-live]')
+      .filter({ hasText: /step \d+: reward\/mean/ })
+      .waitFor({ state: 'attached' });
+    await chart.getByRole('button', { name: 'as table' }).click();
+    expect(await chart.getByRole('row').count()).toBeGreaterThan(1);
+    await seen.context.close();
+  });
+});
