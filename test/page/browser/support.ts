@@ -103,7 +103,7 @@ export async function watched(browser: Browser, viewer: Viewer, look: Look = {})
     locale: 'en-GB',
     permissions: [],
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(8_000);
   const wrong: string[] = [];
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
     console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI);

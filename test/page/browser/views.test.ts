@@ -82,7 +82,7 @@ withBrowser('the page of a finished run', () => {
       .getByRole('heading', { level: 1 })
       .filter({ hasText: heading })
       .waitFor({ state: 'attached' });
-    await page.waitForLoadState('networkidle').catch(() => undefined);
+    await page.getByText(/^(reading|looking for)/).waitFor({ state: 'detached' });
   }
 
   describe('every view', () => {
