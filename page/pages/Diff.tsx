@@ -264,7 +264,9 @@ function PairedCards({
                   <th scope="col">{b}</th>
                   <th scope="col">difference</th>
                   <th scope="col">95 %</th>
-                  <th class="l" scope="col" aria-label="interval" />
+                  <th class="l" scope="col">
+                    <span class="unseen">drawn</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>

@@ -81,10 +81,10 @@ export function Replay({ run }: { readonly run: string }) {
           <div class="bar">
             <span class="button-row" role="group" aria-label="play">
               <button type="button" aria-label="first step" onClick={() => to(0)}>
-                ⏮
+                <Icon name="first" />
               </button>
               <button type="button" aria-label="one step back" onClick={() => to(place - 1)}>
-                ◀
+                <Icon name="back" />
               </button>
               <button
                 type="button"
@@ -94,13 +94,13 @@ export function Replay({ run }: { readonly run: string }) {
                   setPlaying(!playing);
                 }}
               >
-                {playing ? '❚❚' : '▶'}
+                <Icon name={playing ? 'pause' : 'play'} />
               </button>
               <button type="button" aria-label="one step forward" onClick={() => to(place + 1)}>
-                ▸
+                <Icon name="forward" />
               </button>
               <button type="button" aria-label="last step" onClick={() => to(steps.length - 1)}>
-                ⏭
+                <Icon name="last" />
               </button>
             </span>
             <span class="segmented" role="group" aria-label="speed">
@@ -222,5 +222,29 @@ function Moment({
         </a>
       </p>
     </>
+  );
+}
+
+const icons = {
+  first: 'M3 2v12M13 2L5 8l8 6z',
+  back: 'M12 2L4 8l8 6z',
+  play: 'M4 2l9 6-9 6z',
+  pause: 'M5 2v12M11 2v12',
+  forward: 'M4 2l8 6-8 6z',
+  last: 'M13 2v12M3 2l8 6-8 6z',
+} as const;
+
+function Icon({ name }: { readonly name: keyof typeof icons }) {
+  const filled = name === 'play';
+  return (
+    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path
+        d={icons[name]}
+        fill={filled ? 'currentColor' : 'none'}
+        stroke="currentColor"
+        stroke-width="1.6"
+        stroke-linejoin="round"
+      />
+    </svg>
   );
 }

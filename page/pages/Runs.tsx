@@ -70,7 +70,11 @@ export function Runs() {
                 </th>
                 <th scope="col">started</th>
                 <th scope="col">heard</th>
-                {other !== undefined && <th scope="col" aria-label="compare" />}
+                {other !== undefined && (
+                  <th scope="col">
+                    <span class="unseen">compare</span>
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>

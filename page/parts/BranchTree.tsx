@@ -69,7 +69,7 @@ export function BranchTree({
                 rx="4"
                 class="tree-ground"
               />
-              <text x="16" y={y(place) + 4} text-anchor="end" class="tree-index">
+              <text aria-hidden="true" x="16" y={y(place) + 4} text-anchor="end" class="tree-index">
                 {index + 1}
               </text>
               {from !== null && (
@@ -80,13 +80,20 @@ export function BranchTree({
                 class="tree-path"
               />
               <text
+                aria-hidden="true"
                 x={Math.max(x(end), x(start) + 2) + 4}
                 y={y(place) + 4}
                 class={`tree-glyph ${tone}`}
               >
                 {glyph}
               </text>
-              <text x={width - 4} y={y(place) + 4} text-anchor="end" class="tree-reward">
+              <text
+                aria-hidden="true"
+                x={width - 4}
+                y={y(place) + 4}
+                text-anchor="end"
+                class="tree-reward"
+              >
                 {reward}
               </text>
             </a>

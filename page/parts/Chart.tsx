@@ -187,7 +187,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
   );
 }
 
-let saidMs = 0;
+let saidMs = Number.NEGATIVE_INFINITY;
 
 /** At most twice a second, so that a held key does not queue up speech. */
 function say(element: HTMLElement, index: number, { lines, unit = 'steps' }: ChartProps): void {

@@ -147,8 +147,8 @@ export function Scrolls({
   readonly class?: string;
 }) {
   return (
-    <section class={`scroll ${more}`} tabIndex={0} aria-label={label}>
+    <div class={`scroll ${more}`} role="group" tabIndex={0} aria-label={label}>
       {children}
-    </section>
+    </div>
   );
 }

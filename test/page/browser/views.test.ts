@@ -158,18 +158,18 @@ withBrowser('the page of a finished run', () => {
 
     test('read a trajectory: turns, neighbours, colours', async () => {
       const { page } = seen;
-      await shown(page, '/r/tiny/t/3', 'rollout');
+      await shown(page, '/r/tiny/t/2', 'rollout');
       await page.keyboard.press('j');
-      await page.waitForURL('**/t/3?turn=0');
+      await page.waitForURL('**/t/2?turn=0');
       await page.keyboard.press('e');
       await page.waitForURL('**show=**');
       await page.keyboard.press('n');
       await page.waitForURL(
-        (url) => /\/t\/\d+$/.test(url.pathname) && !url.pathname.endsWith('/3'),
+        (url) => /\/t\/\d+$/.test(url.pathname) && !url.pathname.endsWith('/2'),
       );
       expect(new URL(page.url()).searchParams.has('turn')).toBe(false);
       await page.keyboard.press('p');
-      await page.waitForURL((url) => url.pathname.endsWith('/t/3'));
+      await page.waitForURL((url) => url.pathname.endsWith('/t/2'));
     });
 
     test('[ and ] go through the steps, \\ is back to now', async () => {
@@ -197,7 +197,7 @@ withBrowser('the page of a finished run', () => {
     });
 
     test('to a turn of a trajectory stands at that turn', async () => {
-      await seen.page.goto(addressOf('/r/tiny/t/3?turn=1'));
+      await seen.page.goto(addressOf('/r/tiny/t/2?turn=1'));
       await seen.page.locator('[data-turn="1"].here').waitFor();
     });
 
@@ -205,10 +205,10 @@ withBrowser('the page of a finished run', () => {
       const { page } = seen;
       await page.goto(addressOf('/r/tiny/topics/rollouts?where=toolCalls%20%3D%200'));
       await page.getByText(/searched \d+ of \d+, found/).waitFor();
-      await page.getByRole('searchbox').fill('nonsense ===');
+      await page.getByLabel('filter: field').fill('nonsense ===');
       await page.keyboard.press('Enter');
       await page.getByRole('alert').waitFor();
-      await page.getByRole('searchbox').waitFor();
+      await page.getByLabel('filter: field').waitFor();
     });
 
     test('to nothing says so', async () => {
