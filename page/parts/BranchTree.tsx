@@ -59,8 +59,8 @@ export function BranchTree({
               href={linkAt({ page: 'trajectory', run, id: rollout.ref })}
               class={rollout.ref === here ? 'tree-line here' : 'tree-line'}
               aria-current={rollout.ref === here ? 'true' : undefined}
-              aria-label={`rollout ${index + 1}: ${word}${reward === '' ? '' : `, reward ${reward}`}, ${rollout.tokens} tokens${rollout.parent === null ? '' : `, branched off rollout ${rollout.parent.index + 1} at token ${rollout.parent.offset}`}`}
             >
+              <title>{`rollout ${index + 1}: ${word}${reward === '' ? '' : `, reward ${reward}`}, ${rollout.tokens} tokens${rollout.parent === null ? '' : `, branched off rollout ${rollout.parent.index + 1} at token ${rollout.parent.offset}`}`}</title>
               <rect
                 x="0"
                 y={row * place + 2}
@@ -69,7 +69,7 @@ export function BranchTree({
                 rx="4"
                 class="tree-ground"
               />
-              <text aria-hidden="true" x="16" y={y(place) + 4} text-anchor="end" class="tree-index">
+              <text x="16" y={y(place) + 4} text-anchor="end" class="tree-index">
                 {index + 1}
               </text>
               {from !== null && (
@@ -80,20 +80,13 @@ export function BranchTree({
                 class="tree-path"
               />
               <text
-                aria-hidden="true"
                 x={Math.max(x(end), x(start) + 2) + 4}
                 y={y(place) + 4}
                 class={`tree-glyph ${tone}`}
               >
                 {glyph}
               </text>
-              <text
-                aria-hidden="true"
-                x={width - 4}
-                y={y(place) + 4}
-                text-anchor="end"
-                class="tree-reward"
-              >
+              <text x={width - 4} y={y(place) + 4} text-anchor="end" class="tree-reward">
                 {reward}
               </text>
             </a>
