@@ -41,7 +41,7 @@ export default defineJob({
       return {
         ...{ version, parent: version - 1, step: version, roundsDone: 0 },
         ...{ uri: `weights/${version}`, digest: null, bytes: 8, state: '', consumed: null },
-        ...{ stateDigest: null, parentDigest: null },
+        ...{ stateDigest: null, parentDigest: null, controls: 0 },
       };
     };
     const one = { concurrency: 1, onError: 'fail' } as const;

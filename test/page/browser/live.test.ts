@@ -10,6 +10,7 @@ import {
   command,
   end,
   launch,
+  until,
   type Viewer,
   view,
   type Watched,
@@ -25,7 +26,7 @@ withBrowser('the page of a run that goes on', () => {
   let browser: Browser;
   let seen: Watched;
   let run: ChildProcess | undefined;
-  const start = (workMs: number): ChildProcess => {
+  const start = (): ChildProcess => {
     const child = command(
       'run',
       job,
@@ -34,9 +35,9 @@ withBrowser('the page of a run that goes on', () => {
       '--runs',
       runs.path,
       '--set',
-      'count=60',
+      'count=150',
       '--set',
-      `workMs=${workMs}`,
+      'workMs=100',
     );
     child.stderr!.resume();
     return child;
@@ -57,17 +58,13 @@ withBrowser('the page of a run that goes on', () => {
   test('from an empty folder to the first record, curves and weights', async () => {
     const { page } = seen;
     await page.getByText('No run yet').waitFor();
-    run = start(300);
+    run = start();
     await page.getByRole('link', { name: 'live' }).click({ timeout: 50_000 });
     await page.getByRole('figure').getByText('reward/mean').waitFor({ timeout: 50_000 });
     // The curve goes on by itself.
     const value = page.getByRole('figure').filter({ hasText: 'reward/mean' }).getByRole('status');
     const before = await value.textContent();
-    await page.waitForFunction(
-      `[...document.querySelectorAll('figure output')].some((one) => one.textContent !== ${JSON.stringify(before)})`,
-      undefined,
-      { timeout: 30_000 },
-    );
+    await until('the curve went on', async () => (await value.textContent()) !== before);
     expect(seen.wrong).toEqual([]);
   });
 
@@ -78,10 +75,10 @@ withBrowser('the page of a run that goes on', () => {
     const first = await page.locator('[data-ref]').first().getAttribute('data-ref');
     await page.keyboard.press('f');
     await page.waitForURL('**follow=1');
-    await page.waitForFunction(
-      `document.querySelector('[data-ref]').dataset.ref !== '${first}'`,
-      undefined,
-      { timeout: 30_000 },
+    const newest = page.locator('[data-ref]').first();
+    await until(
+      'newer records came',
+      async () => (await newest.getAttribute('data-ref')) !== first,
     );
     await page.keyboard.press('f');
     await page.waitForURL((url) => !url.searchParams.has('follow'));
@@ -97,10 +94,10 @@ withBrowser('the page of a run that goes on', () => {
       .first()
       .waitFor({ timeout: 40_000 });
     await page.locator('.state', { hasText: 'silent' }).waitFor();
-    run = start(0);
-    await page.locator('.state', { hasText: 'done' }).waitFor({ timeout: 50_000 });
+    run = start();
+    await page.locator('.state', { hasText: 'done' }).waitFor({ timeout: 80_000 });
     expect(seen.wrong).toEqual([]);
-  }, 120_000);
+  }, 150_000);
 
   test('what a policy wrote is text: no markup, no dialog, nothing asked for, nothing unseen', async () => {
     const { page } = seen;

@@ -135,3 +135,16 @@ export function steady(aria: string): string {
     .replace(/\b\d+ (s|min|h|d)\b/g, 'AGE')
     .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms');
 }
+
+/** Asks again and again until it is so; fails with `what` after `timeoutMs`. (Playwright's own way needs eval, which the page forbids.) */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean>,
+  timeoutMs = 40_000,
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`it was never so: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

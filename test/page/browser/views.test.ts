@@ -25,13 +25,20 @@ interface Found {
   }[];
 }
 
-/** What automatic rules of accessibility find, as `rule: element`. */
+/**
+ * What automatic rules of accessibility find, as `rule: element`. An element that the stream replaces while they look at it has
+ * no colours: what is found counts when it is found again.
+ */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  const { violations: found } = await page.evaluate<Found>(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  );
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+  const found = async (): Promise<string[]> => {
+    const { violations: list } = await page.evaluate<Found>(
+      'axe.run(document, { resultTypes: ["violations"] })',
+    );
+    return list.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+  };
+  const first = await found();
+  return first.length === 0 ? [] : (await found()).filter((one) => first.includes(one));
 }
 
 /** Places of rollouts in their topic are a matter of timing, their ids are not. */
@@ -191,8 +198,8 @@ withBrowser('the page of a finished run', () => {
     });
 
     test('to a turn of a trajectory stands at that turn', async () => {
-      await seen.page.goto(addressOf(`/r/tiny/t/${rolloutId}?turn=1`));
-      await seen.page.locator('[data-turn="1"].here').waitFor();
+      await seen.page.goto(addressOf(`/r/tiny/t/${rolloutId}?turn=0`));
+      await seen.page.locator('[data-turn="0"].here').waitFor();
     });
 
     test('to a filter shows what it filters, and one that is wrong says what is', async () => {
