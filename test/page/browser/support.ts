@@ -128,12 +128,15 @@ export async function watched(browser: Browser, viewer: Viewer, look: Look = {})
   return { page, context, wrong };
 }
 
-/** What a run says of itself that differs from time to time: ages and durations. */
+/** A view without what differs from time to time: ages, durations, the folder, and which place in its topic a record took. */
 export function steady(aria: string): string {
   return aria
     .replace(/\b(\d+ (s|min|h|d) ago|now ago)\b/g, 'AGE ago')
     .replace(/\b\d+ (s|min|h|d)\b/g, 'AGE')
-    .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms');
+    .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms')
+    .replace(/(\w+_ms|\w+_s) [\d.e+-]+/g, '$1 N')
+    .replace(/\/\S*millrace-\w+/g, 'FOLDER')
+    .replace(/(\/t\/|offset=|rollouts )\d+/g, '$1N');
 }
 
 /** Asks again and again until it is so; fails with `what` after `timeoutMs`. (Playwright's own way needs eval, which the page forbids.) */
