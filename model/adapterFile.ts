@@ -119,9 +119,18 @@ export class PublishedWeights {
   readonly #digestOf: (path: string) => Promise<string>;
   #base: { readonly path: string; readonly digest: string; readonly policy: Policy } | null = null;
 
-  /** `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts). */
-  constructor(digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path)) {
+  readonly #warn: (message: string) => void;
+
+  /**
+   * `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts); `warn` is told of files that
+   * can be used and not be checked.
+   */
+  constructor(
+    digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path),
+    warn = warnOnStderr,
+  ) {
     this.#digestOf = digestOf;
+    this.#warn = warn;
   }
 
   /** Read whole. A `sha256` that is not empty must be the digest. */
@@ -129,8 +138,15 @@ export class PublishedWeights {
     const adapter = path.endsWith('.safetensors') ? await loadAdapterFile(path, sha256) : null;
     if (adapter === null) return loadPolicy(path, sha256);
     const { base, baseDigest = '' } = adapter;
-    if (this.#base?.path !== base || this.#base.digest !== baseDigest)
+    if (this.#base?.path !== base || this.#base.digest !== baseDigest) {
+      if (baseDigest === '') {
+        this.#warn(
+          `${path} is an adapter that does not say which bytes its policy ${base} had: whether they have changed since ` +
+            'cannot be told. An adapter that is saved anew says it',
+        );
+      }
       this.#base = { path: base, digest: baseDigest, policy: await loadPolicy(base, baseDigest) };
+    }
     checkAdapter(adapter, this.#base.policy.config, path);
     return withAdapter(this.#base.policy, adapter);
   }
@@ -158,6 +174,11 @@ export class PublishedWeights {
     checked.catch(() => undefined);
     return checked;
   }
+}
+
+/** On stderr, from any thread. */
+function warnOnStderr(message: string): void {
+  process.emitWarning(message, { type: 'MillraceWarning', code: 'ADAPTER_BASE' });
 }
 
 export interface OpenWeights {

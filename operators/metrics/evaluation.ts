@@ -3,8 +3,11 @@
  *
  * Efficiency is the mean over rollouts of c / T, and c where T is 0 (c = correctness, T = tool calls).
  */
-import type { Reward, Scored } from '../../streams/records.ts';
+import type { Scored } from '../../streams/records.ts';
+import { hasValidFormat } from '../../streams/validFormat.ts';
 import type { PartOfMean } from './interval.ts';
+
+export { hasValidFormat };
 
 /** The numbers of an evaluation; means are over rollouts. */
 export interface Evaluation {
@@ -46,14 +49,6 @@ function samplesOf({ rewards, toolCalls, lengths }: Scored): Sample[] {
       tokens: lengths[i] ?? 0,
     };
   });
-}
-
-/**
- * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and calls in pairs, one
- * answer with one box), as `score` found it. Text without an answer has not.
- */
-export function hasValidFormat(parts: Reward['parts']): boolean {
-  return (parts.format ?? 0) >= 0;
 }
 
 function mean(values: readonly number[]): number {

@@ -9,6 +9,7 @@ import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Batch, Rollout, Scored } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
+import { hasValidFormat } from '../../streams/validFormat.ts';
 import { type BatchSequence, mean, type PreparedBatch } from './prepared.ts';
 
 export interface RolloutBatchOptions {
@@ -122,7 +123,7 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
   return {
     'reward/mean': mean(rewards.map((reward) => reward.score)),
     'accuracy/mean': mean(raw),
-    'format/valid': mean(rewards.map(({ parts }) => ((parts.format ?? 0) < 0 ? 0 : 1))),
+    'format/valid': mean(rewards.map(({ parts }) => (hasValidFormat(parts) ? 1 : 0))),
     'tools/mean': mean(calls),
     'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
     'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),

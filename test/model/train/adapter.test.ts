@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { PublishedWeights } from '../../../model/adapterFile.ts';
+import { loadAdapterFile, PublishedWeights, saveAdapterFile } from '../../../model/adapterFile.ts';
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import type { SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
@@ -87,6 +87,25 @@ test.each(modes)('a resumed adapter goes on bit for bit, on two threads too (%s)
   await step(other, 2);
   expect(digestsOf(await other.save(files('again')))).toEqual(digestsOf(onward));
   await Promise.all([trainer.close(), other.close()]);
+});
+
+test('an adapter of before they named the bytes of their policy is taken, with a warning', async () => {
+  const trainer = await start('adapter');
+  await step(trainer, 1);
+  const { weights } = await trainer.save(files('older'));
+  await trainer.close();
+  const { baseDigest, ...older } = (await loadAdapterFile(weights.uri))!;
+  expect(baseDigest).toMatch(/^[0-9a-f]{64}$/);
+  const { sha256 } = await saveAdapterFile(at('older.safetensors'), older);
+  const warnings: string[] = [];
+  const published = new PublishedWeights(undefined, (message) => warnings.push(message));
+  const { tensors } = await published.load(at('older.safetensors'), sha256);
+  expect(tensors.size).toBeGreaterThan(0);
+  expect(warnings).toEqual([
+    expect.stringMatching(/older\.safetensors .* its policy .*base\.safetensors had/),
+  ]);
+  await published.load(weights.uri, weights.digest!);
+  expect(warnings).toHaveLength(1);
 });
 
 test('an adapter is refused on another policy than the one that it was trained on', async () => {
