@@ -1,11 +1,11 @@
 /**
- * A small file that is there whole or not at all: written beside its place, and renamed.
+ * A file that is there whole or not at all: written beside its place, and renamed.
  *
  * Holds true: only its owner may read it, and nothing that lies at the name beside it (a link that somebody planted) is written to.
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 
-export async function replaceFile(path: string, content: string): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const beside = `${path}.new`;
   // What a crash left; a link is taken away, not followed. If another comes in its place, the exclusive creation fails.
   await rm(beside, { force: true });

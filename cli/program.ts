@@ -22,6 +22,7 @@ import { calledHere, tell } from './programName.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
 import { addTap } from './tap/command.ts';
+import { addTools } from './tools/command.ts';
 import { addTop } from './top/command.ts';
 import { topicsCommand } from './topics.ts';
 import { version } from './version.ts';
@@ -79,6 +80,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addModel(program, io, done);
   addCache(program, io, done);
   addHistoryCommands(program, io, done);
+  addTools(program, io, done);
   addMcp(program, io, done, main);
   return program;
 }

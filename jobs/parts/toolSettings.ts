@@ -122,6 +122,15 @@ export const toolSettings = z
       summariser: textModelSettings
         .prefault({ temperature: 0.6, topP: 0.95, maxTokens: 4096 })
         .describe('the model that sums up what search and browse read; none without a url'),
+      packages: z
+        .preprocess(
+          (given) => (given === 'all' ? given : listed(given)),
+          z.union([z.literal('all'), z.array(z.string())]),
+        )
+        .prefault('all')
+        .describe(
+          'packages that Python programs can import: all that were added (millrace tools python add), some of them, or none',
+        ),
       mcp: mcpSettings,
       cache: z
         .string()

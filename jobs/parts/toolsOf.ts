@@ -37,6 +37,7 @@ import { type WebSearch, webSearch } from '../../operators/tools/web/webSearch.t
 import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
 import type { JobContext } from '../defineJob.ts';
 import { mcpTools } from './mcpTools.ts';
+import { pythonPackages } from './pythonPackages.ts';
 import type { ToolName, ToolSettings } from './toolSettings.ts';
 
 /** The settings that tools are made of. */
@@ -62,7 +63,7 @@ export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   if (search.provider !== 'corpus') names.add('search');
   const shared = sharedBy(context);
   const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
-    python: () => pythonOf(settings, shared),
+    python: () => pythonOf(context, shared),
     search: () =>
       search.provider === 'corpus' ? corpusSearch(settings) : searchOf(context, shared),
     browse: () => {
@@ -134,11 +135,14 @@ function neverAsked(): never {
   throw new Error('the summariser has no url');
 }
 
-function pythonOf(settings: ToolsSettings, shared: Shared): Tool {
+async function pythonOf({ settings, print }: Context, shared: Shared): Promise<Tool> {
   const { pythonTimeoutMs: timeoutMs, pythonProcesses: processes } = settings;
-  const tool = pythonTool({ timeoutMs, processes });
+  const packages = await pythonPackages(settings.tools.packages);
+  const names = packages.map(({ name }) => name).join(', ');
+  if (names !== '') print(`the Python tool has ${names}`);
+  const tool = pythonTool({ timeoutMs, processes, packages });
   const cache = settings.tools.cachePython ? shared.cache() : null;
-  return cache === null ? tool : keptTool(tool, cache, 'pyodide 314.0.7');
+  return cache === null ? tool : keptTool(tool, cache, `pyodide 314.0.7 ${names}`.trim());
 }
 
 async function corpusSearch(settings: ToolsSettings): Promise<Tool> {

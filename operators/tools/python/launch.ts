@@ -2,7 +2,7 @@
  * How the sandbox process is started: Node's own limits always, the kernel's where it grants them.
  *
  * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the
- * `ws` folder that pyodide imports and the sandbox's own scripts (no writes, processes, workers, addons);
+ * `ws` folder that pyodide imports, the packages that it is given and the sandbox's own scripts (no writes, processes, workers, addons);
  * no code from strings. Where the kernel allows it, a network namespace with no interface in it, no
  * capabilities, no new privileges, and death together with the parent.
  */
@@ -59,13 +59,14 @@ export function pyodideFolder(): string {
 }
 
 /** What the process may read: nothing else on the disk exists for it. */
-function readable(script: string, pyodide: string): readonly string[] {
+function readable(script: string, pyodide: string, files: readonly string[]): readonly string[] {
   const ws = dirname(createRequire(join(pyodide, 'package.json')).resolve('ws/package.json'));
   const folders = [SCRIPTS, dirname(script), pyodide, ws].flatMap((folder) => [
     folder,
     realpathSync(folder),
   ]);
-  return [...new Set(folders.map((folder) => join(folder, '*')))];
+  const whole = files.flatMap((file) => [file, realpathSync(file)]);
+  return [...new Set([...folders.map((folder) => join(folder, '*')), ...whole])];
 }
 
 /** Node 20 knows the permission model under its first name only. */
@@ -76,10 +77,10 @@ function permissionFlag(): string {
 }
 
 /** The arguments of Node that make the sandbox. */
-function nodeArguments(script: string): readonly string[] {
+function nodeArguments(script: string, files: readonly string[]): readonly string[] {
   return [
     permissionFlag(),
-    ...readable(script, pyodideFolder()).map((path) => `--allow-fs-read=${path}`),
+    ...readable(script, pyodideFolder(), files).map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     '--no-addons',
     '--no-warnings',
@@ -89,9 +90,18 @@ function nodeArguments(script: string): readonly string[] {
   ];
 }
 
+export interface LaunchOptions {
+  readonly script?: string;
+  /** More files that it may read: packages. */
+  readonly files?: readonly string[];
+}
+
 /** Starts the sandbox process (or another script in the same sandbox, for the tests). */
-export function launch(script: string = join(SCRIPTS, 'main.mjs')): ChildProcess {
-  const command = [...kernelWrapper(), process.execPath, ...nodeArguments(script)];
+export function launch({
+  script = join(SCRIPTS, 'main.mjs'),
+  files = [],
+}: LaunchOptions = {}): ChildProcess {
+  const command = [...kernelWrapper(), process.execPath, ...nodeArguments(script, files)];
   return spawn(command[0]!, command.slice(1), {
     env: {},
     cwd: '/',

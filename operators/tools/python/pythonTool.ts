@@ -6,14 +6,14 @@
  * `random`, `os.urandom` and the files are the same each time. Only the clock goes on.
  *
  * What holds it is told in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly) and
- * `child/host.mjs` (the host's doors). Only the standard library is there: no numpy, no sympy.
+ * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given.
  */
 
 import { raceAbort } from '../../../base/raceAbort.ts';
 import { cutCodePoints } from '../../text/characters.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';
 import { Pool } from './pool.ts';
-import type { ProgramResult } from './sandbox.ts';
+import type { ProgramResult, SandboxPackage } from './sandbox.ts';
 
 /** Limits of the interpreter, and how its output is printed. */
 export interface PythonOptions {
@@ -27,6 +27,13 @@ export interface PythonOptions {
   readonly processes?: number;
   /** Print the last expression's value when it is None as well, as the ET-Agent reference does. */
   readonly printNone?: boolean;
+  /** Packages that programs can import: those that were added (`addedPackages`), whole and in their order. */
+  readonly packages?: readonly NamedPackage[];
+}
+
+/** A package and what it is called. */
+export interface NamedPackage extends SandboxPackage {
+  readonly name: string;
 }
 
 /** Most code points of a program. */
@@ -42,7 +49,10 @@ function failed(output: string): ToolResult {
 }
 
 /** What the policy reads of a program that ended. */
-function resultOf(ended: ProgramResult, limits: Required<PythonOptions>): ToolResult {
+function resultOf(
+  ended: ProgramResult,
+  limits: Required<Omit<PythonOptions, 'packages'>>,
+): ToolResult {
   const text = cutCodePoints(ended.text.trim(), limits.outputMax);
   switch (ended.kind) {
     case 'done':
@@ -78,11 +88,16 @@ export function pythonTool(options: PythonOptions = {}): Tool {
     outputMax: bounded('outputMax', options.outputMax ?? 1000, 1, 1_000_000),
     processes: bounded('processes', options.processes ?? 1, 1, 64),
     printNone: options.printNone ?? false,
+    packages: (options.packages ?? []).map(({ path, native, imports }) => ({
+      ...{ path, native, imports },
+    })),
   };
+  const names = (options.packages ?? []).map(({ name }) => name);
+  const packages = names.length === 0 ? '' : ` It has ${names.join(', ')}.`;
   const pool = new Pool(limits, limits.processes);
   return {
     name: 'python',
-    about: 'Runs a Python program and gives what it prints and the value of its last expression.',
+    about: `Runs a Python program and gives what it prints and the value of its last expression.${packages}`,
     concurrencyMax: limits.processes,
     pure: true,
     async run(program, signal) {

@@ -20,6 +20,15 @@ export interface SandboxSettings {
   readonly outputMax: number;
   /** Print a last expression's value when it is None as well. */
   readonly printNone: boolean;
+  /** What it can import besides the standard library. */
+  readonly packages: readonly SandboxPackage[];
+}
+
+export interface SandboxPackage {
+  /** Absolute. */
+  readonly path: string;
+  readonly native: boolean;
+  readonly imports: readonly string[];
 }
 
 /**
@@ -98,7 +107,7 @@ export class Sandbox {
   static async start(
     settings: SandboxSettings,
     signal: AbortSignal = new AbortController().signal,
-    child: ChildProcess = launch(),
+    child: ChildProcess = launch({ files: settings.packages.map(({ path }) => path) }),
   ): Promise<Sandbox> {
     const sandbox = new Sandbox(settings, child);
     const abandon = () => sandbox.#kill({ kind: 'lost', text: 'closed' });

@@ -8,6 +8,7 @@
 // The entry points of C are used directly (`PyRun_SimpleString`): no JavaScript object is ever handed to
 // Python and none comes back. Output comes through the two output devices, as bytes.
 
+import { readFileSync } from 'node:fs';
 import { keepFiles } from './files.mjs';
 import { createGate, Expired, Forbidden } from './gate.mjs';
 import { harness } from './harness.mjs';
@@ -15,6 +16,8 @@ import { closeHost, closeNetwork, lendFileConstants } from './host.mjs';
 import { boundGrowth, boundRequests, keepMemory } from './memory.mjs';
 
 const ENVIRONMENT = { HOME: '/home/pyodide', PYTHONHASHSEED: '0', PYTHONDONTWRITEBYTECODE: '1' };
+/** Where packages lie in the in-memory file system. */
+const PACKAGES = '/lib/python3.14/site-packages';
 const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
 /** UTF-8 takes at most four bytes a code point. */
 const BYTES_PER_CODE_POINT = 4;
@@ -88,6 +91,26 @@ async function loadGated(settings, gate) {
   return { pyodide, memory };
 }
 
+/**
+ * Puts packages where Python finds them and imports each once, so that a program starts with it loaded; native code can only be
+ * loaded now, while the doors are open.
+ * @param {object} pyodide
+ * @param {readonly { path: string, native: boolean, imports: readonly string[] }[]} packages
+ */
+function loadPackages(pyodide, packages) {
+  for (const { path, native } of packages) {
+    const bytes = new Uint8Array(readFileSync(path));
+    if (native) pyodide.unpackArchive(bytes, 'wheel', { extractDir: PACKAGES });
+    else {
+      const place = `${PACKAGES}/${path.slice(path.lastIndexOf('/') + 1)}`;
+      pyodide.FS.writeFile(place, bytes);
+      pyodide.runPython(`import sys; sys.path.append(${JSON.stringify(place)})`);
+    }
+  }
+  const names = packages.flatMap(({ imports }) => imports);
+  for (const name of names) pyodide.runPython(`import ${name}`);
+}
+
 /** How a call that did not come back by itself ended. */
 function verdictOf(error, violation) {
   if (violation !== '') return { kind: 'forbidden', text: violation };
@@ -102,7 +125,7 @@ function verdictOf(error, violation) {
 /**
  * Loads Python and closes every door behind it.
  * @param {{ pyodideFolder: string, timeoutMs: number, memoryMaxBytes: number, growthKeptBytes: number,
- *   outputMax: number, printNone: boolean }} settings outputMax in code points
+ *   packages: readonly { path: string, native: boolean, imports: readonly string[] }[], outputMax: number, printNone: boolean }} settings outputMax in code points
  */
 export async function startInterpreter(settings) {
   closeNetwork();
@@ -115,6 +138,7 @@ export async function startInterpreter(settings) {
   pyodide.setStdin({ stdin: () => null });
   pyodide.setStdout(output);
   pyodide.setStderr(createErrorCapture(failure));
+  if (settings.packages.length > 0) loadPackages(pyodide, settings.packages);
   for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name);
   pyodide.runPython(harness(settings), { globals: pyodide.toPy({ __name__: 'millrace' }) });
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;

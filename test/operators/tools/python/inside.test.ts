@@ -29,7 +29,7 @@ async function report(child: ChildProcess): Promise<Report> {
 }
 
 it('opens no door to JavaScript that is inside', async () => {
-  const { opened, all } = await report(launch(INSIDE));
+  const { opened, all } = await report(launch({ script: INSIDE }));
   const isolated = kernelWrapper().includes('-rn');
   expect(opened.filter((door) => isolated || door !== 'sees a network interface')).toEqual([]);
   expect(all.length).toBeGreaterThan(15);

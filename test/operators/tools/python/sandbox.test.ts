@@ -11,7 +11,13 @@ import { Pool } from '../../../../operators/tools/python/pool.ts';
 import { Sandbox } from '../../../../operators/tools/python/sandbox.ts';
 import { startChild } from '../../../support/child.ts';
 
-const LIMITS = { timeoutMs: 2000, memoryMaxMiB: 64, outputMax: 100, printNone: false };
+const LIMITS = {
+  timeoutMs: 2000,
+  memoryMaxMiB: 64,
+  outputMax: 100,
+  printNone: false,
+  packages: [],
+};
 const signal = new AbortController().signal;
 const FORGER = fileURLToPath(new URL('./forger.mjs', import.meta.url));
 const ORPHAN = fileURLToPath(new URL('./orphan.ts', import.meta.url));

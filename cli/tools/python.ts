@@ -1,0 +1,117 @@
+/** What `millrace tools python` does: packages of pyodide's distribution into the user's cache, out of it, and listed. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import ora from 'ora';
+import { Exchange } from '../../base/http/exchange.ts';
+import { sleepClock } from '../../base/sleepClock.ts';
+import { type Compiler, packageCompiler } from '../../operators/tools/python/packages/compile.ts';
+import { normalName, pyodideLock, withNeeded } from '../../operators/tools/python/packages/lock.ts';
+import {
+  type AddedPackage,
+  addedPackages,
+  digestOf,
+  keepPackage,
+  packagesFolder,
+  removePackages,
+} from '../../operators/tools/python/packages/store.ts';
+import { fetchWheel } from '../../operators/tools/python/packages/wheel.ts';
+import { jsonText } from '../../views/text/plain.ts';
+import { table } from '../../views/text/table.ts';
+import { exitCodes, usageError } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+
+export interface AddOptions {
+  readonly names: readonly string[];
+  readonly from?: string;
+  readonly index?: string;
+}
+
+const PYPI = 'https://pypi.org/simple';
+const MEGABYTES_MAX = 200;
+
+export async function pythonAdd({ names, from, index }: AddOptions, io: Io): Promise<number> {
+  const lock = pyodideLock();
+  const folder = packagesFolder(lock.version);
+  const wanted = withNeeded(lock, names);
+  const there = new Map((await addedPackages(folder)).map((one) => [one.name, one]));
+  const named = new Set(names.map(normalName));
+  const missing = wanted.filter(
+    ({ name, version }) => named.has(normalName(name)) || there.get(name)?.version !== version,
+  );
+  const exchange = new Exchange({
+    ...{ clock: sleepClock(io.clock), timeoutMs: 600_000, replyBytesMax: MEGABYTES_MAX * 2 ** 20 },
+  });
+  const { signal, release } = interruption(io, 'stopping; what was added whole stays');
+  const sources = {
+    exchange,
+    from: from === undefined || /^https?:\/\//.test(from) ? (from ?? null) : folderAt(io, from),
+    index: index ?? process.env.PIP_INDEX_URL ?? PYPI,
+    distribution: `https://cdn.jsdelivr.net/pyodide/v${lock.version}/full`,
+  };
+  const status = ora({ isSilent: !io.terminal, stream: process.stderr });
+  let compiler: Compiler | null = null;
+  try {
+    for (const one of missing) {
+      const { name, version, native, imports, depends } = one;
+      status.start(`${name} ${version}: fetching`);
+      const { bytes, from: origin } = await fetchWheel(one, sources, signal);
+      if (!native) {
+        status.text = `${name} ${version}: compiling`;
+        compiler ??= packageCompiler();
+      }
+      const kept = native ? bytes : await compiler!.archive(name, bytes);
+      const added = {
+        ...{ name, version, native, imports: [...imports], depends: [...depends] },
+        file: native ? one.file : `${name}-${version}.zip`,
+        wheel: { sha256: digestOf(bytes), from: origin },
+      };
+      await keepPackage(folder, added, kept);
+      status.stop();
+      io.err(`${name} ${version} is added (${(kept.length / 1e6).toFixed(1)} MB, from ${origin})`);
+    }
+    return exitCodes.done;
+  } finally {
+    status.stop();
+    exchange.close();
+    await compiler?.close();
+    release();
+  }
+}
+
+function folderAt(io: Io, given: string): string {
+  const folder = resolve(io.cwd, given);
+  if (existsSync(folder)) return folder;
+  throw usageError(`--from: there is no folder ${given}; give one with wheels, or an address`);
+}
+
+export async function pythonList({ json }: { readonly json?: boolean }, io: Io): Promise<number> {
+  const { version } = pyodideLock();
+  const folder = packagesFolder(version);
+  const packages = await addedPackages(folder);
+  const rows = packages.map(({ name, version: its, native, wheel }: AddedPackage) => [
+    ...[name, its, native ? 'native' : 'Python', wheel.from],
+  ]);
+  if (json === true) await io.out(`${jsonText({ pyodide: version, folder, packages })}\n`);
+  else if (rows.length === 0)
+    io.err(`none is added; add one with: ${io.program} tools python add sympy`);
+  else
+    await io.out(
+      `${table([['package', 'version', 'kind', 'from'], ...rows], ['left', 'left', 'left', 'left'])}\n`,
+    );
+  return exitCodes.done;
+}
+
+export async function pythonRemove(names: readonly string[], io: Io): Promise<number> {
+  const folder = packagesFolder(pyodideLock().version);
+  const known = (await addedPackages(folder)).map(({ name }) => name);
+  const absent = names.find((name) => !known.some((one) => normalName(one) === normalName(name)));
+  if (absent !== undefined)
+    throw usageError(`${absent} was not added; there are: ${known.join(', ') || 'none'}`);
+  const gone = await removePackages(
+    folder,
+    known.filter((one) => names.some((name) => normalName(name) === normalName(one))),
+  );
+  io.err(`removed: ${gone.join(', ')}`);
+  return exitCodes.done;
+}

@@ -1,0 +1,140 @@
+/**
+ * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself, or, for packages of
+ * Python alone, the index of Python packages. What comes has the digest that the lock file or the index gives, or is refused.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../../../base/errors.ts';
+import type { Exchange } from '../../../../base/http/exchange.ts';
+import { outsideText } from '../../../../base/outsideText.ts';
+import { systemCode } from '../../../../base/systemError.ts';
+import { type LockedPackage, normalName } from './lock.ts';
+import { digestOf } from './store.ts';
+
+export interface Wheel {
+  readonly bytes: Uint8Array;
+  readonly from: string;
+}
+
+export interface WheelSources {
+  readonly exchange: Exchange;
+  /** A folder or an address with the files of the distribution; null = the distribution's own address, and the index. */
+  readonly from: string | null;
+  /** Of Python packages, with PyPI's simple interface (JSON). */
+  readonly index: string;
+  /** Of pyodide's distribution. */
+  readonly distribution: string;
+}
+
+/** Wheels that the index has of packages whose distribution differs (it leaves their tests out), so that a folder is enough. */
+const KNOWN: Readonly<Record<string, string>> = {
+  'mpmath-1.4.1-py3-none-any.whl':
+    'dc4f0ea2304480d4a9a48a94c1020571558ade522b44a6912efac63a586e140f',
+  'sympy-1.14.0-py3-none-any.whl':
+    'e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5',
+};
+
+/** Rejects with code `PACKAGE`, which says what was looked for and where. */
+export async function fetchWheel(
+  one: LockedPackage,
+  sources: WheelSources,
+  signal: AbortSignal,
+): Promise<Wheel> {
+  const { from, index, distribution } = sources;
+  if (from === null && !one.native) return fromIndex(one, index, sources.exchange, signal);
+  const place = from ?? distribution;
+  const bytes = /^https?:\/\//.test(place)
+    ? await download(`${place.replace(/\/$/, '')}/${one.file}`, one, sources.exchange, signal)
+    : await inFolder(place, one);
+  const digest = digestOf(bytes);
+  if (digest !== one.sha256 && digest !== KNOWN[one.file])
+    throw wrongDigest(one, place, digest, one.sha256);
+  return { bytes, from: place };
+}
+
+const simplePage = z.object({
+  files: z.array(
+    z.object({ filename: z.string(), url: z.string(), hashes: z.record(z.string(), z.string()) }),
+  ),
+});
+
+async function fromIndex(
+  one: LockedPackage,
+  index: string,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<Wheel> {
+  const page = `${index.replace(/\/$/, '')}/${normalName(one.name)}/`;
+  const text = new TextDecoder().decode(
+    await download(page, one, exchange, signal, 'application/vnd.pypi.simple.v1+json'),
+  );
+  const listed = simplePage.safeParse(jsonOf(text));
+  if (!listed.success)
+    throw refused(one, `${page} is no index of packages (the simple interface in JSON)`);
+  const file = listed.data.files.find(
+    ({ filename }) => filename.endsWith('-none-any.whl') && isVersion(filename, one),
+  );
+  const sha256 = file?.hashes.sha256;
+  if (file === undefined || sha256 === undefined)
+    throw refused(one, `${page} has no wheel of version ${one.version} with a digest`);
+  const url = new URL(file.url, page).href;
+  const bytes = await download(url, one, exchange, signal);
+  const digest = digestOf(bytes);
+  if (digest !== sha256) throw wrongDigest(one, url, digest, sha256);
+  return { bytes, from: url };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isVersion(filename: string, { name, version }: LockedPackage): boolean {
+  const [its, number] = filename.split('-');
+  return normalName(its ?? '') === normalName(name) && number === version;
+}
+
+async function download(
+  url: string,
+  one: LockedPackage,
+  exchange: Exchange,
+  signal: AbortSignal,
+  accept = '*/*',
+): Promise<Uint8Array> {
+  const reply = await exchange.ask({ url, headers: { accept } }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw refused(one, `${url} cannot be had: ${outsideText(error.message)}`);
+  });
+  if (!reply.ok) throw refused(one, `${url} answers ${reply.status}`);
+  return reply.bytes;
+}
+
+async function inFolder(folder: string, one: LockedPackage): Promise<Uint8Array> {
+  return readFile(join(folder, one.file)).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    throw refused(one, `there is no ${one.file} in ${folder}`);
+  });
+}
+
+function wrongDigest(
+  one: LockedPackage,
+  from: string,
+  found: string,
+  expected: string,
+): MillraceError {
+  return refused(
+    one,
+    `${one.file} of ${from} has the digest ${found}, where ${expected} is expected`,
+  );
+}
+
+function refused({ name }: LockedPackage, what: string): MillraceError {
+  return new MillraceError(
+    'PACKAGE',
+    `${name} was not added: ${what}. Another place can be named: --from FOLDER or URL with the files of pyodide's distribution`,
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * Packages of the Python tool: found, checked, compiled, loaded, and gone when they are damaged. Real wheels (sympy, and msgpack for
+ * native code) are taken from the folder MILLRACE_WHEELS.
+ */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../../base/clock.ts';
+import { Exchange } from '../../../../base/http/exchange.ts';
+import { sleepClock } from '../../../../base/sleepClock.ts';
+import {
+  type Compiler,
+  packageCompiler,
+} from '../../../../operators/tools/python/packages/compile.ts';
+import {
+  type LockedPackage,
+  pyodideLock,
+  withNeeded,
+} from '../../../../operators/tools/python/packages/lock.ts';
+import {
+  addedPackages,
+  checkPackages,
+  digestOf,
+  keepPackage,
+  removePackages,
+} from '../../../../operators/tools/python/packages/store.ts';
+import { fetchWheel } from '../../../../operators/tools/python/packages/wheel.ts';
+import { type NamedPackage, pythonTool } from '../../../../operators/tools/python/pythonTool.ts';
+import { temporaryFolder } from '../../../support/folder.ts';
+import { wheelOf } from '../../../support/wheel.ts';
+
+const never = new AbortController().signal;
+const wheel = wheelOf({
+  'mill/__init__.py': 'from .wheel import turns\nstate = []\n',
+  'mill/wheel.py': 'def turns(n):\n    return n * 2\n',
+  'mill/late.py': 'WHEN = "only when it is asked for"\n',
+  'mill/tests/broken.py': 'raise SystemExit\n',
+  'mill-1.0.dist-info/METADATA': 'Name: mill\n',
+});
+const mill: LockedPackage = {
+  ...{ name: 'mill', version: '1.0', file: 'mill-1.0-py3-none-any.whl', native: false },
+  ...{ sha256: digestOf(wheel), depends: [], imports: ['mill'] },
+};
+
+const exchange = new Exchange({
+  ...{ clock: sleepClock(systemClock), timeoutMs: 20_000, replyBytesMax: 1_000_000 },
+});
+let server: Server;
+let address = '';
+/** What the index says the digest is. */
+let listed = digestOf(wheel);
+beforeAll(async () => {
+  server = createServer((request, reply) => {
+    if (request.url === '/simple/mill/') {
+      const files = [
+        { filename: 'mill-1.0.tar.gz', url: '../../nowhere', hashes: { sha256: '0' } },
+        { filename: mill.file, url: `../../files/${mill.file}`, hashes: { sha256: listed } },
+      ];
+      reply.end(JSON.stringify({ files }));
+    } else if (request.url?.endsWith(mill.file)) reply.end(wheel);
+    else reply.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+});
+const folder = temporaryFolder();
+afterAll(() => {
+  server.close();
+  exchange.close();
+  folder.remove();
+});
+afterEach(() => {
+  listed = digestOf(wheel);
+});
+
+const sources = (from: string | null = null) => ({
+  ...{ exchange, from, index: `${address}/simple`, distribution: `${address}/full` },
+});
+
+describe('the lock file of the installed pyodide', () => {
+  test('names packages with all that they need, what is needed first', () => {
+    const lock = pyodideLock();
+    const names = (given: readonly string[]) => withNeeded(lock, given).map(({ name }) => name);
+    expect(names(['sympy'])).toEqual(['mpmath', 'sympy']);
+    expect(names(['SciPy', 'numpy'])).toEqual(['numpy', 'scipy']);
+    expect(withNeeded(lock, ['numpy'])[0]).toMatchObject({ native: true, imports: ['numpy'] });
+    expect(() => names(['no-such-thing'])).toThrow(/pyodide has no package no-such-thing/);
+  });
+});
+
+describe('a wheel', () => {
+  test('comes from the index, a mirror, or a folder', async () => {
+    await writeFile(join(folder.path, mill.file), wheel);
+    for (const from of [null, `${address}/mirror/`, folder.path]) {
+      const found = await fetchWheel(mill, sources(from), never);
+      expect(digestOf(found.bytes)).toBe(mill.sha256);
+    }
+    const native = { ...mill, native: true };
+    expect((await fetchWheel(native, sources(), never)).from).toBe(`${address}/full`);
+  });
+
+  test('with another digest is refused, wherever it comes from', async () => {
+    const other = { ...mill, sha256: '0'.repeat(64) };
+    for (const from of [`${address}/mirror`, folder.path]) {
+      await expect(fetchWheel(other, sources(from), never)).rejects.toMatchObject({
+        code: 'PACKAGE',
+        message: expect.stringMatching(/has the digest .*, where 0{64} is expected/),
+      });
+    }
+    listed = '1'.repeat(64);
+    await expect(fetchWheel(mill, sources(), never)).rejects.toThrow(/where 1{64} is expected/);
+  });
+
+  test.each([
+    ['another version', { version: '2.0' }, 'has no wheel of version 2.0'],
+    ['a name that the index has not', { name: 'other' }, '/simple/other/ answers 404'],
+  ])('%s is said to be absent', async (_, change, message) => {
+    await expect(fetchWheel({ ...mill, ...change }, sources(), never)).rejects.toThrow(message);
+  });
+
+  test('that a folder lacks is named', async () => {
+    const other = { ...mill, file: 'absent.whl' };
+    await expect(fetchWheel(other, sources(folder.path), never)).rejects.toThrow(
+      `there is no absent.whl in ${folder.path}`,
+    );
+  });
+});
+
+const compilers: Compiler[] = [];
+afterEach(async () => {
+  for (const compiler of compilers.splice(0)) await compiler.close();
+});
+function open(): Compiler {
+  const compiler = packageCompiler();
+  compilers.push(compiler);
+  return compiler;
+}
+
+/** Adds it to the store, and gives it as the tool takes it. */
+async function added(one: LockedPackage, bytes: Uint8Array): Promise<NamedPackage> {
+  const { name, version, native, imports, depends } = one;
+  const file = native ? one.file : `${name}-${version}.zip`;
+  const whole = { name, version, native, imports: [...imports], depends: [...depends], file };
+  await keepPackage(folder.path, { ...whole, wheel: { sha256: 'w', from: 'f' } }, bytes);
+  return { name, path: join(folder.path, file), native, imports };
+}
+
+describe('in the sandbox', () => {
+  test('a package is imported, loaded already, and each call begins with it as it was', async () => {
+    const compiler = open();
+    const archive = await compiler.archive('mill', wheel);
+    expect(Buffer.compare(archive, await compiler.archive('mill', wheel))).toBe(0);
+    const tool = pythonTool({ packages: [await added(mill, archive)], timeoutMs: 20_000 });
+    try {
+      expect(tool.about).toMatch(/ It has mill\.$/);
+      const out = async (program: string) => (await tool.run(program, never)).output;
+      expect(await out('import mill\nmill.state.append(1)\nprint(mill.turns(21))')).toBe('42');
+      expect(await out('import sys\n"mill" in sys.modules')).toBe('True');
+      expect(await out('import mill\nmill.state')).toBe('[]');
+      expect(await out('from mill.late import WHEN\nWHEN')).toBe('only when it is asked for');
+      expect(await out('import mill.tests.broken')).toContain('ModuleNotFoundError');
+      expect(await out(`open(${JSON.stringify(folder.path)})`)).toMatch(/^FileNotFoundError/);
+    } finally {
+      await tool.close();
+    }
+  }, 120_000);
+
+  test('what cannot be compiled, and what is damaged, is said', async () => {
+    const compiler = open();
+    await expect(compiler.archive('bad', Buffer.from('no zip'))).rejects.toThrow(
+      /bad cannot be compiled: .*zip/,
+    );
+    await added(mill, await compiler.archive('mill', wheel));
+    const all = await addedPackages(folder.path);
+    await checkPackages(folder.path, all);
+    const path = join(folder.path, 'mill-1.0.zip');
+    const bytes = await readFile(path);
+    bytes[100]! ^= 1;
+    await writeFile(path, bytes);
+    await expect(checkPackages(folder.path, all)).rejects.toMatchObject({ code: 'DAMAGED' });
+    expect(await removePackages(folder.path, ['mill'])).toEqual(['mill']);
+    expect([await addedPackages(folder.path), existsSync(path)]).toEqual([[], false]);
+  }, 120_000);
+});
+
+const wheels = process.env.MILLRACE_WHEELS ?? '';
+const real = wheels === '' ? [] : readdirSync(wheels);
+const without = 'MILLRACE_WHEELS, a folder with wheels of sympy, mpmath and msgpack, is not set';
+
+(wheels === '' ? describe.skip : describe)(wheels === '' ? without : 'real wheels', () => {
+  test('sympy solves and integrates; native code runs', async () => {
+    const compiler = open();
+    const packages: NamedPackage[] = [];
+    for (const name of ['mpmath', 'sympy', 'msgpack']) {
+      const file = real.find((one) => one.startsWith(`${name}-`))!;
+      const native = !file.endsWith('-none-any.whl');
+      const bytes = await readFile(join(wheels, file));
+      const one = { ...mill, name, file, native, imports: [name] };
+      packages.push(await added(one, native ? bytes : await compiler.archive(name, bytes)));
+    }
+    const tool = pythonTool({ packages, timeoutMs: 120_000 });
+    try {
+      const out = async (program: string) => (await tool.run(program, never)).output;
+      expect(await out('from sympy import *\nx = symbols("x")\nintegrate(x * cos(x), x)')).toBe(
+        'x*sin(x) + cos(x)',
+      );
+      expect(await out('from sympy import *\nx = symbols("x")\nsolve(x**2 - 5*x + 6, x)')).toBe(
+        '[2, 3]',
+      );
+      expect(await out('import msgpack\nmsgpack.unpackb(msgpack.packb([1, "a"]))')).toBe(
+        "[1, 'a']",
+      );
+      expect(await out('from msgpack import _cmsgpack\n_cmsgpack.__name__')).toBe(
+        'msgpack._cmsgpack',
+      );
+    } finally {
+      await tool.close();
+    }
+  }, 300_000);
+});
