@@ -153,7 +153,10 @@ function callOf({ value, position }: Stored<ToolCall>): Call {
   };
 }
 
-/** Without pieces one turn with the whole text. Calls belong to the tool turns in their order; what is left, to the last. */
+/**
+ * Without pieces one turn with the whole text. Calls belong to the tool turns by their numbers; what is left, to the last. A branch has
+ * no records of the calls that it copied: its parent made them.
+ */
 function turnsOf(
   rollout: Rollout,
   pieces: Pieces | null,
@@ -162,14 +165,17 @@ function turnsOf(
 ): Turn[] {
   if (pieces === null) return [wholeTurn(rollout, calls, textMax)];
   const starts = startsOf(pieces.lengths);
-  const left = [...calls];
+  let number = 0;
   const tools = rollout.segments.filter(({ kind }) => kind === 'tool').length;
   let toolTurns = 0;
   return rollout.segments.map((segment, index): Turn => {
     const { kind, start, end, version, entropy, tool } = segment;
     const text = pieces.text.slice(starts[start], starts[end]);
     toolTurns += kind === 'tool' ? 1 : 0;
-    const made = kind === 'tool' ? callsBehind(segment, left, toolTurns === tools) : [];
+    const next =
+      kind !== 'tool' ? number : toolTurns === tools ? Infinity : number + namesIn(segment);
+    const made = calls.filter((call) => call.turn >= number && call.turn < next);
+    number = next;
     return {
       index,
       kind,
@@ -186,9 +192,8 @@ function turnsOf(
 }
 
 /** A tool turn names its tools, several with commas between. */
-function callsBehind({ tool }: Segment, left: Call[], isLast: boolean): Call[] {
-  const count = isLast ? left.length : Math.max(1, (tool ?? '').split(',').length);
-  return left.splice(0, count);
+function namesIn({ tool }: Segment): number {
+  return (tool ?? '').split(',').length;
 }
 
 function wholeTurn(rollout: Rollout, calls: readonly Call[], textMax: number): Turn {

@@ -136,6 +136,7 @@ export function steady(aria: string): string {
     .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms')
     .replace(/(\w+_ms|\w+_s) [\d.e+-]+/g, '$1 N')
     .replace(/\/\S*millrace-\w+/g, 'FOLDER')
+    .replace(/\b\d+ of \d+\b/g, 'N of N')
     .replace(/(\/t\/|offset=|rollouts )\d+/g, '$1N');
 }
 
