@@ -39,8 +39,9 @@ function quoted(path: string): string {
 
 /** Commands as they stand behind the name of the program. */
 const COMMANDS = [
-  ...['run', 'init', 'tap', 'top', 'metrics', 'topics', 'report', 'eval', 'model', 'replay'],
-  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'help', 'cache'],
+  ...['run', 'init', 'tap', 'export', 'mirror', 'pack', 'unpack', 'top', 'view', 'set', 'pause'],
+  ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'replay'],
+  ...['rewind', 'diff', 'doctor', 'dlq', 'mcp', 'help'],
 ];
 const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
 
