@@ -153,14 +153,20 @@ describe('a resumable source', () => {
   test('waits for the readers of its topic, however slowly its items come', async () => {
     let given = 0;
     const stop = new AbortController();
-    const items = resumable<ReturnType<typeof metric>>(async function* (_, signal) {
-      while (!signal.aborted && given < 1000) {
-        given += 1;
-        yield { value: metric({ value: given }), cursor: String(given) };
-        await new Promise((resolve) => setImmediate(resolve));
-        await log.stats(); // so that each is committed by itself
-      }
-    });
+    const items: Resumable<ReturnType<typeof metric>> = {
+      kind: 'resumable',
+      async *open({ signal }): AsyncGenerator<PlacedItem<ReturnType<typeof metric>>> {
+        while (!signal.aborted && given < 1000) {
+          given += 1;
+          let written = (): void => undefined;
+          const alone = new Promise<void>((resolve) => {
+            written = resolve;
+          });
+          yield { value: metric({ value: given }), at: {}, committed: written };
+          await alone;
+        }
+      },
+    };
     const stuck = sink(
       'stuck',
       topics.metrics,

@@ -91,9 +91,12 @@ describe('a file that grows', () => {
     truncateSync(path);
     appendFileSync(path, lines('c'));
     expect(await next).toEqual(['c']);
+    const longer = taking.take(3);
+    writeFileSync(path, lines('d', 'e', 'f'));
+    expect(await longer).toEqual(['d', 'e', 'f']);
     await taking.stop();
-    writeFileSync(path, lines('x', 'y', 'z'));
-    expect(await taking.take(4)).toEqual(['my.jsonl:1', 'x', 'y', 'z']);
+    writeFileSync(path, lines('v', 'w', 'x', 'y', 'z'));
+    expect(await taking.take(4)).toEqual(['my.jsonl:3', 'v', 'w', 'x']);
   });
 
   test('is read to its end in the copy when it was copied and emptied', async () => {
