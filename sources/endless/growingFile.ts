@@ -138,8 +138,7 @@ class OpenFile {
 
   /** What has been written since. */
   async *grown(signal: AbortSignal): AsyncGenerator<Grown, void> {
-    if (await this.isEmptied()) return;
-    while (!signal.aborted) {
+    while (!signal.aborted && !(await this.isEmptied())) {
       const { bytesRead } = await this.#handle.read(this.#buffer, 0, CHUNK_BYTES, this.#read);
       if (bytesRead === 0) return;
       this.#restsLeft = RESTS;
