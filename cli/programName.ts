@@ -40,8 +40,8 @@ function quoted(path: string): string {
 /** Commands as they stand behind the name of the program. */
 const COMMANDS = [
   ...['run', 'init', 'tap', 'export', 'mirror', 'pack', 'unpack', 'top', 'view', 'set', 'pause'],
-  ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'replay'],
-  ...['rewind', 'diff', 'doctor', 'dlq', 'mcp', 'help'],
+  ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'tools', 'replay'],
+  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'mcp', 'help'],
 ];
 const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
 
