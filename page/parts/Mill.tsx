@@ -21,8 +21,9 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
-    const sized = new ResizeObserver(() => setWidth(Math.floor(box.current!.clientWidth)));
-    sized.observe(box.current!);
+    const element = box.current!;
+    const sized = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    sized.observe(element);
     return () => sized.disconnect();
   }, []);
   return (

@@ -20,9 +20,10 @@ export function Strip({
   const token = query.value.tok === undefined ? null : Number(query.value.tok);
   const scheme = look.value;
   useEffect(() => {
-    const draw = (): void => drawn(canvas.current!, tokens, paint, token, data);
+    const element = canvas.current!;
+    const draw = (): void => drawn(element, tokens, paint, token, data);
     const sized = new ResizeObserver(draw);
-    sized.observe(canvas.current!);
+    sized.observe(element);
     return () => sized.disconnect();
   }, [tokens, paint, token, scheme]);
   const to = (next: number): void =>
