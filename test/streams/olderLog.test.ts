@@ -20,7 +20,9 @@ function asOf(topic: Topic<unknown>, version: number): { past: Topic<unknown>; r
   const { schema, bytes } = readFixture(topic.name, version);
   const codec = avroCodec(topic.name, { render: () => schema } as Shape<unknown>);
   const record = codec.decode(Buffer.from(bytes, 'hex'));
-  return { past: { ...topic, version, codec, key: () => 'then' }, record };
+  // it knew no records by question
+  const { questions: _, ...then } = topic;
+  return { past: { ...then, version, codec, key: () => 'then' }, record };
 }
 
 function goesOn(address: () => { readonly at: string; readonly run: string }): void {
