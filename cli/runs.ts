@@ -89,17 +89,10 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
     io.err(`reading run ${newest.name}, the newest`);
     return newest;
   }
-  throw noRun({ root, name, known }, io);
+  throw noRun(root, name, known);
 }
 
-function noRun(
-  {
-    root,
-    name,
-    known,
-  }: { readonly root: string; readonly name: string | undefined; readonly known: readonly Run[] },
-  io: Io,
-): MillraceError {
+function noRun(root: string, name: string | undefined, known: readonly Run[]): MillraceError {
   const names = known.map((run) => run.name);
   const meant = name === undefined ? null : nearest(name, names);
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
