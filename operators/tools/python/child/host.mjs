@@ -7,13 +7,15 @@
 
 import dgram from 'node:dgram';
 import dns from 'node:dns';
-import { constants } from 'node:fs';
+import fs, { constants } from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
+import inspector from 'node:inspector';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import tls from 'node:tls';
+import vm from 'node:vm';
 
 /** @param {string} what */
 function closed(what) {
@@ -35,15 +37,22 @@ const GLOBAL_DOORS = ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'Br
 /** Before pyodide loads: nothing in this process can open, accept or send a connection. */
 export function closeNetwork() {
   close(net.Socket.prototype, ['connect'], 'network');
-  close(net.Server.prototype, ['listen'], 'network');
+  close(net.Server.prototype, ['listen', '_listen2'], 'network');
   close(net, ['connect', 'createConnection', 'createServer'], 'network');
   close(dgram.Socket.prototype, ['bind', 'connect', 'send'], 'network');
   close(dgram, ['createSocket'], 'network');
   for (const module of [http, https]) close(module, ['request', 'get', 'createServer'], 'network');
   close(http2, ['connect', 'createServer', 'createSecureServer'], 'network');
   close(tls, ['connect', 'createServer'], 'network');
+  const isLookup = (/** @type {string} */ name) =>
+    /^(lookup|resolve|reverse|setServers)/.test(name);
+  for (const { Resolver } of [dns, dns.promises]) {
+    for (let at = Resolver.prototype; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+      close(at, Object.getOwnPropertyNames(at).filter(isLookup), 'network');
+    }
+  }
   for (const module of [dns, dns.promises]) {
-    const lookups = Object.keys(module).filter((name) => /^(lookup|resolve|reverse)/.test(name));
+    const lookups = Object.keys(module).filter(isLookup);
     close(module, lookups, 'network');
   }
   syncBuiltinESMExports();
@@ -69,12 +78,22 @@ const PROCESS_DOORS = [
   '_debugProcess',
   '_startProfilerIdleNotifier',
 ];
+/** Descriptors that are open already need no permission: that of the channel to the parent is one. */
+const FILE_WRITES = [
+  ...['write', 'writeSync', 'writev', 'writevSync', 'writeFile', 'writeFileSync'],
+  ...['appendFile', 'appendFileSync', 'createWriteStream'],
+];
 const COMPILERS = ['Module', 'Instance', 'compile', 'instantiate', 'compileStreaming'];
 
 /** After pyodide has loaded: no module, no native code and no new WebAssembly from here on. */
 export function closeHost() {
   close(process, PROCESS_DOORS, 'way to the host');
   close(WebAssembly, [...COMPILERS, 'instantiateStreaming'], 'compiler');
+  close(vm, Object.keys(vm), 'other context');
+  close(inspector, ['open', 'console'], 'inspector');
+  close(inspector.Session.prototype, ['connect', 'connectToMainThread'], 'inspector');
+  close(fs, FILE_WRITES, 'file to write to');
+  syncBuiltinESMExports();
   for (const name of ['require', 'Worker', 'SharedWorker'])
     Reflect.deleteProperty(globalThis, name);
 }

@@ -6,8 +6,10 @@ import dgram from 'node:dgram';
 import dns from 'node:dns';
 import fs from 'node:fs';
 import http from 'node:http';
+import inspector from 'node:inspector';
 import net from 'node:net';
 import os from 'node:os';
+import vm from 'node:vm';
 import { Worker } from 'node:worker_threads';
 
 const [, , mode, folder = os.tmpdir()] = process.argv;
@@ -40,6 +42,17 @@ const DOORS = {
   'makes a request': () => http.get('http://127.0.0.1:9/').on('error', () => {}),
   'sends a datagram': () => dgram.createSocket('udp4').send('x', 9, '127.0.0.1'),
   'asks for a name': () => dns.lookup('localhost', () => {}),
+  'listens by another way': () => new net.Server()._listen2('127.0.0.1', 0, 4),
+  'asks a name server': () => new dns.Resolver().resolve4('localhost', () => {}),
+  'asks a name server, and waits': () =>
+    void new dns.promises.Resolver().resolve4('localhost').catch(() => {}),
+  'chooses a name server': () => new dns.Resolver().setServers(['127.0.0.1']),
+  'runs a script in another context': () => vm.runInNewContext('1 + 1'),
+  'makes a script': () => new vm.Script('1 + 1'),
+  'compiles WebAssembly in another context': () =>
+    new (vm.runInNewContext('WebAssembly').Module)(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])),
+  'writes to an open descriptor': () => fs.writeSync(2, ''),
+  'asks the inspector': () => new inspector.Session().connect(),
   fetches: () => fetch('http://127.0.0.1:9/').catch(() => {}),
   'sees the environment': () => Object.keys(process.env).length > 0 || fail(),
   'sees a network interface': () =>
