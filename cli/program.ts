@@ -189,6 +189,7 @@ function addReport(program: Command, io: Io, done: Done): void {
   )
     .argument('[run]', 'the run (default: the newest)')
     .option('--json', 'one JSON object')
+    .option('--no-page', 'only say it: write nothing into the run')
     .action(async (run: string | undefined, options) =>
       done(await reportCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );

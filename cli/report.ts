@@ -19,6 +19,8 @@ export interface ReportOptions {
   readonly run?: string;
   readonly runs: string;
   readonly json?: boolean;
+  /** False: nothing is written. */
+  readonly page?: boolean;
 }
 
 export async function reportCommand(options: ReportOptions, io: Io): Promise<number> {
@@ -31,6 +33,7 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const look = columns === undefined ? {} : { columns };
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
+  if (options.page === false) return exitCodes.done;
   await writePage(path, reportPage(summary), io);
   await writeFrozen(run, io);
   return exitCodes.done;

@@ -66,8 +66,13 @@ async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Promise<nu
   return exitCodes.done;
 }
 
-const runName = z.string().max(200).describe('name of the run; see runs');
-const topicName = z.string().max(200).describe('topic; see topics');
+/** Names as runs and topics have them; none that the command line could take for an option. */
+const named = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9][\w-]*$/);
+const runName = named.describe('name of the run; see runs');
+const topicName = named.describe('topic; see topics');
 
 function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: RunLine): McpServer {
   const server = new McpServer({ name: 'millrace', version });
@@ -159,7 +164,8 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
       inputSchema: z.object({ run: runName }),
       annotations: reads,
     },
-    async (given, { mcpReq }) => line(['report', given.run, '--json', ...at], mcpReq.signal),
+    async (given, { mcpReq }) =>
+      line(['report', given.run, '--json', '--no-page', ...at], mcpReq.signal),
   );
   server.registerTool(
     'doctor',

@@ -1,6 +1,6 @@
 /** `millrace mcp`, driven by the official client as a coding agent drives it. */
 
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
@@ -70,7 +70,9 @@ describe('millrace mcp', () => {
     const key = records.rollouts[0]!.question.id;
     const ofKey = records.rollouts.filter(({ question }) => question.id === key);
     expect(await ids({ count: 200, key })).toEqual(ofKey.map(({ id }) => id));
+    const before = (await readdir(join(runs, 'first'))).toSorted();
     expect(JSON.parse((await call('report', { run: 'first' })).text)).toHaveProperty('rounds');
+    expect((await readdir(join(runs, 'first'))).toSorted()).toEqual(before);
     expect((await call('doctor', { run: 'first' })).isError).toBe(false);
     expect(await call('search', { input: 'wheel' })).toEqual({
       text: 'Page 1: A mill race drives a wheel.',
