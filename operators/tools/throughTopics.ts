@@ -154,14 +154,17 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
     tags: local.tags,
     async call(tool, input, signal, origin?: CallOrigin) {
       if (origin === undefined) return local.call(tool, input, signal);
+      for (const each of [signal, closing.signal]) each.throwIfAborted();
       const from = clock.now();
       const request: ToolRequest = { ...origin, tool, input };
       const answered = new AbortController();
       follow();
-      const replied = reply(request, AbortSignal.any([signal, closing.signal]));
-      void noteLongWait(AbortSignal.any([answered.signal, signal, closing.signal]));
+      // also where the request cannot be written: then nobody waits
+      const over = AbortSignal.any([answered.signal, signal, closing.signal]);
+      const replied = reply(request, over);
+      replied.catch(() => undefined);
+      void noteLongWait(over);
       try {
-        replied.catch(() => undefined); // where the request itself cannot be written
         await log.commit((tx) => tx.append(toolTopics.requests, request));
         const { output, ok, attempts, cached, failure } = await replied;
         if (failure !== '') throw new MillraceError('TOOL_DOWN', failure);

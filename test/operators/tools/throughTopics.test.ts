@@ -108,6 +108,8 @@ function suite(open: () => Promise<Log>): void {
     while (notes.length === 0) await new Promise((resolve) => setImmediate(resolve));
     off.abort(new Error('no longer wanted'));
     for (const call of calls) await expect(call).rejects.toThrow('no longer wanted');
+    const late = tools.call('upper', 'one', off.signal, { rolloutId: 'r', turn: 2 });
+    await expect(late).rejects.toThrow('no longer wanted');
     expect(notes).toEqual([
       'a tool call has waited 30 s for a worker: start one with the same command and --only tools',
     ]);
