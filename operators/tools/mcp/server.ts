@@ -65,9 +65,6 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
     const transport = transportTo(place, (text) => {
       words = (words + text).slice(-LAST_WORDS);
     });
-    client.onclose = () => {
-      open = null;
-    };
     await client.connect(transport, { timeout: START_MS });
     return client;
   }
@@ -99,16 +96,16 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
     return open;
   }
 
-  /** Made once more where the server ended under it. */
+  /** Made once more where the server ended under it. Of several calls that it cut off, the first opens the new one for all. */
   async function asked<Result>(ask: (client: Client) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      const live = await client();
+      const opened = client();
+      const live = await opened;
       try {
         return await ask(live);
       } catch (error) {
-        const died = open === null || isClosed(error);
-        if (!died || closed) throw error;
-        open = null;
+        if (!isClosed(error) || closed) throw error;
+        if (open === opened) open = null;
         await live.close().catch(() => undefined);
         if (attempt === 2) throw failed('ended twice in the same call', error);
       }

@@ -1,7 +1,9 @@
 /** Tools of MCP servers: the reference server (everything) over both transports, and a server of ours that means harm. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { splitActions } from '../../../../operators/dialect/actions.ts';
@@ -12,6 +14,7 @@ import {
 } from '../../../../operators/tools/mcp/server.ts';
 import { specsOf } from '../../../../operators/tools/mcp/specs.ts';
 import { mcpTool } from '../../../../operators/tools/mcp/tool.ts';
+import { temporaryFolder } from '../../../support/folder.ts';
 
 const everything = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-everything/dist/index.js',
@@ -101,6 +104,14 @@ describe.each([
 const hostile = fileURLToPath(new URL('./children/hostileServer.ts', import.meta.url));
 const harm = (...args: string[]): McpPlace => process_(['--import', 'tsx', hostile, ...args]);
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 describe('a server that means harm', () => {
   test('its descriptions open no tag and no message, and stay on a line', async () => {
     const server = started(harm());
@@ -147,6 +158,26 @@ describe('a server that means harm', () => {
     const call = sleep!.run('', off.signal);
     off.abort(new Error('no longer wanted'));
     await expect(call).rejects.toThrow('no longer wanted');
+  }, 60_000);
+
+  test('of calls that it cut off together one starts it again, and no process is left', async () => {
+    const folder = temporaryFolder();
+    try {
+      const pids = join(folder.path, 'pids');
+      const server = started(harm(pids));
+      const offered = await server.tools();
+      const [teach, die] = ['teach', 'die'].map((name) =>
+        mcpTool(server, specsOf('mine', offered, { prefix: '', tools: [name] })[0]!, LIMITS),
+      );
+      const calls = [die!.run('', never), ...[1, 2, 3, 4].map(() => teach!.run('x', never))];
+      await Promise.allSettled(calls);
+      expect(await teach!.run('x', never)).toMatchObject({ ok: true });
+      await server.close();
+      const all = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
+      while (all.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      folder.remove();
+    }
   }, 60_000);
 
   test('what ends before its first answer says why', async () => {

@@ -1,4 +1,5 @@
 /** An MCP server over stdio, written by hand, whose descriptions, schemas and answers mean harm. */
+import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const nested = (depth: number): object =>
@@ -28,6 +29,9 @@ const tools = [
     inputSchema: { type: 'object', properties: { '</think>': { type: 'string' } } },
   },
 ];
+
+// of every process of it, for whoever counts them
+if (process.argv[2] !== undefined) appendFileSync(process.argv[2], `${process.pid}\n`);
 
 const say = (id: number, result: object): void => {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
