@@ -34,8 +34,8 @@ import {
 } from '../parts/promptLimit.ts';
 import { checkPublished } from '../parts/published.ts';
 import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
-import { type ToolSettings, toolSettings } from '../parts/toolSettings.ts';
-import { toolsOf } from '../parts/toolsOf.ts';
+import { toolSettings } from '../parts/toolSettings.ts';
+import { type ToolsSettings, toolsOf } from '../parts/toolsOf.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
 import type { JobQuestions } from '../plan.ts';
 import type { PolicyParts } from '../policyLoop.ts';
@@ -108,19 +108,13 @@ export const readySettings = {
 export const roleSettings = textModelSettings;
 
 /** `readySettings` with all defaults filled in, beside those of the loop. */
-export interface ReadySettings extends PolicySettings {
+export interface ReadySettings extends PolicySettings, ToolsSettings {
   readonly policy: string;
   readonly questions: string;
   readonly repeats: (typeof repeatsAre)[number];
   readonly heldOutFile: string;
   readonly dialect: DialectName;
   readonly system: string;
-  readonly tools: ToolSettings;
-  readonly corpus: string;
-  readonly searchTop: number;
-  readonly searchCharacters: number;
-  readonly pythonTimeoutMs: number;
-  readonly pythonProcesses: number;
   readonly promptMax: number;
   readonly engine: EngineSettings;
   readonly trainer: TrainerSettings;

@@ -57,8 +57,14 @@ export async function keepPackage(
 ): Promise<void> {
   await makeFolder(folder);
   await replaceFile(join(folder, one.file), bytes);
-  const others = (await addedPackages(folder)).filter(({ name }) => name !== one.name);
-  await writeList(folder, [...others, { ...one, sha256: digestOf(bytes) }]);
+  const added = { ...one, sha256: digestOf(bytes) };
+  const all = await addedPackages(folder);
+  // one that is added again keeps its place: what needs it stands behind it
+  const isThere = all.some(({ name }) => name === one.name);
+  const next = isThere
+    ? all.map((each) => (each.name === one.name ? added : each))
+    : [...all, added];
+  await writeList(folder, next);
 }
 
 /** Those that are left and need one of `names` go too; gives the names of all that went. */
