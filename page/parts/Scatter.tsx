@@ -9,6 +9,7 @@ import { value } from '../logic/format.ts';
 import { type Hits, hitsOf } from '../logic/hits.ts';
 import { type Frame, frameOf, frontLine, jittered } from '../logic/scatterFrame.ts';
 import { look } from './look.ts';
+import { penOf } from './pen.ts';
 
 export interface ScatterProps {
   readonly points: readonly ParetoPoint[];
@@ -135,16 +136,9 @@ function draw(
   over: number | null,
   boxed: readonly [number, number, number, number] | null,
 ): void {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const density = devicePixelRatio;
-  canvas.width = width * density;
-  canvas.height = height * density;
-  const pen = canvas.getContext('2d')!;
-  pen.scale(density, density);
-  const style = getComputedStyle(canvas);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const { pen, height, colour, font } = penOf(canvas);
   const { left, right, top, bottom } = frame;
-  pen.font = `11px ${style.fontFamily}`;
+  pen.font = font;
   pen.lineWidth = 1;
   pen.strokeStyle = colour('--line');
   pen.fillStyle = colour('--muted');

@@ -6,6 +6,7 @@ import { count, value } from '../logic/format.ts';
 import { amountOf, levelOf, stripOf } from '../logic/paint.ts';
 import type { Tokens } from '../logic/tokens.ts';
 import { look } from './look.ts';
+import { penOf } from './pen.ts';
 
 export function Strip({
   tokens,
@@ -69,15 +70,8 @@ function drawn(
   token: number | null,
   data: TrajectoryTwin,
 ): void {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  if (width === 0) return;
-  const density = devicePixelRatio;
-  canvas.width = width * density;
-  canvas.height = height * density;
-  const pen = canvas.getContext('2d')!;
-  pen.scale(density, density);
-  const style = getComputedStyle(canvas);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  if (canvas.clientWidth === 0) return;
+  const { pen, width, height, colour } = penOf(canvas);
   // Turns of tools, which the policy only read.
   pen.fillStyle = colour('--line');
   for (const { kind, start, end } of data.turns) {
