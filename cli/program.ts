@@ -143,7 +143,7 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
     .option('--json', 'what happens as one JSON object a line on stdout (docs/output.md)')
     .option(
       '--start-over',
-      'begin anew where the records of the run are gone; what it has made is set aside in its folder',
+      'start over where the records of the run are gone; what it has made is set aside in its folder',
     );
   addMetricsFlags(run);
   run.addOption(pageFlag());

@@ -51,7 +51,7 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   readonly except?: string;
   /** Name of this process among those that share the run. */
   readonly worker?: string;
-  /** Begin anew where the records are gone; what the run has made is set aside. */
+  /** Start over where the records are gone; what the run has made is set aside. */
   readonly startOver?: boolean;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';

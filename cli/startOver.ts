@@ -1,5 +1,5 @@
 /**
- * That a run whose records are gone does not begin anew in silence over what it has made: weights and metrics that nothing
+ * That a run whose records are gone does not start over in silence over what it has made: weights and metrics that nothing
  * leads to any more. With `--start-over` it does, and what was there is set aside.
  */
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
@@ -35,7 +35,7 @@ export async function beginAnew({ name, folder, log, startOver }: Beginning): Pr
   const where = log === undefined ? join(folder, 'log') : `Kafka at ${log}`;
   throw new MillraceError(
     'RECORDS_GONE',
-    `run ${name} has ${work} in ${folder}, and no records: they are not in ${where} any more. Restore them to go on; or begin anew ` +
+    `run ${name} has ${work} in ${folder}, and no records: they are not in ${where} any more. Restore them to go on; or start over ` +
       'under another name with --run NAME, or under this one with --start-over, which sets aside what is there',
     { context: { run: name, folder } },
   );

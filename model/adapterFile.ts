@@ -142,7 +142,7 @@ export class PublishedWeights {
       if (baseDigest === '') {
         this.#warn(
           `${path} is an adapter that does not say which bytes its policy ${base} had: whether they have changed since ` +
-            'cannot be told. An adapter that is saved anew says it',
+            'cannot be told. An adapter that is saved again says it',
         );
       }
       this.#base = { path: base, digest: baseDigest, policy: await loadPolicy(base, baseDigest) };

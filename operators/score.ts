@@ -134,7 +134,7 @@ function checkPart(part: string, rewards: readonly Reward[], { id }: Question): 
   const names = Object.keys(without.parts).join(', ') || 'none';
   const how =
     part === 'raw'
-      ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 if it shall not count: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
+      ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 to leave it uncounted: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
       : 'something behind reads it: give it to every rollout';
   throw new MillraceError(
     'REWARD_PART',

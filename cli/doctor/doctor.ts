@@ -104,7 +104,7 @@ function toldOfKafka(error: unknown, log: string): Pick<Finding, 'what' | 'advic
   if (hasCode(error, 'NO_LOG')) {
     return {
       what: `its topics are not on Kafka at ${log}: they were deleted on the broker`,
-      advice: 'restore them there; or begin anew with millrace run … --start-over',
+      advice: 'restore them there; or start over with millrace run … --start-over',
     };
   }
   if (hasCode(error, 'OTHER_CLUSTER')) {

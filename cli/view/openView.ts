@@ -35,7 +35,7 @@ export function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
     program: io.program,
     resume: `${io.program} run ${run.record.job.file} --run ${run.name}`,
     async facts() {
-      // While it is written anew it may not be readable for a moment.
+      // While it is written again it may not be readable for a moment.
       facts = (await readRunRecord(run.folder).catch(() => null)) ?? facts;
       return facts;
     },

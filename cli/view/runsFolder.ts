@@ -35,7 +35,7 @@ export class RunsFolder {
     return this.#folder;
   }
 
-  /** At most every second anew. */
+  /** Read again at most once a second. */
   list(): Promise<RunsTwin> {
     const nowMs = this.#io.clock.now();
     if (this.#listing === null || nowMs - this.#listedMs >= 1_000) {

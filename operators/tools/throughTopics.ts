@@ -8,7 +8,7 @@
  * - a request is answered exactly once, also where the process that had it died: another one has it then;
  * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down included;
  * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and replays read that
- *   alone; a rollout that is made anew after a crash asks anew.
+ *   alone; a rollout that is made again after a crash asks again.
  */
 import type { OperatorFunction, Subscription } from 'rxjs';
 import { hasCode, MillraceError } from '../../base/errors.ts';

@@ -32,7 +32,7 @@ export interface RunEnd {
 
 /** A program outside that keeps metrics. */
 export interface MetricTarget {
-  /** How far it has what was written, asked anew at every start: it must not forget, nor count what it does not have. */
+  /** How far it has what was written, asked again at every start: it must not forget, nor count what it does not have. */
   open(signal: AbortSignal): Promise<Cursor>;
   /** Resolves once they are kept; `after` is the cursor behind them. May wait as long as it takes, until `signal` aborts. */
   write(batch: readonly Stored<Metric>[], after: Cursor, signal: AbortSignal): Promise<void>;

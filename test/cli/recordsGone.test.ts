@@ -1,4 +1,4 @@
-/** Runs whose records are gone, in their folder or on Kafka: nothing begins anew in silence. */
+/** Runs whose records are gone, in their folder or on Kafka: nothing starts over in silence. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ describe('a run whose log is gone', () => {
       },
     ],
   ])(
-    '(%s) is refused over its weights, and begins anew when it is told to',
+    '(%s) is refused over its weights, and starts over when it is told to',
     async (how, spoil) => {
       const name = how.replaceAll(/\W/g, '-');
       const folder = await tinyRun(runs, name, {}, { status: 'stopped' });
@@ -88,7 +88,7 @@ describe('a run whose log is gone', () => {
     expect(existsSync(join(runs, 'never'))).toBe(false);
   });
 
-  test('begins anew without a word where it had come to nothing', async () => {
+  test('starts over without a word where it had come to nothing', async () => {
     const folder = await tinyRun(runs, 'nothing', {}, { status: 'failed' });
     for (const entry of ['log', 'metrics.jsonl', 'metrics.csv', 'weights']) {
       await rm(join(folder, entry), { recursive: true, force: true });
@@ -145,7 +145,7 @@ describeKafka('a run on Kafka', () => {
     expect([early.code, early.err]).toEqual([2, expect.stringContaining('has its records')]);
   }, 60_000);
 
-  test('is refused over its weights when all topics are deleted, and begins anew when it is told to', async () => {
+  test('is refused over its weights when all topics are deleted, and starts over when it is told to', async () => {
     await deleteTopics(name);
     const refused = await millrace('run', '--run', name);
     expect([refused.code, refused.err]).toEqual([

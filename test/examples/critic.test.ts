@@ -122,7 +122,7 @@ describe('the critic', () => {
     expect(shortened).toBeGreaterThan(100);
   });
 
-  test('thinks anew around the actions as they are', () => {
+  test('thinks again around the actions as they are', () => {
     for (const { task, text } of solved) {
       const prompt = prompts.refine({ question: task.question, trajectory: text });
       const actions = [...text.matchAll(/<(search|python|answer)>.*?<\/\1>/g)].map(

@@ -55,7 +55,7 @@ describe('the world', () => {
     const other = makeWorld(2);
     const towns = new Map(other.towns.map(({ name, river }) => [name, river]));
     const same = world.towns.filter(({ name, river }) => towns.get(name) === river);
-    // The names are those of every world; the facts are drawn anew, from 40 rivers.
+    // The names are those of every world; the facts are drawn again, from 40 rivers.
     expect(towns.size).toBe(world.towns.length);
     expect(same.length).toBeLessThan(10);
   });

@@ -461,7 +461,7 @@ describe('a group that branches', () => {
     expect(told.slice(0, 8)).toEqual(['0', '0', '1', '0', '2', '0', '3', '0']);
   });
 
-  test('counts the rounds in a row that grew it, and starts anew after one that did not', async () => {
+  test('counts the rounds in a row that grew it, and starts over after one that did not', async () => {
     for (let seed = 0; seed < 20; seed++) {
       const told: number[] = [];
       const grewAt = new Map<number, boolean>();

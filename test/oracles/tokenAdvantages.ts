@@ -37,7 +37,7 @@ export function gae({ rewards, values, mask, gamma, lambda }: GaeInput): TokenAd
   return { advantages: whiten(raw, mask), returns };
 }
 
-/** REINFORCE++: discounted returns that start anew before an unselected token, whitened. */
+/** REINFORCE++: discounted returns that start over before an unselected token, whitened. */
 export function reinforcePlusPlus(rewards: Matrix, mask: Mask, gamma: number): TokenAdvantages {
   const returns = rewards.map((row, i) =>
     scanBackwards(row, (reward, t, later) => reward + gamma * later * (mask[i]![t + 1] ?? 0)),

@@ -69,7 +69,7 @@ describe('the stream', () => {
     expect(opened[0]!.closed).toBe(true);
   });
 
-  test('is opened anew for more metrics and goes on from where it stood', () => {
+  test('is opened again for more metrics and goes on from where it stood', () => {
     hub.want({}, want('mine', ['loss'], 'c0'), nobody);
     opened[0]!.on.event('points', '{}', 'c7');
     hub.want({}, want('mine', ['kl']), nobody);

@@ -47,7 +47,7 @@ interface Sampling {
 const EXPLICIT = ['temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty'];
 
 export interface EngineServer extends ScriptedServer {
-  /** Forgets what was loaded into it, as a server does that is started anew. */
+  /** Forgets what was loaded into it, as a server does that is started again. */
   restart(): void;
 }
 

@@ -33,7 +33,7 @@ export interface ToyServer extends ScriptedServer {
   readonly faults: ToyFaults;
   /** Names of adapters it holds. */
   adapters(): string[];
-  /** Forgets everything, as a server that was started anew. */
+  /** Forgets everything, as a server that was started again. */
   restart(): void;
   bodies(path: string): Record<string, unknown>[];
 }

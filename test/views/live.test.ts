@@ -75,7 +75,7 @@ describe('the rates of a stage', () => {
     expect(rowsOf(look(workers, [second]))).toMatchObject([expected]);
   });
 
-  it('start anew with a process that did', () => {
+  it('start over with a process that did', () => {
     const workers = new Workers();
     workers.update([status({ stages: [stage({ in: 100 })] })]);
     const anew = status({ startedMs: 11_000, atMs: 12_000, stages: [stage({ in: 3 })] });

@@ -43,7 +43,7 @@ describe('a page', () => {
     expect(text).toContain(`z{a="${'x'.repeat(100)}"} 1\n`);
   });
 
-  it('gives a kept histogram as it stands, on every page anew', async () => {
+  it('gives a kept histogram as it stands, on every page', async () => {
     const kept = new KeptHistogram(family({ name: 'h', type: 'histogram', labels: [] }), [1, 2]);
     for (const value of [0.5, 1, 1.5, 7]) kept.observe([], value);
     const read = async () => {

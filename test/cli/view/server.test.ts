@@ -458,7 +458,7 @@ describe('the stream', () => {
     reader.close();
   });
 
-  test('goes on where its reader stood, also at a server that was started anew', async () => {
+  test('goes on where its reader stood, also at a server that was started again', async () => {
     const reader = await Reader.open('run=live:reward/mean');
     await write(2);
     const { id } = await reader.until<Points>('points', (points) => stepsIn(points).includes(2));

@@ -118,7 +118,7 @@ test('what a slow reader was not given is in the next tick, with the number of t
   await hot.close();
 });
 
-test('of more than is kept for a slow reader it is told to read anew', async () => {
+test('of more than is kept for a slow reader it is told to read again', async () => {
   const { reader, stream, hot } = await opened('run=a:loss', 10);
   reader.stuck = true;
   await write(0, 6_000);

@@ -62,7 +62,7 @@ const settled = async (): Promise<void> => {
 };
 
 describe('a held engine', () => {
-  test('makes each generation by the version of then, whatever it was told to load', async () => {
+  test('makes each generation by the version that it was made by, whatever it was told to load', async () => {
     const { engine, live, publish } = held([
       { segments: [part(0, 9, 2)] },
       { segments: [part(0, 9, 0)] },
@@ -115,7 +115,7 @@ describe('a held engine', () => {
     expect(tinyWords.decode(made.tokens)).toBe('one one two');
   });
 
-  test('fails where the generation failed then, with the reason of then', async () => {
+  test('fails where the generation failed before, with the same reason', async () => {
     const over = { status: 'failed', finish: 'failed', reason: 'the engine was ill' };
     const { engine, publish } = held([{ segments: [], over }]);
     publish(0);

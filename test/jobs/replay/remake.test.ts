@@ -121,12 +121,12 @@ describe.each(['questions', 'groups'] as const)('a run made over, selecting %s,'
     expect(lag.steps).toBe(run.batches.length);
     expect(lag.sameSteps).toBeLessThan(lag.steps);
     expect(lag.max).toBe(lag.steps - 1 - lag.sameSteps);
-    // A measurement of the policies of then says nothing of these.
+    // A measurement of the old policies says nothing of these.
     const measured = run.metrics.filter(({ name }) => name === 'eval/accuracy');
     expect(measured.map(({ stage }) => stage)).toEqual([0]);
   });
 
-  test('from selected with another count trains on fewer groups, under rewards of then', async () => {
+  test('from selected with another count trains on fewer groups, under the rewards that they had', async () => {
     const settings = { select, keep: 3, batchGroups: 3, reward: 'accuracy' } as const;
     const { run } = await made(folder, 'selected', settings);
     const kept = run.selected.filter((verdict) => verdict.kept);

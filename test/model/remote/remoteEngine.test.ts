@@ -541,7 +541,7 @@ describe('a publisher that the servers’ wire has no routes for', () => {
   });
 });
 
-describe('a server that was started anew', () => {
+describe('a server that was started again', () => {
   it('gets its adapter again, once for all requests that miss it', async () => {
     const servers = [await wrapped(), await wrapped()] as const;
     const engine = await remote(servers, { publisher: publishAdapter(asItIs) });

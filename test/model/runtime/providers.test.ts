@@ -31,7 +31,7 @@ function onProvider(provider: Provider, vulkan: string) {
     ['--import', 'tsx', script, provider, policy, folder.path],
     {
       encoding: 'utf8',
-      // one that hangs shall fail, not hang the tests
+      // one that hangs fails instead of hanging the tests
       ...({ timeout: 800_000, killSignal: 'SIGKILL' } as const),
       stdio: ['ignore', 'pipe', 'ignore'],
       env: {

@@ -133,7 +133,7 @@ describe('a guided group', () => {
     ]);
   });
 
-  test('samples a step anew that is shorter than its window', async () => {
+  test('samples a step again that is shorter than its window', async () => {
     const script = (line: ScriptLine) => (stepOf(line) === 0 ? search('one') : answer('2'));
     const { rollouts } = await grow({ script, unsure: (step) => (step === 1 ? 1 : 0.5) });
     const [main] = rollouts;

@@ -102,7 +102,7 @@ describe('asking once', () => {
     expect(asks).toBe(1);
   });
 
-  test('shares a failure with those who wait, and asks anew after it', async () => {
+  test('shares a failure with those who wait, and asks again after it', async () => {
     const once = askOnce(cache);
     let asks = 0;
     const ask = async () => ({ value: `failed ${++asks}`, keep: false });
