@@ -22,7 +22,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   cli: ['cli', 'views', 'jobs', 'sources', 'sinks', 'operators', 'streams', 'model', 'base'],
 };
 /** Operators take interfaces: of the model, only what has no engine behind it; of the streams, no concrete log. */
-const OPERATORS_MODEL = /^model\/(engine|sampling)\.ts$|^model\/credit\//;
+const OPERATORS_MODEL = /^model\/(engine|sampling|encoder\/encoder)\.ts$|^model\/credit\//;
 
 function sources(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];

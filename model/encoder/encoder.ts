@@ -1,0 +1,45 @@
+/**
+ * What an encoder of texts is to those who use it: a vector for each text, near to those of texts that mean the same.
+ *
+ * Holds true: a text's vector does not depend on the texts beside it, beyond the rounding of 32-bit sums.
+ */
+
+/** How the vectors of a text's tokens become one. */
+export type Pooling = 'mean' | 'cls';
+
+/** All that decides which vector a text gets, beside the weights. An index keeps them: queries must be encoded by the same. */
+export interface EncoderSettings {
+  readonly pooling: Pooling;
+  /** Put before a query: `query: ` for E5, an instruction for BGE. */
+  readonly queryPrefix: string;
+  /** Put before a passage: `passage: ` for E5. */
+  readonly passagePrefix: string;
+  /** Whether vectors have length 1, so that their product is the cosine. */
+  readonly normalised: boolean;
+  /** Longer texts are cut. */
+  readonly tokensMax: number;
+}
+
+/** What is not given is read from the folder. */
+export interface EncoderOptions extends Partial<EncoderSettings> {
+  /** Of the processor, for one batch (default: half of what there is, at least one). */
+  readonly threads?: number;
+}
+
+/** What a text is encoded as: the prefix differs. */
+export type EncodedAs = 'query' | 'passage';
+
+/** A model that gives vectors for texts. */
+export interface TextEncoder {
+  readonly dimensions: number;
+  /** In force: those of the folder, and those that were given. */
+  readonly settings: EncoderSettings;
+  /** SHA-256 over weights and tokenizer, in hexadecimal: which encoder this is, wherever its folder lies. */
+  readonly digest: string;
+  /** [texts, dimensions], row by row. Rejects with the signal's reason when it aborts. */
+  encode(texts: readonly string[], as: EncodedAs, signal: AbortSignal): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/** Opens a Hugging Face encoder folder. */
+export type OpenEncoder = (folder: string, options?: EncoderOptions) => Promise<TextEncoder>;

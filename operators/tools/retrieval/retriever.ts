@@ -1,0 +1,36 @@
+/**
+ * What a retriever is to those who ask it: texts in, the passages that are nearest in meaning or words out.
+ *
+ * Holds true of every retriever: the same question gives the same answer, best first, and of two passages with one score
+ * the one whose id comes first (by UTF-16 units) stands first.
+ */
+
+/** A piece of a corpus that can be found. */
+export interface Passage {
+  /** Unique in its corpus. */
+  readonly id: string;
+  /** All that is searched and shown; where there is a title, usually its first line. */
+  readonly contents: string;
+  readonly title?: string;
+}
+
+/** A passage that was found; a greater score is a better one. */
+export interface Hit extends Passage {
+  readonly score: number;
+}
+
+/** A corpus that can be asked. */
+export interface Retriever {
+  /** How many there are. */
+  readonly passages: number;
+  /** For each query at most `top` passages, best first. Rejects with the signal's reason when it aborts. */
+  retrieve(queries: readonly string[], top: number, signal: AbortSignal): Promise<Hit[][]>;
+  close(): Promise<void>;
+}
+
+/** The order of hits: greater scores first, ties by id. */
+export function byScore(a: Hit, b: Hit): number {
+  if (a.score !== b.score) return b.score - a.score;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
+}
