@@ -28,14 +28,18 @@ export {
 } from './primitives.ts';
 export type {
   Ability,
+  Action,
+  ActionKind,
   Batch,
   BatchKind,
   DeadLetter,
   Demonstration,
   Demonstrations,
+  EpisodeRecord,
   Evolved,
   ExampleRef,
   Finish,
+  Fold,
   Metric,
   Pairs,
   Phase,

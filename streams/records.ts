@@ -90,6 +90,59 @@ const finish = choice('Finish', ['answer', 'stop', 'length', 'callLimit', 'faile
 /** `answer` = closed its answer; `stop` = end token without an answer; `callLimit` = one call too many. */
 export type Finish = ValueOf<typeof finish>;
 
+const actionKind = choice('ActionKind', ['call', 'search', 'fold']);
+/** What a policy of one continued thought can do: call a tool, search for tools, fold its memory. */
+export type ActionKind = ValueOf<typeof actionKind>;
+
+export const action = record('Action', {
+  kind: actionKind,
+  start: whole,
+  end: whole,
+  /** Of a call: the function that it names; null where it names none, and of the other kinds. */
+  name: nullable(text),
+  /** Of a call its arguments as JSON, of a search its query; of a call that is none, its body as it was written. */
+  input: text,
+  /** What the policy was shown for it; empty after a fold. */
+  response: text,
+  /** Carried out, and no failure. */
+  ok: flag,
+  /** The function was one that the policy may call: of the question's own tools, or found by a search. */
+  offered: flag,
+  /** Why it was not carried out (no JSON, arguments against the schema, asked before, a limit); empty where it was. */
+  fault: text,
+  /** Number of its first record in `tool-calls`; -1 where nothing was asked. */
+  turn: whole,
+});
+/** One action of an episode. `start` and `end` (exclusive) are offsets into the response: the policy's own tokens of it. */
+export interface Action extends ValueOf<typeof action> {}
+
+export const fold = record('Fold', {
+  /** Response tokens before it; from here on `prompt` is the context. */
+  at: whole,
+  prompt: int32s,
+  /** Tokens of the context that the fold replaced. */
+  dropped: whole,
+  episodic: text,
+  working: text,
+  tool: text,
+  /** Which memories were made from the record of the calls because the model gave none of the wanted form. */
+  madeUp: list(text),
+});
+/** A fold: the context so far gave way to `prompt`, which holds the three memories. */
+export interface Fold extends ValueOf<typeof fold> {}
+
+export const episode = record('Episode', {
+  /** `reference` = with the release's defects. */
+  mode: choice('EpisodeMode', ['reference', 'repaired']),
+  actions: list(named<Action>(action)),
+  /** In order; none = the whole response has one context. */
+  folds: list(named<Fold>(fold)),
+  /** Limits that ended or stopped something: `actions`, `context`, `folds`, `response`. */
+  limits: list(text),
+});
+/** What a rollout of one continued thought (DeepAgent) did besides writing tokens. */
+export interface EpisodeRecord extends ValueOf<typeof episode> {}
+
 export const rollout = record('Rollout', {
   /** `<question id>/<phase>-<stage>/<index>` */
   id: text,
@@ -117,6 +170,8 @@ export const rollout = record('Rollout', {
   reason: text,
   startedMs: real,
   endedMs: real,
+  /** Of a rollout of one continued thought; null for all others. Its tokens are those of all contexts, one after the other. */
+  episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
 });
 /** One finished trajectory: the terminal record of (question, phase, stage, index). */
 export interface Rollout extends ValueOf<typeof rollout> {}

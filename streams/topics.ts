@@ -22,7 +22,7 @@ export const topics = {
     shape: r.rollout,
     key: (value) => value.question.id,
     questions: 'key',
-    version: 2,
+    version: 3,
   }),
   toolCalls: defineTopic<r.ToolCall>({
     name: 'tool-calls',

@@ -126,6 +126,7 @@ function notRolledOut(question: Question, { version }: Weights): Rollout {
     finish: 'failed',
     startedMs: 0,
     endedMs: 0,
+    episode: null,
     reason: 'not in the record, and nothing is rolled out',
   };
 }

@@ -12,6 +12,8 @@ interface Spans {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly versions: readonly number[];
+  /** Where later contexts begin, after a fold: response tokens before it, and tokens of its own prompt. */
+  readonly folds: readonly { readonly at: number; readonly prompt: number }[];
   /** Why it failed; null when it did not. */
   readonly failure: string | null;
 }
@@ -27,13 +29,14 @@ export type RecordedGeneration =
 export class RecordedVersions {
   readonly #rollouts = new Map<string, Spans>();
 
-  add({ id, prompt, segments, status, reason }: Rollout): void {
+  add({ id, prompt, segments, status, reason, episode }: Rollout): void {
     const spans = segments.filter(({ kind }) => kind === 'policy');
     this.#rollouts.set(id, {
       prompt: prompt.length,
       starts: spans.map(({ start }) => start),
       ends: spans.map(({ end }) => end),
       versions: spans.map(({ version }) => version),
+      folds: (episode?.folds ?? []).map((fold) => ({ at: fold.at, prompt: fold.prompt.length })),
       failure: status === 'failed' ? reason : null,
     });
   }
@@ -48,7 +51,8 @@ export class RecordedVersions {
     const spans = this.#rollouts.get(rolloutOf(draws));
     if (spans === undefined) return null;
     if (isMonitor(draws)) return { version: spans.versions[0] ?? 0 };
-    const begun = spans.starts.indexOf(tokens.length - spans.prompt);
+    const round = spans.folds[roundOf(draws) - 1] ?? { at: 0, prompt: spans.prompt };
+    const begun = spans.starts.indexOf(round.at + tokens.length - round.prompt);
     if (begun >= 0) return madeBy(spans, begun);
     if (spans.failure !== null) return { failure: spans.failure };
     const last = spans.versions.at(-1);
@@ -63,12 +67,19 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
   return starts[place + 1] === end ? { version, tokens: end - starts[place]! } : { version };
 }
 
-/** Draws of a rollout are keyed by (seed, question, phase, stage, index), those of a monitored one by a name more. */
+/**
+ * Draws of a rollout are keyed by (seed, question, phase, stage, index), those of a monitored one by a name before its index, and
+ * those behind a fold by the number of the round after it.
+ */
 function rolloutOf(draws: readonly DrawKey[]): string {
   const [, id, phase, stage] = draws;
   return `${id}/${phase}-${stage}/${isMonitor(draws) ? 0 : draws[4]}`;
 }
 
 function isMonitor(draws: readonly DrawKey[]): boolean {
-  return draws.length > 5;
+  return draws.length > 5 && typeof draws[4] === 'string';
+}
+
+function roundOf(draws: readonly DrawKey[]): number {
+  return isMonitor(draws) ? 0 : Number(draws[5] ?? 0);
 }

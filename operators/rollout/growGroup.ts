@@ -223,5 +223,6 @@ function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollo
     reason: branch.reason,
     startedMs,
     endedMs: branch.endedMs,
+    episode: null,
   };
 }

@@ -71,7 +71,7 @@ function sequencesOf(
   return rollouts.flatMap((rollout, i) => {
     if (rollout.tokens.length === 0 || rollout.status !== 'done') return [];
     const lags = rollout.segments.some((segment) => segment.version < version);
-    return [{ sequence: sequenceOf(rollout, perToken[i]!), lags }];
+    return sequencesIn(rollout, perToken[i]!).map((sequence) => ({ sequence, lags }));
   });
 }
 
@@ -83,20 +83,30 @@ function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
   return mask;
 }
 
-/** The training sequence of a rollout, with an advantage for each response token. */
-export function sequenceOf(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence {
-  const start = rollout.prompt.length;
-  const length = start + rollout.tokens.length;
-  const tokens = new Int32Array(length);
-  tokens.set(rollout.prompt);
-  tokens.set(rollout.tokens, start);
-  const mask = new Uint8Array(length);
-  mask.set(policyMask(rollout), start);
-  const oldLogProbs = new Float32Array(length);
-  oldLogProbs.set(rollout.logProbs, start);
-  const advantages = new Float32Array(length);
-  advantages.set(perToken, start);
-  return { tokens, mask, advantages, oldLogProbs };
+/** The training sequences of a rollout, with an advantage for each response token: one, and one more for each fold of its context. */
+export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence[] {
+  const folds = rollout.episode?.folds ?? [];
+  const begins = [{ at: 0, prompt: rollout.prompt }, ...folds];
+  const advantages = Float32Array.from(perToken);
+  const learnt = policyMask(rollout);
+  return begins.flatMap(({ at, prompt }, i) => {
+    const end = begins[i + 1]?.at ?? rollout.tokens.length;
+    if (end === at) return [];
+    const start = prompt.length;
+    const length = start + end - at;
+    const sequence = {
+      tokens: new Int32Array(length),
+      mask: new Uint8Array(length),
+      advantages: new Float32Array(length),
+      oldLogProbs: new Float32Array(length),
+    };
+    sequence.tokens.set(prompt);
+    sequence.tokens.set(rollout.tokens.subarray(at, end), start);
+    sequence.mask.set(learnt.subarray(at, end), start);
+    sequence.advantages.set(advantages.subarray(at, end), start);
+    sequence.oldLogProbs.set(rollout.logProbs.subarray(at, end), start);
+    return [sequence];
+  });
 }
 
 /** Splits in order into at most `parts` runs of nearly equal size. */

@@ -35,6 +35,7 @@ export function rollout(over: Partial<r.Rollout> = {}): r.Rollout {
     reason: '',
     startedMs: 0,
     endedMs: 0,
+    episode: null,
     ...over,
   };
 }
@@ -113,6 +114,35 @@ export const samples = {
       reason: 'too many calls',
       startedMs: 1_700_000_000_000.25,
       endedMs: 1_700_000_000_900.5,
+      episode: {
+        mode: 'repaired',
+        actions: [
+          {
+            kind: 'call',
+            start: 0,
+            end: 1,
+            name: 'get_weather',
+            input: '{"city": "Ulm"}',
+            response: '{"degrees": 7}',
+            ok: true,
+            offered: true,
+            fault: '',
+            turn: 0,
+          },
+        ],
+        folds: [
+          {
+            at: 1,
+            prompt: Int32Array.from([1, 2]),
+            dropped: 9,
+            episodic: '{"key_events": []}',
+            working: '{}',
+            tool: '{}',
+            madeUp: ['tool'],
+          },
+        ],
+        limits: ['folds'],
+      },
     }),
     minimal: rollout(),
   },

@@ -34,6 +34,7 @@ export function rollout(over: Partial<Rollout> & Pick<Rollout, 'question'>): Rol
     reason: '',
     startedMs: 0,
     endedMs: 1,
+    episode: null,
     ...over,
   };
 }
