@@ -2,9 +2,9 @@
  * A small HTTP server for those that watch a run: `/metrics` for Prometheus, `/healthz` and `/readyz` for who starts and
  * stops processes. Reads only, by GET and HEAD; few connections, short waits; it says nothing secret.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../base/errors.ts';
+import { listenOn } from '../../base/http/listenOn.ts';
 import { CONTENT_TYPE } from '../../views/prometheus/exposition.ts';
 import { usageError } from '../failure.ts';
 
@@ -42,29 +42,17 @@ export async function serveMetrics(
   { host, port }: Address,
   answers: Answers,
 ): Promise<MetricsServer> {
-  const server = createServer({ headersTimeout: WAIT_MS, requestTimeout: WAIT_MS }, (from, to) => {
-    answer(from, to, answers).catch(() => to.destroy());
+  // An error after the start: the run goes on without it.
+  const server = await listenOn(
+    { host, port, connectionsMax: CONNECTIONS_MAX, waitMs: WAIT_MS },
+    (from, to) => {
+      answer(from, to, answers).catch(() => to.destroy());
+    },
+  ).catch((error: unknown) => {
+    throw usageError(`cannot serve metrics at ${host}:${port}: ${messageOf(error)}`);
   });
-  server.maxConnections = CONNECTIONS_MAX;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(usageError(`cannot serve metrics at ${host}:${port}: ${messageOf(error)}`)),
-    );
-    server.listen(port, host, resolve);
-  });
-  // The run goes on without it.
-  server.on('error', () => undefined);
   server.unref();
-  const { address, family, port: taken } = server.address() as AddressInfo;
-  const shown = family === 'IPv6' ? `[${address}]` : address;
-  return {
-    url: `http://${shown}:${taken}/metrics`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { url: `${server.url}/metrics`, close: () => server.close() };
 }
 
 async function answer(

@@ -8,8 +8,8 @@
  * - the token comes as a cookie (`HttpOnly`, `SameSite=Strict`) or as `Authorization: Bearer`. The link with `?t=TOKEN` sets
  *   the cookie and leads to the same address without it.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { sameText } from '../../base/http/admit.ts';
 
 export interface GuardOptions {
   /** Null = everybody who reaches the server may read (`--no-token`). */
@@ -56,7 +56,7 @@ export function judge(asking: Asking, options: GuardOptions): Verdict {
   const fromHere = site === undefined || site === 'same-origin' || site === 'none';
   if (!fromHere && !opens) return refused(403, 'ORIGIN', 'this request comes from another site');
   if (given !== null && options.token !== null) {
-    if (!same(given, options.token)) return refused(401, 'TOKEN', wrongToken);
+    if (!sameText(given, options.token)) return refused(401, 'TOKEN', wrongToken);
     const rest = new URLSearchParams(query);
     rest.delete('t');
     const search = rest.size === 0 ? '' : `?${rest}`;
@@ -111,22 +111,16 @@ function isDocument(headers: IncomingHttpHeaders): boolean {
 function hasToken(headers: IncomingHttpHeaders, { token, cookie }: GuardOptions): boolean {
   if (token === null) return true;
   const [, bearer] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
-  if (bearer !== undefined && same(bearer.trim(), token)) return true;
+  if (bearer !== undefined && sameText(bearer.trim(), token)) return true;
   return (headers.cookie ?? '')
     .split(';')
     .map((part) => part.trim().split('='))
-    .some(([name, value]) => name === cookie && same(value ?? '', token));
+    .some(([name, value]) => name === cookie && sameText(value ?? '', token));
 }
 
 function cookieOf({ cookie, token, trustedOrigin }: GuardOptions): string {
   const secure = trustedOrigin?.protocol === 'https:' ? '; Secure' : '';
   return `${cookie}=${token}; Path=/; HttpOnly; SameSite=Strict${secure}`;
-}
-
-/** In a time that does not tell how much of it is right. */
-function same(given: string, wanted: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(wanted));
 }
 
 function nameOf(host: string | undefined): string {

@@ -1,8 +1,7 @@
 /** Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one where nobody asked for a certain one. */
-import type { RequestListener, Server } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { messageOf } from '../../base/errors.ts';
+import { listenOn } from '../../base/http/listenOn.ts';
 import { usageError } from '../failure.ts';
 
 export const PORT = 7788;
@@ -49,45 +48,25 @@ async function onPort(
   hosts: readonly string[],
   answer: RequestListener,
 ): Promise<Listening> {
-  const servers: Server[] = [];
+  const servers: { close(): Promise<void> }[] = [];
+  const close = async (): Promise<void> =>
+    void (await Promise.all(servers.map((server) => server.close())));
   let port = wanted;
   try {
     for (const [i, host] of hosts.entries()) {
-      const server = await onAddress(host, port, answer).catch((error: unknown) => {
+      const on = { host, port, connectionsMax: CONNECTIONS_MAX, waitMs: WAIT_MS };
+      const server = await listenOn(on, answer).catch((error: unknown) => {
         // A machine without IPv6 does without; a port that another program has there is another program's.
         if (i === 0 || (error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw error;
         return null;
       });
       if (server === null) continue;
       servers.push(server);
-      port = (server.address() as AddressInfo).port;
+      port = server.port;
     }
   } catch (error) {
-    await Promise.all(servers.map(closed));
+    await close();
     throw error;
   }
-  return {
-    host: hosts[0]!,
-    port,
-    close: async () => void (await Promise.all(servers.map(closed))),
-  };
-}
-
-async function onAddress(host: string, port: number, answer: RequestListener): Promise<Server> {
-  const server = createServer({ headersTimeout: WAIT_MS, requestTimeout: WAIT_MS }, answer);
-  server.maxConnections = CONNECTIONS_MAX;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  server.removeAllListeners('error');
-  server.on('error', () => undefined);
-  return server;
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  return { host: hosts[0]!, port, close };
 }

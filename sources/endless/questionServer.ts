@@ -9,11 +9,14 @@
  * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser cannot send here:
  * requests with an `Origin`, and those that name another host, are refused.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { freshName } from '../../base/freshName.ts';
+import { admit, isLoopback } from '../../base/http/admit.ts';
+import { listenOn } from '../../base/http/listenOn.ts';
+import { postedBody } from '../../base/http/postedBody.ts';
+import { Refusal, refuse, sendJson } from '../../base/http/refusal.ts';
 import { keepSecret } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Opening, PlacedItem } from '../../streams/resumable.ts';
@@ -48,14 +51,13 @@ const PATIENCE_MS = 30_000;
 const CONNECTIONS_MAX = 2048;
 /** Requests of which the body is being read. */
 const READING_MAX = 64;
-const LOOPBACK = ['127.0.0.1', 'localhost', '::1', '[::1]'];
 const SOURCE = 'posted';
 
 /** Fails with code `USAGE` where it would listen to the world without a token. */
 export function questionServer(options: QuestionServerOptions): EndlessQuestions {
   const { host, port, token } = options;
   keepSecret(token);
-  if (token === '' && !LOOPBACK.includes(host)) {
+  if (token === '' && !isLoopback(host)) {
     throw new MillraceError(
       'USAGE',
       `to listen at ${host} needs a token, for others could reach it: put one into MILLRACE_QUESTIONS_TOKEN, or listen at 127.0.0.1`,
@@ -80,17 +82,6 @@ interface Refused {
   readonly reason: string;
 }
 
-/** An answer that is not 200. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly retrySeconds: number | null;
-  constructor(status: number, message: string, retrySeconds: number | null = null) {
-    super(message);
-    this.status = status;
-    this.retrySeconds = retrySeconds;
-  }
-}
-
 class QuestionServer {
   readonly #options: QuestionServerOptions;
   readonly #opening: Opening;
@@ -105,27 +96,24 @@ class QuestionServer {
 
   async *items(): AsyncGenerator<PlacedItem<QuestionRow>, void> {
     const { host, port, listening } = this.#options;
-    const server = createServer((from, to) => {
-      this.#answer(from, to).catch(() => to.destroy());
+    const server = await listenOn(
+      { host, port, connectionsMax: CONNECTIONS_MAX, failed: (error) => this.#channel.fail(error) },
+      (from, to) => {
+        this.#answer(from, to).catch(() => to.destroy());
+      },
+    ).catch((error: unknown) => {
+      const message = `cannot listen for questions at ${host}:${port}: ${messageOf(error)}`;
+      throw new MillraceError('USAGE', message);
     });
-    server.maxConnections = CONNECTIONS_MAX;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) => {
-        const message = `cannot listen for questions at ${host}:${port}: ${messageOf(error)}`;
-        reject(new MillraceError('USAGE', message));
-      });
-      server.listen(port, host.replace(/^\[|\]$/g, ''), resolve);
-    });
-    server.on('error', (error) => this.#channel.fail(error));
-    const { address, family, port: taken } = server.address() as AddressInfo;
-    listening?.(`http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/questions`);
+    listening?.(`${server.url}/questions`);
     try {
       for await (const posted of this.#channel.items(this.#opening.signal)) {
         yield { ...posted, at: {} };
       }
     } finally {
-      server.close();
-      setImmediate(() => server.closeAllConnections());
+      void server.end();
+      // What has just been answered is on its way.
+      setImmediate(() => void server.close());
     }
   }
 
@@ -134,34 +122,24 @@ class QuestionServer {
       this.#admit(from);
       const { accepted, refused } = await this.#take(from);
       const status = accepted.length === 0 && refused.length > 0 ? 422 : 200;
-      send(to, status, { accepted, refused });
+      sendJson(to, status, { accepted, refused });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.retrySeconds !== null) to.setHeader('retry-after', String(error.retrySeconds));
-      if (error.status === 405) to.setHeader('allow', 'POST');
-      if (error.status === 413) to.setHeader('connection', 'close');
-      send(to, error.status, { error: error.message });
-      if (!from.complete) from.resume();
+      refuse(from, to, error);
     }
   }
 
   #admit({ method, url, headers }: IncomingMessage): void {
-    const { host, token } = this.#options;
-    if (token !== '' && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
-      throw new Refusal(401, 'the token is missing or wrong: send Authorization: Bearer …');
-    }
-    const named = (headers.host ?? '').replace(/:\d+$/, '');
-    if (headers.origin !== undefined || (LOOPBACK.includes(host) && !LOOPBACK.includes(named))) {
-      throw new Refusal(403, 'requests of web pages, and those to another host name, are refused');
-    }
+    admit(headers, this.#options);
     if (url?.split('?')[0] !== '/questions') throw new Refusal(404, 'here is POST /questions');
-    if (method !== 'POST') throw new Refusal(405, 'send questions by POST');
+    if (method !== 'POST') throw new Refusal(405, 'send questions by POST', { allow: 'POST' });
   }
 
   async #take(from: IncomingMessage): Promise<{ accepted: { id: string }[]; refused: Refused[] }> {
     if (this.#channel.room <= 0 || this.#reading >= READING_MAX) throw full();
     this.#reading += 1;
-    const body = await this.#bodyOf(from).finally(() => {
+    const { bytesMax = BYTES_MAX } = this.#options;
+    const body = await postedBody(from, bytesMax).finally(() => {
       this.#reading -= 1;
     });
     const rows = rowsOf(from.headers['content-type'] ?? '', body);
@@ -209,31 +187,15 @@ class QuestionServer {
     throw new Refusal(
       503,
       'the questions are not in the log yet; send them again: none is asked twice',
-      5,
+      { retrySeconds: 5 },
     );
-  }
-
-  async #bodyOf(from: IncomingMessage): Promise<string> {
-    const { bytesMax = BYTES_MAX } = this.#options;
-    const tooLarge = (): Refusal => new Refusal(413, `a request may hold ${bytesMax} bytes`);
-    if (Number(from.headers['content-length'] ?? 0) > bytesMax) throw tooLarge();
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const part of from as AsyncIterable<Buffer>) {
-      bytes += part.length;
-      if (bytes > bytesMax) throw tooLarge();
-      parts.push(part);
-    }
-    try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
-    } catch {
-      throw new Refusal(400, 'the body is not UTF-8');
-    }
   }
 }
 
 function full(): Refusal {
-  return new Refusal(429, 'as many questions wait as may wait; send these again later', 1);
+  return new Refusal(429, 'as many questions wait as may wait; send these again later', {
+    retrySeconds: 1,
+  });
 }
 
 /** A question without an id takes that of its request, where it has one. */
@@ -266,18 +228,4 @@ function rowsOf(type: string, body: string): readonly RawRow[] {
   }
   const all: readonly unknown[] = Array.isArray(given) ? given : [given];
   return all.map((one, i) => parsed(i + 1, JSON.stringify(one), otherwise));
-}
-
-function sameText(one: string, other: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
-}
-
-function send(to: ServerResponse, status: number, body: object): void {
-  to.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'x-content-type-options': 'nosniff',
-    'cache-control': 'no-store',
-  });
-  to.end(`${JSON.stringify(body)}\n`);
 }

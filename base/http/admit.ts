@@ -1,0 +1,38 @@
+/**
+ * Who may ask a service of ours that programs use: whoever has the token, where there is one, and never a page in somebody's
+ * browser. So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS rebinding).
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Refusal } from './refusal.ts';
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1', '[::1]'];
+
+/** Whether only programs of this machine reach a server that listens there. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.includes(host);
+}
+
+export interface Admission {
+  /** Where the service listens. */
+  readonly host: string;
+  /** Asked of every request as `Authorization: Bearer …`; '' = none. */
+  readonly token: string;
+}
+
+/** Throws a `Refusal` to whoever may not ask. */
+export function admit(headers: IncomingHttpHeaders, { host, token }: Admission): void {
+  if (token !== '' && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
+    throw new Refusal(401, 'the token is missing or wrong: send Authorization: Bearer …');
+  }
+  const named = (headers.host ?? '').replace(/:\d+$/, '');
+  if (headers.origin !== undefined || (isLoopback(host) && !isLoopback(named))) {
+    throw new Refusal(403, 'requests of web pages, and those to another host name, are refused');
+  }
+}
+
+/** In a time that does not tell how much of it is right. */
+export function sameText(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

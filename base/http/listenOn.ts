@@ -1,0 +1,63 @@
+/**
+ * A server that listens on one address, and is ended at once or in order.
+ *
+ * Holds true: connections and the wait for a request are bounded; an error after the start ends nothing that was not told to end.
+ */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ListenOn {
+  /** A name or an address, IPv6 with or without brackets. */
+  readonly host: string;
+  /** 0 = any that is free. */
+  readonly port: number;
+  readonly connectionsMax: number;
+  /** For the head of a request, and for all of it; Node's own bounds when left out. */
+  readonly waitMs?: number;
+  /** Told of errors after the start. */
+  readonly failed?: (error: Error) => void;
+}
+
+export interface Listening {
+  readonly port: number;
+  /** `http://address:port` */
+  readonly url: string;
+  /** The process need not live for it. */
+  unref(): void;
+  /** Takes no more connections; resolves when those that are open have ended. */
+  end(): Promise<void>;
+  /** Ends every connection, what is being answered included. */
+  close(): Promise<void>;
+}
+
+/** Rejects with the system's error where nobody can listen there. */
+export async function listenOn(options: ListenOn, answer: RequestListener): Promise<Listening> {
+  const { host, port, connectionsMax, waitMs, failed = () => undefined } = options;
+  const waits = waitMs === undefined ? {} : { headersTimeout: waitMs, requestTimeout: waitMs };
+  const server = createServer(waits, answer);
+  server.maxConnections = connectionsMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  server.on('error', failed);
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
+  return {
+    port: taken,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    unref: () => void server.unref(),
+    end() {
+      server.close();
+      return ended;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+      return ended;
+    },
+  };
+}

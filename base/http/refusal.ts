@@ -1,0 +1,46 @@
+/**
+ * What a service of ours answers in JSON, and how it refuses: a status, a sentence, the field that is wrong where one is, and
+ * when to ask again where asking again helps.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export interface RefusalDetails {
+  /** What of the request is wrong. */
+  readonly field?: string;
+  /** When to ask again. */
+  readonly retrySeconds?: number;
+  /** Methods that there are, with status 405. */
+  readonly allow?: string;
+}
+
+/** An answer that is not 200. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly details: RefusalDetails;
+
+  constructor(status: number, message: string, details: RefusalDetails = {}) {
+    super(message);
+    this.status = status;
+    this.details = details;
+  }
+}
+
+/** Sends it, and lets go of what has not been read of the request. */
+export function refuse(from: IncomingMessage, to: ServerResponse, refusal: Refusal): void {
+  const { status, message, details } = refusal;
+  const { field, retrySeconds, allow } = details;
+  if (retrySeconds !== undefined) to.setHeader('retry-after', String(retrySeconds));
+  if (allow !== undefined) to.setHeader('allow', allow);
+  if (status === 413) to.setHeader('connection', 'close');
+  sendJson(to, status, { error: message, ...(field === undefined ? {} : { field }) });
+  if (!from.complete) from.resume();
+}
+
+export function sendJson(to: ServerResponse, status: number, body: unknown): void {
+  to.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+  to.end(`${JSON.stringify(body)}\n`);
+}
