@@ -241,11 +241,11 @@ export class Graph {
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
-  /** Whether `value` is computed from `source`. */
+  /** Whether the numbers of `value` depend on those of `source`. That a shape is taken from it does not count. */
   reads(value: Value, source: Value): boolean {
     const needed = new Set([value.name]);
     for (const node of [...this.#nodes].reverse())
-      if (node.outputs.some((name) => needed.has(name)))
+      if (node.op !== 'Shape' && node.outputs.some((name) => needed.has(name)))
         for (const name of readBy(node)) needed.add(name);
     return needed.has(source.name);
   }

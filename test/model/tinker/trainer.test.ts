@@ -190,6 +190,22 @@ test.each(['sft', 'dual-clipped policy loss', 'dpo'])(
   },
 );
 
+test.each(dialectNames)(
+  'fine-tuning asks for gradients and for no log-probs beside them: %s',
+  async (name) => {
+    const { server, trainer } = await opened(dialects[name]);
+    const passes = (route: string) =>
+      server.seen.filter(
+        ({ route: asked, body }) =>
+          asked === route && body[`${route}_input`].data.length === batch.length,
+      ).length;
+    await trainer.step({ sequences: batch, loss: losses.sft!, lr: 0.1 });
+    expect([passes('forward'), passes('forward_backward')]).toEqual([0, 1]);
+    await trainer.step({ sequences: batch, loss: losses['clipped policy loss']!, lr: 0.1 });
+    expect([passes('forward'), passes('forward_backward')]).toEqual([1, 2]);
+  },
+);
+
 test('what a service does is tried out on a model that is given back', async () => {
   for (const name of dialectNames) {
     const dialect = dialects[name];
