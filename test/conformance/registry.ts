@@ -3,6 +3,7 @@
  */
 import type { Subjects } from './subject.ts';
 import { advantageSubjects } from './subjects/advantages.ts';
+import { deepAgentSubjects } from './subjects/deepAgent.ts';
 import { evaluationSubjects } from './subjects/evaluation.ts';
 import { flywheelSubjects } from './subjects/flywheel.ts';
 import { lossSubjects } from './subjects/losses.ts';
@@ -28,4 +29,5 @@ export const subjects: Subjects = {
   ...flywheelSubjects,
   ...toolSubjects,
   ...modelSubjects,
+  ...deepAgentSubjects,
 };

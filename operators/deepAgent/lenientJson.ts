@@ -1,0 +1,36 @@
+/**
+ * JSON as models write it: line breaks and tabs may stand in its strings as they are, as in a program that is an argument.
+ */
+
+/** The value; undefined where the text is no JSON in this sense either. */
+export function lenientJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parsed(withEscapes(text));
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** With the control characters inside of strings escaped. */
+function withEscapes(text: string): string {
+  let inString = false;
+  let escaped = false;
+  let written = '';
+  for (const character of text) {
+    written += inString ? (ESCAPES[character] ?? character) : character;
+    if (escaped) escaped = false;
+    else if (inString && character === '\\') escaped = true;
+    else if (character === '"') inString = !inString;
+  }
+  return written;
+}

@@ -1,0 +1,105 @@
+/**
+ * A library of tools as a file: JSON Lines, an OpenAI function a line, bare or as `{"type": "function", "function": {…}}`. The first
+ * line that is none stops the reading, with its file, line and field.
+ */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { MillraceError, messageOf } from '../../../base/errors.ts';
+import type { ToolDoc } from './toolDoc.ts';
+
+const property = z.looseObject({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  description: z.string().optional(),
+});
+
+const toolFunction = z.object({
+  name: z
+    .string()
+    .regex(
+      /^[^\s<>"]{1,64}$/,
+      'is to have 1 to 64 characters, none of them blank, <, > or a quotation mark',
+    ),
+  description: z.string(),
+  parameters: z
+    .looseObject({
+      type: z.literal('object'),
+      properties: z.record(z.string(), property),
+      required: z.array(z.string()).optional(),
+    })
+    .default({ type: 'object', properties: {} }),
+});
+
+/** All functions of a file, in its order. Rejects with code `TOOL_LIBRARY`. */
+export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
+  const docs = new Map<string, ToolDoc>();
+  let number = 0;
+  try {
+    const lines = createInterface({
+      input: createReadStream(file, 'utf8'),
+      crlfDelay: Number.POSITIVE_INFINITY,
+    });
+    for await (const text of lines) {
+      number += 1;
+      if (text.trim() === '') continue;
+      const doc = parseFunction(text.replace(/^\uFEFF/, ''), file, number);
+      if (docs.has(doc.name)) {
+        throw wrong(
+          file,
+          number,
+          'name',
+          `${JSON.stringify(doc.name)} stands on a line before; give each function a name of its own`,
+        );
+      }
+      docs.set(doc.name, doc);
+    }
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw new MillraceError('TOOL_LIBRARY', `${file} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  if (docs.size === 0) {
+    throw new MillraceError(
+      'TOOL_LIBRARY',
+      `${file} has no function in it: write one a line, {"name": …, "description": …, "parameters": {…}}`,
+    );
+  }
+  return [...docs.values()];
+}
+
+/** One line as a function. Throws with code `TOOL_LIBRARY`. */
+export function parseFunction(text: string, file: string, number: number): ToolDoc {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw wrong(file, number, '', `not JSON (${messageOf(error)})`);
+  }
+  const wrapped = z.object({ type: z.literal('function'), function: z.unknown() }).safeParse(value);
+  const read = toolFunction.safeParse(wrapped.success ? wrapped.data.function : value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw wrong(file, number, issue!.path.join('.'), issue!.message);
+  }
+  const { properties, required = [] } = read.data.parameters;
+  const unknown = required.find((name) => !(name in properties));
+  if (unknown !== undefined) {
+    throw wrong(
+      file,
+      number,
+      'parameters.required',
+      `${JSON.stringify(unknown)} is none of the properties`,
+    );
+  }
+  return read.data as ToolDoc;
+}
+
+function wrong(file: string, number: number, field: string, reason: string): MillraceError {
+  const where = field === '' ? '' : `field "${field}": `;
+  return new MillraceError(
+    'TOOL_LIBRARY',
+    `${file}:${number}: ${where}${reason}. A line is one function: {"name": …, "description": …, "parameters": {"type": "object", "properties": {…}, "required": […]}}`,
+    { context: { file, line: number, field } },
+  );
+}

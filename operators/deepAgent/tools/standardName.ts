@@ -1,0 +1,30 @@
+/**
+ * Names of tools as functions may be called (DeepAgent §1.5, ToolBench's conversion). A caret is kept: the released pattern lists
+ * it among what may stand in a name.
+ */
+import { codePoints } from '../../text/characters.ts';
+
+const RESERVED = ['from', 'class', 'return', 'false', 'true', 'id', 'and'];
+const NAME_MAX = 64;
+
+/** Lower case, `_` for whatever is no letter, digit or Chinese character, none of them twice or at an end. */
+export function standardName(name: string): string {
+  const plain = name
+    .replace(/[^\u4e00-\u9fa5^a-zA-Z0-9_]/gu, '_')
+    .replace(/_+/g, '_')
+    .replace(/^_|_$/g, '')
+    .toLowerCase();
+  return /^[0-9]/.test(plain) ? `get_${plain}` : plain;
+}
+
+/** The name, or another in the place of a word that programs keep for themselves. */
+export function unreserved(name: string): string {
+  return RESERVED.includes(name) ? `is_${name}` : name;
+}
+
+/** The function of an API of a tool; of a long name the end counts. */
+export function functionName(api: string, tool: string): string {
+  const name = `${unreserved(standardName(api))}_for_${standardName(tool)}`;
+  if (codePoints(name) <= NAME_MAX) return name;
+  return [...name].slice(-NAME_MAX).join('');
+}
