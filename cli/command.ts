@@ -45,3 +45,10 @@ export function whole(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
   throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
+
+/** For an option that takes a port to listen on. */
+export function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
+}

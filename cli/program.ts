@@ -20,6 +20,7 @@ import { addModel } from './model/commands.ts';
 import { addPack } from './pack/command.ts';
 import { calledHere, tell } from './programName.ts';
 import { reportCommand } from './report.ts';
+import { addRetriever } from './retriever/command.ts';
 import { runCommand } from './run.ts';
 import { addTap } from './tap/command.ts';
 import { addTools } from './tools/command.ts';
@@ -81,6 +82,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
   addCache(program, io, done);
   addHistoryCommands(program, io, done);
   addTools(program, io, done);
+  addRetriever(program, io, done);
   addMcp(program, io, done, main);
   return program;
 }

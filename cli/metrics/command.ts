@@ -1,6 +1,6 @@
 /** `--metrics-port` and `millrace metrics` on the command line. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { collect, command, type Done, onRun } from '../command.ts';
+import { type Command, Option } from 'commander';
+import { collect, command, type Done, onRun, port } from '../command.ts';
 import type { Io } from '../io.ts';
 import { metricsCommand } from './metrics.ts';
 import type { Address } from './server.ts';
@@ -80,10 +80,4 @@ interface MetricsCommandFlags {
   readonly content?: boolean;
   readonly port?: number;
   readonly host: string;
-}
-
-function port(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65_535) return value;
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }

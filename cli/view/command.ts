@@ -1,6 +1,6 @@
 /** `millrace view` on the command line. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { command, type Done } from '../command.ts';
+import { type Command, Option } from 'commander';
+import { command, type Done, port } from '../command.ts';
 import type { Io } from '../io.ts';
 import { PORT } from './listen.ts';
 import { viewCommand } from './view.ts';
@@ -40,10 +40,4 @@ export function addView(program: Command, io: Io, done: Done): void {
     .action(async (run: string | undefined, options) =>
       done(await viewCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );
-}
-
-function port(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65_535) return value;
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }

@@ -7,6 +7,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { apiKey } from '../../base/http/apiKey.ts';
 import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
+import { retryAfterMs } from '../../base/http/retryAfter.ts';
 import { saidIn } from '../../base/http/said.ts';
 import { outsideText } from '../../base/outsideText.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
@@ -126,12 +127,4 @@ function replied(reply: string, plain: boolean): Outcome {
     if (plain) return { kind: 'reply', body: text };
     return transient(`the reply is no JSON: ${outsideText(text)}`);
   }
-}
-
-/** The header as milliseconds from now: seconds, or a date. */
-function retryAfterMs(header: string | null, nowMs: number): number | null {
-  if (header === null || header.trim() === '') return null;
-  const seconds = Number(header);
-  const ms = Number.isNaN(seconds) ? Date.parse(header) - nowMs : seconds * 1000;
-  return Number.isNaN(ms) ? null : Math.max(0, ms);
 }

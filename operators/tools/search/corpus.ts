@@ -4,12 +4,13 @@
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { MillraceError } from '../../../base/errors.ts';
 import type { SearchDocument } from './searchTool.ts';
 
 const FIELDS = ['id', 'title', 'text'] as const;
 
 /** What is wrong with a line of a corpus, and where it is. */
-export class CorpusError extends Error {
+export class CorpusError extends MillraceError<'CORPUS'> {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -17,8 +18,9 @@ export class CorpusError extends Error {
   readonly field: string;
 
   constructor(file: string, line: number, field: string, reason: string) {
-    super(`${file}:${line}: ${field ? `field "${field}": ` : ''}${reason}`);
-    this.name = 'CorpusError';
+    super('CORPUS', `${file}:${line}: ${field ? `field "${field}": ` : ''}${reason}`, {
+      context: { file, line, field },
+    });
     this.file = file;
     this.line = line;
     this.field = field;
@@ -27,15 +29,7 @@ export class CorpusError extends Error {
 
 /** One line as a document. Throws `CorpusError`. */
 export function parseDocument(text: string, file: string, line: number): SearchDocument {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new CorpusError(file, line, '', `not JSON (${(error as Error).message})`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CorpusError(file, line, '', 'not an object; write {"id": …, "title": …, "text": …}');
-  }
+  const value = rowIn(text, file, line, '{"id": …, "title": …, "text": …}');
   const fields = value as Partial<Record<(typeof FIELDS)[number], unknown>>;
   for (const field of FIELDS) {
     if (fields[field] === undefined) throw new CorpusError(file, line, field, 'is missing');
@@ -46,9 +40,29 @@ export function parseDocument(text: string, file: string, line: number): SearchD
   return { id, title, text: body };
 }
 
+/** One line as a JSON object. Throws `CorpusError`, which shows `example`. */
+export function rowIn(text: string, file: string, line: number, example: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CorpusError(file, line, '', `not JSON (${(error as Error).message})`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new CorpusError(file, line, '', `not an object; write ${example}`);
+}
+
 /** All documents of a JSONL file, in its order. Rejects with `CorpusError`, or when it cannot be read. */
 export async function readCorpus(file: string): Promise<readonly SearchDocument[]> {
   const documents: SearchDocument[] = [];
+  for await (const { text, line } of rowsOf(file)) documents.push(parseDocument(text, file, line));
+  return documents;
+}
+
+/** The lines of a file that are not blank; `line` from 1. */
+export async function* rowsOf(
+  file: string,
+): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const lines = createInterface({
     input: createReadStream(file, 'utf8'),
     crlfDelay: Number.POSITIVE_INFINITY,
@@ -56,7 +70,6 @@ export async function readCorpus(file: string): Promise<readonly SearchDocument[
   let line = 0;
   for await (const text of lines) {
     line++;
-    if (text.trim() !== '') documents.push(parseDocument(text.replace(/^\uFEFF/, ''), file, line));
+    if (text.trim() !== '') yield { text: text.replace(/^\uFEFF/, ''), line };
   }
-  return documents;
 }

@@ -4,9 +4,9 @@
  * The order is by score, ties by the order of the documents, so that the same query gives the same result
  * on every machine.
  */
-import MiniSearch from 'minisearch';
 import { cutCodePoints, isSpace, strip } from '../../text/characters.ts';
 import type { Tool } from '../tool.ts';
+import { wordIndex } from './wordIndex.ts';
 
 /** A document that can be found; title and text are both searched. */
 export interface SearchDocument {
@@ -40,19 +40,13 @@ const EMPTY = 'invalid query';
 const QUERY_MAX = 2000;
 
 /** `Page {place}: {text}` joined by newlines. */
-export function asPages(found: readonly Found[]): string {
+export function asPages(found: readonly Pick<Found, 'place' | 'text'>[]): string {
   return found.map(({ place, text }) => `Page ${place}: ${text}`).join('\n');
 }
 
 function positive(name: string, value: number): number {
   if (Number.isInteger(value) && value >= 1) return value;
   throw new RangeError(`search: ${name} is ${value}; give a whole number from 1`);
-}
-
-function indexOf(documents: readonly SearchDocument[]): MiniSearch {
-  const index = new MiniSearch({ fields: ['title', 'text'], idField: 'place' });
-  index.addAll(documents.map(({ title, text }, place) => ({ place, title, text })));
-  return index;
 }
 
 function unique(documents: readonly SearchDocument[]): void {
@@ -75,7 +69,7 @@ export function searchTool(options: SearchOptions): Tool {
   const format = options.format ?? asPages;
   const documents = [...options.documents];
   unique(documents);
-  const index = indexOf(documents);
+  const index = wordIndex(documents);
 
   function find(query: string): readonly Found[] {
     const hits = index.search(query).sort((a, b) => b.score - a.score || a.id - b.id);

@@ -1,0 +1,83 @@
+/** `millrace retriever …` on the command line. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
+import { type Done, port, whole } from '../command.ts';
+import type { Io } from '../io.ts';
+import { serveCommand } from './serve.ts';
+
+/** The papers' scripts look for it here. */
+const PORT = 1243;
+
+export function addRetriever(program: Command, io: Io, done: Done): void {
+  const retriever = program
+    .command('retriever')
+    .description('Passages of a corpus by meaning and by words (docs/retrieval.md).');
+  addServe(retriever, io, done);
+}
+
+function addServe(retriever: Command, io: Io, done: Done): void {
+  retriever
+    .command('serve')
+    .description(
+      'Answer queries over HTTP: POST /retrieve, /search and /batch_search as the papers’ scripts send them; /healthz, /readyz, /metrics. SIGTERM ends it when it has answered what it took.',
+    )
+    .argument(
+      '<index>',
+      'folder of an index (millrace retriever build), or a corpus file, searched by its words',
+    )
+    .option('--corpus <FILE>', 'search the words of this corpus too, and fuse what both find')
+    .addOption(
+      new Option('--fusion <HOW>', 'reciprocal ranks, or weighted scores')
+        .choices(fusionMethods)
+        .default('rrf'),
+    )
+    .addOption(
+      new Option('--dense-weight <W>', 'weight of meaning in weighted scores, 0 to 1')
+        .argParser(share)
+        .default(0.5),
+    )
+    .option(
+      '--encoder <FOLDER>',
+      'the encoder, where it lies elsewhere than when the index was built',
+    )
+    .option(
+      '--threads <N>',
+      'threads for encoding and search (default: the retriever’s own choice)',
+      whole,
+      0,
+    )
+    .addOption(
+      new Option('--port <N>', 'where to listen (0: any free port)').argParser(port).default(PORT),
+    )
+    .option(
+      '--host <ADDRESS>',
+      'address to listen at; another than this machine’s own needs a token',
+      '127.0.0.1',
+    )
+    .option(
+      '--no-token',
+      'let everybody who reaches it ask; else MILLRACE_RETRIEVER_TOKEN is asked for where it is set',
+    )
+    .option('--top <N>', 'passages where a request does not say how many', atLeastOne, 10)
+    .option('--timeout <SECONDS>', 'for one request, waiting included', atLeastOne, 30)
+    .option('--batch <N>', 'most queries that are answered together', atLeastOne, 64)
+    .option('--concurrency <N>', 'batches at once', atLeastOne, 2)
+    .option('--queue <N>', 'queries that may wait; more are answered 429', atLeastOne, 1024)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  millrace retriever serve wiki-index\n  millrace retriever serve wiki-index --corpus wiki.jsonl --port 8000',
+    )
+    .action(async (index: string, options) => done(await serveCommand({ ...options, index }, io)));
+}
+
+function atLeastOne(text: string): number {
+  const value = whole(text);
+  if (value >= 1) return value;
+  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a number from 0 to 1.');
+}

@@ -1,0 +1,74 @@
+/** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
+import { resolve } from 'node:path';
+import { sleepClock } from '../../base/sleepClock.ts';
+import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/retrieverAt.ts';
+import { exitCodes } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+import { serveRetriever, shownError } from './service.ts';
+
+export interface ServeOptions {
+  readonly index: string;
+  readonly corpus?: string;
+  readonly fusion: RetrieverPlace['fusion'];
+  readonly denseWeight: number;
+  readonly encoder?: string;
+  readonly threads: number;
+  readonly port: number;
+  readonly host: string;
+  /** False for `--no-token`. */
+  readonly token: boolean;
+  readonly top: number;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly batch: number;
+  readonly concurrency: number;
+  readonly queue: number;
+}
+
+export async function serveCommand(options: ServeOptions, io: Io): Promise<number> {
+  const { host, port, top, timeout, batch, concurrency, queue } = options;
+  const interrupted = interruption(
+    io,
+    'ending: what was taken is answered; Ctrl-C again stops at once',
+  );
+  try {
+    const service = await serveRetriever({
+      ...{ host, port, top, timeoutMs: timeout * 1000 },
+      ...{ batchMax: batch, batchesMax: concurrency, waitingMax: queue },
+      token: options.token ? (process.env.MILLRACE_RETRIEVER_TOKEN?.trim() ?? '') : null,
+      clock: sleepClock(io.clock),
+      failed: (error) => io.err(shownError(error)),
+    });
+    const ended = new Promise<void>((end) => {
+      interrupted.signal.addEventListener('abort', () => end(), { once: true });
+    });
+    try {
+      io.err(`opening ${options.index}; requests to ${service.url} are answered when it is open`);
+      const retriever = await retrieverAt(placeOf(options, io), interrupted.signal);
+      service.opened(retriever);
+      io.err(`${retriever.passages} passages at ${service.url}/retrieve`);
+      await ended;
+    } catch (error) {
+      if (!interrupted.signal.aborted) throw error;
+    } finally {
+      await service.end();
+    }
+    return exitCodes.done;
+  } finally {
+    interrupted.release();
+  }
+}
+
+function placeOf(options: ServeOptions, { cwd }: Io): RetrieverPlace {
+  const { index, corpus = '', encoder = '', fusion, denseWeight, threads } = options;
+  const at = (path: string): string => (path === '' ? '' : resolve(cwd, path));
+  return {
+    index: at(index),
+    corpus: at(corpus),
+    encoder: at(encoder),
+    fusion,
+    denseWeight,
+    threads,
+  };
+}

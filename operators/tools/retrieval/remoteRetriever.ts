@@ -1,0 +1,142 @@
+/**
+ * A retriever that answers over HTTP: ours (`millrace retriever serve`), and those that speak as the papers' scripts do (wire.ts).
+ *
+ * The address was given by whoever runs the job, so it may be private or loopback; redirects are not followed, so nothing goes
+ * elsewhere. Requests end in time. What another try may cure is tried again, after the time that the server asks for or
+ * `retryDelayMs`.
+ */
+import { MillraceError } from '../../../base/errors.ts';
+import { Exchange, type HttpReply, isRedirect, NoReply } from '../../../base/http/exchange.ts';
+import { retryAfterMs } from '../../../base/http/retryAfter.ts';
+import { saidIn } from '../../../base/http/said.ts';
+import { withoutSecrets } from '../../../base/secrets.ts';
+import type { SleepClock } from '../../../base/sleepClock.ts';
+import { toolDown } from '../tool.ts';
+import type { Hit, Retriever } from './retriever.ts';
+import { hitsIn, requestFor } from './wire.ts';
+
+/** Whom to ask, and how patiently. */
+export interface RemoteOptions {
+  /** With the route, or without: an address that ends in `/search` is asked in ET-Agent's shape, every other at `/retrieve`. */
+  readonly url: string;
+  /** Sent as `Authorization: Bearer …`; '' = none. */
+  readonly key: string;
+  readonly clock: SleepClock;
+  readonly triesMax: number;
+  readonly retryDelayMs: number;
+  /** Of one request. */
+  readonly timeoutMs: number;
+  /** A line when requests begin to fail, and when they succeed again. */
+  readonly report?: (line: string) => void;
+}
+
+/** What can be asked; how many passages a server has is not known here. */
+export type Asks = Omit<Retriever, 'passages'>;
+
+const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+/** No server makes us wait longer than this between two tries. */
+const WAIT_MAX_MS = 60_000;
+/** Wrong for every query: the key or the path. */
+const ACCESS = [401, 403, 404, 405];
+const BUSY = [408, 425, 429, 502, 503, 504];
+
+interface Failed {
+  readonly reason: string;
+  /** `away`: nobody answered, or nobody had time; `refused`: no query would get further; `wrong`: this one was answered, and badly. */
+  readonly kind: 'away' | 'refused' | 'wrong';
+  /** Whether another try may help. */
+  readonly again: boolean;
+  readonly waitMs: number | null;
+}
+
+/**
+ * Asks a server. Rejects with code `TOOL_DOWN` where nobody answers or the server refuses everything, with `RETRIEVER_REPLY` where it
+ * answers badly.
+ */
+export function remoteRetriever(options: RemoteOptions): Asks {
+  const { url, key, clock, triesMax, retryDelayMs, timeoutMs, report } = options;
+  const exchange = new Exchange({ clock, timeoutMs, replyBytesMax: REPLY_BYTES_MAX });
+  const route = url.endsWith('/search') ? '/search' : '/retrieve';
+  const address = `${url.replace(/\/(retrieve|search)$/, '')}${route}`;
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
+  };
+
+  async function tried(body: string, signal: AbortSignal): Promise<Hit[][] | Failed> {
+    try {
+      return read(await exchange.ask({ url: address, headers, body }, signal));
+    } catch (error) {
+      if (!(error instanceof NoReply)) throw error;
+      return { kind: 'away', reason: error.message, again: true, waitMs: null };
+    }
+  }
+
+  function read(reply: HttpReply): Hit[][] | Failed {
+    const { status } = reply;
+    if (!reply.ok) {
+      const said = isRedirect(reply) ? 'a redirect, and none is followed' : saidIn(reply.text());
+      return {
+        kind:
+          ACCESS.includes(status) || isRedirect(reply)
+            ? 'refused'
+            : BUSY.includes(status)
+              ? 'away'
+              : 'wrong',
+        reason: `HTTP ${status}: ${said}`,
+        again: status >= 500 || BUSY.includes(status),
+        waitMs: retryAfterMs(reply.header('retry-after'), clock.now()),
+      };
+    }
+    const hits = hitsIn(parsed(withoutSecrets(reply.text())), route);
+    if (hits !== null) return hits;
+    const reason = `the reply is not of the shape of ${route}: ${saidIn(reply.text())}`;
+    return { kind: 'wrong', reason, again: false, waitMs: null };
+  }
+
+  let failing = false;
+  function told(reason: string | null): void {
+    if ((reason !== null) === failing) return;
+    failing = reason !== null;
+    const now = failing ? `gives no passages: ${reason}` : 'gives passages again';
+    report?.(`search: the retriever at ${address} ${now}`);
+  }
+
+  async function asked(queries: readonly string[], top: number, signal: AbortSignal) {
+    const body = JSON.stringify(requestFor(route, queries, top));
+    for (let tries = 1; ; tries++) {
+      const made = await tried(body, signal);
+      if (Array.isArray(made)) {
+        told(null);
+        return made;
+      }
+      const { kind, reason, again, waitMs } = made;
+      if (again && tries < triesMax) {
+        await clock.sleep(Math.min(waitMs ?? retryDelayMs, WAIT_MAX_MS), signal);
+        continue;
+      }
+      told(reason);
+      if (kind === 'wrong') throw new MillraceError('RETRIEVER_REPLY', `${address}: ${reason}`);
+      const does = kind === 'away' ? 'does not answer' : 'refuses requests';
+      throw toolDown('search', `the retriever at ${address} ${does}: ${reason}`);
+    }
+  }
+
+  return {
+    async retrieve(queries, top, signal) {
+      const requests = route === '/search' ? queries.map((query) => [query]) : [queries];
+      const hits: Hit[][] = [];
+      for (const request of requests) hits.push(...(await asked(request, top, signal)));
+      return queries.map((_, i) => (hits[i] ?? []).slice(0, top));
+    },
+    close: async () => exchange.close(),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
