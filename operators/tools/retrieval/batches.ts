@@ -2,7 +2,8 @@
  * Queries of many callers, answered in batches: encoders and indexes are much faster on several queries than on one.
  *
  * Holds true: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most `waitingMax` queries wait,
- * first come first served; more are refused. All queries of a batch ask for the same number of passages, so that an answer does
+ * first come first served; more are refused, but for a request that
+ * finds nobody waiting, which would be refused for ever. All queries of a batch ask for the same number of passages, so that an answer does
  * not depend on who asked beside. A query whose caller goes away while it waits is never answered; nothing waits for company.
  */
 import { setMaxListeners } from 'node:events';
@@ -62,7 +63,8 @@ export class Batches {
     signal.throwIfAborted();
     const known = queries.map((query) => this.#kept.get(keyOf(query, top)));
     const missing = known.filter((hits) => hits === undefined).length;
-    if (this.#waiting.size + missing > this.#options.waitingMax) {
+    const waiting = this.#waiting.size;
+    if (waiting > 0 && waiting + missing > this.#options.waitingMax) {
       throw new MillraceError(
         'BUSY',
         `${this.#waiting.size} queries wait already; ask again later`,

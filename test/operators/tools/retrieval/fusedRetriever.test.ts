@@ -1,0 +1,138 @@
+/** Fusion against sums that are written out here, and passages by their words. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { bm25Retriever } from '../../../../operators/tools/retrieval/bm25Retriever.ts';
+import { fused, fusedRetriever } from '../../../../operators/tools/retrieval/fusedRetriever.ts';
+import { readPassages } from '../../../../operators/tools/retrieval/readPassages.ts';
+import type { Hit, Passage } from '../../../../operators/tools/retrieval/retriever.ts';
+import { gatedRetriever, millPassages } from '../../../support/gatedRetriever.ts';
+
+const signal = new AbortController().signal;
+const list = (...hits: readonly (readonly [string, number])[]): Hit[] =>
+  hits.map(([id, score]) => ({ id, contents: `of ${id}`, score }));
+const shown = (hits: readonly Hit[]) => hits.map(({ id, score }) => [id, score]);
+
+describe('reciprocal rank fusion', () => {
+  test('adds 1 / (60 + rank) over the lists, and looks at no score', () => {
+    const dense = list(['a', 0.9], ['b', 0.8], ['c', 0.1]);
+    const words = list(['c', 700], ['a', 3]);
+    expect(shown(fused([dense, words], { method: 'rrf' }))).toEqual([
+      ['a', 1 / 61 + 1 / 62],
+      ['c', 1 / 63 + 1 / 61],
+      ['b', 1 / 62],
+    ]);
+  });
+
+  test('puts equal scores in the order of ids, whatever the order of the lists', () => {
+    const one = list(['z', 2], ['m', 1]);
+    const other = list(['m', 2], ['z', 1]);
+    expect(fused([one, other], { method: 'rrf' }).map(({ id }) => id)).toEqual(['m', 'z']);
+    expect(fused([other, one], { method: 'rrf' }).map(({ id }) => id)).toEqual(['m', 'z']);
+  });
+});
+
+describe('weighted fusion', () => {
+  test('brings each list to 0 … 1 and adds by weight', () => {
+    const dense = list(['a', 0.9], ['b', 0.8], ['c', 0.5]);
+    const words = list(['b', 12], ['d', 4]);
+    const hits = fused([dense, words], { method: 'weighted', weights: [0.6, 0.4] });
+    expect(hits.map(({ id }) => id)).toEqual(['b', 'a', 'c', 'd']);
+    const scores = Object.fromEntries(shown(hits)) as Record<string, number>;
+    expect(scores.b).toBeCloseTo(0.6 * 0.75 + 0.4, 12);
+    expect(scores).toMatchObject({ a: 0.6, c: 0, d: 0 });
+  });
+
+  test('counts a list of equal scores as found', () => {
+    expect(shown(fused([list(['a', 5])], { method: 'weighted', weights: [0.3] }))).toEqual([
+      ['a', 0.3],
+    ]);
+    expect(fused([[], []], { method: 'weighted' })).toEqual([]);
+  });
+});
+
+describe('a fused retriever', () => {
+  test('asks every part for its candidates, so that the first three of ten are the first three', async () => {
+    const [one, other] = [gatedRetriever(), gatedRetriever()];
+    const both = fusedRetriever([one, other], { method: 'rrf' });
+    const [ten = []] = await both.retrieve(['the water of the wheel'], 10, signal);
+    const [two = []] = await both.retrieve(['the water of the wheel'], 2, signal);
+    expect(ten.slice(0, 2)).toEqual(two);
+    expect([...one.calls, ...other.calls].map(({ top }) => top)).toEqual([100, 100, 100, 100]);
+    expect(both.passages).toBe(3);
+    await both.close();
+    expect([one.closed, other.closed]).toEqual([true, true]);
+  });
+});
+
+describe('passages by their words', () => {
+  test('are found in title and contents, ties by id', async () => {
+    const twins: Passage[] = ['q', 'd', 'm'].map((id) => ({ id, contents: 'the same words' }));
+    const retriever = await bm25Retriever([...millPassages, ...twins], signal);
+    expect(retriever.passages).toBe(6);
+    const hits = await retriever.retrieve(['race', 'same words', 'nothing here'], 2, signal);
+    expect(hits.map((each) => each.map(({ id }) => id))).toEqual([['a'], ['d', 'm'], []]);
+  });
+
+  test('have an id each', async () => {
+    const twice = [...millPassages, { id: 'b', contents: 'again' }];
+    await expect(bm25Retriever(twice, signal)).rejects.toMatchObject({
+      code: 'RETRIEVER',
+      message: expect.stringContaining('id "b"'),
+    });
+  });
+
+  test('are no longer read when nobody waits for them', async () => {
+    const call = new AbortController();
+    async function* endless(): AsyncGenerator<Passage> {
+      for (let id = 0; ; id++) {
+        if (id === 100) call.abort(new Error('enough'));
+        yield { id: String(id), contents: 'x' };
+      }
+    }
+    await expect(bm25Retriever(endless(), call.signal)).rejects.toThrow('enough');
+  });
+});
+
+describe('a corpus file', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'passages-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function read(text: string): Promise<Passage[]> {
+    const file = join(folder, 'corpus.jsonl');
+    await writeFile(file, text);
+    const passages: Passage[] = [];
+    for await (const passage of readPassages(file)) passages.push(passage);
+    return passages;
+  }
+
+  test('holds FlashRAG’s rows and the search tool’s', async () => {
+    const rows = [
+      '\uFEFF{"id": 3, "contents": "\\"Weir\\"\\nA weir."}',
+      '',
+      '{"id": "4", "title": "Mill", "text": "A mill."}\r',
+      '{"id": "5", "contents": "One.", "title": "T", "url": null}',
+      '{"id": "6", "title": "", "text": "Two."}',
+    ];
+    expect(await read(rows.join('\n'))).toEqual([
+      { id: '3', contents: '"Weir"\nA weir.' },
+      { id: '4', contents: 'Mill\nA mill.', title: 'Mill' },
+      { id: '5', contents: 'One.', title: 'T' },
+      { id: '6', contents: 'Two.' },
+    ]);
+  });
+
+  test.each([
+    ['{"id": "1"}', /corpus\.jsonl:2: field "contents": is missing, and so is text/],
+    ['{"contents": "x"}', /:2: field "id": is missing/],
+    ['{"id": "1", "contents": 7}', /:2: field "contents": is not a string/],
+    ['[1]', /:2: not an object; write \{"id"/],
+    ['{', /:2: not JSON/],
+  ])('names the line and field that are wrong: %s', async (row, message) => {
+    await expect(read(`{"id": "0", "contents": "x"}\n${row}\n`)).rejects.toThrow(message);
+  });
+});
