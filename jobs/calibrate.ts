@@ -13,7 +13,7 @@
 import { pipe } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
-import { advantageEstimators } from '../model/credit/estimators.ts';
+import { type AdvantageEstimator, advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { byStep } from '../operators/batching/bySteps.ts';
 import { paretoSample } from '../operators/paretoSample.ts';
@@ -317,6 +317,7 @@ function loopOf(
   const now = (version: number) => changed({ lr, lrSteps }, live?.at(version));
   const explored = settings.exploreRollouts || rollouts;
   const branching = branchings[settings.branching](settings);
+  const estimator: AdvantageEstimator = advantageEstimators[settings.advantage];
   return {
     samples: ({ phase, schedule }) => {
       if (phase === 'evaluate') return evaluationRollouts;
@@ -330,7 +331,8 @@ function loopOf(
       window,
     ),
     answers: settings.answers,
-    advantage: advantageEstimators[settings.advantage].group,
+    advantage: estimator.group,
+    actionAdvantage: estimator.actions,
     training: { miniBatches, attribution, ...policyTraining(settings) },
     rates: { policy: fixed ? lr : (batch) => rateAt(batch, now(batch.version)) },
     batchGroups,

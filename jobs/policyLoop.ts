@@ -80,6 +80,7 @@ export interface LoopOptions extends StepSizes {
   /** Where rewards look for answers and form (default `own`: what the policy wrote). */
   readonly answers?: ScoreOptions['answers'];
   readonly advantage: ScoreOptions['advantage'];
+  readonly actionAdvantage?: ScoreOptions['actionAdvantage'];
   readonly training: Omit<TrainerOptions, LoopOwned> & {
     /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
     readonly results?: ResultTokens;
@@ -154,6 +155,7 @@ export async function policyLoop(
     answers: options.answers ?? 'own',
     formatFault: dialect.formatFault,
     advantage: options.advantage,
+    actionAdvantage: options.actionAdvantage,
     partsNeeded: ['raw'],
     openMax,
   });

@@ -115,6 +115,11 @@ export interface TrainSequence {
    * proximal log-probs in `oldLogProbs` (model/credit/lagCorrection.ts); read only where mask is 1.
    */
   readonly importance?: Float32Array;
+  /**
+   * Sequences with the same number are parts of one rollout (the rounds of a folded episode): a mean over sequences counts
+   * them as one. Left out = the sequence is a rollout by itself.
+   */
+  readonly rollout?: number;
 }
 
 /**

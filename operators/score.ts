@@ -47,6 +47,8 @@ export interface ScoreOptions {
   readonly formatFault?: FormOf | undefined;
   /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
   readonly advantage: GroupAdvantage;
+  /** The same of the reward's part `action`, for the tokens of actions alone (`toolPo()`); left out = there is none. */
+  readonly actionAdvantage?: GroupAdvantage | undefined;
   /** Parts that every reward must have, because something behind reads them (default: none); else code `REWARD_PART`. */
   readonly partsNeeded?: readonly string[];
   /** Groups that may be incomplete at once. */
@@ -80,6 +82,7 @@ async function scoreGroup(
     own,
     lengths,
     policyLengths,
+    rollouts,
     ...(formatFault === undefined ? {} : { formatFault }),
   };
   const given = await options.reward(group, signal);
@@ -89,18 +92,27 @@ async function scoreGroup(
       `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,
     );
   }
-  for (const part of options.partsNeeded ?? []) checkPart(part, given, question);
+  const { partsNeeded = [], advantage, actionAdvantage } = options;
+  for (const part of partsNeeded) checkPart(part, given, question);
+  if (actionAdvantage !== undefined) checkPart(ACTION, given, question);
+  const relative = (values: readonly number[], by: GroupAdvantage): number[] =>
+    advantages(rollouts, values, policyLengths, by);
   const scores = rewards.map((reward) => reward.score);
+  const actions = rewards.map(({ parts }) => parts[ACTION] ?? 0);
   return {
     question,
     rewards,
     toolCalls: rollouts.map((rollout) => rollout.toolCalls),
     lengths,
-    advantages: advantages(rollouts, scores, policyLengths, options.advantage),
+    advantages: relative(scores, advantage),
+    actionAdvantages: actionAdvantage === undefined ? [] : relative(actions, actionAdvantage),
     rollouts: ordered.map((member) => member.position),
     version: Math.min(...rollouts.map((rollout) => rollout.version)),
   };
 }
+
+/** The part that says what the actions of a rollout are worth. */
+const ACTION = 'action';
 
 /** 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared with. */
 function advantages(
@@ -135,7 +147,9 @@ function checkPart(part: string, rewards: readonly Reward[], { id }: Question): 
   const how =
     part === 'raw'
       ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 to leave it uncounted: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
-      : 'something behind reads it: give it to every rollout';
+      : part === ACTION
+        ? 'the advantage of actions is made of it: take a reward that leaves it, such as toolPo()'
+        : 'something behind reads it: give it to every rollout';
   throw new MillraceError(
     'REWARD_PART',
     `the reward of question ${id} has no part \`${part}\` (its parts: ${names}); ${how}`,

@@ -63,6 +63,8 @@ export interface TrainerOptions {
   readonly keepRule?: Omit<WeightsRule, 'newest'>;
   /** What the shared beginnings of branched rollouts carry; soft when left out. */
   readonly attribution?: Attribution;
+  /** Whether searches for tools are actions to ToolPO, as calls and folds are; not when left out. */
+  readonly searchActions?: boolean;
   /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts). */
   readonly whiten?: boolean;
   /** How the loss makes up for rollouts of an older version; null (default) = it does not. */

@@ -211,6 +211,8 @@ export const scored = record('Scored', {
   rollouts: list(named<Position>(position)),
   /** Oldest policy version in the group. */
   version: whole,
+  /** Per rollout what the tokens of its actions have beside `advantages`; none where the method has no such thing. */
+  actionAdvantages: withDefault(list(real), []),
 });
 /** One group, scored. `rollouts[i]` and `rewards[i]` belong together. */
 export interface Scored extends ValueOf<typeof scored> {}

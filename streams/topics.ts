@@ -39,7 +39,7 @@ export const topics = {
     shape: r.scored,
     key: (value) => value.question.id,
     questions: 'key',
-    version: 2,
+    version: 3,
   }),
   selected: defineTopic<r.Selected>({
     name: 'selected',

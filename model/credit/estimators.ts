@@ -10,12 +10,15 @@ import { grpo } from './grpo.ts';
 import { grpoPassk } from './grpoPassk.ts';
 import { opo } from './opo.ts';
 import { rloo } from './rloo.ts';
+import { toolPo } from './toolPo.ts';
 
 /** How scores become advantages: first within each group, then, for some, over the whole batch. */
 export interface AdvantageEstimator {
   readonly group: GroupAdvantage;
   /** Whiten over the policy tokens of the batch. */
   readonly whiten: boolean;
+  /** Of the reward's part `action`, an advantage for the tokens of actions alone; left out = there is none. */
+  readonly actions?: GroupAdvantage;
 }
 
 const ofGroup = (group: GroupAdvantage): AdvantageEstimator => ({ group, whiten: false });
@@ -34,6 +37,8 @@ export const advantageEstimators = {
   /** With discount 1 every token's return is the score of its rollout. */
   'reinforce++': ofBatch((scores) => [...scores]),
   'reinforce++-baseline': ofBatch(centredOrOwn),
+  /** The score is the success, the part `action` what the actions are worth. */
+  toolpo: { ...ofGroup(toolPo()), actions: toolPo() },
 } as const satisfies Readonly<Record<string, AdvantageEstimator>>;
 
 /** A key of `advantageEstimators`, as the setting `advantage` takes it. */

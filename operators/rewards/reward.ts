@@ -17,7 +17,7 @@
  * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
-import type { Question, Reward } from '../../streams/records.ts';
+import type { Question, Reward, Rollout } from '../../streams/records.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import type { Variant } from '../text/variant.ts';
@@ -40,6 +40,8 @@ export interface GroupForReward {
   readonly lengths: readonly number[];
   /** How many of these tokens the policy wrote itself; `score` says it. */
   readonly policyLengths?: readonly number[];
+  /** The rollouts as they were recorded, for rewards that look at more than texts; `score` says them. */
+  readonly rollouts?: readonly Rollout[];
 }
 
 /** The first fault of a text's form; null = it is well-formed (`Dialect.formatFault`). */

@@ -22,6 +22,8 @@ export interface CallSituation {
    * depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
+  /** The rollout that calls, `<question id>/<phase>-<stage>/<index>`; left out where none does. */
+  readonly rolloutId?: string;
 }
 
 /** The JSON schema of a call's arguments. */

@@ -1,9 +1,13 @@
 /**
  * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt and what
  * tools wrote are not.
+ *
+ * A rollout whose context was replaced (a fold) is a sequence for each of its contexts, and one rollout to whatever counts
+ * rollouts; all carry its advantages.
  */
 
 import { type Attribution, attribute } from '../../model/credit/attribution.ts';
+import { actionMask, withActions } from '../../model/credit/toolPo.ts';
 import { whitened } from '../../model/credit/whitened.ts';
 import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
@@ -17,6 +21,8 @@ export interface RolloutBatchOptions {
   readonly attribution: Attribution;
   /** Whiten the advantages over the policy tokens of the batch, before it is split. */
   readonly whiten: boolean;
+  /** Whether searches for tools count as actions; only calls and folds do when left out. */
+  readonly searchActions?: boolean;
   /** Optimiser steps: the groups are split, in order, into this many parts. */
   readonly miniBatches: number;
 }
@@ -32,16 +38,16 @@ export async function rolloutBatch(
   options: RolloutBatchOptions,
 ): Promise<PreparedBatch> {
   const groups = await load(options.log, batch);
-  const perRollout = groups.flatMap(({ scored, rollouts }) =>
-    attribute(options.attribution, scored.advantages, rollouts),
-  );
+  const perRollout = groups.flatMap((group) => tokenAdvantages(group, options));
   const masks = groups.flatMap(({ rollouts }) => rollouts.map(policyMask));
   const advantages = options.whiten ? whitened(perRollout, masks) : perRollout;
   let from = 0;
   const perGroup = groups.map(({ rollouts }) => {
-    const own = advantages.slice(from, from + rollouts.length);
+    const first = from;
     from += rollouts.length;
-    return sequencesOf(rollouts, own, batch.version);
+    return rollouts.flatMap((rollout, i) =>
+      sequencesOf(rollout, advantages[first + i]!, { version: batch.version, number: first + i }),
+    );
   });
   return {
     steps: split(perGroup, options.miniBatches).map((part) => part.flat()),
@@ -62,17 +68,34 @@ async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
   );
 }
 
-/** Nothing is learnt from a rollout that failed: what went wrong is none of the policy's doing. */
-function sequencesOf(
-  rollouts: readonly Rollout[],
-  perToken: readonly ArrayLike<number>[],
-  version: number,
-): BatchSequence[] {
-  return rollouts.flatMap((rollout, i) => {
-    if (rollout.tokens.length === 0 || rollout.status !== 'done') return [];
-    const lags = rollout.segments.some((segment) => segment.version < version);
-    return sequencesIn(rollout, perToken[i]!).map((sequence) => ({ sequence, lags }));
+/** Of each rollout the advantages of its response tokens: its own, and on the tokens of actions that of its actions too. */
+function tokenAdvantages(
+  { scored, rollouts }: TrainGroup,
+  { attribution, searchActions: search = false }: RolloutBatchOptions,
+): Float64Array[] {
+  const { advantages, actionAdvantages } = scored;
+  const perToken = attribute(attribution, advantages, rollouts);
+  if (actionAdvantages.length === 0) return perToken;
+  return perToken.map((own, i) => {
+    const actions = rollouts[i]!.episode?.actions ?? [];
+    return withActions(own, actionAdvantages[i]!, actionMask(own.length, actions, { search }));
   });
+}
+
+/**
+ * The sequences of a rollout; where there are several, each says that they are of one, whose `number` no other has. Nothing is
+ * learnt from a rollout that failed: what went wrong is none of the policy's doing.
+ */
+function sequencesOf(
+  rollout: Rollout,
+  perToken: ArrayLike<number>,
+  { version, number }: { readonly version: number; readonly number: number },
+): BatchSequence[] {
+  if (rollout.tokens.length === 0 || rollout.status !== 'done') return [];
+  const lags = rollout.segments.some((segment) => segment.version < version);
+  const rounds = sequencesIn(rollout, perToken);
+  const part = rounds.length > 1 ? { rollout: number } : {};
+  return rounds.map((round) => ({ sequence: { ...round, ...part }, lags }));
 }
 
 /** 1 where the policy wrote the response token; nowhere in a rollout that failed. */
@@ -124,6 +147,8 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
   const rewards = groups.flatMap(({ scored }) => scored.rewards);
   const calls = groups.flatMap(({ scored }) => scored.toolCalls);
   const raw = rewards.map((reward) => reward.parts.raw ?? 0);
+  const actions = rewards.flatMap(({ parts }) => parts.action ?? []);
+  const sumOf = (part: string) => rewards.reduce((sum, { parts }) => sum + (parts[part] ?? 0), 0);
   const rollouts = groups.flatMap((group) => group.rollouts);
   const policyTokens = rollouts.flatMap(({ segments }) =>
     segments.map(({ kind, start, end }) => (kind === 'policy' ? end - start : 0)),
@@ -136,6 +161,13 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
     'format/valid': mean(rewards.map(({ parts }) => (hasValidFormat(parts) ? 1 : 0))),
     'tools/mean': mean(calls),
     'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
+    ...(actions.length === 0
+      ? {}
+      : {
+          'reward/action': mean(actions),
+          'tools/right': sumOf('right') / Math.max(1, sumOf('attempted')),
+          'folds/mean': mean(rollouts.map(({ episode }) => episode?.folds.length ?? 0)),
+        }),
     'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),
     'policy/lag': mean(rollouts.map((rollout) => batch.version - rollout.version)),
     'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,

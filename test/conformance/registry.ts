@@ -12,6 +12,7 @@ import { rewardSubjects } from './subjects/rewards.ts';
 import { rolloutSubjects } from './subjects/rollouts.ts';
 import { samplingSubjects } from './subjects/sampling.ts';
 import { textSubjects } from './subjects/text.ts';
+import { toolPoSubjects } from './subjects/toolPo.ts';
 import { toolSubjects } from './subjects/tools.ts';
 import { toolUseSubjects } from './subjects/toolUse.ts';
 import { trainingSubjects } from './subjects/training.ts';
@@ -25,6 +26,7 @@ export const subjects: Subjects = {
   ...trainingSubjects,
   ...evaluationSubjects,
   ...toolUseSubjects,
+  ...toolPoSubjects,
   ...rolloutSubjects,
   ...flywheelSubjects,
   ...toolSubjects,

@@ -42,6 +42,7 @@ describe('score', () => {
         toolCalls: [0, 0, 0],
         lengths: [1, 2, 3],
         advantages: [10, 220, 3330],
+        actionAdvantages: [],
         rollouts: groups[0]!.map((rollout) => ({
           partition: 0,
           offset: shuffled.indexOf(rollout),
@@ -107,6 +108,26 @@ describe('score', () => {
     });
     await runOperator(operator, topics.rollouts, [own!, { ...called!, segments }]);
     expect(seen).toEqual([paperTools, [2, 2], [2, 1], [2, 1]]);
+  });
+
+  test('makes a second advantage of the part of actions, where asked, and refuses a reward without it', async () => {
+    const acting = (group: GroupForReward) =>
+      spelled(group).map(({ score, parts }) => ({
+        score,
+        parts: { ...parts, action: score / 10 },
+      }));
+    const sharing = { tools, advantage, actionAdvantage: advantage, openMax: 4 };
+    const failing = group(one, ['1', '22', '333']).map((rollout, i) =>
+      i === 1 ? { ...rollout, status: 'failed' as const, reason: 'gone' } : rollout,
+    );
+    const operator = score({ ...sharing, reward: acting });
+    const { outputs } = await runOperator(operator, topics.rollouts, failing);
+    expect(outputs[0]!.actionAdvantages).toEqual([1, 0, 333]);
+    expect(outputs[0]!.advantages).toEqual([10, 0, 3330]);
+    const without = score({ ...sharing, reward: spelled });
+    await expect(runOperator(without, topics.rollouts, rollouts)).rejects.toThrow(
+      /has no part `action`.*toolPo\(\)/,
+    );
   });
 
   describe('with a reward that has to be waited for', () => {

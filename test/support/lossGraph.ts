@@ -20,6 +20,8 @@ export interface LossInput {
   readonly refLogProbs?: Matrix;
   readonly importance?: Matrix;
   readonly entropies?: Matrix;
+  /** Rows with the same number are parts of one rollout; null = a rollout by itself. */
+  readonly rollouts?: readonly (number | null)[];
 }
 
 /**
@@ -129,5 +131,6 @@ function sequenceOf(input: LossInput, row: number): TargetSequence {
     oldLogProbs: values(input.oldLogProbs) ?? none,
     ...(refLogProbs && { refLogProbs }),
     ...(importance && { importance }),
+    ...(typeof input.rollouts?.[row] === 'number' && { rollout: input.rollouts[row] }),
   };
 }

@@ -187,6 +187,7 @@ export const samples = {
         { partition: 3, offset: 2 ** 40 },
       ],
       version: 2,
+      actionAdvantages: [0.5, -0.5],
     },
     minimal: {
       question: question(),
@@ -196,6 +197,7 @@ export const samples = {
       advantages: [],
       rollouts: [],
       version: 0,
+      actionAdvantages: [],
     },
   },
   selected: {

@@ -16,6 +16,7 @@ export function scored(over: Partial<Scored> & { readonly question: Question }):
     toolCalls: fill(0),
     lengths: fill(10),
     advantages: fill(0),
+    actionAdvantages: [],
     rollouts: Array.from({ length: count }, (_, offset) => ({ partition: 0, offset })),
     version: 0,
     ...over,

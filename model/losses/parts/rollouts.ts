@@ -50,8 +50,8 @@ export function rowWeights(
   const responses = sequences.map(
     ({ tokens, places }) => tokens.length - (places[0] ?? tokens.length),
   );
-  const counts = sequences.map(({ places }) => places.length);
-  const weights = tokenWeights(counts, aggregation, Math.max(1, ...responses));
+  const weighed = sequences.map(({ places, rollout }) => ({ targets: places.length, rollout }));
+  const weights = tokenWeights(weighed, aggregation, Math.max(1, ...responses));
   return (row) => weights[row] as number;
 }
 

@@ -2,7 +2,8 @@
  * How token losses add up to one number, as a weight for every target token of a batch.
  *
  * The loss of a batch is sum(weight * token loss) over its target tokens, so it may be computed in micro-batches.
- * Formulas as in verl's `agg_loss`; a sequence without targets counts as a sequence and adds nothing.
+ * Formulas as in verl's `agg_loss`; a sequence without targets counts as a sequence and adds nothing. Rounds of one folded
+ * rollout are sequences of their own and count as one.
  */
 import { z } from 'zod';
 
@@ -23,29 +24,50 @@ export type Aggregation = z.infer<typeof aggregation>;
 /** verl's guard against an empty mask; kept so that losses agree to the last digits. */
 const EPSILON = 1e-8;
 
+/** What of a sequence its weight depends on. */
+export interface WeighedSequence {
+  /** Number of its target tokens. */
+  readonly targets: number;
+  /** Sequences with the same number count as one, their tokens together; left out = it stands by itself. */
+  readonly rollout?: number | undefined;
+}
+
 /**
- * The weight of a target token, per sequence. `targets[s]` = number of target tokens of sequence s; `width` = tokens
- * in the longest response of the batch (read by `seq-mean-token-sum-norm` only).
+ * The weight of a target token, per sequence. `width` = tokens in the longest response of the batch (read by
+ * `seq-mean-token-sum-norm` only).
  */
 export function tokenWeights(
-  targets: readonly number[],
+  sequences: readonly WeighedSequence[],
   how: Aggregation,
   width: number,
 ): readonly number[] {
-  const total = targets.reduce((sum, count) => sum + count, 0);
-  const sequences = targets.length;
-  return targets.map((count) => {
+  const total = sequences.reduce((sum, { targets }) => sum + targets, 0);
+  const own = targetsByRollout(sequences);
+  const rollouts = new Set(own).size;
+  return own.map(({ targets }) => {
     switch (how) {
       case 'token-mean':
         return 1 / (total + EPSILON);
       case 'seq-mean-token-sum':
-        return 1 / sequences;
+        return 1 / rollouts;
       case 'seq-mean-token-mean':
-        return count === 0 ? 0 : 1 / (sequences * count);
+        return targets === 0 ? 0 : 1 / (rollouts * targets);
       case 'seq-mean-token-sum-norm':
         return 1 / width;
       default:
         throw new Error(`unknown aggregation '${how satisfies never}'`);
     }
+  });
+}
+
+/** For each sequence the count of the rollout that it is of: one object a rollout. */
+function targetsByRollout(sequences: readonly WeighedSequence[]): { targets: number }[] {
+  const shared = new Map<number, { targets: number }>();
+  return sequences.map(({ targets, rollout }) => {
+    const found = rollout === undefined ? undefined : shared.get(rollout);
+    const count = found ?? { targets: 0 };
+    if (rollout !== undefined) shared.set(rollout, count);
+    count.targets += targets;
+    return count;
   });
 }

@@ -39,7 +39,10 @@ function fault(name: string | null, given: Arguments, why: string): ReadCall {
 }
 
 /** Against the schema of the function; null = they fit. A schema that cannot be read asks for its required arguments only. */
-export function argumentFault({ name, parameters }: ToolDoc, given: Arguments): string | null {
+export function argumentFault(
+  { name, parameters }: Pick<ToolDoc, 'name' | 'parameters'>,
+  given: Arguments,
+): string | null {
   const { required = [], properties } = parameters;
   const missing = required.find((key) => !Object.hasOwn(given, key));
   if (missing !== undefined) return `${name} needs the argument ${JSON.stringify(missing)}`;

@@ -49,6 +49,7 @@ export function scored(over: Partial<Scored> & Pick<Scored, 'question' | 'reward
     toolCalls: zeros,
     lengths: zeros,
     advantages: zeros,
+    actionAdvantages: [],
     rollouts: zeros.map(() => ({ partition: 0, offset: 0 })),
     version: 0,
     ...over,

@@ -1,0 +1,29 @@
+/** What DeepAgent's deterministic metrics read of an episode: its tool calls as they went, in order. */
+import type { Rollout } from '../../../streams/records.ts';
+import { episodeOf } from '../../deepAgent/episode.ts';
+
+/** A tool call that could be read. */
+export interface RecordedCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** As the policy was shown it. */
+  readonly response: string;
+}
+
+/** Success, and how much of the way was gone: both 0 to 1. */
+export interface PathScore {
+  readonly success: number;
+  readonly path: number;
+}
+
+/** The calls of a rollout; what the policy wrote that is no call is left out. */
+export function recordedCalls(rollout: Rollout): RecordedCall[] {
+  return episodeOf(rollout).calls.flatMap(({ name, arguments: given, response }) =>
+    name === null || given === null ? [] : [{ name, arguments: given, response }],
+  );
+}
+
+/** Share of `all` that `fits`; 1 for none, where nothing was to be done. */
+export function shareOf<T>(all: readonly T[], fits: (item: T) => boolean): number {
+  return all.length === 0 ? 1 : all.filter(fits).length / all.length;
+}
