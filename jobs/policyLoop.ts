@@ -75,6 +75,8 @@ type LoopOwned =
 export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
+  /** How a group is grown; segments, calls and branches unless given. */
+  readonly grow?: RolloutOptions['grow'];
   /** Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code `REWARD_PART`. */
   readonly reward: RewardFunction;
   /** Where rewards look for answers and form (default `own`: what the policy wrote). */

@@ -49,8 +49,10 @@ export function rollout(
       const release = await admission.admit(question, scope);
       try {
         const asked = options.gate.withFirstVersion(question);
-        const group = await growGroup(asked, await optionsOf(asked, options, signal), signal);
+        const { grow = growGroup } = options;
+        const group = await grow(asked, await optionsOf(asked, options, signal), signal);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
+        for (const { topic, value } of group.also ?? []) scope.also(topic, value);
         return group.rollouts;
       } finally {
         release();

@@ -16,13 +16,11 @@ import { advanceBranch, type Growth, ownerOf, stopsOf } from './advanceBranch.ts
 import { type Branch, clone, copy, partsOf, root } from './branch.ts';
 import { growGuided } from './growGuided.ts';
 import { monitor } from './monitor.ts';
-import type { RolloutOptions } from './options.ts';
-import { precedence } from './precedence.ts';
+import type { Group, RolloutOptions } from './options.ts';
 
-export interface Group {
-  readonly rollouts: readonly Rollout[];
-  readonly toolCalls: readonly ToolCall[];
-}
+export type { Group };
+
+import { precedence } from './precedence.ts';
 
 interface GroupGrowth extends Growth {
   readonly branches: Branch[];

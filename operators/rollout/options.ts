@@ -2,7 +2,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import type { Sampling } from '../../model/sampling.ts';
-import type { Question } from '../../streams/records.ts';
+import type { SideRecord } from '../../streams/deliveries/delivery.ts';
+import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
 import type { CallTool } from '../callTools.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { PolicyGate } from '../gate.ts';
@@ -32,4 +33,21 @@ export interface RolloutOptions extends Sampling {
     of(question: Question): Readonly<Record<string, unknown>>;
   };
   readonly clock: Clock;
+  /** How a group is grown, in the place of segments, calls and branches: episodes of one continued thought, say. */
+  readonly grow?: Grow | undefined;
 }
+
+/** A question's rollouts, and what is recorded beside them. */
+export interface Group {
+  readonly rollouts: readonly Rollout[];
+  readonly toolCalls: readonly ToolCall[];
+  /** Records of other topics, in their order; none when left out. */
+  readonly also?: readonly SideRecord[];
+}
+
+/** Grows the group of a question. Rejects only when the signal aborts; a rollout that fails is a failed rollout. */
+export type Grow = (
+  question: Question,
+  options: RolloutOptions,
+  signal: AbortSignal,
+) => Promise<Group>;

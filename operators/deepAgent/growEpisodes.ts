@@ -1,0 +1,29 @@
+/**
+ * The group of one question as episodes of one continued thought, each by itself: what `rollout` grows in the place of branches.
+ */
+
+import type { SideRecord } from '../../streams/deliveries/delivery.ts';
+import type { Question } from '../../streams/records.ts';
+import type { Grow } from '../rollout/options.ts';
+import { type EpisodeOptions, growEpisode } from './growEpisode.ts';
+import { deepTopics } from './topics.ts';
+
+/** Rejects only when the signal aborts; an episode that fails is a failed rollout. */
+export function growEpisodes(options: EpisodeOptions): Grow {
+  return async (question: Question, rollout, signal) => {
+    const samples = rollout.samples(question);
+    const grown = await Promise.all(
+      Array.from({ length: samples }, (_, index) =>
+        growEpisode({ question, index, samples, signal, rollout, options }),
+      ),
+    );
+    const also = grown.flatMap(({ folds }): SideRecord[] =>
+      folds.map((value) => ({ topic: deepTopics.folds, value })),
+    );
+    return {
+      rollouts: grown.map((one) => one.rollout),
+      toolCalls: grown.flatMap((one) => one.toolCalls),
+      also,
+    };
+  };
+}
