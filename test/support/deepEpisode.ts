@@ -33,7 +33,7 @@ export interface DeepFakes extends Partial<Omit<EpisodeOptions, 'dialect'>> {
   readonly tokenizer?: Tokenizer;
   readonly auxiliary?: AskAuxiliary;
   readonly answer?: (name: string, input: string) => string;
-  readonly rollout?: Partial<RolloutOptions>;
+  readonly rollout?: Partial<Omit<RolloutOptions, 'branching'>>;
   readonly asked?: Question;
   readonly contextMax?: number;
 }
