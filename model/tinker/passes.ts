@@ -297,7 +297,7 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
       const came = Array.isArray(data) ? data.length : 'no';
       throw refused(`sequence ${index} has ${length} places and ${came} log-probs came`);
     }
-    const wrong = data.findIndex((value) => typeof value !== 'number' || !(value <= ROUNDING));
+    const wrong = data.findIndex((value) => !Number.isFinite(value) || value > ROUNDING);
     if (wrong >= 0) throw refused(`log-prob ${wrong} of sequence ${index} is ${data[wrong]}`);
     return Float32Array.from(data as number[], (value) => Math.min(0, value));
   });

@@ -14,13 +14,12 @@
  * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it adds them up;
  * - a batch is never trained twice. Where a reply is lost, or the service loses the model, what the model holds is not known:
  *   the last saved state is loaded into a new model, the steps since are made once more, and then this one;
- * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at): nobody else
- *   has changed it;
+ * - a model that somebody else has changed is given up in the same way (batchSteps.ts);
  * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the service, which
  *   training goes on from.
  */
 import { mkdir } from 'node:fs/promises';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { saveAdapterFile } from '../adapterFile.ts';
 import { localFiles } from '../checkpoints/local.ts';
 import type {
@@ -34,15 +33,16 @@ import type {
   TrainerEngine,
 } from '../engine.ts';
 import { adapterIn } from './archive.ts';
+import { BatchSteps } from './batchSteps.ts';
 import { Refused, StateLost } from './client.ts';
 import { TinkerEngine, type TinkerEngineOptions } from './engine.ts';
 import type { Reduction } from './passes.ts';
-import { PassHandle } from './passHandle.ts';
-import { pieces, type RequestLimits, requestLimits } from './pieces.ts';
+import { type RequestLimits, requestLimits } from './pieces.ts';
 import { servicePlace } from './places.ts';
-import { type Found, probe, probeLogProbs, probeResult, submitProbe } from './probe.ts';
+import { type Found, probeLogProbs } from './probe.ts';
 import type { AdamParams, RemoteModel } from './remoteModel.ts';
-import { type ModelSpec, type ServiceOptions, TinkerService } from './service.ts';
+import { type ServiceOptions, TinkerService } from './service.ts';
+import { tryOut } from './tryOut.ts';
 
 /** Which service, which policy on it, and how it is trained. */
 export interface TinkerTrainerOptions extends ServiceOptions {
@@ -80,12 +80,8 @@ interface Origin {
   readonly state: string | null;
 }
 
-/** Requests of a step that the service has and has not answered, so that it is never without work. */
-const REQUESTS_OPEN = 3;
 /** Times that one piece of work begins once more after a loss. */
 const LOSSES_MAX = 5;
-/** Log-probs of the probe's tokens that differ by more than this are those of other weights. */
-const SAME = 1e-3;
 /** Mean distance (nats a token) between the log-probs of rollouts and the service's, before anything was trained. */
 const DRIFT_MAX = 0.5;
 
@@ -97,8 +93,7 @@ export class TinkerTrainer implements TrainerEngine {
   readonly #options: TinkerTrainerOptions;
   readonly #service: TinkerService;
   readonly #found: Found;
-  readonly #passes = new PassHandle();
-  readonly #adam: Omit<AdamParams, 'lr'>;
+  readonly #steps: BatchSteps;
   readonly #now: () => number;
   /** What is trained; null = it has to be made from its origin. */
   #model: RemoteModel | null = null;
@@ -116,7 +111,11 @@ export class TinkerTrainer implements TrainerEngine {
     this.#options = options;
     this.#service = service;
     this.#found = found;
-    this.#adam = { ...adamDefaults, ...options.adam };
+    this.#steps = new BatchSteps({
+      reduction: found.reduction,
+      limits: options.limits ?? requestLimits,
+      adam: { ...adamDefaults, ...options.adam },
+    });
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -128,7 +127,6 @@ export class TinkerTrainer implements TrainerEngine {
       const clips = (adam.gradNormMax ?? 0) > 0;
       const found = await tryOut(service, specOf(options), { reduction, clips });
       service.client.deduplicates = found.deduplicates;
-      tell(service, found, clips);
       return new TinkerTrainer(options, service, found);
     } catch (error) {
       service.close();
@@ -148,7 +146,7 @@ export class TinkerTrainer implements TrainerEngine {
 
   /** Fails with `NO_LOSS` or `LOSS_UNSUPPORTED` when nothing can be trained with this loss. */
   check(loss: Loss): Promise<void> {
-    return this.#passes.check(loss);
+    return this.#steps.check(loss);
   }
 
   step(batch: TrainBatch): Promise<StepReport> {
@@ -175,7 +173,7 @@ export class TinkerTrainer implements TrainerEngine {
       if (model) await model.unload().catch(() => undefined);
     }
     this.#service.close();
-    await this.#passes.close();
+    await this.#steps.close();
   }
 
   /** One call after the other. */
@@ -269,48 +267,16 @@ export class TinkerTrainer implements TrainerEngine {
     }
   }
 
-  /** `applied: false` = the model is no longer what it was, and is to be made once more. */
-  async #stepOn(
-    model: RemoteModel,
-    { sequences, loss, lr }: TrainBatch,
-    begins = false,
-  ): Promise<Omit<StepReport, 'ms'>> {
-    const { limits = requestLimits } = this.#options;
-    const { reduction } = this.#found;
-    const plan = await this.#passes.open({ sequences, loss, reduction, limits });
-    const probed = await submitProbe(model);
-    const check = async () => this.#checkSame(await probeResult(model, probed));
-    const finite = plan.once
-      ? await this.#onePass(model, plan.requests, check)
-      : await this.#twoPasses(model, plan.requests, check);
-    const { drift, ...report } = await this.#passes.report();
-    const none = { gradNorm: Number.NaN, applied: false, entropy: null };
-    if (begins && drift > DRIFT_MAX && this.#origin.state === null) throw this.#otherBase(drift);
-    if (!finite) return { ...report, ...none };
-    const future = await model.submitOptimise({ ...this.#adam, lr });
-    const after = await submitProbe(model);
-    const gradNorm = await model.gradNorm(future);
-    this.#said = await probeResult(model, after).catch((error) => {
-      if (this.#isUnusable(error)) return null;
-      throw error;
+  async #stepOn(model: RemoteModel, batch: TrainBatch, begins = false) {
+    const fromRollouts = begins && this.#origin.state === null;
+    const { report, said } = await this.#steps.step(model, batch, {
+      said: this.#said,
+      drifted: (drift) => {
+        if (fromRollouts && drift > DRIFT_MAX) throw this.#otherBase(drift);
+      },
     });
-    const applied = this.#said !== null && (Number.isNaN(gradNorm) || Number.isFinite(gradNorm));
-    return { ...report, gradNorm, applied, entropy: null };
-  }
-
-  /** Weights that are not finite say log-probs that cannot be used. */
-  #isUnusable(error: unknown): boolean {
-    return error instanceof MillraceError && error.code === 'TRAINER_REPLY';
-  }
-
-  #checkSame(now: Float32Array): void {
-    const said = this.#said;
-    if (said === null) return;
-    const apart = Math.max(...now.map((value, index) => Math.abs(value - (said[index] as number))));
-    if (apart <= SAME) return;
-    throw new StateLost(
-      `the model was changed by something else since the last step (log-probs are ${apart} apart)`,
-    );
+    this.#said = said;
+    return report;
   }
 
   #otherBase(drift: number): MillraceError {
@@ -324,93 +290,9 @@ export class TinkerTrainer implements TrainerEngine {
     );
   }
 
-  /** Gradients that are known before the log-probs. */
-  async #onePass(
-    model: RemoteModel,
-    requests: number,
-    check: () => Promise<void>,
-  ): Promise<boolean> {
-    const open: Promise<boolean>[] = [];
-    let finite = true;
-    const settle = async (down: number) => {
-      while (open.length > down) finite = ((await open.shift()) as boolean) && finite;
-    };
-    for (let piece = 0; piece < requests; piece++) {
-      const body = await this.#passes.backward(this.#write(model, piece));
-      if (piece === 0) await check();
-      const future = await model.submit('forward_backward', body);
-      open.push(quiet(this.#finished(model, piece, future)));
-      await settle(REQUESTS_OPEN - 1);
-    }
-    await settle(0);
-    return finite;
-  }
-
-  async #finished(model: RemoteModel, piece: number, future: string): Promise<boolean> {
-    const { bytes } = await model.result(future);
-    return this.#passes.finished({ piece, bytes });
-  }
-
-  /** Log-probs of the whole batch are asked for ahead of the gradients of its beginning. */
-  async #twoPasses(
-    model: RemoteModel,
-    requests: number,
-    check: () => Promise<void>,
-  ): Promise<boolean> {
-    const asked: Promise<boolean>[] = [];
-    const left: Promise<unknown>[] = [];
-    for (let piece = 0; piece < requests; piece++) {
-      const body = await this.#passes.forward(this.#write(model, piece));
-      asked.push(quiet(this.#took(model, piece, await model.submit('forward', body))));
-      if (piece === 0) await check();
-      // replies that wait to be read are as large as what was asked
-      if (piece >= REQUESTS_OPEN) await asked[piece - REQUESTS_OPEN];
-    }
-    for (let piece = 0; piece < requests; piece++) {
-      if (!(await asked[piece])) return false;
-      const body = await this.#passes.backward(this.#write(model, piece));
-      const future = await model.submit('forward_backward', body);
-      left.push(quiet(model.result(future)));
-      if (left.length >= REQUESTS_OPEN) await left.shift();
-    }
-    await Promise.all(left);
-    return true;
-  }
-
-  async #took(model: RemoteModel, piece: number, future: string): Promise<boolean> {
-    const { bytes } = await model.result(future);
-    return this.#passes.took({ piece, bytes });
-  }
-
-  #write(model: RemoteModel, piece: number) {
-    return { piece, modelId: model.id, number: model.nextNumber() };
-  }
-
   async #score(sequences: readonly Int32Array[]): Promise<{ readonly logProbs: Float32Array }[]> {
     const model = this.#scoresFrozen ? await this.#toScore() : await this.#trained();
-    const scores = sequences.map(({ length }) => ({ logProbs: new Float32Array(length) }));
-    const lengths = sequences.map(({ length }) => Math.max(0, length - 1));
-    const open: Promise<void>[] = [];
-    const take = async (rows: readonly number[], future: string) => {
-      const { bytes } = await model.result(future);
-      const found = await this.#passes.scores(
-        bytes,
-        rows.map((row) => lengths[row] as number),
-      );
-      for (const [index, row] of rows.entries())
-        scores[row]?.logProbs.set(found[index] as Float32Array, 1);
-    };
-    for (const rows of pieces(lengths, 1, this.#options.limits)) {
-      const body = await this.#passes.scoreBody({
-        sequences: rows.map((row) => sequences[row] as Int32Array),
-        modelId: model.id,
-        number: model.nextNumber(),
-      });
-      open.push(quiet(take(rows, await model.submit('forward', body))));
-      if (open.length >= REQUESTS_OPEN) await open.shift();
-    }
-    await Promise.all(open);
-    return scores;
+    return this.#steps.score(model, sequences);
   }
 
   async #toScore(): Promise<RemoteModel> {
@@ -478,47 +360,6 @@ function specOf({ rank = 8, seed = 0 }: TinkerTrainerOptions) {
   return { rank, seed };
 }
 
-/** On a model that is given back; once more where it is lost meanwhile. */
-async function tryOut(
-  service: TinkerService,
-  spec: ModelSpec,
-  wanted: { readonly reduction: Reduction | null; readonly clips: boolean },
-): Promise<Found> {
-  for (let losses = 1; ; losses++) {
-    const model = await service.create(spec);
-    try {
-      return await probe(model, wanted);
-    } catch (error) {
-      if (error instanceof MillraceError) throw error;
-      if (!(error instanceof StateLost) || losses > LOSSES_MAX) {
-        throw new MillraceError(
-          'TRAINER_REFUSED',
-          `the training service ${service.url} fails when it is tried out: ${messageOf(error)}`,
-          { cause: error },
-        );
-      }
-      service.print(`training service ${service.url}: ${error.message}; it is tried out once more`);
-    } finally {
-      await model.unload().catch(() => undefined);
-    }
-  }
-}
-
-/** What a service does not do is an error where it was asked for, and said where it is a default. */
-function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean): void {
-  if (clipping && clips !== true) {
-    throw new MillraceError(
-      'TRAINER_SETTING',
-      `the training service ${service.url} does not scale gradients down to the norm that it is asked for: set trainer.gradClipNorm to 0 (AdamW's steps hardly depend on the gradient's size)`,
-    );
-  }
-  if (!adam) {
-    service.print(
-      `training service ${service.url} takes the learning rate alone: betas, epsilon, weight decay and clipping are those that it was started with`,
-    );
-  }
-}
-
 /** Where training goes on from. Fails with code `CHECKPOINT_KIND` for what another kind of trainer wrote. */
 function originOf({ weights, state }: TrainerCheckpoint): Origin {
   const { version, uri } = weights;
@@ -529,10 +370,4 @@ function originOf({ weights, state }: TrainerCheckpoint): Origin {
 
 function sameOrigin(a: Origin | undefined, b: Origin): boolean {
   return a !== undefined && a.state === b.state;
-}
-
-/** A promise that is looked at later: until then its failure is nobody's. */
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
 }

@@ -584,10 +584,13 @@ test.each([
   const { server, trainer } = await opened();
   const item = sequence(4, 6, 3);
   await trainer.step({ sequences: [item], loss: policyLoss, lr: 0.1 });
-  // the first is the probe's, the second the batch's
-  let results = 0;
-  server.fate = ({ route }) =>
-    route === 'retrieve_future' && ++results > 2 ? { status: 200, body: body() } : undefined;
+  const futures = server.seen.filter(({ route }) => route === 'retrieve_future');
+  const last = Math.max(...futures.map(({ body: { request_id: id } }) => Number(id)));
+  // the next one is the probe's, and then comes the batch's
+  server.fate = ({ route, body: { request_id: id } }) =>
+    route === 'retrieve_future' && Number(id) === last + 2
+      ? { status: 200, body: body() }
+      : undefined;
   await expect(
     trainer.step({ sequences: [item], loss: policyLoss, lr: 0.1 }),
   ).rejects.toMatchObject({ code: 'TRAINER_REPLY' });

@@ -1,0 +1,55 @@
+/**
+ * A service tried out at the start (probe.ts): on a model that is given back, once more where that is lost meanwhile. What the service
+ * does not do is an error where it was asked for, and said where it is a default.
+ */
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { StateLost } from './client.ts';
+import type { Reduction } from './passes.ts';
+import { type Found, probe } from './probe.ts';
+import type { ModelSpec, TinkerService } from './service.ts';
+
+/** Times that it begins once more after a loss. */
+const LOSSES_MAX = 5;
+
+/** On a model that is given back; once more where it is lost meanwhile. */
+export async function tryOut(
+  service: TinkerService,
+  spec: ModelSpec,
+  wanted: { readonly reduction: Reduction | null; readonly clips: boolean },
+): Promise<Found> {
+  for (let losses = 1; ; losses++) {
+    const model = await service.create(spec);
+    try {
+      const found = await probe(model, wanted);
+      tell(service, found, wanted.clips);
+      return found;
+    } catch (error) {
+      if (error instanceof MillraceError) throw error;
+      if (!(error instanceof StateLost) || losses > LOSSES_MAX) {
+        throw new MillraceError(
+          'TRAINER_REFUSED',
+          `the training service ${service.url} fails when it is tried out: ${messageOf(error)}`,
+          { cause: error },
+        );
+      }
+      service.print(`training service ${service.url}: ${error.message}; it is tried out once more`);
+    } finally {
+      await model.unload().catch(() => undefined);
+    }
+  }
+}
+
+/** What a service does not do is an error where it was asked for, and said where it is a default. */
+function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean): void {
+  if (clipping && clips !== true) {
+    throw new MillraceError(
+      'TRAINER_SETTING',
+      `the training service ${service.url} does not scale gradients down to the norm that it is asked for: set trainer.gradClipNorm to 0 (AdamW's steps hardly depend on the gradient's size)`,
+    );
+  }
+  if (!adam) {
+    service.print(
+      `training service ${service.url} takes the learning rate alone: betas, epsilon, weight decay and clipping are those that it was started with`,
+    );
+  }
+}
