@@ -18,8 +18,16 @@ export interface LockedPackage {
   readonly native: boolean;
 }
 
-const lockFile = z.object({
-  info: z.object({ abi_version: z.string() }),
+const lockInfo = z.object({
+  info: z.object({
+    version: z.string().optional(),
+    python: z.string(),
+    /** Older ones have the platform alone. */
+    abi_version: z.string().optional(),
+  }),
+});
+
+const lockFile = lockInfo.extend({
   packages: z.record(
     z.string(),
     z.object({
@@ -57,6 +65,28 @@ export function pyodideLock(folder: string = pyodideFolder()): PyodideLock {
           ],
   );
   return { version, packages: new Map(listed.map((one) => [normalName(one.name), one])) };
+}
+
+/**
+ * What a lock file says that it is of, for people, where that is not what the installed pyodide runs; null where it is, or
+ * the text is none. Native code of one does not run in another.
+ */
+export function otherDistribution(text: string, folder: string = pyodideFolder()): string | null {
+  const its = infoOf(text);
+  const own = infoOf(readFileSync(join(folder, 'pyodide-lock.json'), 'utf8'));
+  if (its === null || own === null) return null;
+  if (its.python === own.python && its.abi_version === own.abi_version) return null;
+  const of = (version: string, python: string) => `pyodide ${version} (Python ${python})`;
+  const installed = of(pyodideLock(folder).version, own.python);
+  return `these are files of ${of(its.version ?? 'of another version', its.python)}, and ${installed} is what runs programs here, for which others are built`;
+}
+
+function infoOf(text: string): z.infer<typeof lockInfo>['info'] | null {
+  try {
+    return lockInfo.parse(JSON.parse(text)).info;
+  } catch {
+    return null;
+  }
 }
 
 /** A package's name as Python compares names: `Foo_Bar` is `foo-bar`. */

@@ -5,11 +5,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../../../base/errors.ts';
+import { hasCode, MillraceError } from '../../../../base/errors.ts';
 import type { Exchange } from '../../../../base/http/exchange.ts';
 import { outsideText } from '../../../../base/outsideText.ts';
 import { systemCode } from '../../../../base/systemError.ts';
-import { type LockedPackage, normalName } from './lock.ts';
+import { type LockedPackage, normalName, otherDistribution } from './lock.ts';
 import { digestOf } from './store.ts';
 
 export interface Wheel {
@@ -44,9 +44,17 @@ export async function fetchWheel(
   const { from, index, distribution } = sources;
   if (from === null && !one.native) return fromIndex(one, index, sources.exchange, signal);
   const place = from ?? distribution;
-  const bytes = /^https?:\/\//.test(place)
-    ? await download(`${place.replace(/\/$/, '')}/${one.file}`, one, sources.exchange, signal)
-    : await inFolder(place, one);
+  const bytes = await fileOf(place, one.file, one, sources.exchange, signal).catch(
+    async (error: unknown) => {
+      if (!hasCode(error, 'PACKAGE')) throw error;
+      const lock = await fileOf(place, 'pyodide-lock.json', one, sources.exchange, signal).catch(
+        () => new Uint8Array(),
+      );
+      signal.throwIfAborted();
+      const other = otherDistribution(new TextDecoder().decode(lock));
+      throw other === null ? error : refused(one, `${place} has no ${one.file}: ${other}`);
+    },
+  );
   const digest = digestOf(bytes);
   if (digest !== one.sha256 && digest !== KNOWN[one.file])
     throw wrongDigest(one, place, digest, one.sha256);
@@ -113,10 +121,19 @@ async function download(
   return reply.bytes;
 }
 
-async function inFolder(folder: string, one: LockedPackage): Promise<Uint8Array> {
-  return readFile(join(folder, one.file)).catch((error: unknown) => {
+/** A file of a folder or an address. */
+async function fileOf(
+  place: string,
+  name: string,
+  one: LockedPackage,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  if (/^https?:\/\//.test(place))
+    return download(`${place.replace(/\/$/, '')}/${name}`, one, exchange, signal);
+  return readFile(join(place, name)).catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT') throw error;
-    throw refused(one, `there is no ${one.file} in ${folder}`);
+    throw refused(one, `there is no ${name} in ${place}`);
   });
 }
 

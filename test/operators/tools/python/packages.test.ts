@@ -3,20 +3,22 @@
  * native code) are taken from the folder MILLRACE_WHEELS.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../../base/clock.ts';
 import { Exchange } from '../../../../base/http/exchange.ts';
 import { sleepClock } from '../../../../base/sleepClock.ts';
+import { pyodideFolder } from '../../../../operators/tools/python/launch.ts';
 import {
   type Compiler,
   packageCompiler,
 } from '../../../../operators/tools/python/packages/compile.ts';
 import {
   type LockedPackage,
+  otherDistribution,
   pyodideLock,
   withNeeded,
 } from '../../../../operators/tools/python/packages/lock.ts';
@@ -129,6 +131,38 @@ describe('a wheel', () => {
   });
 });
 
+describe('the files of another pyodide', () => {
+  const own = readFileSync(join(pyodideFolder(), 'pyodide-lock.json'), 'utf8');
+  const older = JSON.stringify({
+    info: { arch: 'wasm32', platform: 'emscripten_3_1_46', python: '3.11.3', version: '0.25.1' },
+    packages: {},
+  });
+
+  test('are told from those of the installed one', () => {
+    expect(otherDistribution(own)).toBeNull();
+    expect(otherDistribution('no lock')).toBeNull();
+    expect(otherDistribution(older)).toMatch(
+      /^these are files of pyodide 0\.25\.1 \(Python 3\.11\.3\), and pyodide 314\.\S+ \(Python 3\.14\.\d+\)/,
+    );
+    const { info } = JSON.parse(own) as { readonly info: object };
+    const next = JSON.stringify({ info: { ...info, abi_version: '2027_0' }, packages: {} });
+    expect(otherDistribution(next)).toMatch(/^these are files of pyodide of another version/);
+  });
+
+  test('are said to be that where a package is not among them', async () => {
+    const place = join(folder.path, 'older');
+    await mkdir(place);
+    await writeFile(join(place, 'pyodide-lock.json'), older);
+    const numpy = withNeeded(pyodideLock(), ['numpy'])[0]!;
+    await expect(fetchWheel(numpy, sources(place), never)).rejects.toMatchObject({
+      code: 'PACKAGE',
+      message: expect.stringContaining('these are files of pyodide 0.25.1 (Python 3.11.3)'),
+    });
+    await writeFile(join(place, numpy.file), 'no such wheel');
+    await expect(fetchWheel(numpy, sources(place), never)).rejects.toThrow(/pyodide 0\.25\.1/);
+  });
+});
+
 const compilers: Compiler[] = [];
 afterEach(async () => {
   for (const compiler of compilers.splice(0)) await compiler.close();
@@ -153,7 +187,11 @@ describe('in the sandbox', () => {
     const compiler = open();
     const archive = await compiler.archive('mill', wheel);
     expect(Buffer.compare(archive, await compiler.archive('mill', wheel))).toBe(0);
-    const tool = pythonTool({ packages: [await added(mill, archive)], timeoutMs: 20_000 });
+    const tool = pythonTool({
+      packages: [await added(mill, archive)],
+      timeoutMs: 20_000,
+      spares: 0,
+    });
     try {
       expect(tool.about).toMatch(/ It has mill\.$/);
       const out = async (program: string) => (await tool.run(program, never)).output;
@@ -201,7 +239,7 @@ const without = 'MILLRACE_WHEELS, a folder with wheels of sympy, mpmath and msgp
       const one = { ...mill, name, file, native, imports: [name] };
       packages.push(await added(one, native ? bytes : await compiler.archive(name, bytes)));
     }
-    const tool = pythonTool({ packages, timeoutMs: 120_000 });
+    const tool = pythonTool({ packages, timeoutMs: 120_000, spares: 0 });
     try {
       const out = async (program: string) => (await tool.run(program, never)).output;
       expect(await out('from sympy import *\nx = symbols("x")\nintegrate(x * cos(x), x)')).toBe(
@@ -221,3 +259,42 @@ const without = 'MILLRACE_WHEELS, a folder with wheels of sympy, mpmath and msgp
     }
   }, 300_000);
 });
+
+const distribution = process.env.MILLRACE_PYODIDE ?? '';
+const noDistribution =
+  'MILLRACE_PYODIDE, a folder with the files of the whole distribution of the installed pyodide, is not set';
+
+(distribution === '' ? describe.skip : describe)(
+  distribution === '' ? noDistribution : 'the whole distribution',
+  () => {
+    test('numpy, scipy and pandas compute', async () => {
+      const compiler = open();
+      const packages: NamedPackage[] = [];
+      const wanted = withNeeded(pyodideLock(), ['numpy', 'scipy', 'pandas']);
+      for (const one of wanted) {
+        const { bytes } = await fetchWheel(one, sources(distribution), never);
+        packages.push(
+          await added(one, one.native ? bytes : await compiler.archive(one.name, bytes)),
+        );
+      }
+      const limits = { timeoutMs: 120_000, memoryMaxMiB: 1024, spares: 0 };
+      const tool = pythonTool({ packages, ...limits });
+      try {
+        const out = async (program: string) => (await tool.run(program, never)).output;
+        expect(await out('import numpy as np\nnp.linalg.solve([[2, 1], [1, 3]], [3, 5])')).toBe(
+          '[0.8 1.4]',
+        );
+        expect(
+          await out(
+            'from scipy.optimize import brentq\nround(brentq(lambda x: x * x - 2, 0, 2), 6)',
+          ),
+        ).toBe('1.414214');
+        expect(await out('import pandas as pd\nint(pd.DataFrame({"a": [1, 2]}).a.sum())')).toBe(
+          '3',
+        );
+      } finally {
+        await tool.close();
+      }
+    }, 600_000);
+  },
+);
