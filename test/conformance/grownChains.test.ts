@@ -27,22 +27,32 @@ test.each([
   for (const mismatch of mismatches) expect(mismatch).toMatch(departures);
 });
 
-/** Everything that is asked for hangs on the seed alone; `asked` has the searches, in order. */
-function randomScript(seed: number): EntropyScript & { readonly asked: unknown[] } {
+interface RandomScript extends EntropyScript {
+  /** The searches, in order. */
+  readonly asked: unknown[];
+  readonly replies: Map<string, Step[]>;
+}
+
+/** Everything that is asked for hangs on the seed alone; with `recorded`, what was not asked there has no reply. */
+function randomScript(seed: number, recorded?: RandomScript): RandomScript {
   const chance = draws('chains', seed);
-  const served = new Map<string, number>();
+  const replies = new Map<string, Step[]>();
   const asked: unknown[] = [];
   return {
     asked,
+    replies,
     maxPython: 6,
     maxSearch: 6,
     branchPoints: 1 + chance.integer(0, 3),
     branchesPerPoint: 1 + chance.integer(1, 3),
     batchSize: 1 + chance.integer(2, 5),
     generate: (context) => {
-      const nth = served.get(context) ?? 0;
-      served.set(context, nth + 1);
-      return randomStep(seed, context, nth);
+      const before = replies.get(context) ?? [];
+      const nth = before.length;
+      const step = recorded ? recorded.replies.get(context)?.[nth] : randomStep(seed, context, nth);
+      if (step === undefined) throw new Error(`no reply ${nth} for ${JSON.stringify(context)}`);
+      replies.set(context, [...before, step]);
+      return step;
     },
     python: (code) => `ran ${code}`,
     search: (queries) => {
@@ -52,13 +62,15 @@ function randomScript(seed: number): EntropyScript & { readonly asked: unknown[]
   };
 }
 
+/** Steps shorter than every window, of nothing, and with something behind a call. */
 function randomStep(seed: number, context: string, nth: number): Step {
   const luck = draws('step', seed, context, nth);
-  const words = 'abcdefghij'.repeat(3 + luck.integer(0, 4)).slice(luck.integer(1, 10));
+  const words = 'abcdefghij'.repeat(luck.integer(0, 8)).slice(luck.integer(1, 10));
   const tag = ['search', 'python'][luck.integer(2, 5)];
   const end =
     tag === undefined ? '<answer>2</answer>' : `<${tag}> q${luck.integer(3, 5)} </${tag}>`;
-  const text = luck.uniform(4) < 0.05 ? '' : `<think>${words}</think>${end}`;
+  const behind = ['', '', '\n', ' \n', '\n\n'][luck.integer(7, 5)];
+  const text = luck.uniform(4) < 0.05 ? '' : `<think>${words}</think>${end}${behind}`;
   const logprobs = Array.from({ length: 1 + luck.integer(5, 40) }, (_, t) =>
     Array.from(
       { length: 1 + luck.integer(100 + t, 4) },
@@ -70,27 +82,34 @@ function randomStep(seed: number, context: string, nth: number): Step {
 
 test('growGuided gives what the published sampling gives, on random scripts', async () => {
   let grown = 0;
-  for (let seed = 0; seed < 25; seed++) {
+  const departures = new Set<string>();
+  for (let seed = 0; seed < 60; seed++) {
     const prompts = ['ab', 'cde', 'f'].slice(0, 1 + (seed % 3));
-    const [script, again] = [randomScript(seed), randomScript(seed)];
-    let chains: unknown;
-    try {
-      chains = await grownChains(prompts, script);
-    } catch (error) {
-      if (!(error instanceof Departure)) throw error;
-      continue;
-    }
-    const written = sampledChains(prompts, again).map((own) =>
+    const first = randomScript(seed);
+    const written = sampledChains(prompts, first).map((own) =>
       own.map(({ output, pythonCalls, searchCalls, entropies, step }) => {
         return { output, pythonCalls, searchCalls, entropies, step };
       }),
     );
-    expect({ seed, chains, asked: script.asked }).toEqual({
+    const again = randomScript(seed, first);
+    let chains: unknown;
+    try {
+      chains = await grownChains(prompts, again);
+    } catch (error) {
+      if (!(error instanceof Departure)) throw error;
+      departures.add(error.message);
+      continue;
+    }
+    expect({ seed, chains, asked: again.asked }).toEqual({
       seed,
       chains: written,
-      asked: again.asked,
+      asked: first.asked,
     });
     grown++;
   }
   expect(grown).toBeGreaterThan(12);
+  expect([...departures].toSorted()).toEqual([
+    'a branch behind a step of nothing',
+    'a branch behind a whole step',
+  ]);
 }, 600_000);

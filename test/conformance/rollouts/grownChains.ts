@@ -53,6 +53,8 @@ class Chains {
   #served: readonly Asked[] = [];
   /** The newest step of each chain. */
   readonly #steps = new Map<string, Step>();
+  /** What the main chain of each prompt asked for. */
+  readonly #mains = new Map<number, string[]>();
   readonly #answers = new Map<Called, string>();
 
   constructor(script: EntropyScript) {
@@ -73,7 +75,11 @@ class Chains {
   }
 
   generate(one: Asked): Generated {
-    const step = this.#script.generate(decode(one.context));
+    const context = decode(one.context);
+    const mains = this.#mains.get(one.prompt) ?? [];
+    if (one.index === 0) this.#mains.set(one.prompt, [...mains, context]);
+    else if (!this.#steps.has(nameOf(one))) this.#mayBranch(one.prompt, context, mains);
+    const step = this.#script.generate(context);
     this.#steps.set(nameOf(one), step);
     const before = decode(one.context.slice(one.promptLength));
     const tag = TAGS.find((name) => step.text.includes(`</${name}>`));
@@ -84,6 +90,15 @@ class Chains {
     }
     const stop = tag === undefined ? null : `</${tag}>`;
     return { tokens: encode(step.text), logprobs: step.logprobs, finish: 'stop', stop };
+  }
+
+  /** Before the script is asked: it may have no reply for what the published method never asks. */
+  #mayBranch(prompt: number, context: string, mains: readonly string[]): void {
+    if (mains.includes(context)) throw new Departure('a branch behind a whole step');
+    const isEmpty = this.#steps.get(nameOf({ prompt, index: 0 }))!.text === '';
+    if (isEmpty && mains.length <= this.#script.branchPoints) {
+      throw new Departure('a branch behind a step of nothing');
+    }
   }
 
   /** Searches of a round are one request. */
@@ -107,11 +122,8 @@ class Chains {
     if (rollout.status === 'failed') throw new Error(rollout.reason);
     const { index, parent, segments } = rollout;
     const steps = rollouts[0]!.segments.filter(({ kind }) => kind === 'policy');
-    if (parent !== null && steps.some(({ start }) => start === parent.offset)) {
-      throw new Departure('a branch behind a whole step');
-    }
-    // A step of nothing has no segment.
     const isEmpty = this.#steps.get(nameOf({ prompt, index }))!.text === '';
+    // A step of nothing has no segment.
     if (parent === null && isEmpty && steps.length < this.#script.branchPoints) {
       throw new Departure('a branch behind a step of nothing');
     }

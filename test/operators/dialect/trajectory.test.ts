@@ -141,6 +141,12 @@ describe('repairs', () => {
     expect(formatFault(tagged!, 'selection', paperTools)).toBeNull();
   });
 
+  test('blanks of any kind at the end go before an opened answer is closed', () => {
+    expect(tagSolution('<think>a</think><answer>\\boxed{1} \t\u00a0\n', 'python')).toBe(
+      '<think>a</think></think><answer>\\boxed{1}</answer>',
+    );
+  });
+
   test('a solution of one line has no place for an answer', () => {
     expect(tagSolution('\\boxed{1}', 'python')).toBeNull();
   });
