@@ -20,6 +20,7 @@ import { pageReader, type ReadPage } from '../../operators/tools/pages/pageReade
 import { readerService } from '../../operators/tools/pages/readerService.ts';
 import { webPages } from '../../operators/tools/pages/webPages.ts';
 import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
+import type { PythonServer } from '../../operators/tools/python/remote.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
@@ -38,7 +39,7 @@ import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
 import type { JobContext } from '../defineJob.ts';
 import { mcpTools } from './mcpTools.ts';
 import { pythonPackages } from './pythonPackages.ts';
-import type { ToolName, ToolSettings } from './toolSettings.ts';
+import { PYTHON_SERVER, type ToolName, type ToolSettings } from './toolSettings.ts';
 
 /** The settings that tools are made of. */
 export interface ToolsSettings {
@@ -46,8 +47,6 @@ export interface ToolsSettings {
   readonly corpus: string;
   readonly searchTop: number;
   readonly searchCharacters: number;
-  readonly pythonTimeoutMs: number;
-  readonly pythonProcesses: number;
 }
 
 type Context = Pick<
@@ -135,14 +134,33 @@ function neverAsked(): never {
   throw new Error('the summariser has no url');
 }
 
-async function pythonOf({ settings, print }: Context, shared: Shared): Promise<Tool> {
-  const { pythonTimeoutMs: timeoutMs, pythonProcesses: processes } = settings;
-  const packages = await pythonPackages(settings.tools.packages);
+async function pythonOf(context: Context, shared: Shared): Promise<Tool> {
+  const { packages: wanted, cachePython, python } = context.settings.tools;
+  const { timeoutMs, memoryMaxMiB, characters: outputMax, processes, spares } = python;
+  const limits = { timeoutMs, outputMax, processes, ...(memoryMaxMiB > 0 && { memoryMaxMiB }) };
+  if (python.url !== '') return pythonTool({ ...limits, server: serverOf(context, shared.clock) });
+  const packages = await pythonPackages(wanted);
   const names = packages.map(({ name }) => name).join(', ');
-  if (names !== '') print(`the Python tool has ${names}`);
-  const tool = pythonTool({ timeoutMs, processes, packages });
-  const cache = settings.tools.cachePython ? shared.cache() : null;
-  return cache === null ? tool : keptTool(tool, cache, `pyodide 314.0.7 ${names}`.trim());
+  if (names !== '') context.print(`the Python tool has ${names}`);
+  const tool = pythonTool({ ...limits, spares, packages });
+  const cache = cachePython ? shared.cache() : null;
+  const scope = `pyodide 314.0.7 ${timeoutMs} ${memoryMaxMiB} ${outputMax} ${names}`.trim();
+  return cache === null ? tool : keptTool(tool, cache, scope);
+}
+
+function serverOf(context: Context, clock: SleepClock): PythonServer {
+  const { cachePython, packages, python } = context.settings.tools;
+  const { url, keyEnv, tries: triesMax, retryDelayMs } = python;
+  const nothing = (setting: string): MillraceError<'USAGE'> =>
+    new MillraceError(
+      'USAGE',
+      `${setting} says nothing where tools.python.url names a server: its programs may give another result each time, and its packages are its own`,
+    );
+  if (cachePython) throw nothing('tools.cachePython=true');
+  if (packages !== 'all' && packages.length > 0) throw nothing('tools.packages');
+  const key = keyOf(context, keyEnv, 'the Python server’s');
+  context.print(`Python programs run on ${url}`);
+  return { url: serverAddress(url, PYTHON_SERVER), key, clock, triesMax, retryDelayMs };
 }
 
 async function corpusSearch(settings: ToolsSettings): Promise<Tool> {

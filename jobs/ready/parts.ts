@@ -80,10 +80,6 @@ export const readySettings = {
     .describe('documents of the search tool: JSON Lines with id, title, text'),
   searchTop: positiveInt.default(4).describe('documents in a result of the search tool'),
   searchCharacters: positiveInt.default(1200).describe('most characters of each of them'),
-  pythonTimeoutMs: positiveInt.default(10_000).describe('time of one Python program'),
-  pythonProcesses: positiveInt
-    .default(1)
-    .describe('Python programs that may run at once, each in a process of about 250 MiB'),
   promptMax: positiveInt
     .default(1024)
     .describe('longest prompt, in tokens; a question with a longer one becomes a dead letter'),

@@ -41,10 +41,15 @@ function etAgentPreset(policy: string, about: string): Preset {
     about,
     settings: {
       policy,
-      tools: { use: ['python', 'search'] }, // ET-Agent §2
+      tools: {
+        use: ['python', 'search'], // ET-Agent §2
+        python: {
+          timeoutMs: 120_000, // §8.1: tools.timeout 120 s (S)
+          characters: 1000, // §2.2: max_python_result_length (S); in RL nothing cuts a result but the response's end (§8.2)
+        },
+      },
       searchTop: 4, // §8.1: local search top 4 (S, P)
       searchCharacters: 1200, // §8.1: 1,200 characters a document (S, P)
-      pythonTimeoutMs: 120_000, // §8.1: tools.timeout 120 s (S)
       ...rolloutSampling,
       promptMax: 2000, // §8.1: max_prompt_length (S)
       responseMax: 4096, // §8.1: max_response_length (S, P)
@@ -112,10 +117,15 @@ export const etAgentPresets: Readonly<Record<string, Preset>> = {
 
 /** What ARPO's and AEPO's scripts have in common (ARPO §1.10, §2; S). */
 const policyGradient = {
-  tools: { use: ['python', 'search'] },
+  tools: {
+    use: ['python', 'search'],
+    python: {
+      timeoutMs: 120_000, // ARPO §1.1: tools.timeout 120 s
+      characters: 40_000, // §8.2 of ET-Agent, the same code: nothing cuts a result but the response's end (S); the number: ours
+    },
+  },
   searchTop: 10, // ARPO §5.2: max_results
   searchCharacters: 1000, // ARPO §5.2: result_length
-  pythonTimeoutMs: 120_000, // ARPO §1.1: tools.timeout 120 s
   ...rolloutSampling,
   lagMax: 0,
   evaluationRollouts: 1, // ARPO §7.9: validation has n = 1
@@ -217,9 +227,11 @@ export const toolStarPresets: Readonly<Record<string, Preset>> = {
     about: 'Qwen2.5-3B-Instruct, 8 GPUs of 80 GB (the paper’s scripts)',
     settings: {
       policy: 'Qwen/Qwen2.5-3B-Instruct',
-      tools: { use: ['python', 'search'] },
+      tools: {
+        use: ['python', 'search'],
+        python: { timeoutMs: 5000, characters: 400 }, // §5.3: 5 s, 400 characters (S; there: the first and the last 200)
+      },
       searchTop: 10, // §4.3: the snippets of the top 10 results (S)
-      pythonTimeoutMs: 5000, // §5.3: 5 s (S)
       ...rolloutSampling,
       promptMax: 1536, // §4.3 (S)
       responseMax: 4096, // §4.3 (S)
@@ -271,9 +283,11 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
     about: 'Qwen2.5-7B after its cold start (the paper’s scripts)',
     settings: {
       policy: 'Qwen/Qwen2.5-7B-Instruct',
-      tools: { use: ['python', 'search'] },
+      tools: {
+        use: ['python', 'search'],
+        python: { timeoutMs: 5000, characters: 400 }, // §5.3: 5 s, 400 characters (S; there: the first and the last 200)
+      },
       searchTop: 5, // §4.6: retriever top_n (S)
-      pythonTimeoutMs: 5000, // §5.3: 5 s (S)
       temperature: 1, // §4.6 (S)
       topP: 0.8, // §4.6 (S)
       topK: 20, // §4.6 (S)

@@ -6,10 +6,11 @@
  * no code from strings. Where the kernel allows it, a network namespace with no interface in it, no
  * capabilities, no new privileges, and death together with the parent.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const SCRIPTS = fileURLToPath(new URL('./child/', import.meta.url));
@@ -90,6 +91,9 @@ function nodeArguments(script: string, files: readonly string[]): readonly strin
   ];
 }
 
+/** A process that is spoken to through its standard streams. */
+export type SandboxProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
 export interface LaunchOptions {
   readonly script?: string;
   /** More files that it may read: packages. */
@@ -100,12 +104,11 @@ export interface LaunchOptions {
 export function launch({
   script = join(SCRIPTS, 'main.mjs'),
   files = [],
-}: LaunchOptions = {}): ChildProcess {
+}: LaunchOptions = {}): SandboxProcess {
   const command = [...kernelWrapper(), process.execPath, ...nodeArguments(script, files)];
   return spawn(command[0]!, command.slice(1), {
     env: {},
     cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    serialization: 'json',
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
 }

@@ -1,6 +1,10 @@
 /**
  * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when
- * one is used up; from the first loss on a spare is kept warm, so that a loss costs nobody a start.
+ * one is used up. Beside them spares are kept ready, started when everybody else has a process, so that a program that is
+ * stuck costs the next one no start.
+ *
+ * At most `processes + spares` processes stay. One that is worn (it holds more memory than a fresh one) goes on
+ * until another is there.
  *
  * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process that goes
  * without an answer has given none: its program runs again in another. When that does not help, or no process can be
@@ -8,10 +12,11 @@
  */
 import { messageOf } from '../../../base/errors.ts';
 import { toolBroken, toolDown } from '../tool.ts';
-import { type ProgramResult, Sandbox, type SandboxSettings } from './sandbox.ts';
+import type { ProgramResult } from './programResult.ts';
+import { Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
-/** Starts that may fail in a row before the pool says so instead of trying again; of the first ones, for good. */
+/** Starts that may fail in a row before the pool goes on without, or says so where it has no process; of the first ones, for good. */
 const FAILURES_MAX = 3;
 /** Processes that a program may lose. */
 const LOST_MAX = 3;
@@ -24,23 +29,31 @@ interface Waiter {
   readonly refuse: (reason: Error) => void;
 }
 
+/** How many processes run programs, and how many more are kept ready. */
+export interface PoolSize {
+  readonly processes: number;
+  readonly spares: number;
+}
+
 export class Pool {
   readonly #settings: SandboxSettings;
-  readonly #processes: number;
+  readonly #size: PoolSize;
   readonly #startSandbox: StartSandbox;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #starts = new Set<Promise<void>>();
+  readonly #ends = new Set<Promise<void>>();
   readonly #waiting: Waiter[] = [];
   readonly #closing = new AbortController();
   #running = 0;
-  #spares = 0;
   #failures = 0;
   #everStarted = false;
+  /** Starts have failed: none is tried before the next program or the next loss. */
+  #resting = false;
 
-  constructor(settings: SandboxSettings, processes: number, start: StartSandbox = Sandbox.start) {
+  constructor(settings: SandboxSettings, size: PoolSize, start: StartSandbox = Sandbox.start) {
     this.#settings = settings;
-    this.#processes = processes;
+    this.#size = size;
     this.#startSandbox = start;
   }
 
@@ -77,7 +90,7 @@ export class Pool {
     this.#closing.abort(CLOSED);
     this.#refuseAll(CLOSED);
     await Promise.all([...this.#all].map((sandbox) => sandbox.close()));
-    await Promise.all(this.#starts);
+    await Promise.all([...this.#starts, ...this.#ends]);
   }
 
   #take(): Promise<Sandbox> {
@@ -87,6 +100,7 @@ export class Pool {
       return Promise.reject(toolDown('python', `${WAITING_MAX} programs wait for it: ${advice}`));
     }
     return new Promise((give, refuse) => {
+      this.#resting = false;
       this.#waiting.push({ give, refuse });
       this.#serve();
     });
@@ -97,7 +111,7 @@ export class Pool {
     if (sandbox.usable) this.#idle.push(sandbox);
     else {
       this.#all.delete(sandbox);
-      this.#spares = 1;
+      this.#resting = false;
     }
     this.#serve();
   }
@@ -105,18 +119,34 @@ export class Pool {
   /** Hands idle processes to those who wait, and starts what is missing. */
   #serve(): void {
     if (this.#closed) return;
-    while (this.#waiting.length > 0 && this.#running < this.#processes && this.#idle.length > 0) {
-      const sandbox = this.#idle.shift()!;
-      if (!sandbox.usable) {
-        this.#all.delete(sandbox);
-        continue;
-      }
+    for (const dead of this.#idle.filter(({ usable }) => !usable)) this.#forget(dead);
+    this.#retireWorn();
+    const { processes, spares } = this.#size;
+    while (this.#waiting.length > 0 && this.#running < processes && this.#idle.length > 0) {
       this.#running++;
-      this.#waiting.shift()!.give(sandbox);
+      this.#waiting.shift()!.give(this.#idle.shift()!);
     }
-    const wanted = Math.min(this.#processes, this.#running + this.#waiting.length);
-    const target = wanted + this.#spares;
-    while (this.#all.size + this.#starts.size < target) this.#start();
+    if (this.#resting) return;
+    const wanted = Math.min(processes, this.#running + this.#waiting.length);
+    const target = wanted + (this.#all.size < wanted ? 0 : spares);
+    const fresh = [...this.#all].filter(({ worn }) => !worn).length;
+    for (let more = target - fresh - this.#starts.size; more > 0; more--) this.#start();
+  }
+
+  /** Ends worn processes that wait for programs while there are others enough. */
+  #retireWorn(): void {
+    for (const sandbox of this.#idle.filter(({ worn }) => worn)) {
+      if (this.#all.size <= this.#size.processes) return;
+      this.#forget(sandbox);
+      const end = sandbox.close().finally(() => this.#ends.delete(end));
+      this.#ends.add(end);
+    }
+  }
+
+  #forget(sandbox: Sandbox): void {
+    this.#all.delete(sandbox);
+    const at = this.#idle.indexOf(sandbox);
+    if (at >= 0) this.#idle.splice(at, 1);
   }
 
   #start(): void {
@@ -136,12 +166,14 @@ export class Pool {
     if (this.#closed) return sandbox.close();
     this.#all.add(sandbox);
     this.#idle.push(sandbox);
+    void sandbox.gone.then(() => this.#forget(sandbox));
   }
 
   #failed(error: Error): void {
     if (++this.#failures < FAILURES_MAX) return;
     this.#failures = 0;
-    this.#spares = 0;
+    this.#resting = true;
+    if (this.#all.size > 0) return;
     const refusal = this.#everStarted ? toolDown : toolBroken;
     this.#refuseAll(refusal('python', messageOf(error), error));
   }

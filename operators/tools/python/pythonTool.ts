@@ -1,34 +1,48 @@
 /**
- * `python`: runs a program that a model wrote, in CPython on WebAssembly inside a locked process.
+ * `python`: runs a program that a model wrote, in CPython on WebAssembly inside a locked process, or on a server.
  *
  * The result is what the program printed and the value of its last expression, or the last line of its
  * error. Every call begins from the same state, so the same program gives the same output: hash seed,
  * `random`, `os.urandom` and the files are the same each time. Only the clock goes on.
  *
  * What holds it is told in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly) and
- * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given.
+ * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given. A server (`remote.ts`) has
+ * what it has, and need not give the same each time.
  */
 
 import { raceAbort } from '../../../base/raceAbort.ts';
-import { cutCodePoints } from '../../text/characters.ts';
-import { type Tool, type ToolResult, toolDown } from '../tool.ts';
-import { Pool } from './pool.ts';
-import type { ProgramResult, SandboxPackage } from './sandbox.ts';
+import { type Tool, toolDown } from '../tool.ts';
+import { Pool, type PoolSize } from './pool.ts';
+import { failed, type ProgramLimits, type ProgramResult, toolResultOf } from './programResult.ts';
+import { type PythonServer, remoteInterpreter } from './remote.ts';
+import type { SandboxPackage } from './sandbox.ts';
 
 /** Limits of the interpreter, and how its output is printed. */
 export interface PythonOptions {
   /** Time of one program (default 2000); reading and compiling it count. */
   readonly timeoutMs?: number;
-  /** Most memory of the interpreter in MiB, from 64 (default 256). Past it Python raises MemoryError. */
+  /**
+   * Most memory of a program in MiB, from 64 (default 256; on a server: what it has). Past it Python raises MemoryError.
+   */
   readonly memoryMaxMiB?: number;
   /** Most code points of a result; a longer one is cut and ends in `...` (default 1000). */
   readonly outputMax?: number;
   /** Programs that may run at once, each in a process of about 250 MiB (default 1). */
   readonly processes?: number;
+  /** More such processes that are kept ready for when one is lost to a program that is stuck (default 1). */
+  readonly spares?: number;
   /** Print the last expression's value when it is None as well, as the ET-Agent reference does. */
   readonly printNone?: boolean;
   /** Packages that programs can import: those that were added (`addedPackages`), whole and in their order. */
   readonly packages?: readonly NamedPackage[];
+  /** Who runs the programs (default: this machine, in a sandbox). It has packages of its own. */
+  readonly server?: PythonServer;
+}
+
+/** Runs programs, one way or another. */
+interface Interpreter {
+  run(program: string, signal: AbortSignal): Promise<ProgramResult>;
+  close(): Promise<void>;
 }
 
 /** A package and what it is called. */
@@ -44,36 +58,6 @@ function bounded(name: string, value: number, min: number, max: number): number 
   throw new RangeError(`python: ${name} is ${value}; give a whole number from ${min} to ${max}`);
 }
 
-function failed(output: string): ToolResult {
-  return { output, ok: false };
-}
-
-/** What the policy reads of a program that ended. */
-function resultOf(
-  ended: ProgramResult,
-  limits: Required<Omit<PythonOptions, 'packages'>>,
-): ToolResult {
-  const text = cutCodePoints(ended.text.trim(), limits.outputMax);
-  switch (ended.kind) {
-    case 'done':
-      return { output: text, ok: true };
-    case 'raised':
-      return failed(text);
-    case 'expired':
-      return failed(`TimeoutError: the program ran longer than ${limits.timeoutMs} ms`);
-    case 'overgrown':
-      return failed(`MemoryError: the program used more than ${limits.memoryMaxMiB} MiB`);
-    case 'forbidden':
-      return failed(`PermissionError: the sandbox does not allow this (${text})`);
-    case 'stopped':
-      return failed(`SystemError: the interpreter stopped (${text})`);
-    case 'lost':
-      throw toolDown('python', ended.text);
-    default:
-      return ended.kind satisfies never;
-  }
-}
-
 /**
  * The Python tool. Processes start with the first call (about 3 s each) and stay until `close()`.
  *
@@ -82,32 +66,72 @@ function resultOf(
  * `TOOL_BROKEN`.
  */
 export function pythonTool(options: PythonOptions = {}): Tool {
+  const { server, packages = [] } = options;
   const limits = {
     timeoutMs: bounded('timeoutMs', options.timeoutMs ?? 2000, 1, 3_600_000),
-    memoryMaxMiB: bounded('memoryMaxMiB', options.memoryMaxMiB ?? 256, 64, 4096),
+    memoryMaxMiB: memoryOf(options),
     outputMax: bounded('outputMax', options.outputMax ?? 1000, 1, 1_000_000),
-    processes: bounded('processes', options.processes ?? 1, 1, 64),
-    printNone: options.printNone ?? false,
-    packages: (options.packages ?? []).map(({ path, native, imports }) => ({
-      ...{ path, native, imports },
-    })),
   };
-  const names = (options.packages ?? []).map(({ name }) => name);
-  const packages = names.length === 0 ? '' : ` It has ${names.join(', ')}.`;
-  const pool = new Pool(limits, limits.processes);
+  const processes = bounded('processes', options.processes ?? 1, 1, 64);
+  const spares = bounded('spares', options.spares ?? 1, 0, 64);
+  const interpreter =
+    server === undefined
+      ? sandboxes(limits, { processes, spares }, options)
+      : onServer(server, limits, options);
   return {
     name: 'python',
-    about: `Runs a Python program and gives what it prints and the value of its last expression.${packages}`,
-    concurrencyMax: limits.processes,
-    pure: true,
+    about: [
+      'Runs a Python program and gives what it prints and the value of its last expression.',
+      `A program may take ${limits.timeoutMs / 1000} s; ${limits.outputMax} characters of what it gives are shown.`,
+      ...(packages.length === 0 ? [] : [`It has ${packages.map(({ name }) => name).join(', ')}.`]),
+    ].join(' '),
+    concurrencyMax: processes,
+    pure: server === undefined,
     async run(program, signal) {
       signal.throwIfAborted();
       if (program.length > PROGRAM_MAX) {
         return failed(`ValueError: the program is longer than ${PROGRAM_MAX} characters`);
       }
-      const ended = await raceAbort(pool.run(program), signal);
-      return resultOf(ended, limits);
+      return toolResultOf(await interpreter.run(program, signal), limits);
     },
+    close: () => interpreter.close(),
+  };
+}
+
+function memoryOf({ server, memoryMaxMiB }: PythonOptions): number {
+  if (server !== undefined && memoryMaxMiB === undefined) return 0;
+  return bounded('memoryMaxMiB', memoryMaxMiB ?? 256, 64, 4096);
+}
+
+function sandboxes(
+  limits: ProgramLimits,
+  size: PoolSize,
+  { printNone = false, packages = [] }: PythonOptions,
+): Interpreter {
+  const plain = packages.map(({ path, native, imports }) => ({ path, native, imports }));
+  const pool = new Pool({ ...limits, printNone, packages: plain }, size);
+  return {
+    run: (program, signal) => raceAbort(pool.run(program), signal),
     close: () => pool.close(),
+  };
+}
+
+function onServer(
+  server: PythonServer,
+  limits: ProgramLimits,
+  { printNone = false, packages = [] }: PythonOptions,
+): Interpreter {
+  if (packages.length > 0) throw new RangeError('python: a server has packages of its own');
+  const remote = remoteInterpreter(server, limits, printNone);
+  let closed = false;
+  return {
+    async run(program, signal) {
+      if (closed) throw toolDown('python', 'it is closed');
+      return remote.run(program, signal);
+    },
+    async close() {
+      closed = true;
+      remote.close();
+    },
   };
 }

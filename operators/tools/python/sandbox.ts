@@ -1,16 +1,18 @@
 /**
  * One sandbox process as its parent sees it: it starts, runs one program at a time, and is killed when it
- * does not answer in time, grows too large, or says something that was not asked.
+ * does not answer in time, grows too large, says something that was not asked, or says more than an answer can hold.
  *
  * The process stops a program by itself when the time is up (child/gate.mjs); the kill is for what does not
  * look at the clock, and comes `GRACE_MS` later.
  */
 
-import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { residentBytes } from '../../../base/platform.ts';
 import { withoutSecrets } from '../../../base/secrets.ts';
-import { launch, pyodideFolder } from './launch.ts';
+import { readLines } from './channel.ts';
+import { launch, pyodideFolder, type SandboxProcess } from './launch.ts';
+import { programPython } from './programPython.ts';
+import { MARGIN, type ProgramResult, type ProgramResultKind } from './programResult.ts';
 
 export interface SandboxSettings {
   readonly timeoutMs: number;
@@ -31,33 +33,17 @@ export interface SandboxPackage {
   readonly imports: readonly string[];
 }
 
-/**
- * How a program ended: `done` with its output, `raised` with the error's last line, `expired` and
- * `overgrown` at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke. `lost` is no
- * answer at all: the process went without one.
- */
-export type ProgramResultKind =
-  | 'done'
-  | 'raised'
-  | 'expired'
-  | 'overgrown'
-  | 'forbidden'
-  | 'stopped'
-  | 'lost';
-
-export interface ProgramResult {
-  readonly kind: ProgramResultKind;
-  readonly text: string;
-}
-
 /** What the process may say of itself. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
 const START_MAX_MS = 60_000;
 const GRACE_MS = 1000;
 const WATCH_MS = 100;
-/** A process that has grown this far past its start is not restored but replaced. */
+/** A process that has grown this far past its start is replaced when another is there. */
 const GROWTH_KEPT_MIB = 64;
+/** Most characters of one code point in JSON, and of the rest of an answer. */
+const ESCAPED_MAX = 6;
+const ANSWER_REST_MAX = 1000;
 /** Room for the process itself: its compiler, the in-memory files, garbage. */
 const SLACK_MIB = 256;
 const COMPLAINT_MAX = 4096;
@@ -68,27 +54,44 @@ interface Pending {
   settle(result: ProgramResult): void;
 }
 
-function isAnswer(message: unknown, id: number): message is ProgramResult & { reusable: boolean } {
-  const answer = message as Partial<ProgramResult & { id: number; reusable: boolean }> | null;
+interface Answer extends ProgramResult {
+  readonly id: number;
+  readonly reusable: boolean;
+  readonly worn: boolean;
+}
+
+function isAnswer(message: unknown, id: number): message is Answer {
+  const answer = message as Partial<Answer> | null;
   return (
     answer?.id === id &&
     typeof answer.text === 'string' &&
     typeof answer.reusable === 'boolean' &&
+    typeof answer.worn === 'boolean' &&
     KINDS.includes(answer.kind as ProgramResultKind)
   );
 }
 
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
 export class Sandbox {
-  readonly #child: ChildProcess;
+  readonly #child: SandboxProcess;
   readonly #settings: SandboxSettings;
   readonly #gone: Promise<void>;
+  #hear: (line: string | null) => void = () => undefined;
   #startBytes = 0;
   #complaint = '';
   #pending: Pending | null = null;
   #nextId = 0;
   #usable = true;
+  #worn = false;
 
-  private constructor(settings: SandboxSettings, child: ChildProcess) {
+  private constructor(settings: SandboxSettings, child: SandboxProcess) {
     this.#settings = settings;
     this.#child = child;
     this.#gone = new Promise((resolve) => {
@@ -97,7 +100,10 @@ export class Sandbox {
     });
     void this.#gone.then(() => this.#lost('the process ended'));
     this.#child.on('error', (error) => this.#complain(error.message));
-    this.#child.stderr?.on('data', (bytes: Buffer) => this.#complain(String(bytes)));
+    this.#child.stderr.on('data', (bytes: Buffer) => this.#complain(String(bytes)));
+    this.#child.stdin.on('error', (error) => this.#lost(error.message));
+    const lengthMax = (settings.outputMax + MARGIN) * ESCAPED_MAX + ANSWER_REST_MAX;
+    readLines(this.#child.stdout, lengthMax, (line) => this.#hear(line));
   }
 
   /**
@@ -107,7 +113,7 @@ export class Sandbox {
   static async start(
     settings: SandboxSettings,
     signal: AbortSignal = new AbortController().signal,
-    child: ChildProcess = launch({ files: settings.packages.map(({ path }) => path) }),
+    child: SandboxProcess = launch({ files: settings.packages.map(({ path }) => path) }),
   ): Promise<Sandbox> {
     const sandbox = new Sandbox(settings, child);
     const abandon = () => sandbox.#kill({ kind: 'lost', text: 'closed' });
@@ -126,6 +132,16 @@ export class Sandbox {
     return this.#usable;
   }
 
+  /** It has grown: it can take another program, but holds more memory than a fresh one. */
+  get worn(): boolean {
+    return this.#worn;
+  }
+
+  /** Settles when the process has ended. */
+  get gone(): Promise<void> {
+    return this.#gone;
+  }
+
   get pid(): number | undefined {
     return this.#child.pid;
   }
@@ -141,7 +157,7 @@ export class Sandbox {
       return await new Promise<ProgramResult>((settle) => {
         this.#pending = { id, settle };
         if (!this.#usable) this.#lost('the process ended');
-        else this.#child.send({ id, program }, (error) => error && this.#lost(error.message));
+        else this.#send({ id, program });
       });
     } finally {
       clearTimeout(late);
@@ -159,18 +175,19 @@ export class Sandbox {
   async #greet(): Promise<void> {
     const { memoryMaxMiB, ...settings } = this.#settings;
     const ready = new Promise<boolean>((resolve) => {
-      this.#child.once('message', (message) =>
-        resolve((message as { ready?: true })?.ready === true),
-      );
+      this.#hear = (line) =>
+        resolve((jsonOf(line ?? '') as { ready?: unknown } | null)?.ready === true);
       setTimeout(() => resolve(false), START_MAX_MS).unref();
       void this.#gone.then(() => resolve(false));
     });
-    this.#child.send({
+    this.#send({
       settings: {
         ...settings,
         pyodideFolder: pyodideFolder(),
         memoryMaxBytes: memoryMaxMiB * MIB,
         growthKeptBytes: GROWTH_KEPT_MIB * MIB,
+        textMax: settings.outputMax + MARGIN,
+        programPython,
       },
     });
     if (!(await ready)) {
@@ -181,25 +198,32 @@ export class Sandbox {
       );
     }
     this.#startBytes = residentBytes(this.#child.pid!) ?? 0;
-    this.#child.on('message', (message) => this.#hear(message));
+    this.#hear = (line) => this.#answered(line);
+    this.#child.stderr.pause();
     this.#letGo();
   }
 
   /** An idle process does not keep this one alive. */
   #letGo(): void {
+    const { stdin, stdout, stderr } = this.#child;
     this.#child.unref();
-    this.#child.channel?.unref();
-    (this.#child.stderr as Socket | null)?.unref();
+    for (const pipe of [stdin, stdout, stderr]) (pipe as Socket).unref();
   }
 
-  #hear(message: unknown): void {
+  #send(message: unknown): void {
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  #answered(line: string | null): void {
     const pending = this.#pending;
+    const message = jsonOf(line ?? '');
     if (!pending || !isAnswer(message, pending.id)) {
       this.#kill({ kind: 'stopped', text: 'an answer that was not asked for' });
       return;
     }
-    const { kind, text, reusable } = message;
+    const { kind, text, reusable, worn } = message;
     this.#pending = null;
+    this.#worn = worn;
     if (!reusable) this.#kill({ kind, text });
     pending.settle({ kind, text });
   }

@@ -28,7 +28,6 @@ async function tools(given: readonly string[], replay?: Replay): Promise<readonl
   const made = await toolsOf({
     settings: {
       ...{ tools: settings(...given), corpus: '', searchTop: 4, searchCharacters: 100 },
-      ...{ pythonTimeoutMs: 1000, pythonProcesses: 1 },
     },
     ...{ folder: folder.path, seed: 1, clock: manualClock(), print: () => undefined },
     own: (resource) => {
@@ -60,6 +59,17 @@ describe('the tools of a job', () => {
     [/cache needs a cache/, 'tools.search.provider=cache'],
     [/SERPER_API_KEY is empty/, 'tools.search.provider=serper'],
     [/A_TEST_KEY is empty/, 'tools.search.provider=bing', 'tools.search.keyEnv=A_TEST_KEY'],
+    [/carries credentials/, 'tools.python.url=http://a:b@c'],
+    [/timeoutMs.*3600000/, 'tools.python.timeoutMs=3600001'],
+    [/memoryMaxMiB/, 'tools.python.memoryMaxMiB=10'],
+    [/characters/, 'tools.python.characters=0'],
+    [/tools\.packages says nothing/, 'tools.python.url=http://127.0.0.1:1', 'tools.packages=sympy'],
+    [
+      /tools\.cachePython=true says nothing/,
+      'tools.python.url=http://127.0.0.1:1',
+      'tools.cachePython=true',
+    ],
+    [/A_TEST_KEY is empty/, 'tools.python.url=http://a', 'tools.python.keyEnv=A_TEST_KEY'],
     [/carries credentials/, 'tools.search.provider=searxng', 'tools.search.url=http://a:b@c'],
     [
       /A_TEST_KEY is empty/,

@@ -13,6 +13,14 @@ const WRITABLE = ['/home/pyodide', '/tmp'];
 const EROFS = 69;
 const ENOSPC = 51;
 
+/** `/dev/random` and `/dev/urandom` give what the program's other sources of entropy give: the same in each call. */
+export function foreseeableDevices(FS, nextByte) {
+  for (const name of ['random', 'urandom']) {
+    FS.unlink(`/dev/${name}`);
+    FS.createDevice('/dev', name, nextByte);
+  }
+}
+
 /** Every file and folder there is, mounts included. */
 function allNodes(FS) {
   const found = new Set();

@@ -166,6 +166,8 @@ export function createGate() {
     end() {
       deadlineMs = Number.POSITIVE_INFINITY;
     },
+    /** The next byte of that entropy. */
+    nextByte,
     /** The first forbidden import that was called since `begin`; empty when none was. */
     violation: () => violation,
   };

@@ -2,9 +2,9 @@
 // from: it takes pyodide's own modules away, imports what programs often use (a call starts with it
 // loaded) and leaves one function, `_millrace`, which takes itself away when it is called.
 //
-// A program runs in `__main__`, as under `python -c`. What it prints is its output; the value of a last
-// expression is printed too unless it is None (setting `value`). An error is reported by one write to
-// the error stream that begins with a zero byte; nothing else that is written there is kept.
+// A program runs in `__main__`, as under `python -c` (how is told in programPython.ts, whose text comes with the settings).
+// What it prints is its output. An error is reported by one write to the error stream that begins with a zero
+// byte; nothing else that is written there is kept.
 
 const COMMON = [
   'abc argparse array base64 binascii bisect calendar cmath collections collections.abc contextlib copy',
@@ -18,10 +18,13 @@ const COMMON = [
 /** Names of the folders and modules that lead to JavaScript, to C or to other processes. */
 const WITHHELD = ['js', 'pyodide', 'pyodide_js', '_pyodide', '_pyodide_core', 'ctypes', '_ctypes'];
 
-/** @param {{ printNone: boolean }} settings print a last value that is None as well */
+/**
+ * @param {{ programPython: string, printNone: boolean, textMax: number }} settings what runs a program; print a last value that
+ *   is None as well; most code points of an error's line
+ */
 export function harness(settings) {
-  return `
-import ast, asyncio, builtins, gc, importlib, io, os, random, sys, time, traceback
+  return `${settings.programPython}
+import asyncio, builtins, gc, importlib, io, os, random, sys, time
 from asyncio import base_events, events
 
 for name in ${JSON.stringify(COMMON)}:
@@ -89,47 +92,23 @@ def streams():
     return out
 
 
-def start(print_none):
+def start(print_none, text_max):
     main = sys.modules['__main__']
     out = streams()
     write = os.write
 
-    def shown(tree):
-        """The last expression of a program, taken off it; None when there is none to show."""
-        if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-            return None
-        value = tree.body[-1].value
-        if isinstance(value, ast.Call) and getattr(value.func, 'id', None) == 'print':
-            return None
-        tree.body.pop()
-        return ast.Expression(value)
-
-    def message(error):
-        lines = traceback.TracebackException.from_exception(error).format_exception_only()
-        return next((line for line in lines if not line.startswith(' ')), 'Exception')
-
     def run(source):
         del main._millrace
-        try:
-            tree = ast.parse(source, '<string>')
-            last = shown(tree)
-            exec(compile(tree, '<string>', 'exec', dont_inherit=True), vars(main))
-            if last is not None:
-                value = eval(compile(last, '<string>', 'eval', dont_inherit=True), vars(main))
-                if value is not None or print_none:
-                    print(value)
-        except SystemExit as stop:
-            if stop.code is not None and stop.code != 0:
-                write(2, b'\\0' + message(stop).encode('utf-8', 'replace'))
-        except BaseException as error:
-            write(2, b'\\0' + message(error).encode('utf-8', 'replace'))
+        failure = run_program(source, vars(main), print_none, text_max)
+        if failure is not None:
+            write(2, b'\\0' + failure)
         out.flush()
 
     return run
 
 
 purge()
-sys.modules['__main__']._millrace = start(${settings.printNone ? 'True' : 'False'})
+sys.modules['__main__']._millrace = start(${settings.printNone ? 'True' : 'False'}, ${settings.textMax})
 random.seed(0)
 gc.collect()
 gc.freeze()

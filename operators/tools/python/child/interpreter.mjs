@@ -9,7 +9,7 @@
 // Python and none comes back. Output comes through the two output devices, as bytes.
 
 import { readFileSync } from 'node:fs';
-import { keepFiles } from './files.mjs';
+import { foreseeableDevices, keepFiles } from './files.mjs';
 import { createGate, Expired, Forbidden } from './gate.mjs';
 import { harness } from './harness.mjs';
 import { closeHost, closeNetwork, lendFileConstants } from './host.mjs';
@@ -21,8 +21,6 @@ const PACKAGES = '/lib/python3.14/site-packages';
 const FILES_QUOTA = { bytesMax: 32 * 2 ** 20, nodesMax: 1000 };
 /** UTF-8 takes at most four bytes a code point. */
 const BYTES_PER_CODE_POINT = 4;
-/** Code points kept beyond the limit: leading blanks, and one that shows that there was more. */
-const MARGIN = 256;
 /** Programs that are run once at the start, so that their paths are compiled. */
 const WARM_UP = [
   'print(47 * 86)',
@@ -31,24 +29,34 @@ const WARM_UP = [
   'x = [i for i in range(9)]\nx',
 ];
 
-/** What a program printed, cut. */
-function createCapture() {
+/** The first `max` code points of a text. */
+function firstCodePoints(text, max) {
+  let end = 0;
+  for (let count = 0; count < max && end < text.length; count++) {
+    end += text.codePointAt(end) > 0xffff ? 2 : 1;
+  }
+  return text.slice(0, end);
+}
+
+/** What a program wrote, cut: nothing beyond is kept. @param {number} textMax in code points */
+function createCapture(textMax) {
   let room = 0;
   let length = 0;
   let chunks = [];
   return {
     write(bytes) {
       length += bytes.length;
-      if (room > 0) chunks.push(Buffer.from(bytes.subarray(0, room)));
-      room -= Math.min(room, bytes.length);
+      const kept = bytes.subarray(0, room);
+      if (kept.length > 0) chunks.push(Buffer.from(kept));
+      room -= kept.length;
       return bytes.length;
     },
-    begin(bytesMax) {
-      room = bytesMax;
+    begin() {
+      room = textMax * BYTES_PER_CODE_POINT;
       length = 0;
       chunks = [];
     },
-    text: () => Buffer.concat(chunks).toString('utf8'),
+    text: () => firstCodePoints(Buffer.concat(chunks).toString('utf8'), textMax),
     length: () => length,
   };
 }
@@ -58,7 +66,7 @@ function createErrorCapture(capture) {
   return {
     write(bytes) {
       if (bytes[0] === 0) {
-        capture.begin(bytes.length);
+        capture.begin();
         capture.write(bytes.subarray(1));
       }
       return bytes.length;
@@ -125,7 +133,8 @@ function verdictOf(error, violation) {
 /**
  * Loads Python and closes every door behind it.
  * @param {{ pyodideFolder: string, timeoutMs: number, memoryMaxBytes: number, growthKeptBytes: number,
- *   packages: readonly { path: string, native: boolean, imports: readonly string[] }[], outputMax: number, printNone: boolean }} settings outputMax in code points
+ *   packages: readonly { path: string, native: boolean, imports: readonly string[] }[], textMax: number,
+ *   programPython: string, printNone: boolean }} settings textMax: most code points of an answer
  */
 export async function startInterpreter(settings) {
   closeNetwork();
@@ -133,11 +142,12 @@ export async function startInterpreter(settings) {
   const gate = createGate();
   const { pyodide, memory } = await loadGated(settings, gate);
   const { _module: module, FS } = pyodide;
-  const output = createCapture();
-  const failure = createCapture();
+  const output = createCapture(settings.textMax);
+  const failure = createCapture(settings.textMax);
   pyodide.setStdin({ stdin: () => null });
   pyodide.setStdout(output);
   pyodide.setStderr(createErrorCapture(failure));
+  foreseeableDevices(FS, gate.nextByte);
   if (settings.packages.length > 0) loadPackages(pyodide, settings.packages);
   for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name);
   pyodide.runPython(harness(settings), { globals: pyodide.toPy({ __name__: 'millrace' }) });
@@ -157,8 +167,8 @@ export async function startInterpreter(settings) {
 
   /** Runs a program; the state is not put back yet, so that the answer can go out first. */
   function run(program) {
-    output.begin((settings.outputMax + MARGIN) * BYTES_PER_CODE_POINT);
-    failure.begin(0);
+    output.begin();
+    failure.begin();
     gate.begin(performance.now() + settings.timeoutMs);
     try {
       const source = module.stringToNewUTF8(`_millrace(${JSON.stringify(program)})`);

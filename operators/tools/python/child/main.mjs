@@ -1,30 +1,29 @@
-// The sandbox process. It hears programs from its parent on the IPC channel and answers one by one:
+// The sandbox process. Its parent writes lines of JSON to standard input and reads as many from standard output:
 //
 //   parent: { settings }             child: { ready: true }
-//   parent: { id, program }          child: { id, kind, text, reusable }
+//   parent: { id, program }          child: { id, kind, text, reusable, worn }
 //
-// Only this file holds the channel; Python reaches no JavaScript (gate.mjs), so it cannot answer for
+// Only this file and channel.mjs hold the way out; Python reaches no JavaScript (gate.mjs), so it cannot answer for
 // itself. The process ends when its parent is gone.
 
+import { openChannel } from './channel.mjs';
 import { startInterpreter } from './interpreter.mjs';
 
 /** What a later call still can follow; after anything else the parent starts a fresh process. */
 const REUSABLE = ['done', 'raised', 'expired', 'forbidden'];
 
-const send = process.send.bind(process);
-process.send = undefined;
 process.argv.length = 0;
 process.argv.push('python', 'python');
-process.on('disconnect', () => process.exit(0));
 
-process.once('message', async ({ settings }) => {
-  const interpreter = await startInterpreter(settings);
-  process.on('message', ({ id, program }) => {
-    const verdict = interpreter.run(program);
-    const reusable =
-      REUSABLE.includes(verdict.kind) && interpreter.grownBytes() <= settings.growthKeptBytes;
-    send({ id, ...verdict, reusable });
-    if (reusable) interpreter.restore();
-  });
-  send({ ready: true });
-});
+const channel = openChannel();
+const { settings } = await channel.next();
+const interpreter = await startInterpreter(settings);
+channel.send({ ready: true });
+for (;;) {
+  const { id, program } = await channel.next();
+  const verdict = interpreter.run(program);
+  const reusable = REUSABLE.includes(verdict.kind);
+  const worn = interpreter.grownBytes() > settings.growthKeptBytes;
+  channel.send({ id, ...verdict, reusable, worn });
+  if (reusable) interpreter.restore();
+}

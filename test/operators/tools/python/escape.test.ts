@@ -11,8 +11,8 @@ import { pythonTool } from '../../../../operators/tools/python/pythonTool.ts';
 import { runUnprotected } from './control.ts';
 import { ENDLESS, PROBES } from './probes.ts';
 
-const tool = pythonTool({ timeoutMs: 3000, memoryMaxMiB: 128 });
-const impatient = pythonTool({ timeoutMs: 300, memoryMaxMiB: 64 });
+const tool = pythonTool({ timeoutMs: 3000, memoryMaxMiB: 128, spares: 0 });
+const impatient = pythonTool({ timeoutMs: 300, memoryMaxMiB: 64, spares: 0 });
 const signal = new AbortController().signal;
 
 let folder = '';

@@ -2,8 +2,9 @@
  * The layers behind the gate hold by themselves: JavaScript in the sandbox's process finds the host's doors
  * shut, and the same doors open without the layers.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { kernelWrapper, launch } from '../../../../operators/tools/python/launch.ts';
@@ -23,9 +24,8 @@ interface Report {
   readonly all: readonly string[];
 }
 
-async function report(child: ChildProcess): Promise<Report> {
-  const [message] = (await once(child, 'message')) as [Report];
-  return message;
+async function report({ stdout }: { readonly stdout: Readable }): Promise<Report> {
+  return JSON.parse(await text(stdout)) as Report;
 }
 
 it('opens no door to JavaScript that is inside', async () => {
@@ -36,9 +36,8 @@ it('opens no door to JavaScript that is inside', async () => {
 });
 
 it('would open them without its layers', async () => {
-  const control = fork(INSIDE, ['control', newFolder()], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [],
+  const control = spawn(process.execPath, [INSIDE, 'control', newFolder()], {
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const { opened, all } = await report(control);
   expect(all.filter((door) => !opened.includes(door) && !OPTIONAL.includes(door))).toEqual([]);

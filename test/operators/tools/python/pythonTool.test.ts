@@ -3,9 +3,12 @@
  */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { pythonTool } from '../../../../operators/tools/python/pythonTool.ts';
+import { pythonContract } from './contract.ts';
 
-const tool = pythonTool({ timeoutMs: 5000 });
-const other = pythonTool({ timeoutMs: 5000, outputMax: 10, printNone: true, memoryMaxMiB: 90 });
+const tool = pythonTool({ timeoutMs: 5000, spares: 0 });
+const other = pythonTool({
+  ...{ timeoutMs: 5000, outputMax: 10, printNone: true, memoryMaxMiB: 90, spares: 0 },
+});
 const signal = new AbortController().signal;
 
 afterAll(async () => {
@@ -16,30 +19,14 @@ function run(program: string) {
   return tool.run(program, signal);
 }
 
+pythonContract('in the sandbox', {
+  tool: () => tool,
+  short: () => other,
+  another: () => pythonTool(),
+});
+
 describe('a program', () => {
   it.each([
-    ['print(47 * 86)', '4042'],
-    ['2 + 3', '5'],
-    ['x = 3\nx ** 2  # a note', '9'],
-    ["'a' 'b'", 'ab'],
-    ['print("a", end="")\n44', 'a44'],
-    ['print\n', '<built-in function print>'],
-    ['[3, 1].sort()', ''],
-    ['print(None)', 'None'],
-    ['for i in range(3): print(i)', '0\n1\n2'],
-    ['def f(): pass', ''],
-    ['', ''],
-    ['if __name__ == "__main__": print(__name__)', '__main__'],
-    ['exit()', ''],
-    ['print(1)\nraise SystemExit(0)', '1'],
-    ['print("\\U0001f600" * 3)', '😀😀😀'],
-    ['import sys; print("x", file=sys.stderr)', ''],
-    [
-      'import asyncio\nasync def f():\n    await asyncio.sleep(0.001)\n    return 7\nasyncio.run(f())',
-      '7',
-    ],
-    ['from fractions import Fraction\nFraction(1, 3) + Fraction(1, 6)', '1/2'],
-    ['open("/tmp/a", "w").write("hi")\nopen("/tmp/a").read()', 'hi'],
     [
       'sorted(dir())',
       "['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__']",
@@ -49,27 +36,11 @@ describe('a program', () => {
   });
 
   it.each([
-    ['1 / 0', 'ZeroDivisionError: division by zero'],
-    ['print("before")\nundefined_name', "NameError: name 'undefined_name' is not defined"],
-    ['print("a"', "SyntaxError: '(' was never closed"],
-    ['  44', 'IndentationError: unexpected indent'],
-    ['raise ValueError("two\\nlines")', 'ValueError: two\nlines'],
-    ['raise ValueError', 'ValueError'],
-    ['import sys; sys.exit(3)', 'SystemExit: 3'],
     ['import numpy', "ModuleNotFoundError: No module named 'numpy'"],
-    ['input()', 'EOFError: EOF when reading a line'],
-    ['def f(): return f()\nf()', 'RecursionError: maximum recursion depth exceeded'],
     ['x = "\\0"', 'SyntaxError: source code string cannot contain null bytes'],
-    ['raise KeyboardInterrupt', 'KeyboardInterrupt'],
   ])('%j fails with %j', async (program, output) => {
     const escaped = program.replace('\\0', '\0');
     expect(await run(escaped)).toEqual({ output, ok: false });
-  });
-
-  it('is refused when it is too long', async () => {
-    const { ok, output } = await run(`x = "${'a'.repeat(100_000)}"`);
-    expect(ok).toBe(false);
-    expect(output).toContain('longer than 100000');
   });
 
   it('that breaks the interpreter costs only itself', async () => {
@@ -78,27 +49,11 @@ describe('a program', () => {
     expect(await run('6 * 7')).toEqual({ output: '42', ok: true });
   });
 
-  it('is cut at code points and shows that it was', async () => {
-    expect(await other.run('print("\\U0001f600" * 11)', signal)).toEqual({
-      output: `${'😀'.repeat(10)}...`,
-      ok: true,
-    });
-    expect(await other.run('print("é" * 10)', signal)).toEqual({
-      output: 'é'.repeat(10),
-      ok: true,
-    });
-    expect(await other.run('print("a" * 10**6)', signal)).toEqual({
-      output: 'aaaaaaaaaa...',
-      ok: true,
-    });
-    expect(await other.run('raise ValueError("a" * 99)', signal)).toEqual({
-      output: 'ValueError...',
-      ok: false,
-    });
-  });
-
-  it('prints a last None only when it is asked to', async () => {
-    expect(await other.run('[1].sort()', signal)).toEqual({ output: 'None', ok: true });
+  it.each([
+    ['zero bytes', 'print("\\0" * 10**6)', `${'\0'.repeat(10)}...`],
+    ['an empty write, often', 'import os\nfor _ in range(10**5): os.write(1, b"")\n1', '1'],
+  ])('may end in %s', async (_, program, output) => {
+    expect((await other.run(program, signal)).output).toBe(output);
   });
 });
 
@@ -180,12 +135,13 @@ describe('a call', () => {
     const draws = [
       'import random, os, uuid, secrets',
       'print(random.random(), os.urandom(2).hex(), uuid.uuid4().hex[:6], secrets.randbelow(100))',
+      'print([open(f"/dev/{name}", "rb", 0).read(8).hex() for name in ("random", "urandom")])',
       'print(list({"b", "a", "c"}), hash("x"), id(object()) == id(object()))',
     ].join('\n');
     const first = await run(draws);
     expect(first.ok).toBe(true);
     expect(await run(draws)).toEqual(first);
-    const wide = pythonTool({ timeoutMs: 5000 });
+    const wide = pythonTool({ timeoutMs: 5000, spares: 0 });
     try {
       expect(await wide.run(draws, signal)).toEqual(first);
     } finally {
@@ -226,12 +182,13 @@ describe('the tool', () => {
     [{ memoryMaxMiB: 10 }, /memoryMaxMiB is 10/],
     [{ outputMax: 1.5 }, /outputMax is 1.5/],
     [{ processes: 0 }, /processes is 0/],
+    [{ spares: -1 }, /spares is -1/],
   ])('refuses the options %j', (options, message) => {
     expect(() => pythonTool(options)).toThrow(message);
   });
 
   it('runs as many programs at once as it has processes, in order of arrival', async () => {
-    const pair = pythonTool({ timeoutMs: 5000, processes: 2 });
+    const pair = pythonTool({ timeoutMs: 5000, processes: 2, spares: 0 });
     try {
       const programs = Array.from({ length: 12 }, (_, i) => `print(${i} * 2)`);
       const results = await Promise.all(programs.map((program) => pair.run(program, signal)));
@@ -240,11 +197,5 @@ describe('the tool', () => {
     } finally {
       await pair.close();
     }
-  });
-
-  it('refuses a call after it was closed', async () => {
-    const closed = pythonTool();
-    await closed.close();
-    await expect(closed.run('1', signal)).rejects.toThrow('closed');
   });
 });
