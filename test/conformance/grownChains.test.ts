@@ -108,8 +108,7 @@ test('growGuided gives what the published sampling gives, on random scripts', as
     grown++;
   }
   expect(grown).toBeGreaterThan(12);
-  expect([...departures].toSorted()).toEqual([
-    'a branch behind a step of nothing',
-    'a branch behind a whole step',
-  ]);
+  for (const one of ['a step of nothing', 'a whole step']) {
+    expect([...departures]).toContain(`a branch behind ${one}`);
+  }
 }, 600_000);
