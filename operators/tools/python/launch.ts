@@ -3,7 +3,7 @@
  *
  * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the
  * `ws` folder that pyodide imports, the packages that it is given and the sandbox's own scripts (no writes, processes, workers, addons);
- * no code from strings. Where the kernel allows it, a network namespace with no interface in it, no
+ * no code from strings, no modules but files. Where the kernel allows it, a network namespace with no interface in it, no
  * capabilities, no new privileges, and death together with the parent.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
@@ -14,6 +14,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const SCRIPTS = fileURLToPath(new URL('./child/', import.meta.url));
+const POLICY = join(SCRIPTS, 'policy.json');
 
 const PRIVILEGES = ['--bounding-set', '-all', '--inh-caps', '-all', '--no-new-privs'];
 /** Strongest first; the first that can start `true` is taken. */
@@ -77,12 +78,22 @@ function permissionFlag(): string {
   return named ? '--permission' : '--experimental-permission';
 }
 
+/**
+ * Modules come from files alone (`import('data:…')` would be code from a string): Node 20 takes a policy for that, later ones a hook
+ * (child/host.mjs).
+ */
+function policyFlags(): readonly string[] {
+  const flag = '--experimental-policy';
+  return process.allowedNodeEnvironmentFlags.has(flag) ? [`${flag}=${POLICY}`] : [];
+}
+
 /** The arguments of Node that make the sandbox. */
 function nodeArguments(script: string, files: readonly string[]): readonly string[] {
   return [
     permissionFlag(),
     ...readable(script, pyodideFolder(), files).map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
+    ...policyFlags(),
     '--no-addons',
     '--no-warnings',
     '--max-old-space-size=256',

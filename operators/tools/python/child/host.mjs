@@ -12,7 +12,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import inspector from 'node:inspector';
-import { syncBuiltinESMExports } from 'node:module';
+import module, { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import tls from 'node:tls';
 import vm from 'node:vm';
@@ -93,6 +93,9 @@ export function closeHost() {
   close(inspector, ['open', 'console'], 'inspector');
   close(inspector.Session.prototype, ['connect', 'connectToMainThread'], 'inspector');
   close(fs, FILE_WRITES, 'file to write to');
+  // Node 20 has no such hook; there a policy lets modules be files and Node's own alone (launch.ts).
+  module.registerHooks?.({ resolve: closed('module') });
+  close(module, ['register', 'registerHooks', 'createRequire'], 'module');
   syncBuiltinESMExports();
   for (const name of ['require', 'Worker', 'SharedWorker'])
     Reflect.deleteProperty(globalThis, name);

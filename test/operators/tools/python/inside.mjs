@@ -7,6 +7,7 @@ import dns from 'node:dns';
 import fs from 'node:fs';
 import http from 'node:http';
 import inspector from 'node:inspector';
+import module from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import vm from 'node:vm';
@@ -30,6 +31,13 @@ const DOORS = {
   'starts a worker': () => new Worker('0', { eval: true }),
   'makes a function of a string': () => Reflect.construct(Function, ['return 1'])(),
   'evaluates a string': () => globalThis['ev'.concat('al')]('1 + 1'),
+  'imports a string': () => import('data:text/javascript,export default 1'),
+  'imports a string by a function of the process': () =>
+    module.createRequire('/')('node:vm').runInNewContext('1'),
+  'resolves modules its own way': () => {
+    if (typeof module.registerHooks !== 'function') module.register('data:text/javascript,');
+    else module.registerHooks({});
+  },
   'takes a binding': () => process.binding('fs').open,
   'takes a module from the process': () =>
     process.getBuiltinModule('fs').readFileSync('/etc/passwd'),
@@ -67,7 +75,7 @@ function fail() {
 const opened = [];
 for (const [name, open] of Object.entries(DOORS)) {
   try {
-    open();
+    await open();
     opened.push(name);
   } catch {}
 }
