@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError, messageOf } from '../base/errors.ts';
 import type { PartNames } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';
@@ -73,6 +73,22 @@ export async function listRuns(runsFolder: string): Promise<Run[]> {
   );
   const startedMs = ({ record }: Run): number => record.starts[0]!.startedMs;
   return runs.flat().sort((a, b) => startedMs(b) - startedMs(a) || a.name.localeCompare(b.name));
+}
+
+/** Folders with a `run.json` that cannot be read, and why. */
+export async function unreadableRuns(
+  runsFolder: string,
+): Promise<{ readonly name: string; readonly why: string }[]> {
+  const entries = await readdir(runsFolder, { withFileTypes: true }).catch(() => []);
+  const found = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) =>
+      readRunRecord(resolve(runsFolder, name)).then(
+        () => [],
+        (error: unknown) => [{ name, why: messageOf(error) }],
+      ),
+    );
+  return (await Promise.all(found)).flat();
 }
 
 /** The run of this name, or the newest. Fails with code `NO_RUN`, naming those that there are. */

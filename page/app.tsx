@@ -88,7 +88,7 @@ export function App() {
         <div class="top">
           <a href={linkTo('/')} class="brand" aria-label="Millrace, all runs">
             <Wheel />
-            Millrace
+            <span class="brand-name">Millrace</span>
           </a>
           {run !== null && <RunLine run={run} head={ofRun} toStep={toStep} />}
           {run === null && <span class="grow" />}
@@ -191,8 +191,15 @@ function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
     if (page !== 'topics') return true;
     return (now.id === 'rollouts') === (id === 'rollouts');
   };
+  // On a phone they do not all have room: the one that is shown is in sight.
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const one = bar.current?.querySelector<HTMLElement>('[aria-current]');
+    if (one)
+      bar.current!.scrollLeft = one.offsetLeft - (bar.current!.clientWidth - one.offsetWidth) / 2;
+  }, [now.page]);
   return (
-    <nav class="tabs" aria-label="Views of this run">
+    <nav class="tabs" aria-label="Views of this run" ref={bar}>
       {tabs.map(({ name, page, id = '' }) => (
         <a
           key={name}

@@ -3,36 +3,53 @@
  * would leave the seventh tab without an answer.
  */
 import { eventSource, later } from './data/eventSource.ts';
+import { type Allowance, allowance } from './logic/allowance.ts';
 import { hubOf, type Want } from './logic/hub.ts';
 
+/** `want` comes with every change and, as a sign of life, every 20 s; `took` answers everything that is told. */
 export type ToWorker =
   | { readonly kind: 'want'; readonly want: Want }
-  | { readonly kind: 'alive' }
+  | { readonly kind: 'took' }
   | { readonly kind: 'bye' };
 
-/** A tab that says nothing for so long is gone. Hidden tabs have timers once a minute at most. */
+/** A tab that says nothing for so long is gone, or sleeps. Hidden tabs have timers once a minute at most. */
 const silentMs = 150_000;
 
 const hub = hubOf({ open: eventSource, later });
-const heardMs = new Map<MessagePort, number>();
+
+interface Tab {
+  heardMs: number;
+  readonly allowed: Allowance;
+}
+
+const tabs = new Map<MessagePort, Tab>();
+/** Tabs that were taken for gone: one that speaks again has missed what was said meanwhile. */
+const gone = new WeakSet<MessagePort>();
+
+function drop(port: MessagePort): void {
+  tabs.delete(port);
+  gone.add(port);
+  hub.want(port, null, () => {});
+}
 
 addEventListener('connect', (event) => {
   const port = (event as MessageEvent).ports[0]!;
-  const gone = (): void => {
-    heardMs.delete(port);
-    hub.want(port, null, () => {});
-  };
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-    heardMs.set(port, performance.now());
-    if (data.kind === 'want') hub.want(port, data.want, (heard) => port.postMessage(heard));
-    if (data.kind === 'bye') gone();
+    if (data.kind === 'bye') return drop(port);
+    const tab = tabs.get(port) ?? {
+      heardMs: 0,
+      allowed: allowance((heard) => port.postMessage(heard)),
+    };
+    tabs.set(port, tab);
+    tab.heardMs = performance.now();
+    if (data.kind === 'took') return tab.allowed.took();
+    hub.want(port, data.want, tab.allowed.tell);
+    if (gone.delete(port)) tab.allowed.tell({ kind: 'missed' });
   };
 });
 
 setInterval(() => {
-  for (const [port, at] of heardMs) {
-    if (performance.now() - at < silentMs) continue;
-    heardMs.delete(port);
-    hub.want(port, null, () => {});
+  for (const [port, { heardMs }] of tabs) {
+    if (performance.now() - heardMs >= silentMs) drop(port);
   }
 }, 30_000);

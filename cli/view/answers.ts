@@ -67,6 +67,8 @@ const statuses: Readonly<Record<string, number>> = {
   NO_TOPIC: 404,
   NO_LOG: 404,
   USAGE: 400,
+  DAMAGED: 422,
+  RUN_RECORD: 422,
   BUSY: 503,
   CLOSED: 503,
 };

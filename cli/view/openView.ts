@@ -1,8 +1,12 @@
 /** Opens a run for the page: its log to read, its record as it is now, its tokenizer when it is asked for. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
+import type { Weights } from '../../streams/records.ts';
 import { RunView, type Viewed } from '../../views/page/runView.ts';
+import type { WeightsTwin } from '../../views/page/wire.ts';
 import type { Io } from '../io.ts';
 import { readVerified } from '../replay/verified.ts';
 import { readRunRecord } from '../runRecord.ts';
@@ -43,6 +47,7 @@ export function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
       tokenizer ??= tokenizerOf(run, io).catch(() => null);
       return tokenizer;
     },
+    checkpoint: (manifest) => checkpointOf(run, manifest),
     verified: () => readVerified(run.folder),
   };
 }
@@ -51,4 +56,25 @@ async function tokenizerOf(run: Run, io: Io): ReturnType<Viewed['tokenizer']> {
   const folders = await tokenizerFolders(run, io);
   const folder = folders.find((one) => existsSync(join(one, 'tokenizer.json')));
   return folder === undefined ? null : loadTokenizer(folder);
+}
+
+/** Larger files are not read for a page. */
+const CHECKED_MAX = 256_000_000;
+
+async function checkpointOf(run: Run, manifest: Weights): Promise<WeightsTwin['file']> {
+  if (manifest.bytes > CHECKED_MAX) {
+    return { kind: 'unchecked', why: 'too large to be checked here; millrace doctor does' };
+  }
+  const { weights } = checkpointsOf(manifest);
+  const condition = await checkpointsIn(run.folder).condition(weights);
+  switch (condition.kind) {
+    case 'missing':
+      return { kind: 'gone', why: 'not there: not kept, or lost' };
+    case 'changed':
+      return { kind: 'changed', why: condition.why };
+    case 'unseen':
+      return { kind: 'unchecked', why: 'lies elsewhere' };
+    default:
+      return { kind: 'intact', why: '' };
+  }
 }

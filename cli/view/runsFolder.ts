@@ -1,16 +1,21 @@
 /** The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept until it changes. */
 import { resolve } from 'node:path';
-import { glance, rowOf } from '../../views/page/runRow.ts';
+import { messageOf } from '../../base/errors.ts';
+import { type Glance, glance, rowOf } from '../../views/page/runRow.ts';
 import { type RunRow, type RunsTwin, WIRE } from '../../views/page/wire.ts';
 import type { Io } from '../io.ts';
-import { listRuns, type Run, withLog } from '../runs.ts';
+import { listRuns, type Run, unreadableRuns, withLog } from '../runs.ts';
 import { version } from '../version.ts';
 
 const ROWS_MAX = 200;
 /** Logs that one listing opens: the newest runs. The others are listed by what `run.json` says. */
 const GLANCES_MAX = 24;
+const UNREADABLE_MAX = 20;
 const KNOWN_MAX = 1_000;
 const FRESH_MS = 4_000;
+/** A broker is asked less often, and not waited for. */
+const BROKER_FRESH_MS = 15_000;
+const BROKER_OPEN_MS = 5_000;
 
 interface Known {
   /** Of the record that it was read under. */
@@ -19,11 +24,21 @@ interface Known {
   readonly row: RunRow;
 }
 
+interface Looked {
+  readonly seen: Glance | null;
+  /** Why its log could not be read; empty where it was, or was not asked. */
+  readonly problem: string;
+}
+
+const unread: Looked = { seen: null, problem: '' };
+
 export class RunsFolder {
   readonly #folder: string;
   readonly #io: Io;
   readonly #known = new Map<string, Known>();
   #listing: Promise<RunsTwin> | null = null;
+  /** Brokers are asked one after the other, in the background; what they said is in the next listing. */
+  #asked: Promise<void> = Promise.resolve();
   #listedMs = Number.NEGATIVE_INFINITY;
 
   constructor(runs: string, io: Io) {
@@ -64,6 +79,7 @@ export class RunsFolder {
       program,
       runs: rows,
       total: runs.length,
+      unreadable: (await unreadableRuns(this.#folder)).slice(0, UNREADABLE_MAX),
       commands: [`${program} run quickstart --run first`, `${program} run --list`],
     };
   }
@@ -72,24 +88,40 @@ export class RunsFolder {
     const sign = JSON.stringify([run.record.status, run.record.starts]);
     const known = this.#known.get(run.name);
     const nowMs = this.#io.clock.now();
-    const isFresh = run.record.status !== 'running' || nowMs - (known?.atMs ?? 0) < FRESH_MS;
+    const isOnBroker = run.record.log !== undefined;
+    const isFresh =
+      run.record.status !== 'running' ||
+      nowMs - (known?.atMs ?? 0) < (isOnBroker ? BROKER_FRESH_MS : FRESH_MS);
     if (known?.sign === sign && isFresh) return known.row;
-    const row = await this.#look(run, mayOpen && run.record.log === undefined);
-    this.#known.delete(run.name);
-    this.#known.set(run.name, { sign, atMs: nowMs, row });
-    if (this.#known.size > KNOWN_MAX) this.#known.delete([...this.#known.keys()][0]!);
-    return row;
+    if (!mayOpen) return this.#keep(run, sign, unread);
+    if (!isOnBroker) return this.#keep(run, sign, await this.#look(run));
+    this.#asked = this.#asked
+      .then(() => this.#look({ ...run, openMs: BROKER_OPEN_MS }))
+      .then((looked) => void this.#keep(run, sign, looked));
+    return this.#keep(run, sign, unread, known?.sign === sign ? known.row : undefined);
   }
 
-  /** A broker is not asked for a list: its runs are known by their record until they are opened. */
-  async #look(run: Run, mayOpen: boolean): Promise<RunRow> {
+  /** Never rejects. */
+  async #look(run: Run): Promise<Looked> {
+    try {
+      return { seen: await withLog(run, glance, () => undefined), problem: '' };
+    } catch (error) {
+      return { seen: null, problem: messageOf(error) };
+    }
+  }
+
+  #keep(run: Run, sign: string, { seen, problem }: Looked, before?: RunRow): RunRow {
     const { name, record } = run;
+    const nowMs = this.#io.clock.now();
     const viewed = {
       name,
       place: record.log ?? 'folder',
       resume: `${this.#io.program} run ${record.job.file} --run ${name}`,
     };
-    const seen = mayOpen ? await withLog(run, glance).catch(() => null) : null;
-    return rowOf({ viewed, facts: record, seen, nowMs: this.#io.clock.now() });
+    const row = before ?? rowOf({ viewed, facts: record, seen, problem, nowMs });
+    this.#known.delete(name);
+    this.#known.set(name, { sign, atMs: nowMs, row });
+    if (this.#known.size > KNOWN_MAX) this.#known.delete([...this.#known.keys()][0]!);
+    return row;
   }
 }

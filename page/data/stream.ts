@@ -54,6 +54,10 @@ function heard(message: Heard): void {
     heardAtMs.value = performance.now();
     return;
   }
+  if (message.kind === 'missed') {
+    anew.value++;
+    return;
+  }
   if (message.kind === 'lost') {
     streamState.value = 'lost';
     retries.value = message.retries;
@@ -124,10 +128,13 @@ function opened(): (message: ToWorker) => void {
   } catch {
     return inThisTab();
   }
-  port.onmessage = ({ data }: MessageEvent<Heard>) => heard(data);
+  port.onmessage = ({ data }: MessageEvent<Heard>) => {
+    heard(data);
+    port.postMessage({ kind: 'took' });
+  };
   addEventListener('pagehide', () => port.postMessage({ kind: 'bye' }));
   addEventListener('pageshow', () => port.postMessage({ kind: 'want', want: wanted }));
-  setInterval(() => port.postMessage({ kind: 'alive' }), 20_000);
+  setInterval(() => port.postMessage({ kind: 'want', want: wanted }), 20_000);
   return (message) => port.postMessage(message);
 }
 

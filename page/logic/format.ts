@@ -53,3 +53,28 @@ export function curveSentence(
   const span = unit === 'steps' ? ` in ${count(last.x - first.x)} steps` : '';
   return `${name} ${did} from ${value(first.y)} to ${value(last.y)}${span}, between ${value(low)} and ${value(high)}`;
 }
+
+/** Values along an axis, all with as many decimals as tell them apart. */
+export function tickTexts(ticks: readonly number[]): string[] {
+  const [low = 0, high = low] = [ticks[0], ticks.at(-1)];
+  const step = (high - low) / Math.max(1, ticks.length - 1);
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size >= 1e5) return ticks.map(short);
+  if (size > 0 && size < 1e-3) {
+    const digits = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)) : 1;
+    return ticks.map((tick) => (tick === 0 ? '0' : tick.toExponential(Math.min(4, digits))));
+  }
+  const decimals = step > 0 ? Math.max(0, Math.min(8, decimalsOf(step))) : 2;
+  return ticks.map((tick) => noMinusZero(tick.toFixed(decimals)));
+}
+
+/** How many decimals a round step needs: 0.25 needs two. */
+function decimalsOf(step: number): number {
+  const first = -Math.floor(Math.log10(step) + 1e-9);
+  const digits = step * 10 ** first;
+  return first + (Math.abs(digits - Math.round(digits)) < 1e-6 ? 0 : 1);
+}
+
+function noMinusZero(text: string): string {
+  return text.replace(/^-(?=0(\.0*)?$)/, '');
+}

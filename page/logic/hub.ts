@@ -17,6 +17,8 @@ export interface Want {
 export type Heard =
   | { readonly kind: 'open' }
   | { readonly kind: 'lost'; readonly retries: number }
+  /** The tab was not told everything: it reads anew. */
+  | { readonly kind: 'missed' }
   | { readonly kind: 'event'; readonly name: string; readonly data: string };
 
 /** The part of `EventSource` that is used. */

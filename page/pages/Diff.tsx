@@ -9,7 +9,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { hrefOf, pathOf, type RunPage, twinOf } from '../logic/route.ts';
-import { Hostile, Missing, Scrolls, State, shownJson } from '../parts/basics.tsx';
+import { Command, Hostile, Missing, Scrolls, State, shownJson } from '../parts/basics.tsx';
 
 const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
 
@@ -49,7 +49,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
           Curves of both
         </a>
       </div>
-      <PartingCard parting={data.parting} a={a} b={b} />
+      <PartingCard parting={data.parting} a={a} b={b} command={data.command} />
       <section class="card flush">
         <h2>
           Settings that differ{' '}
@@ -111,10 +111,12 @@ function PartingCard({
   parting,
   a,
   b,
+  command: text,
 }: {
   readonly parting: Parting;
   readonly a: string;
   readonly b: string;
+  readonly command: string;
 }) {
   return (
     <section class="card" aria-live="polite">
@@ -129,7 +131,8 @@ function PartingCard({
           here; the command compares them all.
         </p>
       )}
-      {parting.state === 'failed' && <p class="bad">{parting.why}</p>}
+      {parting.state === 'failed' && <p class="muted">{parting.why}</p>}
+      {(parting.state === 'failed' || parting.state === 'tooLarge') && <Command text={text} />}
       {parting.state === 'differs' && (
         <>
           <p class="sentence">
@@ -229,8 +232,16 @@ function Side({
   );
 }
 
+/** Figures as people call them. */
+const names: Readonly<Record<string, string>> = {
+  meanToolCalls: 'tool calls',
+  formatValid: 'valid format',
+  tokens: 'tokens a response',
+};
+
 const shows: Readonly<Record<string, (value: number) => string>> = {
   accuracy: (share) => percent(share),
+  formatValid: (share) => percent(share),
 };
 
 function PairedCards({
@@ -366,7 +377,7 @@ function Figure({
   const sure = interval.low > 0 || interval.high < 0;
   return (
     <tr>
-      <th scope="row">{name}</th>
+      <th scope="row">{names[name] ?? name}</th>
       <td>{show(a)}</td>
       <td>{show(b)}</td>
       <td>{sure ? <b>{signed(difference, show)}</b> : signed(difference, show)}</td>

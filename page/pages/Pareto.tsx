@@ -14,6 +14,12 @@ import { Scatter } from '../parts/Scatter.tsx';
 
 const passed = ['step', 'stage', 'x', 'y', 'at'];
 const rowsMax = 200;
+/** Rows before one asks for more. */
+const rowsFirst = 20;
+/** Fronts are those of the objectives: over other axes their lines would mean nothing. */
+const objectives = ['spreadCalls', 'spreadCorrect'];
+/** Columns that the table has anyway. */
+const columns = ['calls', 'correct', 'reward'];
 
 export function Pareto({ run }: { readonly run: string }) {
   const now = query.value;
@@ -45,6 +51,8 @@ export function Pareto({ run }: { readonly run: string }) {
   const kept = data.points.filter((point) => point.kept).length;
   const about = (axis: string): string =>
     data.axes.find(({ name }) => name === axis)?.about ?? axis;
+  const withFronts =
+    data.x !== data.y && [data.x, data.y].every((axis) => objectives.includes(axis));
   const open = (point: ParetoPoint): void =>
     go(linkAt({ page: 'question', run, id: point.question }));
   const listed =
@@ -107,13 +115,24 @@ export function Pareto({ run }: { readonly run: string }) {
               xLabel={about(data.x)}
               yLabel={about(data.y)}
               front={front}
+              withFronts={withFronts}
               summary={`${count(points.length)} groups by ${about(data.x)} and ${about(data.y)}, on ${fronts.length} fronts; ${kept} were kept. The table below has their values.`}
               onOpen={open}
               onChoose={setChosen}
             />
             <p class="note">
-              ● kept, ○ not kept; lines join the fronts, front 0 is the best. Groups with the same
-              values lie around their place.
+              ● kept, ○ not kept. Groups with the same values lie around their place.{' '}
+              {withFronts ? (
+                'Lines join the first fronts; front 0 is the best.'
+              ) : (
+                <button
+                  type="button"
+                  class="quiet"
+                  onClick={() => setQuery({ x: objectives[0], y: objectives[1] })}
+                >
+                  Show the objectives and their fronts
+                </button>
+              )}
               {data.shown < data.total &&
                 ` Shown: ${count(data.shown)} of ${count(data.total)} groups.`}
             </p>
@@ -148,7 +167,7 @@ export function Pareto({ run }: { readonly run: string }) {
                 </select>
               </label>
             </div>
-            <Groups points={listed} run={run} />
+            <Groups points={listed} data={data} run={run} />
           </section>
         </>
       )}
@@ -179,13 +198,26 @@ function Axis({
   );
 }
 
+const short: Readonly<Record<string, string>> = {
+  length: 'tokens',
+  spreadCalls: 'spread of calls',
+  spreadCorrect: 'spread of right',
+};
+
 function Groups({
   points,
+  data,
   run,
 }: {
   readonly points: readonly ParetoPoint[];
+  readonly data: ParetoTwin;
   readonly run: string;
 }) {
+  const [all, setAll] = useState(false);
+  const most = all ? rowsMax : rowsFirst;
+  const others = (['x', 'y'] as const).filter(
+    (axis) => !columns.includes(data[axis]) && (axis === 'x' || data.x !== data.y),
+  );
   return (
     <Scrolls label="groups">
       <table>
@@ -198,15 +230,18 @@ function Groups({
               verdict
             </th>
             <th scope="col">front</th>
-            <th scope="col">x</th>
-            <th scope="col">y</th>
+            {others.map((axis) => (
+              <th scope="col" key={axis}>
+                {short[data[axis]] ?? data[axis]}
+              </th>
+            ))}
             <th scope="col">right</th>
             <th scope="col">calls</th>
             <th scope="col">reward</th>
           </tr>
         </thead>
         <tbody>
-          {points.slice(0, rowsMax).map((point) => (
+          {points.slice(0, most).map((point) => (
             <tr key={point.ref}>
               <th scope="row">
                 <a href={linkAt({ page: 'question', run, id: point.question })}>{point.question}</a>
@@ -215,8 +250,9 @@ function Groups({
                 <span aria-hidden="true">{point.kept ? '●' : '○'}</span> {point.verdict}
               </td>
               <td>{point.front}</td>
-              <td>{value(point.x)}</td>
-              <td>{value(point.y)}</td>
+              {others.map((axis) => (
+                <td key={axis}>{value(point[axis])}</td>
+              ))}
               <td>{orDash(point.correct, fixed(2))}</td>
               <td>{orDash(point.calls, fixed(2))}</td>
               <td>{orDash(point.reward, fixed(2))}</td>
@@ -224,9 +260,14 @@ function Groups({
           ))}
         </tbody>
       </table>
-      {points.length > rowsMax && (
-        <p class="note">
-          the first {rowsMax} of {count(points.length)}
+      {points.length > most && (
+        <p class="note padded">
+          the first {most} of {count(points.length)}{' '}
+          {!all && (
+            <button type="button" onClick={() => setAll(true)}>
+              Show {points.length > rowsMax ? rowsMax : 'all'}
+            </button>
+          )}
         </p>
       )}
     </Scrolls>

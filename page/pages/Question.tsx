@@ -131,6 +131,12 @@ function GroupCard({
             not scored yet: {group.rollouts.length} of {group.size} rollouts are there
           </span>
         )}
+        {group.scored !== null && group.rollouts.length < group.size && (
+          <span class="bad">
+            {group.size - group.rollouts.length} of {group.size} rollouts cannot be read: damaged,
+            or no longer kept
+          </span>
+        )}
         {group.scored !== null && (
           <a class="muted" href={recordLink(run, 'scored', group.scored)}>
             record

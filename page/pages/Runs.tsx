@@ -84,6 +84,7 @@ export function Runs() {
                     <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
                       {row.name}
                     </a>
+                    {row.stateText !== '' && <p class="note">{row.stateText}</p>}
                   </th>
                   <td class="l">
                     <State state={row.state} />
@@ -91,15 +92,13 @@ export function Runs() {
                   <td class="l">{row.job}</td>
                   <td>{orDash(row.step, String)}</td>
                   <td class="l">
-                    <Spark values={row.spark} />
-                  </td>
-                  <td class="l">
                     {row.metric !== null && (
                       <>
                         <b class="num">{value(row.last)}</b> <span class="muted">{row.metric}</span>
                       </>
                     )}
                   </td>
+                  <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
                   <td>
                     <Ago at={row.startedMs} />
                   </td>
@@ -123,6 +122,21 @@ export function Runs() {
             </tbody>
           </table>
         </Scrolls>
+      )}
+      {data.unreadable.length > 0 && (
+        <section class="card">
+          <h2>Runs whose run.json cannot be read</h2>
+          <dl class="pair">
+            {data.unreadable.map(({ name, why }) => (
+              <>
+                <dt>
+                  <code>{name}</code>
+                </dt>
+                <dd class="bad">{why}</dd>
+              </>
+            ))}
+          </dl>
+        </section>
       )}
     </>
   );

@@ -144,6 +144,15 @@ function Version({ run, version }: { readonly run: string; readonly version: str
             <dt>lies at</dt>
             <dd>
               <code>{data.uri}</code> <span class="muted num">{size(data.bytes)}</span>
+              {data.file.kind === 'changed' && (
+                <p class="bad">
+                  ! Damaged: it {data.file.why}. Restore it from a backup, or go back to a version
+                  whose file is intact.
+                </p>
+              )}
+              {(data.file.kind === 'gone' || data.file.kind === 'unchecked') && (
+                <p class="muted">{data.file.why}</p>
+              )}
             </dd>
             <dt>digest</dt>
             <dd>

@@ -5,7 +5,7 @@
 import { effect } from '@preact/signals';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { curveSentence, value } from '../logic/format.ts';
+import { count, curveSentence, tickTexts, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
 import { Scrolls } from './basics.tsx';
@@ -274,10 +274,10 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
             ? {}
             : {
                 values: (_: uPlot, splits: number[]) =>
-                  splits.map((x) => (Number.isInteger(x) ? value(x) : '')),
+                  splits.map((x) => (Number.isInteger(x) ? count(x) : '')),
               }),
         },
-        { ...axis, size: 48, space: 28, values: (_, splits) => splits.map((y) => value(y)) },
+        { ...axis, size: 52, space: 28, values: (_, splits) => tickTexts(splits) },
       ],
       series,
       bands,
@@ -315,7 +315,8 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
 /** A little room above and below; a curve that never moves stands in the middle of its chart. */
 function spanOf(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
   if (low === null || high === null) return [0, 1];
-  const by = (high - low) * 0.08 || Math.abs(high) * 0.2 || 1;
+  if (low === 0 && high === 0) return [-0.1, 1];
+  const by = (high - low) * 0.08 || Math.abs(high) * 0.2;
   return [low - by, high + by];
 }
 

@@ -155,10 +155,11 @@ function SourceBox({
   readonly now: boolean;
 }) {
   const { x, y, width, height } = box;
+  const isHeld = source.held > 0.05 && !source.done;
   const facts = [
     `${short(source.items)} items`,
-    source.done ? 'all read' : now ? `${rate(source.perSecond)}/s` : '',
-    source.held > 0.05 && !source.done ? `held ${percent(source.held, 0)}` : '',
+    source.done ? 'all read' : isHeld || !now ? '' : `${rate(source.perSecond)}/s`,
+    isHeld ? `held ${percent(source.held, 0)}` : '',
   ].filter((fact) => fact !== '');
   return (
     <a

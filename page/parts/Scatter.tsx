@@ -18,6 +18,8 @@ export interface ScatterProps {
   readonly summary: string;
   /** The front whose line is drawn strong; null = all alike. */
   readonly front: number | null;
+  /** Whether lines join the fronts. */
+  readonly withFronts: boolean;
   readonly onOpen: (point: ParetoPoint) => void;
   readonly onChoose: (points: readonly ParetoPoint[]) => void;
 }
@@ -131,7 +133,7 @@ export function Scatter(props: ScatterProps) {
 
 function draw(
   canvas: HTMLCanvasElement,
-  { points, xLabel, yLabel, front }: ScatterProps,
+  { points, xLabel, yLabel, front, withFronts }: ScatterProps,
   { frame, xs, ys }: Drawn,
   over: number | null,
   boxed: readonly [number, number, number, number] | null,
@@ -153,7 +155,7 @@ function draw(
     pen.fillText(value(y), left - 8, at + 4);
   }
   pen.textAlign = 'center';
-  for (const x of ticks(frame.xLow, frame.xHigh)) {
+  for (const x of ticks(frame.xLow, frame.xHigh, right - left > 600 ? 8 : 4)) {
     if (x < frame.xLow - 1e-9 || x > frame.xHigh + 1e-9) continue;
     pen.fillText(value(x), frame.x(x), bottom + 18);
   }
@@ -165,7 +167,8 @@ function draw(
   pen.beginPath();
   pen.rect(left - 8, top - 8, right - left + 16, bottom - top + 16);
   pen.clip();
-  const fronts = [...new Set(points.map((point) => point.front))].sort((a, b) => a - b).slice(0, 4);
+  const all = withFronts ? [...new Set(points.map((point) => point.front))] : [];
+  const fronts = all.sort((a, b) => a - b).slice(0, 4);
   fronts.forEach((one, place) => {
     const line = frontLine(
       points.flatMap((point, i) => (point.front === one ? [{ x: xs[i]!, y: ys[i]! }] : [])),

@@ -12,6 +12,7 @@ const glyphs: Readonly<Record<RunState, readonly [string, string]>> = {
   live: ['●', 'good'],
   waiting: ['◌', 'warn'],
   silent: ['!', 'bad'],
+  unknown: ['?', 'muted'],
   done: ['✓', 'good'],
   stopped: ['■', 'muted'],
   failed: ['✗', 'bad'],
@@ -63,7 +64,10 @@ const titles: Readonly<Record<string, string>> = {
   NOT_FOUND: 'There is nothing here',
   UNREACHABLE: 'The server is away',
   TOKEN: 'This page needs its link',
-  DAMAGED: 'This record is damaged',
+  DAMAGED: 'Bytes of this run were changed',
+  RUN_RECORD: 'What the run is cannot be read',
+  NO_LOG: 'This run has no log',
+  NO_BROKER: 'The broker does not answer',
   NOT_FROZEN: 'Not part of this file',
 };
 

@@ -1,9 +1,9 @@
 /** Round values along an axis. */
 
-/** Three to six round values that enclose the range. */
-export function ticks(low: number, high: number): number[] {
+/** Round values that enclose the range, `about` steps between them: three to six values where nothing else is said. */
+export function ticks(low: number, high: number, about = 4): number[] {
   const span = high - low || Math.abs(high) || 4;
-  const rough = span / 4;
+  const rough = span / about;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999)!;
   const first = Math.floor(low / step + 1e-9);

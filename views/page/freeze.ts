@@ -47,6 +47,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     program,
     runs: [{ ...head, metric: null, last: null, spark: [] }],
     total: 1,
+    unreadable: [],
     commands: [],
   };
   data.twin('/runs.json', list);

@@ -4,15 +4,24 @@ import type { Health, MillStage, RunHead } from './wire.ts';
 
 /** A stage that is busy for less of its time limits nothing. */
 const LIMITS = 0.5;
-const PACED = 0.3;
+/** One that waits for a policy version for more of its time is paced. */
+export const PACED = 0.3;
 
 export interface HealthParts {
   readonly head: RunHead;
   readonly stages: readonly MillStage[];
   readonly deadLetters: number;
+  /** Which records cannot be read; empty for none. */
+  readonly damage: string;
 }
 
-export function healthOf({ head, stages, deadLetters }: HealthParts): Health {
+export function healthOf(parts: HealthParts): Health {
+  const health = conditionOf(parts);
+  if (parts.damage === '') return health;
+  return { ...health, level: 'bad', text: `${parts.damage} ${health.text}`.trim() };
+}
+
+function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
   const { state, stateText } = head;
   if (state === 'silent' || state === 'failed')
     return { level: 'bad', text: sentence(stateText), stage: null };

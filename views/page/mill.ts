@@ -3,7 +3,7 @@ import type { TopicStat } from '../../streams/log.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RunFacts } from '../summary/facts.ts';
 import { isLive, isOld, type Live, type StageRow } from '../summary/live.ts';
-import { healthOf } from './health.ts';
+import { healthOf, PACED } from './health.ts';
 import type { RateHistory } from './rateHistory.ts';
 import type { Recent } from './recent.ts';
 import { finite } from './shown.ts';
@@ -14,6 +14,8 @@ export interface MillParts {
   readonly facts: RunFacts;
   readonly stats: readonly TopicStat[];
   readonly head: RunHead;
+  /** Which records cannot be read; empty for none. */
+  readonly damage: string;
   readonly newest: {
     readonly version: number;
     readonly step: number;
@@ -26,14 +28,15 @@ export interface MillParts {
 const about = new Map(Object.values(topics).map((topic) => [topic.name, topic.about]));
 const order = new Map([...about.keys()].map((name, i) => [name, i]));
 
-export function millOf({ live, facts, stats, head, newest, history, recent }: MillParts): Mill {
+export function millOf(parts: MillParts): Mill {
+  const { live, facts, stats, head, damage, newest, history, recent } = parts;
   const stages = live.stages.map(stageOf);
   const { lagMax } = facts.settings;
   return {
     run: head.name,
     atMs: live.atMs,
     rates: live.workers.some(isLive) ? 'now' : live.stages.length > 0 ? 'life' : 'none',
-    health: healthOf({ head, stages, deadLetters: live.deadLetters }),
+    health: healthOf({ head, stages, damage, deadLetters: live.deadLetters }),
     step: head.step,
     version: head.version,
     policyLag: finite(live.policyLag),
@@ -88,7 +91,8 @@ function stageOf(row: StageRow): MillStage {
     lag,
     lagMs: lag === 0 ? 0 : inPerSecond > 0 ? (1000 * lag) / inPerSecond : null,
     oldestMs: row.oldestMs,
-    isOld: isOld(row),
+    // Where records wait for a policy version, being old is no trouble.
+    isOld: isOld(row) && row.paced < PACED,
     processes: row.processes,
   };
 }

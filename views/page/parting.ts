@@ -23,7 +23,7 @@ type Differs = Extract<Parting, { state: 'differs' }>;
 export async function partingOf(a: RunView, b: RunView): Promise<Parting> {
   const logs = [a.viewed.log, b.viewed.log] as const;
   if (logs.some(({ standing }) => standing === undefined)) {
-    return { state: 'failed', why: 'records on Kafka are compared by the command below' };
+    return { state: 'failed', why: 'Records on Kafka are compared by the command.' };
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
   if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };

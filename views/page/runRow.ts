@@ -51,10 +51,12 @@ export interface RowParts {
   readonly facts: RunFacts;
   /** Null where its log was not opened. */
   readonly seen: Glance | null;
+  /** Why it could not be; empty where it was, or was not tried. */
+  readonly problem: string;
   readonly nowMs: number;
 }
 
-export function rowOf({ viewed, facts, seen, nowMs }: RowParts): RunRow {
+export function rowOf({ viewed, facts, seen, problem, nowMs }: RowParts): RunRow {
   const workers = new Workers().update(seen?.posted ?? []).map(({ now }) => ({
     ...now,
     silentMs: Math.max(0, nowMs - now.atMs),
@@ -66,5 +68,15 @@ export function rowOf({ viewed, facts, seen, nowMs }: RowParts): RunRow {
     newest: seen?.newest ?? null,
   });
   const spark = seen?.values ?? [];
-  return { ...head, metric: seen?.metric ?? null, last: spark.at(-1) ?? null, spark };
+  // A log that was not read says nothing of who still works on it.
+  const unread = seen === null && facts.status === 'running' ? ({ state: 'unknown' } as const) : {};
+  const stateText = seen === null ? problem : head.stateText;
+  return {
+    ...head,
+    ...unread,
+    stateText,
+    metric: seen?.metric ?? null,
+    last: spark.at(-1) ?? null,
+    spark,
+  };
 }

@@ -199,6 +199,7 @@ function stateChange(before: RunHead, head: RunHead): Pick<StateChange, 'kind' |
         : { kind: 'resumed', text: 'The run goes on.' };
     case 'waiting':
       return { kind: 'started', text: 'The run is starting.' };
+    case 'unknown':
     case 'silent':
       return { kind: 'silent', text: `The run is silent${more}.` };
     case 'done':

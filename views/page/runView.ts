@@ -10,6 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
+import type { Weights } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RunFacts } from '../summary/facts.ts';
@@ -17,6 +18,7 @@ import type { Live } from '../summary/live.ts';
 import { Watch } from '../summary/watch.ts';
 import type { Sample } from './bucketSeries.ts';
 import { Cursor } from './cursor.ts';
+import { Damage } from './damage.ts';
 import { headOf } from './head.ts';
 import { millOf } from './mill.ts';
 import type { Moment } from './moment.ts';
@@ -24,7 +26,7 @@ import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
-import type { Mill, ReplayTwin, RunHead } from './wire.ts';
+import type { Mill, ReplayTwin, RunHead, WeightsTwin } from './wire.ts';
 
 /** What of a run lies outside its log. */
 export interface Viewed {
@@ -41,6 +43,8 @@ export interface Viewed {
   facts(): Promise<RunFacts>;
   /** Of its policy; null where it is not here. Loaded when it is first asked for. */
   tokenizer(): Promise<Tokenizer | null>;
+  /** Whether the file that a manifest names is there, and is what was written. */
+  checkpoint(manifest: Weights): Promise<WeightsTwin['file']>;
   /** What `replay --verify` found last; null where nobody asked. */
   verified(): Promise<ReplayTwin['verified']>;
 }
@@ -76,12 +80,14 @@ export class RunView {
   readonly #caughtUp: Promise<void>;
   #look: Promise<Looked> | null = null;
   #lookedMs = Number.NEGATIVE_INFINITY;
+  readonly #damage = new Damage();
   /** Why a topic is no longer followed; empty for none. */
-  trouble = '';
+  #trouble = '';
 
   constructor(viewed: Viewed) {
-    this.viewed = viewed;
-    const { log, name, clock } = viewed;
+    const log = this.#damage.noted(viewed.log);
+    const { name, clock } = viewed;
+    this.viewed = { ...viewed, log };
     this.recent = new Recent(clock);
     this.#watch = new Watch(log, name, { windowMs: WINDOW_MS });
     this.#watch.follow(clock.now());
@@ -159,6 +165,9 @@ export class RunView {
       stats,
       newest,
       head,
+      damage: [this.#damage.text(`${viewed.program} doctor ${viewed.name}`), this.#trouble]
+        .filter((text) => text !== '')
+        .join(' '),
       history: this.history,
       recent: this.recent,
     });
@@ -180,7 +189,7 @@ export class RunView {
         unreadable: () => undefined,
       });
       const error = (cause: unknown): void => {
-        this.trouble = `${topic.name} cannot be followed: ${messageOf(cause)}`;
+        this.#trouble = `${topic.name} cannot be followed: ${messageOf(cause)}.`;
         resolve();
       };
       this.#following.add(tap$.subscribe({ next, error, complete: resolve }));

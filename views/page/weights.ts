@@ -47,6 +47,7 @@ export async function weightsTwin(
     digest: value.digest,
     parentDigest: value.parentDigest,
     bytes: value.bytes,
+    file: await view.viewed.checkpoint(value),
     state: value.state,
     stateDigest: value.stateDigest,
     batch: await batchOf(log, value),

@@ -75,9 +75,10 @@ export type RunStatus = 'running' | 'done' | 'stopped' | 'failed';
 
 /**
  * How a run is, in one word: `live` (a process reported in the last 10 s), `waiting` (it has started, nothing reported yet),
- * `silent` (it should run and no process has reported for longer), else its status.
+ * `silent` (it should run and no process has reported for longer), `unknown` (in the list of runs: its log was not read yet, or
+ * cannot be), else its status.
  */
-export type RunState = 'live' | 'waiting' | 'silent' | 'done' | 'stopped' | 'failed';
+export type RunState = 'live' | 'waiting' | 'silent' | 'unknown' | 'done' | 'stopped' | 'failed';
 
 /** A run, as every page's head shows it. */
 export interface RunHead {
@@ -176,6 +177,8 @@ export interface RunsTwin {
   /** Newest first; at most 200. */
   readonly runs: readonly RunRow[];
   readonly total: number;
+  /** Folders whose `run.json` cannot be read, and why; at most 20. */
+  readonly unreadable: readonly { readonly name: string; readonly why: string }[];
   /** Two commands that make a run; for an empty folder. */
   readonly commands: readonly string[];
 }
@@ -655,6 +658,12 @@ export interface WeightsTwin extends OfRun {
   readonly digest: string | null;
   readonly parentDigest: string | null;
   readonly bytes: number;
+  /** What is found where it lies: `gone` is no error where older versions are not kept; `changed` is damage. */
+  readonly file: {
+    readonly kind: 'intact' | 'gone' | 'changed' | 'unchecked';
+    /** A few words; empty where there is nothing to say. */
+    readonly why: string;
+  };
   readonly state: string;
   readonly stateDigest: string | null;
   /** The step that made it: its batch; null for the first. */

@@ -61,6 +61,7 @@ async function opened(query: string, tickMs: number) {
       resume: '',
       facts: async () => record,
       tokenizer: async () => null,
+      checkpoint: async () => ({ kind: 'intact', why: '' }),
       verified: async () => null,
     });
     return { view, close: async () => view.stop() };

@@ -177,7 +177,7 @@ describe('the first sentence', () => {
       'rollout has one record in work for 1 min 30 s, far longer than usual.',
     ],
   ])('says it when %s', (_, stages, text) => {
-    expect(healthOf({ head, stages, deadLetters: 0 }).text).toBe(text);
+    expect(healthOf({ head, stages, damage: '', deadLetters: 0 }).text).toBe(text);
   });
 
   test('says first that nobody reports any more', () => {
@@ -187,7 +187,12 @@ describe('the first sentence', () => {
       stateText: 'no process has reported for 42.0 s; resume',
     } as RunHead;
     expect(
-      healthOf({ head: silent, stages: [stage('rollout', 'rollouts', busy)], deadLetters: 0 }),
+      healthOf({
+        head: silent,
+        stages: [stage('rollout', 'rollouts', busy)],
+        damage: '',
+        deadLetters: 0,
+      }),
     ).toEqual({
       level: 'bad',
       text: 'No process has reported for 42.0 s; resume.',
