@@ -9,22 +9,11 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, openSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { openSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { writeRunRecord } from '../cli/runRecord.ts';
-import { logFolder } from '../cli/runs.ts';
-import { openLog } from '../streams/embedded/openLog.ts';
-import { flow } from '../streams/flow.ts';
-import type { Log } from '../streams/log.ts';
-import { mapEach } from '../streams/primitives.ts';
-import type { Rollout } from '../streams/records.ts';
-import { runFlow } from '../streams/run/runFlow.ts';
-import { source, stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
-import { metric, question, rollout } from '../test/support/records.ts';
 import { benchmark } from './options.ts';
-import { folderOnDisk, median, pause, print, type Row, timeMs } from './table.ts';
+import { folderOnDisk, pause, print, type Row } from './table.ts';
+import { openWatched, paced, pairs, type Work } from './watched.ts';
 
 const { json } = benchmark(
   'npm run bench:tap',
@@ -35,47 +24,13 @@ without one: where each rollout takes time, as with a model, and flat out.`,
   .opts<{ json: boolean }>();
 
 const TURNS = 15;
-/** Records of one turn, and the service time of a rollout, of which `concurrency` are under way at once. */
-const WORKS = [
-  { name: 'paced', records: 300, serviceMs: 40, concurrency: 8, goal: 0.98 },
-  { name: 'flat out', records: 1_000, serviceMs: 0, concurrency: 64, goal: null },
-] as const;
-type Work = (typeof WORKS)[number];
-
-const TOKENS = 1_000;
-const model: Rollout = rollout({
-  prompt: Int32Array.from({ length: 250 }, (_, i) => i),
-  tokens: Int32Array.from({ length: TOKENS }, (_, i) => (i * 7919) % 150_000),
-  logProbs: Float32Array.from({ length: TOKENS }, (_, i) => -1 / (1 + i)),
-  text: 'the quick brown fox '.repeat(100),
-});
-
-/** One turn: so many questions through two stages, until nothing moves. */
-async function work(
-  log: Log,
-  turn: string,
-  { records, serviceMs, concurrency }: Work,
-): Promise<void> {
-  function* questions() {
-    for (let i = 0; i < records; i++) yield { value: question({ id: `${turn}-${i}` }) };
-  }
-  const roll = mapEach(
-    async (asked: Rollout['question']) => {
-      if (serviceMs > 0) await pause(serviceMs);
-      return { ...model, id: `${asked.id}/explore-0/0`, question: asked };
-    },
-    { concurrency },
-  );
-  const score = mapEach(({ tokens }: Rollout) => metric({ value: tokens.length }), { concurrency });
-  await runFlow(
-    flow(
-      source(turn, topics.questions, questions()),
-      stage('roll', topics.questions, topics.rollouts, roll),
-      stage('score', topics.rollouts, topics.metrics, score),
-    ),
-    { log },
-  );
-}
+const flatOut: Work = {
+  name: 'flat out',
+  records: 1_000,
+  serviceMs: 0,
+  concurrency: 64,
+  goal: null,
+};
 
 interface Watched {
   readonly process: ChildProcess;
@@ -113,75 +68,22 @@ function startTap(runs: string, run: string): Watched {
   };
 }
 
-async function openRun(runs: string, name: string): Promise<Log> {
-  const folder = join(runs, name);
-  mkdirSync(folder);
-  await writeRunRecord(folder, {
-    millrace: '0',
-    job: { name: 'bench', file: 'bench' },
-    seed: 1,
-    settings: {},
-    status: 'running',
-    starts: [{ startedMs: 0, endedMs: null }],
-    reason: '',
-  });
-  const log = await openLog({ folder: logFolder(folder), mode: 'write' });
-  await log.commit((tx) => tx.append(topics.metrics, metric()));
-  return log;
-}
-
-/** What one turn took, of the clock and of this process's processors. */
-interface Cost {
-  readonly ms: number;
-  readonly cpuMs: number;
-}
-
-async function costOf(turn: () => Promise<void>): Promise<Cost> {
-  const before = process.cpuUsage();
-  const ms = await timeMs(turn);
-  const { user, system } = process.cpuUsage(before);
-  return { ms, cpuMs: (user + system) / 1000 };
-}
-
-async function rowsOf(each: Work, watched: Log, alone: Log, tap: Watched): Promise<Row[]> {
-  const [ours, theirs]: [Cost[], Cost[]] = [[], []];
-  for (let turn = 0; turn < TURNS; turn++) {
-    const name = `${each.name} ${turn}`;
-    const tapped = async (): Promise<void> => {
-      ours.push(await costOf(() => work(watched, name, each)));
-      const written = await watched.stats();
-      await tap.hasRead(written.reduce((sum, { records }) => sum + records, 0));
-    };
-    const untapped = async (): Promise<void> => {
-      theirs.push(await costOf(() => work(alone, name, each)));
-    };
-    // Neither is always the first.
-    for (const one of turn % 2 === 0 ? [tapped, untapped] : [untapped, tapped]) await one();
-  }
-  const { records, goal } = each;
-  const middle = (costs: readonly Cost[], of: (cost: Cost) => number): number =>
-    median(costs.map(of));
-  const rates = [ours, theirs].map((costs) => (1000 * records) / middle(costs, ({ ms }) => ms));
-  const cpu = [ours, theirs].map((costs) => (1000 * middle(costs, ({ cpuMs }) => cpuMs)) / records);
-  const row = { what: `a tapped job, ${each.name}`, against: 'the same without a tap' };
-  return [
-    { ...row, ...pair(rates), ratio: rates[0]! / rates[1]!, unit: 'rollouts/s', goal },
-    { ...row, ...pair(cpu), ratio: cpu[1]! / cpu[0]!, unit: 'µs CPU a rollout', goal: null },
-  ];
-}
-
-function pair([ours, theirs]: readonly number[]): { ours: number; theirs: number } {
-  return { ours: ours!, theirs: theirs! };
-}
-
 const runs = folderOnDisk('bench-tap');
-const watched = await openRun(runs, 'watched');
-const alone = await openRun(runs, 'alone');
+const watched = await openWatched(runs, 'watched');
+const alone = await openWatched(runs, 'alone');
 const tap = startTap(runs, 'watched');
 try {
   await tap.hasRead(1);
   const rows: Row[] = [];
-  for (const each of WORKS) rows.push(...(await rowsOf(each, watched, alone, tap)));
+  for (const each of [paced, flatOut]) {
+    const row = { what: `a tapped job, ${each.name}`, against: 'the same without a tap' };
+    const after = async (): Promise<void> => {
+      const written = await watched.stats();
+      await tap.hasRead(written.reduce((sum, { records }) => sum + records, 0));
+    };
+    const before = (): Promise<void> => Promise.resolve();
+    rows.push(...(await pairs(each, { ...row, watched, alone, turns: TURNS, before, after })));
+  }
   print('Taps', rows, json);
 } finally {
   tap.process.kill();

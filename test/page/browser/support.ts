@@ -4,37 +4,18 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { describe } from '@jest/globals';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { chromiumPath } from '../../support/chromium.ts';
 
-const path = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
-  (one) => one !== undefined && existsSync(one),
-);
+export { launch } from '../../support/chromium.ts';
 
 /** Where there is no Chromium the tests are skipped, and say so. */
-export const withBrowser = path === undefined ? describe.skip : describe;
-if (path === undefined) {
+export const withBrowser = chromiumPath === undefined ? describe.skip : describe;
+if (chromiumPath === undefined) {
   process.stderr.write(
     'no Chromium (apt-get install chromium, or CHROMIUM=/path): browser tests are skipped\n',
   );
-}
-
-const args = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-dev-shm-usage',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--font-render-hinting=none',
-  '--force-color-profile=srgb',
-];
-
-/** A launch hangs once in a while: it is tried a second time, nothing else is. */
-export async function launch(): Promise<Browser> {
-  const options = { executablePath: path!, args, timeout: 20_000 };
-  return chromium.launch(options).catch(() => chromium.launch({ ...options, timeout: 60_000 }));
 }
 
 export interface Viewer {
