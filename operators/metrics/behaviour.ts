@@ -1,6 +1,6 @@
 /**
  * What an evaluation tells beyond accuracy, by the names of the metrics topic: successful execution, reasoning length and
- * conciseness where the rewards left the parts for them (`execution`, a vote), pass@k where questions have several rollouts.
+ * conciseness and right calls where the rewards left the parts for them (`execution`, a vote, `toolPo`), pass@k where questions have several rollouts.
  */
 import type { Scored } from '../../streams/records.ts';
 import { perFailure, perToken } from './execution.ts';
@@ -27,6 +27,7 @@ export function behaviour(groups: readonly Scored[]): NamedNumbers {
     ...named('eval/successful_execution', executed, (r) => perFailure(r.correct, r.execution)),
     ...named('eval/reasoning_length', executed, (r) => 1000 * perToken(r.correct, r.execution)),
     ...named('eval/conciseness', concise, (value) => value),
+    ...rightCalls(responses.map(({ parts }) => parts)),
     ...passes(groups),
   };
 }
@@ -34,6 +35,18 @@ export function behaviour(groups: readonly Scored[]): NamedNumbers {
 function named<T>(name: string, of: readonly T[], value: (one: T) => number): NamedNumbers {
   if (of.length === 0) return {};
   return { [name]: of.reduce((sum, one) => sum + value(one), 0) / of.length };
+}
+
+/** Of rewards that say which calls were right (`toolPo`): the share that was, and how many of a response. */
+function rightCalls(all: readonly Scored['rewards'][number]['parts'][]): NamedNumbers {
+  const known = all.filter(({ attempted }) => attempted !== undefined);
+  if (known.length === 0) return {};
+  const sum = (part: string): number =>
+    known.reduce((total, parts) => total + (parts[part] ?? 0), 0);
+  return {
+    'eval/tools_right': sum('right') / Math.max(1, sum('attempted')),
+    'eval/tools_right_mean': sum('right') / known.length,
+  };
 }
 
 function passes(groups: readonly Scored[]): NamedNumbers {
