@@ -1,40 +1,152 @@
 /**
  * Opens what `millrace retriever build` wrote.
+ *
+ * Queries that come while others are encoded or searched for go together into the next batch. Search runs in a worker
+ * thread, encoding in another; the passages' texts stay on disk.
  */
-import { access } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { MillraceError } from '../../../base/errors.ts';
-import type { OpenEncoder } from '../../../model/encoder/encoder.ts';
-import type { Retriever } from './retriever.ts';
+import { startWorker, workerEntry } from '../../../base/worker.ts';
+import type { OpenEncoder, TextEncoder } from '../../../model/encoder/encoder.ts';
+import { gathered } from './gathered.ts';
+import {
+  checkFiles,
+  MANIFEST,
+  type Manifest,
+  readManifest,
+  retrieverError,
+  VECTORS,
+} from './manifest.ts';
+import type { Nearest } from './nearest.ts';
+import { openPassages, type PassageReader } from './passageFile.ts';
+import { byScore, type Hit, type Retriever } from './retriever.ts';
+import type { OpenSearch, SearchCall } from './searchWorker.ts';
 
 export interface RetrieverOptions {
   /** Opens the encoder of the queries: `openEncoder` of `model/encoder`. */
   readonly openEncoder: OpenEncoder;
   /** The encoder's folder, where it is no longer the one that the index was built with. */
   readonly encoder?: string;
-  /** For search and encoding (default: half of what there is, at least one). */
+  /** For search, and as many for encoding (default: half of what there is, at least one). */
   readonly threads?: number;
+  /** Whether every file's digest is checked, not only those of the graphs. */
+  readonly verify?: boolean;
 }
 
-/** The file that makes a folder an index; it is written last. */
-export const MANIFEST = 'retriever.json';
+/** Queries in a batch. */
+const QUERIES_MAX = 64;
 
-/** A retriever over an index's folder. Fails with code `RETRIEVER` where there is none. */
+/**
+ * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, where there is none, where one is damaged,
+ * or where the encoder is not the one that the index was built with.
+ */
 export async function openRetriever(
   folder: string,
-  _options: RetrieverOptions,
+  { openEncoder, encoder: at, verify = false, threads = halfOfThem() }: RetrieverOptions,
 ): Promise<Retriever> {
+  const manifest = await readManifest(folder);
+  await checkFiles(folder, manifest, verify);
+  const encoder = await encoderOf(folder, manifest, { openEncoder, at, threads });
+  try {
+    return await retriever(folder, manifest, encoder, threads);
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
+}
+
+/** Threads that a machine's other work leaves us. */
+export function halfOfThem(): number {
+  return Math.max(1, availableParallelism() >> 1);
+}
+
+async function encoderOf(
+  folder: string,
+  { encoder: { folder: before, digest, settings } }: Manifest,
+  {
+    openEncoder,
+    at,
+    threads,
+  }: { openEncoder: OpenEncoder; at?: string | undefined; threads: number },
+): Promise<TextEncoder> {
   const path = join(folder, MANIFEST);
-  await access(path).catch((cause: unknown) => {
-    throw new MillraceError(
-      'RETRIEVER',
-      `${folder} is no index: it has no ${MANIFEST}. Make one with \`millrace retriever build CORPUS.jsonl --encoder FOLDER --to ${folder}\``,
-      { context: { folder }, cause },
-    );
-  });
-  throw new MillraceError(
-    'RETRIEVER',
-    `${path} is of a version that this one cannot read; build the index again`,
-    { context: { path } },
+  const encoder = await openEncoder(at ?? before, { ...settings, threads }).catch(
+    (cause: unknown) => {
+      if (at !== undefined) throw cause;
+      throw retrieverError(
+        `${path}: the encoder that the index was built with cannot be opened at ${before} (${(cause as Error).message}); ` +
+          'say where it lies now with --encoder FOLDER',
+        path,
+        cause,
+      );
+    },
   );
+  if (encoder.digest === digest) return encoder;
+  await encoder.close();
+  throw retrieverError(
+    `${path}: the index was built with another encoder than the one at ${at ?? before} (its weights or tokenizer differ): ` +
+      'name the folder of that one with --encoder FOLDER, or build the index again',
+    path,
+  );
+}
+
+async function retriever(
+  folder: string,
+  manifest: Manifest,
+  encoder: TextEncoder,
+  threads: number,
+): Promise<Retriever> {
+  const { passages, dimensions } = manifest;
+  const passageFile = await openPassages(folder);
+  const worker = startWorker(workerEntry('searchWorker', import.meta.url));
+  const close = async (): Promise<void> => {
+    await worker.close();
+    await passageFile.close();
+  };
+  try {
+    await worker.call('open', {
+      ...{ passages, dimensions, threads, normalised: manifest.encoder.settings.normalised },
+      vectors: join(folder, VECTORS),
+      graphs: manifest.graphs.map(({ file }) => join(folder, file)),
+    } satisfies OpenSearch);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { signal: never } = new AbortController();
+  const encode = gathered<string, Float32Array>(async (texts) => {
+    const all = await encoder.encode(texts, 'query', never);
+    return texts.map((_, i) => all.slice(i * dimensions, (i + 1) * dimensions));
+  }, QUERIES_MAX);
+  const search = gathered<{ query: Float32Array; top: number }, Nearest>((items) => {
+    const queries = new Float32Array(items.length * dimensions);
+    for (const [i, { query }] of items.entries()) queries.set(query, i * dimensions);
+    const call: SearchCall = { queries, tops: items.map(({ top }) => top) };
+    return worker.call<Nearest[]>('search', call, [queries.buffer]);
+  }, QUERIES_MAX);
+  return {
+    passages,
+    async retrieve(queries, top, signal) {
+      if (!(Number.isInteger(top) && top >= 1))
+        throw new RangeError(`retrieve: top is ${top}; give a whole number from 1`);
+      return Promise.all(
+        queries.map(async (text) => {
+          const query = await encode(text, signal);
+          const nearest = await search({ query, top: Math.min(top, passages) }, signal);
+          return hits(passageFile, nearest, top);
+        }),
+      );
+    },
+    async close() {
+      await close();
+      await encoder.close();
+    },
+  };
+}
+
+/** The passages of these rows; among those of one score the ids decide. */
+async function hits(file: PassageReader, { rows, scores }: Nearest, top: number): Promise<Hit[]> {
+  const all: Hit[] = [];
+  for (const [i, row] of rows.entries()) all.push({ ...(await file.read(row)), score: scores[i]! });
+  return all.sort(byScore).slice(0, top);
 }

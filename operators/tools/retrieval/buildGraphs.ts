@@ -1,0 +1,85 @@
+/** Builds the graphs of an index, a stretch of passages each: several at once, each by a thread of its own. */
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startWorker, workerEntry } from '../../../base/worker.ts';
+import type { GraphForm } from './graph.ts';
+import type { GraphStretch } from './graphWorker.ts';
+import { type Manifest, VECTORS } from './manifest.ts';
+
+export interface GraphsOptions extends GraphForm {
+  readonly passages: number;
+  /** Most in one graph: so many vectors a thread are in memory while it is built. */
+  readonly passagesMax: number;
+  /** Graphs that are built at once. */
+  readonly threads: number;
+  readonly signal: AbortSignal;
+  /** Told how many passages are in graphs. */
+  readonly onProgress: (done: number) => void;
+}
+
+export type Graphs = Manifest['graphs'];
+
+/** Added in one call: a second or so. */
+const ADDED = 2000;
+
+/** The stretches, as even as may be. */
+export function stretches(passages: number, passagesMax: number): Graphs {
+  const count = Math.ceil(passages / passagesMax);
+  const start = (index: number): number => Math.floor((index * passages) / count);
+  return Array.from({ length: count }, (_, index) => {
+    const [from, end] = [start(index), start(index + 1)];
+    // What a build with other stretches left is not taken for one of these.
+    return { file: `graph-${from}-${end}.usearch`, from, passages: end - from };
+  });
+}
+
+/** Builds those whose files are not there. Rejects with the signal's reason when it aborts; what is built stays. */
+export async function buildGraphs(
+  folder: string,
+  there: ReadonlySet<string>,
+  options: GraphsOptions,
+): Promise<Graphs> {
+  const graphs = stretches(options.passages, options.passagesMax);
+  let done = 0;
+  const add = (count: number): void => {
+    done += count;
+    options.onProgress(done);
+  };
+  const missing = graphs.filter(({ file, passages }) => {
+    if (there.has(file)) add(passages);
+    return !there.has(file);
+  });
+  const one = async (): Promise<void> => {
+    for (let next = missing.shift(); next !== undefined; next = missing.shift())
+      await build(folder, next, options, add);
+  };
+  const workers = Array.from({ length: Math.min(options.threads, missing.length) }, one);
+  const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  return graphs;
+}
+
+async function build(
+  folder: string,
+  { file, from, passages }: Graphs[number],
+  { dimensions, normalised, signal }: GraphsOptions,
+  add: (count: number) => void,
+): Promise<void> {
+  const worker = startWorker(workerEntry('graphWorker', import.meta.url));
+  try {
+    await worker.call('open', { dimensions, normalised } satisfies GraphForm);
+    for (let at = 0; at < passages; at += ADDED) {
+      signal.throwIfAborted();
+      const count = Math.min(ADDED, passages - at);
+      const stretch: GraphStretch = { vectors: join(folder, VECTORS), from: from + at, count };
+      await worker.call('add', stretch);
+      add(count);
+    }
+    const beside = join(folder, `${file}.new`);
+    await rm(beside, { force: true });
+    await worker.call('save', beside);
+    await rename(beside, join(folder, file));
+  } finally {
+    await worker.close();
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * Builds an index in a folder: reads the corpus, encodes its passages, builds the graphs.
+ *
+ * The corpus is read to its end first, so what is wrong in it is known before hours of encoding begin. `building.json`
+ * says how far a build has come: one that was stopped, or whose machine went down, goes on there. The manifest is written
+ * last.
+ */
+import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { makeFolder } from '../../../base/makeFolder.ts';
+import { replaceFile } from '../../../base/replaceFile.ts';
+import type { TextEncoder } from '../../../model/encoder/encoder.ts';
+import { buildGraphs } from './buildGraphs.ts';
+import type { CorpusRow } from './corpusRow.ts';
+import { IdSet } from './idSet.ts';
+import { MANIFEST, retrieverError, VECTORS, writeManifest } from './manifest.ts';
+import { openPassages, type PassageReader, writePassages } from './passageFile.ts';
+import type { Passage } from './retriever.ts';
+import { rowBytes } from './vectorFile.ts';
+
+/** How far a build is. */
+export interface BuildProgress {
+  readonly stage: 'reading' | 'encoding' | 'graphs';
+  /** Passages. */
+  readonly done: number;
+  /** Done when this build began: what a rate does not count. */
+  readonly before: number;
+  /** Null while the corpus is read. */
+  readonly total: number | null;
+}
+
+export interface BuildOptions {
+  /** The corpus from its beginning. */
+  readonly rows: () => AsyncIterable<CorpusRow>;
+  /** Which corpus it is: a build goes on only with the same. */
+  readonly corpus: Readonly<Record<string, string | number>>;
+  readonly encoder: TextEncoder;
+  readonly encoderFolder: string;
+  readonly to: string;
+  /** A corpus of at most so many passages has no graph: all of them are compared with every query. */
+  readonly exactMax: number;
+  /** Most passages in one graph. */
+  readonly graphMax: number;
+  readonly threads: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: BuildProgress) => void;
+  /** Told of each row that is left out. */
+  readonly onRefused: (place: number, reason: string) => void;
+}
+
+export interface BuiltIndex {
+  readonly passages: number;
+  /** Rows that were left out. */
+  readonly refused: number;
+  readonly graphs: number;
+}
+
+/** Encoded between two marks of how far it is; fewer where they are long. */
+const WINDOW = { passages: 256, characters: 4 << 20 };
+const STATE = 'building.json';
+
+interface State {
+  readonly corpus: BuildOptions['corpus'];
+  readonly encoder: { readonly digest: string; readonly settings: TextEncoder['settings'] };
+  /** Null until the corpus has been read to its end. */
+  readonly read: { readonly passages: number; readonly refused: number } | null;
+  /** Passages whose vectors are on disk. */
+  readonly encoded: number;
+}
+
+/**
+ * Builds, or goes on building. Rejects with the signal's reason when it aborts, and with code `RETRIEVER` where the folder
+ * holds something else.
+ */
+export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
+  const { to, encoder, signal } = options;
+  await makeFolder(to);
+  const state = await startOf(options);
+  const { passages, refused } = state.read ?? (await readCorpus(options, state));
+  const read = { ...state, read: { passages, refused } };
+  await encodePassages(options, read, passages);
+  const { dimensions, settings } = encoder;
+  const progress = (done: number): void =>
+    options.onProgress({ stage: 'graphs', done, before: 0, total: passages });
+  const graphs =
+    passages <= options.exactMax
+      ? []
+      : await buildGraphs(to, new Set(await readdir(to)), {
+          ...{ passages, dimensions, signal, normalised: settings.normalised },
+          ...{ passagesMax: options.graphMax, threads: options.threads, onProgress: progress },
+        });
+  signal.throwIfAborted();
+  const { digest } = encoder;
+  await writeManifest(to, {
+    ...{ passages, dimensions, graphs },
+    encoder: { folder: options.encoderFolder, digest, settings },
+  });
+  await rm(join(to, STATE), { force: true });
+  return { passages, refused, graphs: graphs.length };
+}
+
+/** Where to go on; a new folder starts at nothing. */
+async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
+  const { digest, settings } = encoder;
+  const fresh: State = { corpus, encoder: { digest, settings }, read: null, encoded: 0 };
+  const there = await readdir(to);
+  if (there.includes(MANIFEST))
+    throw retrieverError(`${to} holds an index already: name another folder with --to`, to);
+  if (!there.includes(STATE)) {
+    if (there.length > 0)
+      throw retrieverError(`${to} is not empty: name another folder with --to`, to);
+    return fresh;
+  }
+  const path = join(to, STATE);
+  const state = JSON.parse(await readFile(path, 'utf8').catch(() => 'null')) as State | null;
+  const same = (field: 'corpus' | 'encoder'): boolean =>
+    isDeepStrictEqual(state?.[field], JSON.parse(JSON.stringify(fresh[field])));
+  for (const [field, what] of [
+    ['corpus', 'another corpus, or of this one before it was changed'],
+    ['encoder', 'another encoder, or with other settings'],
+  ] as const)
+    if (!same(field))
+      throw retrieverError(
+        `${to} holds the beginning of an index of ${what}: delete the folder, or name another one with --to`,
+        path,
+      );
+  return state as State;
+}
+
+async function keep({ to }: BuildOptions, state: State): Promise<void> {
+  await replaceFile(join(to, STATE), `${JSON.stringify(state)}\n`);
+}
+
+/** Copies what can be used of the corpus to where it stays. */
+async function readCorpus(
+  options: BuildOptions,
+  state: State,
+): Promise<{ passages: number; refused: number }> {
+  const { to, signal, onProgress, onRefused } = options;
+  await keep(options, state);
+  const writer = await writePassages(to);
+  const ids = new IdSet();
+  let [passages, refused] = [0, 0];
+  const refuse = (place: number, reason: string): void => {
+    refused++;
+    onRefused(place, reason);
+  };
+  try {
+    for await (const row of options.rows()) {
+      if (signal.aborted) break;
+      if ('reason' in row) refuse(row.place, row.reason);
+      else if (!ids.add(row.passage.id))
+        refuse(row.place, `field "id": ${JSON.stringify(row.passage.id)} was there before`);
+      else {
+        await writer.add(row.passage);
+        passages++;
+        if (passages % 1000 === 0)
+          onProgress({ stage: 'reading', done: passages, before: 0, total: null });
+      }
+    }
+  } finally {
+    await writer.close();
+  }
+  signal.throwIfAborted();
+  if (passages === 0)
+    throw retrieverError(
+      'the corpus holds no passage that can be used: each line is {"id": …, "contents": …}, or has "title" and "text"',
+      to,
+    );
+  const read = { passages, refused };
+  await keep(options, { ...state, read });
+  return read;
+}
+
+async function encodePassages(
+  options: BuildOptions,
+  state: State,
+  passages: number,
+): Promise<void> {
+  const { to, encoder, signal, onProgress } = options;
+  const before = state.encoded;
+  const reader = await openPassages(to);
+  const file = await open(join(to, VECTORS), before === 0 ? 'w' : 'r+');
+  try {
+    await file.truncate(before * rowBytes(encoder.dimensions));
+    for (let done = before; done < passages; ) {
+      onProgress({ stage: 'encoding', done, before, total: passages });
+      const window = await nextPassages(reader, done, passages);
+      const texts = window.map(({ contents }) => contents);
+      const vectors = await encoder.encode(texts, 'passage', signal);
+      const bytes = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+      await file.write(bytes, 0, bytes.length, done * rowBytes(encoder.dimensions));
+      await file.datasync();
+      done += window.length;
+      await keep(options, { ...state, encoded: done });
+    }
+    onProgress({ stage: 'encoding', done: passages, before, total: passages });
+  } finally {
+    await file.close();
+    await reader.close();
+  }
+}
+
+async function nextPassages(
+  reader: PassageReader,
+  from: number,
+  end: number,
+): Promise<readonly Passage[]> {
+  const window: Passage[] = [];
+  let characters = 0;
+  const full = (): boolean => window.length >= WINDOW.passages || characters >= WINDOW.characters;
+  for (let row = from; row < end && !full(); row++) {
+    const passage = await reader.read(row);
+    characters += passage.contents.length;
+    window.push(passage);
+  }
+  return window;
+}

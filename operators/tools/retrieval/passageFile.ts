@@ -1,0 +1,93 @@
+/**
+ * The passages of an index on disk: one JSON object a line, and a second file that says where each line ends, so that
+ * any of them is read without the others. Nothing is held in memory.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OFFSETS, PASSAGES, retrieverError } from './manifest.ts';
+import type { Passage } from './retriever.ts';
+
+/** Bytes of an offset: a whole number of 64 bits, little-endian. */
+const OFFSET_BYTES = 8;
+/** Written at once. */
+const CHUNK_BYTES = 1 << 20;
+
+export interface PassageWriter {
+  add(passage: Passage): Promise<void>;
+  /** All is on disk. */
+  close(): Promise<void>;
+}
+
+/** Writes the passages of a folder from the first one on. */
+export async function writePassages(folder: string): Promise<PassageWriter> {
+  const texts = await open(join(folder, PASSAGES), 'w');
+  const offsets = await open(join(folder, OFFSETS), 'w');
+  let lines: Buffer[] = [];
+  let ends: bigint[] = [];
+  let waiting = 0;
+  let end = 0;
+  const flush = async (): Promise<void> => {
+    await texts.writeFile(Buffer.concat(lines));
+    await offsets.writeFile(new Uint8Array(BigUint64Array.from(ends).buffer));
+    lines = [];
+    ends = [];
+    waiting = 0;
+  };
+  return {
+    async add({ id, title, contents }) {
+      const line = Buffer.from(`${JSON.stringify({ id, title, contents })}\n`);
+      end += line.length;
+      waiting += line.length;
+      lines.push(line);
+      ends.push(BigInt(end));
+      if (waiting >= CHUNK_BYTES) await flush();
+    },
+    async close() {
+      await flush();
+      for (const file of [texts, offsets]) {
+        await file.sync();
+        await file.close();
+      }
+    },
+  };
+}
+
+export interface PassageReader {
+  read(row: number): Promise<Passage>;
+  close(): Promise<void>;
+}
+
+export async function openPassages(folder: string): Promise<PassageReader> {
+  const path = join(folder, PASSAGES);
+  const texts = await open(path, 'r');
+  const offsets = await open(join(folder, OFFSETS), 'r');
+  return {
+    async read(row) {
+      const [start, end] = await endsOf(offsets, row);
+      const line = Buffer.allocUnsafe(Math.max(0, end - start));
+      const { bytesRead } = await texts.read(line, 0, line.length, start);
+      try {
+        if (bytesRead < line.length) throw new Error(`it ends after ${bytesRead} bytes`);
+        return JSON.parse(line.toString()) as Passage;
+      } catch (cause) {
+        throw retrieverError(
+          `${path}: line ${row + 1} is damaged: copy the folder again, or build it again with \`millrace retriever build\``,
+          path,
+          cause,
+        );
+      }
+    },
+    async close() {
+      await texts.close();
+      await offsets.close();
+    },
+  };
+}
+
+/** Where a line begins and ends. */
+async function endsOf(offsets: FileHandle, row: number): Promise<readonly [number, number]> {
+  const bytes = Buffer.alloc(2 * OFFSET_BYTES);
+  if (row === 0) await offsets.read(bytes, OFFSET_BYTES, OFFSET_BYTES, 0);
+  else await offsets.read(bytes, 0, 2 * OFFSET_BYTES, (row - 1) * OFFSET_BYTES);
+  return [Number(bytes.readBigUInt64LE(0)), Number(bytes.readBigUInt64LE(OFFSET_BYTES))];
+}

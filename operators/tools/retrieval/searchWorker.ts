@@ -1,0 +1,140 @@
+/**
+ * Entry of the worker that searches an index: every passage where there is no graph, else the candidates of each graph.
+ *
+ * The graphs are mapped into memory; of the vectors only those of the candidates are read, from the file.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Index } from 'usearch';
+import { Moved, serve } from '../../../base/worker.ts';
+import { type GraphForm, newGraph } from './graph.ts';
+import { best, dot, type Nearest } from './nearest.ts';
+import { readRows, rowBytes } from './vectorFile.ts';
+
+export interface OpenSearch extends GraphForm {
+  readonly passages: number;
+  readonly vectors: string;
+  /** Files of the graphs; none = every passage is compared. */
+  readonly graphs: readonly string[];
+  readonly threads: number;
+}
+
+export interface SearchCall {
+  /** [queries, dimensions], row by row. */
+  readonly queries: Float32Array;
+  /** How many are asked for, query by query. */
+  readonly tops: readonly number[];
+}
+
+/** Candidates whose scores are computed, for each passage that is asked for, and at least. */
+const CANDIDATES = { each: 4, least: 64 };
+
+interface Searcher {
+  search(call: SearchCall): readonly Nearest[];
+}
+
+async function exactSearcher(opened: OpenSearch): Promise<Searcher> {
+  const { vectors, dimensions, passages } = opened;
+  const file: FileHandle = await open(vectors, 'r');
+  const all = await readRows(file, vectors, { dimensions, from: 0, count: passages });
+  await file.close();
+  const rows = Uint32Array.from({ length: passages }, (_, row) => row);
+  return {
+    search: ({ queries, tops }) =>
+      tops.map((top, query) => {
+        const at = query * dimensions;
+        const scores = Float64Array.from(rows, (row) =>
+          dot(queries, at, all, row * dimensions, dimensions),
+        );
+        return best(rows, scores, top);
+      }),
+  };
+}
+
+async function graphSearcher(opened: OpenSearch): Promise<Searcher> {
+  const { vectors, dimensions, threads } = opened;
+  const graphs: Index[] = [];
+  for (const path of opened.graphs) {
+    const graph = newGraph(opened);
+    graph.view(path);
+    graphs.push(graph);
+  }
+  const file = openSync(vectors, 'r');
+  const row = new Float32Array(dimensions);
+  const bytes = new Uint8Array(row.buffer);
+  const scored = (queries: Float32Array, query: number, candidates: Candidates, top: number) => {
+    const scores = Float64Array.from(candidates.rows, (candidate) => {
+      const read = readSync(file, bytes, 0, bytes.length, candidate * rowBytes(dimensions));
+      if (read < bytes.length) throw new Error(`${vectors} ends before row ${candidate}`);
+      return dot(queries, query * dimensions, row, 0, dimensions);
+    });
+    return best(candidates.rows, scores, top);
+  };
+  process.once('exit', () => closeSync(file));
+  return {
+    search({ queries, tops }) {
+      const wanted = Math.max(CANDIDATES.least, CANDIDATES.each * Math.max(...tops));
+      const found = graphs.map((graph) => asked(graph, queries, tops.length, wanted, threads));
+      return tops.map((top, query) => {
+        const all = found.map((of) => of[query] as Candidates);
+        return scored(queries, query, merged(all, wanted), top);
+      });
+    },
+  };
+}
+
+/** What a graph holds near to a query, by its own rounded distances. */
+interface Candidates {
+  readonly rows: Uint32Array;
+  readonly distances: Float32Array;
+}
+
+function asked(
+  graph: Index,
+  queries: Float32Array,
+  count: number,
+  wanted: number,
+  threads: number,
+): readonly Candidates[] {
+  const most = Math.min(wanted, graph.size());
+  const found = graph.search(queries, most, Math.min(threads, count));
+  const counts = 'counts' in found ? (found.counts as BigUint64Array) : null;
+  return Array.from({ length: count }, (_, query) => {
+    const start = query * most;
+    const end = counts === null ? found.keys.length : start + Number(counts[query]);
+    return {
+      rows: Uint32Array.from(found.keys.subarray(start, end), Number),
+      distances: found.distances.subarray(start, end),
+    };
+  });
+}
+
+/** The nearest of several graphs, as many as one would have given. */
+function merged(all: readonly Candidates[], wanted: number): Candidates {
+  if (all.length === 1) return all[0] as Candidates;
+  const pairs = all.flatMap(({ rows, distances }) =>
+    Array.from(rows, (row, i) => ({ row, distance: distances[i]! })),
+  );
+  pairs.sort((a, b) => a.distance - b.distance || a.row - b.row);
+  const kept = pairs.slice(0, wanted);
+  return {
+    rows: Uint32Array.from(kept, ({ row }) => row),
+    distances: Float32Array.from(kept, ({ distance }) => distance),
+  };
+}
+
+let searcher: Searcher | undefined;
+
+serve({
+  async open(argument: OpenSearch) {
+    searcher = await (argument.graphs.length === 0 ? exactSearcher : graphSearcher)(argument);
+  },
+  search(call: SearchCall) {
+    if (searcher === undefined) throw new Error('the search worker was not opened');
+    const found = searcher.search(call);
+    return new Moved(
+      found,
+      found.flatMap(({ rows, scores }) => [rows.buffer, scores.buffer] as ArrayBuffer[]),
+    );
+  },
+});
