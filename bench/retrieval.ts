@@ -29,7 +29,7 @@ interface Options {
 
 const options = benchmark(
   'npm run bench:retrieval',
-  `Dense retrieval after encoding: recall@10 against exact search, queries a second from 8 callers at a time, and the
+  `Dense retrieval after encoding: recall@10 against exact search, queries a second in batches of 8, and the
 memory of the process that answers. 1,000,000 passages of 384 dimensions take 3 GB on the disk and, on two cores, about ten minutes.`,
 )
   .option('--passages <N>', 'passages in the index', count, 100_000)
@@ -43,7 +43,7 @@ memory of the process that answers. 1,000,000 passages of 384 dimensions take 3 
 
 const { passages, dimensions, queries, threads } = options;
 const TOP = 10;
-const CALLERS = 8;
+const AT_A_TIME = 8;
 const GOAL = { recall: 0.97, perSecond: 800, bytes: 1e9 };
 const { exactSearch, MetricKind } = library();
 const { signal } = new AbortController();
@@ -96,7 +96,7 @@ async function exact(folder: string): Promise<readonly (readonly number[])[]> {
 function answered(folder: string): Promise<Answered> {
   const ask: Ask = {
     ...{ folder, passages, dimensions, queries, threads, asked: options.asked },
-    ...{ callers: CALLERS, top: TOP },
+    ...{ atATime: AT_A_TIME, top: TOP },
   };
   return new Promise((resolve, reject) => {
     const child = fork(new URL('./retrieval/asker.ts', import.meta.url));
@@ -122,7 +122,11 @@ function rowsOf(found: Answered, want: readonly (readonly number[])[], buildMs: 
       ...{ ratio: recall, unit: '', ours: recall, theirs: 1 },
     },
     {
-      ...{ what: `queries, ${CALLERS} at a time`, against: `${GOAL.perSecond} a second`, goal: 1 },
+      ...{
+        what: `queries, ${AT_A_TIME} at a time`,
+        against: `${GOAL.perSecond} a second`,
+        goal: 1,
+      },
       ...{ ratio: perSecond / GOAL.perSecond, unit: 'queries/s' },
       ...{ ours: perSecond, theirs: GOAL.perSecond },
       note: `${cpuMs.toFixed(2)} ms of a processor each`,

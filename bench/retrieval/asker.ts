@@ -12,8 +12,8 @@ export interface Ask {
   readonly dimensions: number;
   /** Different ones. */
   readonly queries: number;
-  /** Asked for one after the other by so many at a time. */
-  readonly callers: number;
+  /** In a batch. */
+  readonly atATime: number;
   readonly asked: number;
   readonly threads: number;
   readonly top: number;
@@ -47,19 +47,16 @@ async function answer(ask: Ask): Promise<Answered> {
   const retriever = await openRetriever(ask.folder, { openEncoder, threads });
   const openMs = performance.now() - opening;
   const found: (readonly string[])[] = [];
-  const one = async (index: number): Promise<void> => {
-    const [hits] = await retriever.retrieve([`query ${index % queries}`], top, signal);
-    if (index < queries) found[index] = hits!.map(({ id }) => id);
+  const batch = async (from: number): Promise<void> => {
+    const texts = Array.from({ length: ask.atATime }, (_, i) => `query ${(from + i) % queries}`);
+    const hits = await retriever.retrieve(texts, top, signal);
+    for (const [i, of] of hits.entries()) found[(from + i) % queries] = of.map(({ id }) => id);
   };
   // a first round, not timed: what lies on the disk comes into memory
-  for (let i = 0; i < queries; i++) await one(i);
+  for (let i = 0; i < queries; i += ask.atATime) await batch(i);
   const cpu = process.cpuUsage();
   const start = performance.now();
-  let next = 0;
-  const caller = async (): Promise<void> => {
-    while (next < ask.asked) await one(next++);
-  };
-  await Promise.all(Array.from({ length: ask.callers }, caller));
+  for (let i = 0; i < ask.asked; i += ask.atATime) await batch(i);
   const ms = performance.now() - start;
   const { user, system } = process.cpuUsage(cpu);
   const resident = residentBytes(process.pid) ?? process.memoryUsage.rss();

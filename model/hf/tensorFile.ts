@@ -46,8 +46,14 @@ interface Place extends TensorInfo {
   readonly at: number;
 }
 
-/** Open a file. Rejects with a `CHECKPOINT` error when it is missing or is not a whole safetensors file. */
-export async function openTensorFile(path: string): Promise<TensorFile> {
+/**
+ * Open a file. Rejects with a `CHECKPOINT` error when it is missing or is not a whole safetensors file. `passed` names tensors
+ * that nobody wants and whose type may be any: they are in the file, and not in `tensors`.
+ */
+export async function openTensorFile(
+  path: string,
+  passed: (name: string) => boolean = () => false,
+): Promise<TensorFile> {
   const file = await open(path, 'r').catch((cause) => {
     throw checkpointError(
       `${path} cannot be opened (${(cause as NodeJS.ErrnoException).code ?? cause}): check the path`,
@@ -56,7 +62,7 @@ export async function openTensorFile(path: string): Promise<TensorFile> {
     );
   });
   try {
-    const head = await readHeader(path, file);
+    const head = await readHeader(path, file, passed);
     return tensorFile(path, file, head);
   } catch (error) {
     await file.close();
@@ -66,17 +72,24 @@ export async function openTensorFile(path: string): Promise<TensorFile> {
 
 interface Head {
   readonly raw: Uint8Array;
+  /** Those that nobody wants too. */
   readonly places: ReadonlyMap<string, Place>;
+  readonly passed: (name: string) => boolean;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-function tensorFile(path: string, file: FileHandle, { raw, places, metadata }: Head): TensorFile {
+function tensorFile(
+  path: string,
+  file: FileHandle,
+  { raw, places, passed, metadata }: Head,
+): TensorFile {
+  const tensors = new Map([...places].filter(([name]) => !passed(name)));
   return {
     path,
-    tensors: places,
+    tensors,
     metadata,
     read(name) {
-      const place = places.get(name);
+      const place = tensors.get(name);
       if (place !== undefined) return readTensor(path, file, name, place);
       return Promise.reject(
         checkpointError(`${path} has no tensor '${name}'`, { file: path, tensor: name }),
@@ -84,8 +97,10 @@ function tensorFile(path: string, file: FileHandle, { raw, places, metadata }: H
     },
     async *readAll(hash) {
       hash?.update(raw);
-      for (const [name, place] of places)
-        yield [name, await readTensor(path, file, name, place, hash)];
+      for (const [name, place] of places) {
+        const tensor = await readTensor(path, file, name, place, hash);
+        if (!passed(name)) yield [name, tensor];
+      }
     },
     close: () => file.close(),
   };
@@ -126,7 +141,11 @@ async function readTensor(
   return { shape, data };
 }
 
-async function readHeader(path: string, file: FileHandle): Promise<Head> {
+async function readHeader(
+  path: string,
+  file: FileHandle,
+  passed: (name: string) => boolean,
+): Promise<Head> {
   const { size } = await file.stat();
   const no = (why: string, cause?: unknown) =>
     checkpointError(
@@ -160,11 +179,12 @@ async function readHeader(path: string, file: FileHandle): Promise<Head> {
   if (twice !== null) throw no(`its header has '${twice}' twice`);
   const { __metadata__: metadata, ...entries } = header as Record<string, unknown>;
   const places = Object.entries(entries).map(
-    ([name, entry]) => [name, placeOf(path, name, entry, raw.length)] as const,
+    ([name, entry]) =>
+      [name, (passed(name) ? bytesAt : placeOf)(path, name, entry, raw.length)] as const,
   );
   places.sort(([, a], [, b]) => a.at - b.at || a.bytes - b.bytes);
   checkCoverage(path, places, raw.length, size);
-  return { raw, places: new Map(places), metadata: textsOf(metadata) };
+  return { raw, places: new Map(places), passed, metadata: textsOf(metadata) };
 }
 
 /** As JSON, unless it is long or nests without end. */
@@ -208,6 +228,19 @@ function placeOf(path: string, tensor: string, entry: unknown, dataAt: number): 
       end - start,
     );
   return { dtype, shape, bytes, at: dataAt + start };
+}
+
+/** A tensor of whatever type, as if it were of numbers of 16 bits. */
+function bytesAt(path: string, tensor: string, entry: unknown, dataAt: number): Place {
+  const offsets = (entry as { data_offsets?: unknown } | null)?.data_offsets;
+  const [start, end] = Array.isArray(offsets) ? offsets : [];
+  if (!isCount(start) || !isCount(end) || end < start || (end - start) % 2 !== 0)
+    throw checkpointError(`${path}: tensor '${tensor}' has the offsets ${brief(offsets)}`, {
+      file: path,
+      tensor,
+    });
+  const bytes = end - start;
+  return { dtype: 'BF16', shape: [bytes / 2], bytes, at: dataAt + start };
 }
 
 /** The entries follow each other without gap or overlap, from the header's end to the file's. */

@@ -1,14 +1,13 @@
 /**
  * Opens what `millrace retriever build` wrote.
  *
- * Queries that come while others are encoded or searched for go together into the next batch. Search runs in a worker
- * thread, encoding in another; the passages' texts stay on disk.
+ * Search runs in a worker thread, encoding in another; the passages' texts stay on disk. The queries of a call are one batch
+ * (batches.ts makes one of those of many callers).
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { startWorker, workerEntry } from '../../../base/worker.ts';
 import type { OpenEncoder, TextEncoder } from '../../../model/encoder/encoder.ts';
-import { gathered } from './gathered.ts';
 import {
   checkFiles,
   MANIFEST,
@@ -32,9 +31,6 @@ export interface RetrieverOptions {
   /** Whether every file's digest is checked, not only those of the graphs. */
   readonly verify?: boolean;
 }
-
-/** Queries in a batch. */
-const QUERIES_MAX = 64;
 
 /**
  * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, where there is none, where one is damaged,
@@ -113,29 +109,17 @@ async function retriever(
     await close();
     throw error;
   }
-  const { signal: never } = new AbortController();
-  const encode = gathered<string, Float32Array>(async (texts) => {
-    const all = await encoder.encode(texts, 'query', never);
-    return texts.map((_, i) => all.slice(i * dimensions, (i + 1) * dimensions));
-  }, QUERIES_MAX);
-  const search = gathered<{ query: Float32Array; top: number }, Nearest>((items) => {
-    const queries = new Float32Array(items.length * dimensions);
-    for (const [i, { query }] of items.entries()) queries.set(query, i * dimensions);
-    const call: SearchCall = { queries, tops: items.map(({ top }) => top) };
-    return worker.call<Nearest[]>('search', call, [queries.buffer]);
-  }, QUERIES_MAX);
   return {
     passages,
     async retrieve(queries, top, signal) {
       if (!(Number.isInteger(top) && top >= 1))
         throw new RangeError(`retrieve: top is ${top}; give a whole number from 1`);
-      return Promise.all(
-        queries.map(async (text) => {
-          const query = await encode(text, signal);
-          const nearest = await search({ query, top: Math.min(top, passages) }, signal);
-          return hits(passageFile, nearest, top);
-        }),
-      );
+      if (queries.length === 0) return [];
+      const vectors = await encoder.encode(queries, 'query', signal);
+      const call: SearchCall = { queries: vectors, top: Math.min(top, passages) };
+      const found = await worker.call<Nearest[]>('search', call);
+      signal.throwIfAborted();
+      return Promise.all(found.map((nearest) => hits(passageFile, nearest, top)));
     },
     async close() {
       await close();

@@ -22,8 +22,8 @@ export interface OpenSearch extends GraphForm {
 export interface SearchCall {
   /** [queries, dimensions], row by row. */
   readonly queries: Float32Array;
-  /** How many are asked for, query by query. */
-  readonly tops: readonly number[];
+  /** Passages for each. */
+  readonly top: number;
 }
 
 /** Candidates whose scores are computed, for each passage that is asked for, and at least. */
@@ -40,8 +40,8 @@ async function exactSearcher(opened: OpenSearch): Promise<Searcher> {
   await file.close();
   const rows = Uint32Array.from({ length: passages }, (_, row) => row);
   return {
-    search: ({ queries, tops }) =>
-      tops.map((top, query) => {
+    search: ({ queries, top }) =>
+      Array.from({ length: queries.length / dimensions }, (_, query) => {
         const at = query * dimensions;
         const scores = Float64Array.from(rows, (row) =>
           dot(queries, at, all, row * dimensions, dimensions),
@@ -72,10 +72,11 @@ async function graphSearcher(opened: OpenSearch): Promise<Searcher> {
   };
   process.once('exit', () => closeSync(file));
   return {
-    search({ queries, tops }) {
-      const wanted = Math.max(CANDIDATES.least, CANDIDATES.each * Math.max(...tops));
-      const found = graphs.map((graph) => asked(graph, queries, tops.length, wanted, threads));
-      return tops.map((top, query) => {
+    search({ queries, top }) {
+      const wanted = Math.max(CANDIDATES.least, CANDIDATES.each * top);
+      const count = queries.length / dimensions;
+      const found = graphs.map((graph) => asked(graph, queries, count, wanted, threads));
+      return Array.from({ length: count }, (_, query) => {
         const all = found.map((of) => of[query] as Candidates);
         return scored(queries, query, merged(all, wanted), top);
       });

@@ -1,0 +1,43 @@
+/**
+ * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network and pooling run in a
+ * thread of their own.
+ */
+import { availableParallelism } from 'node:os';
+import { startWorker, workerEntry } from '../../base/worker.ts';
+import type { OpenEncoder } from './encoder.ts';
+import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker.ts';
+
+/** Texts that go to the thread at once: between them a signal is heard. */
+const TEXTS = 64;
+
+/** Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, where the folder cannot be used. */
+export const openEncoder: OpenEncoder = async (folder, options = {}) => {
+  const threads = options.threads ?? Math.max(1, availableParallelism() >> 1);
+  const worker = startWorker(workerEntry('encoderWorker', import.meta.url));
+  const opening: OpenEncoderCall = { folder, options, threads };
+  const { dimensions, settings, digest } = await worker
+    .call<OpenedEncoder>('open', opening)
+    .catch(async (error: unknown) => {
+      await worker.close();
+      throw error;
+    });
+  return {
+    ...{ dimensions, settings, digest },
+    async encode(texts, as, signal) {
+      const vectors = new Float32Array(texts.length * dimensions);
+      // Texts of like length go together: less of a batch is padding.
+      const order = [...texts.keys()].sort((a, b) => texts[a]!.length - texts[b]!.length || a - b);
+      for (let start = 0; start < order.length; start += TEXTS) {
+        signal.throwIfAborted();
+        const part = order.slice(start, start + TEXTS);
+        const call: EncodeCall = { texts: part.map((index) => texts[index]!), as };
+        const found = await worker.call<Float32Array>('encode', call);
+        for (const [row, index] of part.entries())
+          vectors.set(found.subarray(row * dimensions, (row + 1) * dimensions), index * dimensions);
+      }
+      signal.throwIfAborted();
+      return vectors;
+    },
+    close: () => worker.close(),
+  };
+};

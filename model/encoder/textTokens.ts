@@ -1,0 +1,48 @@
+/**
+ * Texts as tokens for an encoder, by the folder's `tokenizer.json` (WordPiece, SentencePiece's unigrams, byte pairs): with the
+ * tokens that begin and end a text, cut in the middle of neither.
+ */
+import { join } from 'node:path';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { readJson } from '../hf/openFolder.ts';
+
+export interface TextTokens {
+  /** At most `max`, the ones that begin and end a text included. */
+  encode(text: string, max: number): readonly number[];
+}
+
+/** Of a text that much longer than its tokens may be, the rest is not looked at. */
+const CHARACTERS_PER_TOKEN = 100;
+
+/** Rejects with `TOKENIZER`, or with `CHECKPOINT` where there is none. */
+export async function openTextTokens(folder: string): Promise<TextTokens> {
+  const path = join(folder, 'tokenizer.json');
+  const json = await readJson(path);
+  const config = await readJson(join(folder, 'tokenizer_config.json')).catch(() => ({}));
+  try {
+    const tokenizer = new Tokenizer(json as object, config as object);
+    const run = (text: string): number[] => tokenizer.encode(text).ids;
+    const ending = endingOf(run(''), run('a'));
+    return {
+      encode(text, max) {
+        const ids = run(text.slice(0, max * CHARACTERS_PER_TOKEN));
+        if (ids.length <= max) return ids;
+        return [...ids.slice(0, max - ending.length), ...ending];
+      },
+    };
+  } catch (cause) {
+    throw new MillraceError(
+      'TOKENIZER',
+      `${path} is not a tokenizer that can be read (${messageOf(cause)})`,
+      { context: { file: path }, cause },
+    );
+  }
+}
+
+/** The tokens that end every text: those of the empty one that no other text begins with. */
+function endingOf(empty: readonly number[], other: readonly number[]): readonly number[] {
+  let begin = 0;
+  while (begin < empty.length && empty[begin] === other[begin]) begin++;
+  return empty.slice(begin);
+}
