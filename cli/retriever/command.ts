@@ -3,8 +3,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
 import { type Done, port, whole } from '../command.ts';
 import type { Io } from '../io.ts';
+import { buildCommand } from './build.ts';
 import { serveCommand } from './serve.ts';
 
+/** So few passages are compared with a query in 5 ms (384 dimensions); a graph would take a tenth of that, and may miss one. */
+const EXACT_MAX = 10_000;
+const GRAPH_MAX = 500_000;
 /** The papers' scripts look for it here. */
 const PORT = 1243;
 
@@ -12,7 +16,53 @@ export function addRetriever(program: Command, io: Io, done: Done): void {
   const retriever = program
     .command('retriever')
     .description('Passages of a corpus by meaning and by words (docs/retrieval.md).');
+  addBuild(retriever, io, done);
   addServe(retriever, io, done);
+}
+
+function addBuild(retriever: Command, io: Io, done: Done): void {
+  retriever
+    .command('build')
+    .description(
+      'Encode the passages of a corpus and build an index of them in a folder. The corpus is read to its end first; lines that are no passage are named and left out. Ctrl-C stops it, and the same command goes on where it stopped.',
+    )
+    .argument(
+      '<corpus>',
+      'JSON Lines, Parquet, CSV or a JSON array: id and contents, or id, title and text',
+    )
+    .requiredOption(
+      '--encoder <FOLDER>',
+      'a Hugging Face encoder: E5, BGE, or another of the kinds BERT and XLM-RoBERTa, or with an onnx/model.onnx',
+    )
+    .option(
+      '--to <FOLDER>',
+      'where the index is built (default: the corpus’ name, ending in .index)',
+    )
+    .addOption(
+      new Option(
+        '--pooling <HOW>',
+        'how the vectors of tokens become one (default: as the folder says)',
+      ).choices(['mean', 'cls']),
+    )
+    .option('--query-prefix <TEXT>', 'put before a query (default: as E5 and BGE were trained)')
+    .option('--passage-prefix <TEXT>', 'put before a passage (default: as E5 was trained)')
+    .option('--no-normalise', 'leave vectors as long as they come; scores are no cosines then')
+    .option('--tokens <N>', 'cut longer texts (default: what the encoder takes)', atLeastOne)
+    .option('--threads <N>', 'of the processor (default: half of what there is)', atLeastOne)
+    .option(
+      '--exact <N>',
+      'a corpus of at most so many passages is compared with every query as a whole',
+      whole,
+      EXACT_MAX,
+    )
+    .option('--graph <N>', 'most passages in one graph', atLeastOne, GRAPH_MAX)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  millrace retriever build wiki.jsonl --encoder e5-base-v2\n  millrace retriever build wiki.jsonl --encoder bge-base-en-v1.5 --to wiki-index --threads 8',
+    )
+    .action(async (corpus: string, options) =>
+      done(await buildCommand({ ...options, corpus }, io)),
+    );
 }
 
 function addServe(retriever: Command, io: Io, done: Done): void {

@@ -5,7 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import { MillraceError } from '../../base/errors.ts';
-import type { OpenEncoder } from '../../model/encoder/encoder.ts';
+import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
 import {
   type FusionMethod,
@@ -14,9 +14,6 @@ import {
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
 import { readPassages } from '../../operators/tools/retrieval/readPassages.ts';
 import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
-
-const openEncoder: OpenEncoder = (folder) =>
-  Promise.reject(new MillraceError('RETRIEVER', `${folder} cannot be opened by this version`));
 
 /** Where passages are found, and how. */
 export interface RetrieverPlace {

@@ -12,12 +12,16 @@ import { makeFolder } from '../../../base/makeFolder.ts';
 import { replaceFile } from '../../../base/replaceFile.ts';
 import type { TextEncoder } from '../../../model/encoder/encoder.ts';
 import { buildGraphs } from './buildGraphs.ts';
-import type { CorpusRow } from './corpusRow.ts';
 import { IdSet } from './idSet.ts';
 import { MANIFEST, retrieverError, VECTORS, writeManifest } from './manifest.ts';
 import { openPassages, type PassageReader, writePassages } from './passageFile.ts';
 import type { Passage } from './retriever.ts';
 import { rowBytes } from './vectorFile.ts';
+
+/** A row of a corpus, and the line or row of the file that it stands in; or what is wrong there. */
+export type CorpusRow =
+  | { readonly place: number; readonly passage: Passage }
+  | { readonly place: number; readonly reason: string };
 
 /** How far a build is. */
 export interface BuildProgress {
@@ -150,6 +154,7 @@ async function readCorpus(
     for await (const row of options.rows()) {
       if (signal.aborted) break;
       if ('reason' in row) refuse(row.place, row.reason);
+      else if (row.passage.contents.trim() === '') refuse(row.place, 'field "contents": is empty');
       else if (!ids.add(row.passage.id))
         refuse(row.place, `field "id": ${JSON.stringify(row.passage.id)} was there before`);
       else {

@@ -1,29 +1,31 @@
 /** One row of a corpus as a passage: FlashRAG's `id` and `contents`, or `id`, `title` and `text`. */
 import type { Passage } from './retriever.ts';
 
-/** A passage and the line or row of the file that it stands in; or what is wrong there. */
-export type CorpusRow =
-  | { readonly place: number; readonly passage: Passage }
-  | { readonly place: number; readonly reason: string };
-
-/** The passage that these fields describe, or why they describe none. */
-export function passageOf(fields: Readonly<Record<string, unknown>>): Passage | string {
-  const id = idOf(fields.id ?? fields._id);
-  if (id === null) return 'field "id": must be a text or a whole number, and not empty';
-  const title = fields.title ?? '';
-  if (typeof title !== 'string') return 'field "title": is not a text';
-  const given = fields.contents ?? fields.text;
-  const name = fields.contents === undefined || fields.contents === null ? 'text' : 'contents';
-  if (given === undefined || given === null)
-    return 'field "contents": is missing (or "text", beside a "title")';
-  if (typeof given !== 'string') return `field "${name}": is not a text`;
-  if (given.trim() === '') return `field "${name}": is empty`;
-  const contents = name === 'text' && title !== '' ? `${title}\n${given}` : given;
-  return title === '' ? { id, contents } : { id, title, contents };
+/** What is wrong with a row. */
+export interface RowFault {
+  /** Empty when the row as a whole is wrong. */
+  readonly field: string;
+  readonly reason: string;
 }
 
-function idOf(value: unknown): string | null {
-  if (typeof value === 'string') return value === '' ? null : value;
-  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
-  return null;
+/** The passage that these fields describe, or why they describe none. */
+export function passageOf(fields: Readonly<Record<string, unknown>>): Passage | RowFault {
+  const given: typeof fields = { ...fields, id: wholeAsText(fields.id) };
+  const texts: Partial<Record<'id' | 'title' | 'contents' | 'text', string>> = {};
+  for (const field of ['id', 'title', 'contents', 'text'] as const) {
+    const value = given[field] ?? undefined;
+    if (value === undefined) continue;
+    if (typeof value !== 'string') return { field, reason: 'is not a string' };
+    texts[field] = value;
+  }
+  const { id, title = '', contents, text } = texts;
+  if (id === undefined) return { field: 'id', reason: 'is missing' };
+  const named = title === '' ? {} : { title };
+  if (contents !== undefined) return { id, contents, ...named };
+  if (text === undefined) return { field: 'contents', reason: 'is missing, and so is text' };
+  return { id, contents: title === '' ? text : `${title}\n${text}`, ...named };
+}
+
+function wholeAsText(id: unknown): unknown {
+  return typeof id === 'bigint' || Number.isSafeInteger(id) ? String(id) : id;
 }

@@ -8,6 +8,7 @@
  * line that is no passage ends the reading, with its file, line and field.
  */
 import { CorpusError, rowIn, rowsOf } from '../search/corpus.ts';
+import { passageOf } from './corpusRow.ts';
 import type { Passage } from './retriever.ts';
 
 const EXAMPLE = '{"id": …, "contents": …} or {"id": …, "title": …, "text": …}';
@@ -20,23 +21,7 @@ export async function* readPassages(file: string): AsyncGenerator<Passage> {
 /** One line as a passage. Throws `CorpusError`. */
 export function parsePassage(row: string, file: string, line: number): Passage {
   const fields = rowIn(row, file, line, EXAMPLE) as Readonly<Record<string, unknown>>;
-  const text = (field: string): string | undefined => {
-    const value = fields[field] ?? undefined;
-    if (value === undefined || typeof value === 'string') return value;
-    throw new CorpusError(file, line, field, 'is not a string');
-  };
-  const id = Number.isSafeInteger(fields.id) ? String(fields.id) : text('id');
-  if (id === undefined) throw new CorpusError(file, line, 'id', 'is missing');
-  const title = text('title');
-  const named = title === undefined || title === '' ? {} : { title };
-  const contents = text('contents');
-  if (contents !== undefined) return { id, contents, ...named };
-  const body = text('text');
-  if (body === undefined)
-    throw new CorpusError(file, line, 'contents', 'is missing, and so is text');
-  return {
-    id,
-    contents: title === undefined || title === '' ? body : `${title}\n${body}`,
-    ...named,
-  };
+  const found = passageOf(fields);
+  if ('reason' in found) throw new CorpusError(file, line, found.field, found.reason);
+  return found;
 }

@@ -51,8 +51,6 @@ for (const [name, family, theirs] of [
           0,
         );
         expect(worst).toBeLessThan(1e-4);
-        if (!theirs && process.env.PRINT)
-          console.log(JSON.stringify([family, pooling, worst, want.map((x) => +x.toFixed(6))]));
       }
     },
   );

@@ -1,0 +1,134 @@
+/** `millrace retriever build`: a corpus into an index, with what is left out named and how long it will take. */
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import ora from 'ora';
+import type { EncoderSettings, TextEncoder } from '../../model/encoder/encoder.ts';
+import { openEncoder } from '../../model/encoder/openEncoder.ts';
+import {
+  type BuildProgress,
+  buildIndex,
+  type CorpusRow,
+} from '../../operators/tools/retrieval/buildIndex.ts';
+import { passageOf } from '../../operators/tools/retrieval/corpusRow.ts';
+import { halfOfThem } from '../../operators/tools/retrieval/openRetriever.ts';
+import { openRows } from '../../sources/openRows.ts';
+import { duration, rate } from '../../views/numbers.ts';
+import { exitCodes } from '../failure.ts';
+import { interruption } from '../interruption.ts';
+import type { Io } from '../io.ts';
+
+export interface BuildCommandOptions {
+  readonly corpus: string;
+  readonly encoder: string;
+  readonly to?: string;
+  readonly pooling?: EncoderSettings['pooling'];
+  readonly queryPrefix?: string;
+  readonly passagePrefix?: string;
+  /** False for `--no-normalise`. */
+  readonly normalise: boolean;
+  readonly tokens?: number;
+  readonly threads?: number;
+  readonly exact: number;
+  readonly graph: number;
+}
+
+/** Rows that are left out and named; the others are counted. */
+const NAMED_MAX = 10;
+
+export async function buildCommand(options: BuildCommandOptions, io: Io): Promise<number> {
+  const corpus = resolve(io.cwd, options.corpus);
+  const to = resolve(io.cwd, options.to ?? `${basename(corpus).replace(/\.[^.]*$/, '')}.index`);
+  const encoderFolder = resolve(io.cwd, options.encoder);
+  const opened = await openRows(corpus, 'corpus', () => null);
+  await opened.rows.return(undefined);
+  const { size, mtimeMs } = await stat(corpus);
+  const threads = options.threads ?? halfOfThem();
+  const { signal, release } = interruption(
+    io,
+    'stopping after the batch in work; the same command goes on there, Ctrl-C again stops at once',
+  );
+  const status = ora({ isSilent: !io.terminal, stream: process.stderr });
+  let encoder: TextEncoder | null = null;
+  try {
+    status.start(`opening ${options.encoder}`);
+    encoder = await openEncoder(encoderFolder, { ...settingsOf(options), threads });
+    status.stop();
+    io.err(about(options.encoder, encoder));
+    status.start();
+    let refused = 0;
+    const built = await buildIndex({
+      rows: () => rowsOf(corpus),
+      corpus: { path: corpus, bytes: size, mtimeMs },
+      ...{ encoder, encoderFolder, to, threads, signal },
+      ...{ exactMax: options.exact, graphMax: options.graph },
+      onProgress: progressIn(status, io),
+      onRefused(place, reason) {
+        refused++;
+        if (refused > NAMED_MAX) return;
+        status.clear();
+        io.err(`${options.corpus}:${place}: ${reason}; left out`);
+      },
+    });
+    status.stop();
+    if (built.refused > 0)
+      io.err(`${built.refused} ${opened.counted}${built.refused === 1 ? '' : 's'} left out in all`);
+    const searched =
+      built.graphs === 0 ? 'every one is compared with a query' : 'searched by graph';
+    await io.out(`${built.passages} passages are in ${to} (${searched})\n`);
+    io.err(`ask them with: ${io.program} retriever serve ${options.to ?? basename(to)}`);
+    return exitCodes.done;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    io.err(`stopped; the same command goes on where ${to} is`);
+    return exitCodes.interrupted;
+  } finally {
+    status.stop();
+    await encoder?.close();
+    release();
+  }
+}
+
+function settingsOf(options: BuildCommandOptions): Partial<EncoderSettings> {
+  const { pooling, queryPrefix, passagePrefix, tokens: tokensMax } = options;
+  const given = { pooling, queryPrefix, passagePrefix, tokensMax };
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(set), normalised: options.normalise };
+}
+
+function about(name: string, { dimensions, settings }: TextEncoder): string {
+  const { pooling, queryPrefix, passagePrefix, tokensMax } = settings;
+  const before = `${JSON.stringify(queryPrefix)} before queries, ${JSON.stringify(passagePrefix)} before passages`;
+  return `${name}: ${dimensions} dimensions, ${pooling} pooling, at most ${tokensMax} tokens; ${before}`;
+}
+
+async function* rowsOf(path: string): AsyncGenerator<CorpusRow> {
+  for await (const row of (await openRows(path, 'corpus', () => null)).rows) {
+    const { place } = row;
+    if (row.kind === 'unreadable') yield { place, reason: row.reason };
+    else {
+      const passage = passageOf(row.fields);
+      if (!('reason' in passage)) yield { place, passage };
+      else yield { place, reason: `field "${passage.field}": ${passage.reason}` };
+    }
+  }
+}
+
+/** What a spinner says of it, with the time that is left. */
+function progressIn(status: { text: string }, { clock }: Io): (progress: BuildProgress) => void {
+  let stage: BuildProgress['stage'] | null = null;
+  let startMs = 0;
+  return (progress) => {
+    const { done, before, total } = progress;
+    if (progress.stage !== stage) startMs = clock.now();
+    stage = progress.stage;
+    const seconds = (clock.now() - startMs) / 1000;
+    const perSecond = (done - before) / seconds;
+    const what = { reading: 'reading', encoding: 'encoding', graphs: 'building graphs' }[stage];
+    const of = total === null ? `${done} passages` : `${done} of ${total} passages`;
+    const left =
+      total === null || !(perSecond > 0)
+        ? ''
+        : ` (${rate(perSecond)}/s, ${duration((total - done) / perSecond)} left)`;
+    status.text = `${what}: ${of}${left}`;
+  };
+}
