@@ -9,8 +9,8 @@ import type { Mill, Points, StreamEvents } from '../../views/page/wire.ts';
 
 const TICKS_A_SECOND = 2;
 const VALUES_A_TICK = 10;
-/** What is told at once, in seconds of the run's time: fewer messages than a tab may be behind. */
-export const PORTION_S = 40;
+/** What is told at once, in seconds of the run's time: two portions are fewer messages than a tab may be behind. */
+export const PORTION_S = 20;
 
 export interface DayServer {
   readonly origin: string;
