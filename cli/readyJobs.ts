@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Job } from '../jobs/defineJob.ts';
 import { aepoJob } from '../jobs/ready/aepo.ts';
 import { arpoJob } from '../jobs/ready/arpo.ts';
+import { deepAgentJob } from '../jobs/ready/deepAgent.ts';
 import { etAgentJob } from '../jobs/ready/etAgent.ts';
 import { sftJob } from '../jobs/ready/sft.ts';
 import { toolLightJob } from '../jobs/ready/toolLight.ts';
@@ -42,6 +43,7 @@ export const readyJobs: readonly ReadyJob[] = [
   own(aepoJob, 'aepo.ts'),
   own(toolStarJob, 'toolStar.ts'),
   own(toolLightJob, 'toolLight.ts'),
+  own(deepAgentJob, 'deepAgent.ts'),
   own(sftJob, 'sft.ts'),
   {
     name: 'quickstart',

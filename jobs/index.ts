@@ -2,6 +2,7 @@
  * `millrace/jobs`: the methods, their settings, and the pieces that a method of one's own is wired from.
  */
 export * from './calibrate.ts';
+export * from './deepAgent.ts';
 export * from './defineJob.ts';
 export * from './etAgent.ts';
 export * from './evaluate.ts';
@@ -12,6 +13,7 @@ export { sameInputs, tokenizerFiles } from './inputs.ts';
 export { LiveHandle, type LiveSettings, mayChange } from './live.ts';
 export * from './lossSettings.ts';
 export * from './method.ts';
+export * from './parts/deepParts.ts';
 export {
   type DialectName,
   type DialectOptions,

@@ -12,6 +12,24 @@ export * from './coldStart/findings.ts';
 export * from './coldStart/hints.ts';
 export * from './coldStart/pool.ts';
 export * from './curriculum.ts';
+export {
+  type DeepDialect,
+  type DeepDialectOptions,
+  deepDialect,
+  type FirstMessageOf,
+} from './deepAgent/deepDialect.ts';
+export * from './deepAgent/episode.ts';
+export * from './deepAgent/episodeTools.ts';
+export { type FirstMessage, foldPrompt } from './deepAgent/foldPrompt.ts';
+export type { EpisodeOptions } from './deepAgent/growEpisode.ts';
+export { growEpisodes } from './deepAgent/growEpisodes.ts';
+export { type Memories, type MemoryKind, memoryKinds } from './deepAgent/memories.ts';
+export { type NoticeKind, noticeText } from './deepAgent/notices.ts';
+export { type PromptForm, promptForms } from './deepAgent/prompts.ts';
+export { pythonJson } from './deepAgent/pythonJson.ts';
+export { functionText } from './deepAgent/tools/indexText.ts';
+export { readLibrary } from './deepAgent/tools/readLibrary.ts';
+export type { ToolDoc } from './deepAgent/tools/toolDoc.ts';
 export * from './demonstrations.ts';
 export * from './dialect/dialect.ts';
 export { encodeExample, type ResultTokens } from './dialect/encodeExample.ts';
@@ -83,6 +101,8 @@ export * from './tools/pages/pageReader.ts';
 export * from './tools/pages/readerService.ts';
 export * from './tools/pages/webPages.ts';
 export * from './tools/python/pythonTool.ts';
+export { bm25Retriever } from './tools/retrieval/bm25Retriever.ts';
+export type { Hit, Passage, Retriever } from './tools/retrieval/retriever.ts';
 export * from './tools/search/corpus.ts';
 export * from './tools/search/searchTool.ts';
 export * from './tools/simulator/simulatedTool.ts';

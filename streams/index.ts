@@ -40,6 +40,7 @@ export type {
   ExampleRef,
   Finish,
   Fold,
+  FoldRecord,
   Metric,
   Pairs,
   Phase,

@@ -1,5 +1,5 @@
 /**
- * The records of the thirteen topics: each is one shape, which is both its Avro contract and its TypeScript type.
+ * The records of the fourteen topics: each is one shape, which is both its Avro contract and its TypeScript type.
  *
  * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian bytes on the wire,
  * never JSON arrays). The order of fields is the order on the wire. To change a contract: append fields with
@@ -415,6 +415,28 @@ export const pairs = record('Pairs', {
 });
 /** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
 export interface Pairs extends ValueOf<typeof pairs> {}
+
+export const foldRecord = record('FoldRecord', {
+  rolloutId: text,
+  questionId: text,
+  /** Number of the fold in its rollout, from 0. */
+  fold: whole,
+  /** Response tokens before it. */
+  at: whole,
+  /** Tokens of the context that it replaced, and of the one that it made. */
+  dropped: whole,
+  promptTokens: whole,
+  /** SHA-256 of the new context's token ids, little-endian. */
+  promptDigest: text,
+  /** The memories as they stand in the context. */
+  episodic: text,
+  working: text,
+  tool: text,
+  /** Which of them were made from the record of the calls. */
+  madeUp: list(text),
+});
+/** One fold of a rollout, to be looked at; the rollout itself has the context that it made. */
+export interface FoldRecord extends ValueOf<typeof foldRecord> {}
 
 export const deadLetter = record('DeadLetter', {
   /** Topic or file that it came from. */

@@ -1,5 +1,5 @@
 /**
- * The thirteen topics: their records, keys, versions, and who writes and reads each.
+ * The fourteen topics: their records, keys, versions, and who writes and reads each.
  */
 import { defineTopic } from './contracts/defineTopic.ts';
 import * as r from './records.ts';
@@ -97,6 +97,14 @@ export const topics = {
     shape: r.pairs,
     key: (value) => value.question.id,
     questions: 'key',
+  }),
+  folds: defineTopic<r.FoldRecord>({
+    name: 'folds',
+    about:
+      'Folds of memory (DeepAgent): what was dropped, and the three memories in its place. Rollout writes it beside its rollouts; people read it.',
+    shape: r.foldRecord,
+    key: (value) => value.rolloutId,
+    questions: ({ questionId }) => [questionId],
   }),
   control: defineTopic<r.Control>({
     name: 'control',

@@ -13,6 +13,7 @@ import { type Provider, providers } from '../../model/runtime/provider.ts';
 import { samplingOf, textModelSettings } from '../../model/text/configured.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { callTools } from '../../operators/callTools.ts';
+import type { Dialect } from '../../operators/dialect/dialect.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
@@ -119,27 +120,31 @@ export interface ReadySettings extends PolicySettings, ToolsSettings {
 }
 
 /** What a ready job is wired of. */
-export interface ReadyParts {
+export interface ReadyParts<D extends Dialect = Dialect> {
   readonly parts: PolicyParts;
+  /** That of `parts`, as it was given. */
+  readonly dialect: D;
   readonly questions: JobQuestions;
   /** The model of a role: the one on the server that its settings name, or else the policy itself, asked without tools. */
   readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
 }
 
 /** What a job of one's own gives in the place of what settings choose. */
-export interface OwnParts {
+export interface OwnParts<D extends Dialect = Dialect> {
   /** The tools, in the place of the setting `tools`. */
   readonly tools?: readonly Tool[];
+  /** The dialect over the tokenizer in a policy's folder, in the place of the setting `dialect`. */
+  readonly dialectIn?: (folder: string) => Promise<D>;
 }
 
 /**
  * The parts that the settings of a ready job choose, but for those that are given; the job's context owns them. Fails with
  * `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
-export async function readyParts(
+export async function readyParts<D extends Dialect = Dialect>(
   context: JobContext<ReadySettings>,
-  given: OwnParts = {},
-): Promise<ReadyParts> {
+  given: OwnParts<D> = {},
+): Promise<ReadyParts<D>> {
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
   const policy = await findPolicy(settings.policy);
@@ -162,18 +167,22 @@ export async function readyParts(
     ]);
   const tools = given.tools ?? (await toolsOf(context));
   const called = own(callTools(tools, { clock }));
-  const dialect = await dialectOf({
-    name: settings.dialect,
-    folder: policy.folder,
-    tools,
-    system: await systemOf(settings, tools),
-  });
+  const chosen = async (): Promise<Dialect> =>
+    dialectOf({
+      name: settings.dialect,
+      folder: policy.folder,
+      tools,
+      system: await systemOf(settings, tools),
+    });
+  // Without a dialect of the caller's, any will do.
+  const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
   const limit = { prompt: dialect.prompt, promptMax };
   checkPromptFits(limit);
   const made = await enginesOf(policy, dialect.tokenizer, context);
   const from = (file: string) => withinPrompt(readDataset(file), file, limit);
   return {
     parts: { ...made, tools: called, dialect, base: policy.path },
+    dialect,
     questions: {
       train: namesEndless(questions) ? arriving(context, limit) : from(questions),
       ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),

@@ -16,12 +16,14 @@ import {
   type Observable,
   type OperatorFunction,
 } from 'rxjs';
+import { foldRecords } from '../../operators/deepAgent/foldRecords.ts';
 import { practised } from '../../operators/practice.ts';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { expandEach } from '../../streams/primitives.ts';
 import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
 import { movedBy, movedSchedule, stagesBefore } from '../../streams/schedule.ts';
 import type { Stage } from '../../streams/stage.ts';
+import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../streams/topics.ts';
 import type { RecordedGroups } from './recordedGroups.ts';
 
@@ -76,7 +78,7 @@ const asking: Readonly<Record<string, (value: never) => Question | null>> = {
 async function rollouts(
   question: Question,
   { groups, weights$ }: RecordedRolloutsOptions,
-  also: (topic: typeof topics.toolCalls, value: never) => void,
+  also: <T>(topic: Topic<T>, value: T) => void,
 ): Promise<readonly Rollout[]> {
   const stages = stagesBefore(question);
   const begun = await firstValueFrom(
@@ -89,7 +91,8 @@ async function rollouts(
   const then = groups.weights.find(({ roundsDone }) => roundsDone >= stages);
   if (question.phase === 'evaluate' && then?.digest !== begun.digest) return [];
   const { rollouts: found, toolCalls } = await groups.get(question);
-  for (const call of toolCalls) also(topics.toolCalls, call as never);
+  for (const call of toolCalls) also(topics.toolCalls, call);
+  for (const fold of found.flatMap(foldRecords)) also(topics.folds, fold);
   if (found.length === 0)
     return question.phase === 'evaluate' ? [] : [notRolledOut(question, begun)];
   return found.map((rollout) => movedRollout(moved, rollout, question));

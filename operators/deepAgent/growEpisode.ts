@@ -10,7 +10,6 @@
  *   a context of its own;
  * - it never rejects but when the signal aborts: what goes wrong ends the episode with its reason.
  */
-import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../base/canonicalJson.ts';
 import type { DrawKey } from '../../base/draws.ts';
 import { hasCode, messageOf } from '../../base/errors.ts';
@@ -53,7 +52,6 @@ import { CALL, type Observed, SEARCH, stops } from './tags.ts';
 import { tokenSpan } from './tokenSpan.ts';
 import { readCall } from './tools/readCall.ts';
 import type { ToolDoc } from './tools/toolDoc.ts';
-import type { FoldRecord } from './topics.ts';
 
 /** What bounds and feeds an episode. */
 export interface EpisodeOptions {
@@ -88,7 +86,6 @@ interface Growing {
 export interface Grown {
   readonly rollout: Rollout;
   readonly toolCalls: readonly ToolCall[];
-  readonly folds: readonly FoldRecord[];
 }
 
 /** Steps of the thought that the auxiliary model sees when it condenses. */
@@ -137,7 +134,6 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
       },
     },
     toolCalls: episode.toolCalls,
-    folds: episode.foldRecords,
   };
 }
 
@@ -146,7 +142,6 @@ class Growth {
   readonly branch: Branch;
   readonly actions: Action[] = [];
   readonly folds: Fold[] = [];
-  readonly foldRecords: FoldRecord[] = [];
   readonly toolCalls: ToolCall[] = [];
   readonly limits: string[] = [];
   firstPrompt: Int32Array = new Int32Array(0);
@@ -501,17 +496,6 @@ class Growth {
     const at = this.branch.tokens.length;
     const dropped = this.#contextTokens();
     this.folds.push({ at, prompt, dropped, ...memories, madeUp });
-    this.foldRecords.push({
-      rolloutId: this.id,
-      questionId: question.id,
-      fold: this.folds.length - 1,
-      at,
-      dropped,
-      promptTokens: prompt.length,
-      promptDigest: digestOf(prompt),
-      ...memories,
-      madeUp,
-    });
     this.#came({ ok: true, turn });
     this.#prompt = prompt;
     this.#roundStart = at;
@@ -561,10 +545,4 @@ function withoutClosedThought(made: Generation, { tokenizer }: DeepDialect): Gen
     tokens: Int32Array.from(of(made.tokens)),
     logProbs: Float32Array.from(of(made.logProbs)),
   };
-}
-
-function digestOf(tokens: Int32Array): string {
-  return createHash('sha256')
-    .update(Buffer.from(tokens.buffer, tokens.byteOffset, tokens.byteLength))
-    .digest('hex');
 }

@@ -4,9 +4,11 @@
 
 import type { SideRecord } from '../../streams/deliveries/delivery.ts';
 import type { Question } from '../../streams/records.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { topics } from '../../streams/topics.ts';
 import type { Grow } from '../rollout/options.ts';
+import { foldRecords } from './foldRecords.ts';
 import { type EpisodeOptions, growEpisode } from './growEpisode.ts';
-import { deepTopics } from './topics.ts';
 
 /** Rejects only when the signal aborts; an episode that fails is a failed rollout. */
 export function growEpisodes(options: EpisodeOptions): Grow {
@@ -17,8 +19,10 @@ export function growEpisodes(options: EpisodeOptions): Grow {
         growEpisode({ question, index, samples, signal, rollout, options }),
       ),
     );
-    const also = grown.flatMap(({ folds }): SideRecord[] =>
-      folds.map((value) => ({ topic: deepTopics.folds, value })),
+    const also = grown.flatMap(({ rollout: made }) =>
+      foldRecords(made).map(
+        (value): SideRecord => ({ topic: topics.folds as Topic<unknown>, value }),
+      ),
     );
     return {
       rollouts: grown.map((one) => one.rollout),

@@ -125,6 +125,12 @@ const demonstrations: Meaning<r.Demonstrations> = {
 
 const pairs: Meaning<r.Pairs> = { identity: ({ question }) => asked(question), moment: none };
 
+const folds: Meaning<r.FoldRecord> = {
+  identity: ({ rolloutId, fold }) => `${rolloutId} fold ${fold}`,
+  // As for calls.
+  moment: () => Number.POSITIVE_INFINITY,
+};
+
 const control: Meaning<r.Control> = { identity: ({ id }) => id, moment: () => -1 };
 
 const deadLetters: Meaning<r.DeadLetter> = {
@@ -145,6 +151,7 @@ const meanings: Readonly<Record<string, Meaning<never>>> = {
   [topics.evolved.name]: evolved,
   [topics.demonstrations.name]: demonstrations,
   [topics.pairs.name]: pairs,
+  [topics.folds.name]: folds,
   [topics.control.name]: control,
   [topics.deadLetters.name]: deadLetters,
 };

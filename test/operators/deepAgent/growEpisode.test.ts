@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { episodeOf } from '../../../operators/deepAgent/episode.ts';
-import { deepTopics, type FoldRecord } from '../../../operators/deepAgent/topics.ts';
-import type { Rollout } from '../../../streams/records.ts';
+import type { FoldRecord, Rollout } from '../../../streams/records.ts';
+import { topics } from '../../../streams/topics.ts';
 import { byteBpe } from '../../support/byteBpe.ts';
 import { asked, deepEpisode, docs, inTurn } from '../../support/deepEpisode.ts';
 
@@ -153,7 +153,7 @@ describe('an episode', () => {
     expect(text.decode(rounds[0]!.tokens.subarray(first, last + 1))).toBe('<fold_thought>');
     expect(group.also).toHaveLength(1);
     const [{ topic, value }] = group.also as [{ topic: unknown; value: FoldRecord }];
-    expect(topic).toBe(deepTopics.folds);
+    expect(topic).toBe(topics.folds);
     expect(value).toMatchObject({
       rolloutId: rollout.id,
       fold: 0,

@@ -1,0 +1,147 @@
+/**
+ * `deepAgent`: ToolPO on episodes of one continued thought (DeepAgent §1 to §3), in rounds, as one stream.
+ *
+ *     questions ─► rollout (episodes: search, call, fold) ─► score (ToolPO) ─► paretoSample (all) ─► batch ─► trainer
+ *         ▲ gate                                                                                       │
+ *         └──────────────────────────────────────────── weights ◄──────────────────────────────────────┘
+ *
+ * The wiring is that of `calibrate` with groups that are trained on as they are; what is its own is how a group is grown and what it
+ * is worth. `select=questions` and `sampler=pareto` add the curriculum of ET-Agent.
+ */
+import { z } from 'zod';
+import type { DeepDialect } from '../operators/deepAgent/deepDialect.ts';
+import { type AskAuxiliary, episodeTools } from '../operators/deepAgent/episodeTools.ts';
+import { growEpisodes } from '../operators/deepAgent/growEpisodes.ts';
+import { promptForms } from '../operators/deepAgent/prompts.ts';
+import type { ToolDoc } from '../operators/deepAgent/tools/toolDoc.ts';
+import { specOf } from '../operators/dialect/native/toolCalls.ts';
+import type { RewardFunction } from '../operators/rewards/reward.ts';
+import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/toolPo.ts';
+import type { Retriever } from '../operators/tools/retrieval/retriever.ts';
+import type { Tool } from '../operators/tools/tool.ts';
+import type { Question } from '../streams/records.ts';
+import { calibrate, calibrateSettings } from './calibrate.ts';
+import type { Method } from './method.ts';
+import { positiveInt } from './policySettings.ts';
+
+const limit = z.number().int().nonnegative();
+
+/** How an episode goes. */
+export const episodeSettings = z.object({
+  mode: z
+    .enum(['repaired', 'reference'])
+    .default('repaired')
+    .describe('with or without the defects of the release (docs/deepagent.md)'),
+  form: z
+    .enum(promptForms)
+    .default('open')
+    .describe(
+      'how the policy is asked: tools have to be found (open) or are listed (closed); or a world to act in',
+    ),
+  actions: positiveInt.default(50).describe('most actions of an episode, all kinds together'),
+  folds: limit.default(3).describe('most folds of an episode; 0 = its memory is never folded'),
+  context: positiveInt
+    .default(24_000)
+    .describe('tokens of the context from which on the answer is due; in the reference words'),
+  top: positiveInt.default(10).describe('functions that a search gives'),
+  searchCharacters: positiveInt
+    .default(15_000)
+    .describe('longer lists of functions are picked from by the auxiliary model'),
+  callCharacters: positiveInt
+    .default(5000)
+    .describe('longer answers of a call are condensed by the auxiliary model'),
+  memoryCharacters: positiveInt.default(4000).describe('longest of the three memories of a fold'),
+  auxiliaryAtOnce: positiveInt.default(32).describe('requests of the auxiliary model at once'),
+});
+
+/** `episodeSettings` with all defaults filled in. */
+export type EpisodeSettings = z.infer<typeof episodeSettings>;
+
+const { shape } = calibrateSettings;
+
+/** Those of `calibrate`, with ToolPO's numbers as defaults. */
+export const deepAgentSettings = calibrateSettings.extend({
+  rollouts: shape.rollouts.default(8),
+  advantage: shape.advantage.default('toolpo'),
+  aggregation: shape.aggregation.default('seq-mean-token-sum'),
+  clipC: shape.clipC.default(1e9),
+  branching: shape.branching.default('none'),
+  select: shape.select.default('groups'),
+  sampler: shape.sampler.default('random'),
+  mixedOnly: shape.mixedOnly.default(false),
+  miniBatches: shape.miniBatches.default(1),
+  episode: episodeSettings.prefault({}),
+  callWeight: z.number().nonnegative().default(1).describe('what right calls count (λ1)'),
+  foldWeight: z.number().nonnegative().default(1).describe('what folds that shorten count (λ2)'),
+  credit: z
+    .enum(['sum', 'mean', 'distinct'])
+    .default('sum')
+    .describe('right calls count all, as their share, or each function once'),
+});
+
+/** `deepAgentSettings` with all defaults filled in. */
+export type DeepAgentSettings = z.infer<typeof deepAgentSettings>;
+
+/** What the method needs besides the loop. */
+export interface DeepAgentParts {
+  readonly dialect: DeepDialect;
+  readonly library: readonly Tool[];
+  /** The functions that a question lists; left out = all of them where the prompt is `closed`, else none. */
+  readonly listed?: (question: Question) => readonly ToolDoc[] | null;
+  /** What a question says of the calls that answer it; left out = nothing. */
+  readonly gold?: ToolPoOptions['gold'];
+  /** R_success; left out = whether the answer is right. */
+  readonly success?: RewardFunction;
+}
+
+/** The method. */
+export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): Method {
+  const { episode, callWeight, foldWeight, credit } = settings;
+  const { dialect, library, success, gold } = parts;
+  const docs = library.map(docOf);
+  const all = dialect.form === 'open' ? null : docs;
+  const { listed = () => all } = parts;
+  const grow = growEpisodes({
+    dialect,
+    listed,
+    mode: episode.mode,
+    docs: new Map(docs.map((doc) => [doc.name, doc])),
+    actionLimit: episode.actions,
+    foldLimit: episode.folds,
+    contextLimit: episode.context,
+    searchCharacters: episode.searchCharacters,
+    callCharacters: episode.callCharacters,
+    memoryCharacters: episode.memoryCharacters,
+  });
+  const reward = toolPo({
+    callWeight,
+    foldWeight,
+    credit,
+    ...(success === undefined ? {} : { success }),
+    ...(gold === undefined ? {} : { gold }),
+  });
+  // Where groups are trained on as they are, all of them are.
+  const keep = settings.select === 'groups' ? settings.explore : settings.keep;
+  return calibrate({ ...settings, keep }, { grow, reward });
+}
+
+/** A tool of the library as the policy is told of it. */
+export function docOf(tool: Tool): ToolDoc {
+  const { name, about: description, parameters } = specOf(tool);
+  return { name, description, parameters };
+}
+
+/** The tools that a job of episodes calls: those that `rollout` asks the world through. */
+export function deepAgentTools(
+  { episode }: Pick<DeepAgentSettings, 'episode'>,
+  world: {
+    readonly library: readonly Tool[];
+    readonly retriever: Pick<Retriever, 'retrieve'> | null;
+    readonly auxiliary: AskAuxiliary;
+    readonly seed: number;
+  },
+): readonly Tool[] {
+  const { mode, top, memoryCharacters, auxiliaryAtOnce: auxiliaryMax } = episode;
+  const library = new Map(world.library.map((tool) => [tool.name, tool]));
+  return episodeTools({ ...world, library, mode, top, memoryCharacters, auxiliaryMax });
+}

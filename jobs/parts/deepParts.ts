@@ -1,0 +1,136 @@
+/**
+ * What the ready job deep-agent runs on by settings: a library of functions, who finds them, who answers their calls, and the dialect
+ * of the policy's folder. Everything that can be wrong with a setting fails here, before the first rollout.
+ */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { sleepClock } from '../../base/sleepClock.ts';
+import type { TextModelSettings } from '../../model/text/configured.ts';
+import { type DeepDialect, deepDialect } from '../../operators/deepAgent/deepDialect.ts';
+import type { AskAuxiliary } from '../../operators/deepAgent/episodeTools.ts';
+import { functionText } from '../../operators/deepAgent/tools/indexText.ts';
+import { readLibrary } from '../../operators/deepAgent/tools/readLibrary.ts';
+import type { ToolDoc } from '../../operators/deepAgent/tools/toolDoc.ts';
+import type { Complete } from '../../operators/evolve/models.ts';
+import { askOnce } from '../../operators/tools/cache/askOnce.ts';
+import { openToolCache } from '../../operators/tools/cache/toolCache.ts';
+import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
+import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
+import { simulatedTool } from '../../operators/tools/simulator/simulatedTool.ts';
+import { type AskSimulator, modelWorld } from '../../operators/tools/simulator/world.ts';
+import type { Tool } from '../../operators/tools/tool.ts';
+import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
+import type { JobContext } from '../defineJob.ts';
+import type { PolicyParts } from '../policyLoop.ts';
+import { loadChatPrompt } from './chatPrompt.ts';
+import { retrieverAt } from './retrieverAt.ts';
+
+/** Where functions come from, and how they are found. */
+export const librarySettings = {
+  library: z
+    .string()
+    .min(1, 'is needed: a file of functions (JSON Lines, an OpenAI function a line)')
+    .prefault('')
+    .describe(
+      'functions that can be called: JSON Lines, an OpenAI function a line (docs/deepagent.md)',
+    ),
+  retriever: z
+    .string()
+    .default('')
+    .describe(
+      'folder of an index over the functions (millrace retriever build); empty = they are found by their words',
+    ),
+};
+
+/** The settings that these parts are made of. */
+export interface LibrarySettings {
+  readonly library: string;
+  readonly retriever: string;
+  readonly auxiliary: TextModelSettings;
+  readonly simulator: TextModelSettings;
+}
+
+/** A model of a role, once the policy is there. */
+type RoleOf = (settings: TextModelSettings) => (live: PolicyParts) => Complete;
+
+/** The parts, before there is a policy. */
+export interface DeepParts {
+  readonly library: readonly Tool[];
+  /** For `readyParts`. */
+  readonly tools: readonly Tool[];
+  readonly dialectIn: (folder: string) => Promise<DeepDialect>;
+  /** The roles' models; nothing is asked of them before. */
+  bind(role: RoleOf, live: PolicyParts): void;
+}
+
+/** Opens the parts; the job's context owns them. Fails with `TOOL_LIBRARY`, `USAGE` or what cannot be opened. */
+export async function deepParts(
+  context: JobContext<DeepAgentSettings & LibrarySettings>,
+): Promise<DeepParts> {
+  const { settings, seed, folder, clock, own, replay } = context;
+  const { episode } = settings;
+  const docs = await readLibrary(settings.library);
+  const retriever = episode.form === 'open' ? own(await retrieverOf(settings, docs)) : null;
+  const roles: { auxiliary?: Complete; simulator?: Complete } = {};
+  const simulate: AskSimulator = ({ system, prompt, draws }, signal) =>
+    ask(roles.simulator, 'simulator', `${system}\n\n${prompt}`, [seed, ...draws], signal);
+  const auxiliary: AskAuxiliary = ({ purpose, prompt, draws }, signal) =>
+    ask(roles.auxiliary, purpose, prompt, draws, signal);
+  // A replay answers from its record.
+  const cache =
+    replay === undefined
+      ? own(openToolCache({ path: join(folder, 'simulated.mdb'), clock: sleepClock(clock) }))
+      : null;
+  const { url, model, temperature, topP, maxTokens } = settings.simulator;
+  const id = JSON.stringify([url === '' ? 'policy' : model, temperature, topP, maxTokens]);
+  const answering = { world: modelWorld(id, simulate), once: askOnce(cache) };
+  const library = docs.map(({ name, description: about, parameters }) =>
+    simulatedTool({ name, about, parameters }, answering),
+  );
+  return {
+    library,
+    tools: deepAgentTools(settings, { library, retriever, auxiliary, seed }),
+    async dialectIn(from) {
+      const { tokenizer, prompt } = await loadChatPrompt(from, '');
+      return deepDialect({ tokenizer, prompt, form: episode.form, mode: episode.mode });
+    },
+    bind(role, live) {
+      roles.auxiliary = role(settings.auxiliary)(live);
+      roles.simulator = role(settings.simulator)(live);
+    },
+  };
+}
+
+/** By an index's meaning or, without one, by the words of the functions. */
+async function retrieverOf(
+  { retriever: index, library }: LibrarySettings,
+  docs: readonly ToolDoc[],
+): Promise<Retriever> {
+  const signal = new AbortController().signal;
+  if (index === '') {
+    const passages = docs.map((doc) => ({ id: doc.name, contents: functionText(doc) }));
+    return bm25Retriever(passages, signal);
+  }
+  const opened = await retrieverAt(
+    { index, corpus: '', fusion: 'rrf', denseWeight: 0.5, encoder: '', threads: 0 },
+    signal,
+  );
+  if (opened.passages === docs.length) return opened;
+  await opened.close();
+  throw new MillraceError(
+    'USAGE',
+    `${index} has ${opened.passages} passages and ${library} ${docs.length} functions: the index is of another library; build it again from this one (docs/deepagent.md)`,
+  );
+}
+
+function ask(
+  model: Complete | undefined,
+  name: string,
+  prompt: string,
+  draws: Parameters<AskAuxiliary>[0]['draws'],
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (model === undefined) throw new Error(`${name} was asked before there was a policy`);
+  return model({ role: 'analyst', name, prompt, draws, continuation: '', stop: [] }, signal);
+}

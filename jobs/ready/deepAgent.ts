@@ -1,0 +1,48 @@
+/**
+ * DeepAgent on a policy, questions and a library of functions of yours: in one continued thought the policy searches the library,
+ * calls what it found, and folds its memory; ToolPO trains it. A text model answers the calls.
+ * `millrace run deep-agent --set policy=… --set questions=… --set library=functions.jsonl --set simulator.url=… --set simulator.model=…`
+ *
+ * The auxiliary model (memories, long results) and the simulator are the policy itself unless they have a server; a policy that is
+ * not a strong model is poor at both. Functions that are called for real take a job file: examples/deepAgent/job.ts.
+ */
+import { z } from 'zod';
+import {
+  deepAgent,
+  deepAgentSettings,
+  deepParts,
+  defineJob,
+  librarySettings,
+  readyParts,
+  readySettings,
+  roleSettings,
+  trainPolicy,
+} from '../index.ts';
+
+export const deepAgentJob = defineJob({
+  name: 'deep-agent',
+  about: 'DeepAgent: tools that have to be found, memory that folds, ToolPO.',
+  settings: z
+    .object(readySettings)
+    .extend(deepAgentSettings.shape)
+    .extend({
+      ...librarySettings,
+      dialect: z.enum(['tags']).default('tags').describe('not read: this job has its own'),
+      promptMax: readySettings.promptMax.default(4096),
+      responseMax: readySettings.responseMax.default(4096),
+      lr: z.number().positive().default(1e-6).describe('learning rate'),
+      auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
+      simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),
+    }),
+
+  async build(context) {
+    const { library, tools, dialectIn, bind } = await deepParts(context);
+    const { parts, questions, role, dialect } = await readyParts(context, { tools, dialectIn });
+    bind(role, parts);
+    return trainPolicy(context, parts, questions, [
+      deepAgent(context.settings, { dialect, library }),
+    ]);
+  },
+});
+
+export default deepAgentJob;
