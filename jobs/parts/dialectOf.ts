@@ -1,6 +1,7 @@
 /**
  * A dialect by its name, over the tokenizer and the chat template that lie in a policy's folder.
  */
+import { MillraceError } from '../../base/errors.ts';
 import type { Dialect } from '../../operators/dialect/dialect.ts';
 import { chatFence } from '../../operators/dialect/fence.ts';
 import { type CallFaults, nativeDialect } from '../../operators/dialect/native/nativeDialect.ts';
@@ -28,7 +29,7 @@ export interface DialectOptions {
   readonly faults?: CallFaults;
 }
 
-/** Rejects with `TOKENIZER`, `CHAT_TEMPLATE` or `DIALECT`; the message says what to do. */
+/** Rejects with `TOKENIZER`, `CHAT_TEMPLATE`, `DIALECT`, or `USAGE` for what only the other dialect has. */
 export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   const { name, folder, tools, system = '', faults = 'answered' } = options;
   if (name === 'native') {
@@ -36,6 +37,12 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
     const tokenizer = await loadChatTokenizer(folder);
     const { chat, form } = nativeChat({ tokenizer, tools: specs, system, folder });
     return nativeDialect({ chat, form, tools: specs, faults });
+  }
+  if (faults === 'ends') {
+    throw new MillraceError(
+      'USAGE',
+      'callFaults=ends is for function calling: set dialect=native, or leave it out',
+    );
   }
   const { tokenizer, prompt } = await loadChatPrompt(folder, system);
   return tagsDialect({

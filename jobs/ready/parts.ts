@@ -14,6 +14,7 @@ import { samplingOf, textModelSettings } from '../../model/text/configured.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { callTools } from '../../operators/callTools.ts';
 import type { Dialect } from '../../operators/dialect/dialect.ts';
+import { type CallFaults, callFaults } from '../../operators/dialect/native/nativeDialect.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
@@ -68,6 +69,12 @@ export const readySettings = {
     .enum(dialectNames)
     .default('tags')
     .describe('how the policy writes: the papers’ tags, or its own function calling (native)'),
+  callFaults: z
+    .enum(callFaults)
+    .default('answered')
+    .describe(
+      'native: what becomes of a call that cannot be made: it is answered with what is wrong, or ends the rollout',
+    ),
   system: z
     .string()
     .default('')
@@ -111,6 +118,7 @@ export interface ReadySettings extends PolicySettings, ToolsSettings {
   readonly repeats: (typeof repeatsAre)[number];
   readonly heldOutFile: string;
   readonly dialect: DialectName;
+  readonly callFaults: CallFaults;
   readonly system: string;
   readonly promptMax: number;
   readonly engine: EngineSettings;
@@ -173,6 +181,7 @@ export async function readyParts<D extends Dialect = Dialect>(
       folder: policy.folder,
       tools,
       system: await systemOf(settings, tools),
+      faults: settings.callFaults,
     });
   // Without a dialect of the caller's, any will do.
   const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;

@@ -27,7 +27,7 @@ import type { TokenBytes } from '../rollout/tokenBytes.ts';
 import { shapedBy } from '../sampling.ts';
 import { VersionScores } from '../versionScores.ts';
 import { type Answered, askTokens, type TokenServers } from './askTokens.ts';
-import { Canary, type CanaryOptions, type Expected } from './canary.ts';
+import { Canary, type CanaryOptions, type CanaryReading, type Expected } from './canary.ts';
 import { endedUnasked, generationOf } from './checkReply.ts';
 import { LabelCheck } from './labelCheck.ts';
 import {
@@ -451,8 +451,7 @@ export class RemoteEngine implements PolicyEngine {
       const made = target({ ...baseOf(this.#options), ...published }, weights.version, weights);
       if (made.adapter !== null) this.#resident.add(made);
       try {
-        const { gaps } = (await this.#canary?.check(weights, made)) ?? { gaps: null };
-        if (gaps !== null && gaps.length > 0) this.#tell(weights, Math.max(...gaps));
+        if (this.#canary !== null) this.#tell(weights, await this.#canary.check(weights, made));
         return made;
       } catch (error) {
         await this.#retire(publishing, made);
@@ -462,14 +461,23 @@ export class RemoteEngine implements PolicyEngine {
     }
   }
 
-  /** Said once: how near the servers are to the trainer. */
-  #told = false;
-  #tell({ version }: Checkpoint, gap: number): void {
-    if (this.#told) return;
-    this.#told = true;
-    this.#options.report?.(
-      `the servers' log-probs of version ${version} agree with the trainer's within ${gap.toPrecision(2)} nats a token`,
-    );
+  /** Said once each: how near the servers are to the trainer, and that it cannot be told. */
+  readonly #told = new Set<string>();
+  #tell({ version }: Checkpoint, { gaps }: CanaryReading): void {
+    const [what, line] =
+      gaps === null
+        ? [
+            'unknown',
+            `the servers' log-probs of version ${version} are compared with nobody's: the trainer works in another process, or had this version before the run was ` +
+              'started again; what the servers say of themselves is looked at',
+          ]
+        : [
+            'near',
+            `the servers' log-probs of version ${version} agree with the trainer's within ${Math.max(...gaps).toPrecision(2)} nats a token`,
+          ];
+    if (this.#told.has(what) || gaps?.length === 0) return;
+    this.#told.add(what);
+    this.#options.report?.(line);
   }
 
   /** All servers, for publishing. */

@@ -5,7 +5,8 @@
  * - versions are sampled from models of this engine's own. Some services (SkyRL's JAX backend) sample from the very memory that is
  *   trained, and an old snapshot would be put back under the trainer; what is sampled here nobody trains;
  * - a snapshot has a name of its own and is sampled only while its model holds it;
- * - after every load the service's sampler is compared with its trainer: log-probs of a few tokens, at most 0.05 apart;
+ * - after every load log-probs of a few tokens are compared: what the trainer said when it saved the version, what the model that it was
+ *   loaded into says, and what the service samples with; at most 0.05 apart;
  * - log-probs are those of temperature 1, as services give them.
  *
  * Services sample from the whole context of a request and know no priorities, no top log-probs and no entropies.
@@ -35,6 +36,9 @@ export interface TinkerEngineOptions {
   readonly tokenBytes?: TokenBytes;
 }
 
+/** What the trainer said of the probe's tokens when it saved a state; null = it is not known here. */
+export type ExpectedOf = (uri: string) => Float32Array | null;
+
 interface Sampled {
   readonly version: number;
   readonly model: RemoteModel;
@@ -59,13 +63,14 @@ const ROUNDING = 1e-2;
 /**
  * An engine whose weights are states of the service (`trainer.publish=state`), or the policy as it is. `generate` fails with
  * `MODEL_UNSUPPORTED`, `WEIGHTS_UNKNOWN` before the first `load`, and `MODEL_REPLY`; `load` with `CHECKPOINT_KIND`,
- * `CHECKPOINT` and `WEIGHTS_REFUSED`.
+ * `CHECKPOINT`, `WEIGHTS_REFUSED` and `WEIGHTS_WRONG`.
  */
 export class TinkerEngine implements PolicyEngine {
   readonly contextMax: number;
   readonly #service: TinkerService;
   readonly #spec: ModelSpec;
   readonly #options: TinkerEngineOptions;
+  readonly #expected: ExpectedOf;
   #wanted: Checkpoint | null = null;
   #sampled: Promise<Sampled> | null = null;
   #loading: Promise<unknown> = Promise.resolve();
@@ -76,10 +81,16 @@ export class TinkerEngine implements PolicyEngine {
   #prefillTokens = 0;
 
   /** Use `TinkerTrainer.sampler`. */
-  constructor(service: TinkerService, spec: ModelSpec, options: TinkerEngineOptions) {
+  constructor(
+    service: TinkerService,
+    spec: ModelSpec,
+    options: TinkerEngineOptions,
+    expected: ExpectedOf,
+  ) {
     this.#service = service;
     this.#spec = spec;
     this.#options = options;
+    this.#expected = expected;
     this.contextMax = options.contextMax;
   }
 
@@ -205,7 +216,7 @@ export class TinkerEngine implements PolicyEngine {
     try {
       if (inService) await model.load(uri);
       const snapshot = await model.snapshot(`v${version}-sampled`);
-      await this.#compare(model, snapshot.uri, version);
+      await this.#compare(model, snapshot.uri, { version, uri });
       return { version, model, uri: snapshot.uri, active: 0, retired: false };
     } catch (error) {
       await model.unload().catch(() => undefined);
@@ -218,24 +229,40 @@ export class TinkerEngine implements PolicyEngine {
     }
   }
 
-  /** The sampler and the trainer of the service say the same of the probe's tokens. */
-  async #compare(model: RemoteModel, uri: string, version: number): Promise<void> {
-    const trained = await probeLogProbs(model);
+  /** The trainer that saved the version, the model that holds it now and the service's sampler say the same of the probe's tokens. */
+  async #compare(
+    model: RemoteModel,
+    snapshot: string,
+    { version, uri }: Pick<Checkpoint, 'version' | 'uri'>,
+  ): Promise<void> {
+    const { url } = this.#service;
+    const held = await probeLogProbs(model);
+    const expected = this.#expected(uri);
+    if (expected !== null) {
+      const apart = distance(expected, held);
+      if (!(apart <= TOLERANCE)) {
+        throw new MillraceError(
+          'WEIGHTS_WRONG',
+          `the training service ${url} loads other weights from ${uri} than were saved there as version ${version}: log-probs are ${apart} nats apart`,
+          { context: { version, uri, apart } },
+        );
+      }
+    }
     const { prompt_logprobs: said } = await model.sample({
-      ...{ model_path: uri, num_samples: 1, prompt_logprobs: true },
+      ...{ model_path: snapshot, num_samples: 1, prompt_logprobs: true },
       prompt: promptOf(PROBE_TOKENS),
       sampling_params: { max_tokens: 1, temperature: 0, seed: 0, top_k: -1, top_p: 1 },
     });
     // services that do not say log-probs of the prompt are taken at their word
     if (!Array.isArray(said)) return;
-    const sampled = said.filter((value): value is number => typeof value === 'number');
-    const apart = Math.max(
-      ...trained.map((value, index) => Math.abs(value - (sampled[index] ?? Number.NaN))),
+    const apart = distance(
+      held,
+      said.filter((value): value is number => typeof value === 'number'),
     );
     if (apart <= TOLERANCE) return;
     throw new MillraceError(
       'WEIGHTS_REFUSED',
-      `the training service ${this.#service.url} samples version ${version} with other weights than it trains: log-probs are ${apart} nats apart`,
+      `the training service ${url} samples version ${version} with other weights than it trains: log-probs are ${apart} nats apart`,
       { context: { version, apart } },
     );
   }
@@ -314,6 +341,11 @@ export class TinkerEngine implements PolicyEngine {
 
 function isSame(one: Checkpoint | null, other: Checkpoint): boolean {
   return one?.uri === other.uri && one.version === other.version;
+}
+
+/** The largest difference; NaN where one says less than the other. */
+function distance(one: Float32Array, other: ArrayLike<number>): number {
+  return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? Number.NaN))));
 }
 
 function promptOf(tokens: Int32Array): object {

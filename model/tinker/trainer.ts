@@ -82,6 +82,8 @@ interface Origin {
 
 /** Times that one piece of work begins once more after a loss. */
 const LOSSES_MAX = 5;
+/** States that an engine is compared with the trainer in. */
+const STATES_REMEMBERED = 32;
 /** Mean distance (nats a token) between the log-probs of rollouts and the service's, before anything was trained. */
 const DRIFT_MAX = 0.5;
 
@@ -99,6 +101,8 @@ export class TinkerTrainer implements TrainerEngine {
   #model: RemoteModel | null = null;
   /** What the model says of the probe's tokens, as it is now. */
   #said: Float32Array | null = null;
+  /** What it said of them in states that were saved or loaded; the newest ones. */
+  readonly #saidOf = new Map<string, Float32Array>();
   #origin: Origin = { version: 0, state: null };
   /** Steps since the origin. */
   #since: TrainBatch[] = [];
@@ -136,7 +140,8 @@ export class TinkerTrainer implements TrainerEngine {
 
   /** An engine that samples on this trainer's service; close it before the trainer. */
   sampler(options: TinkerEngineOptions): TinkerEngine {
-    return new TinkerEngine(this.#service, specOf(this.#options), options);
+    const expected = (state: string) => this.#saidOf.get(state) ?? null;
+    return new TinkerEngine(this.#service, specOf(this.#options), options, expected);
   }
 
   /** What the service was found to do. */
@@ -306,6 +311,7 @@ export class TinkerTrainer implements TrainerEngine {
     const { version } = target;
     const stem = `v${String(version).padStart(6, '0')}`;
     const state = await model.save(stem);
+    this.#remember(state);
     const weights = await this.#publish(target, model, state);
     this.#origin = { version, state };
     this.#since = [];
@@ -347,6 +353,17 @@ export class TinkerTrainer implements TrainerEngine {
       this.#origin = origin;
       this.#since = [];
       this.#model = model;
+      if (origin.state !== null) this.#remember(origin.state);
+    }
+  }
+
+  /** That the model says this of the probe's tokens in this state. */
+  #remember(state: string): void {
+    if (this.#said === null) return;
+    this.#saidOf.set(state, this.#said);
+    for (const oldest of this.#saidOf.keys()) {
+      if (this.#saidOf.size <= STATES_REMEMBERED) break;
+      this.#saidOf.delete(oldest);
     }
   }
 

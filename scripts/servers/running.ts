@@ -67,7 +67,7 @@ export async function start({ kind, port, model, more, tell }: Start): Promise<R
   const running = { kind, port, pid, began: await beganAt(pid), model, log };
   await writeFile(recordOf(port), `${JSON.stringify(running)}\n`);
   try {
-    await Promise.race([isReady(running, () => child.exitCode, tell), failed]);
+    await Promise.race([isReady(running, () => child.exitCode ?? child.signalCode, tell), failed]);
   } catch (error) {
     await stop(running);
     const lines = (await readFile(log, 'utf8')).trim().split('\n').slice(-LOG_LINES);
@@ -79,14 +79,14 @@ export async function start({ kind, port, model, more, tell }: Start): Promise<R
 
 async function isReady(
   running: Running,
-  exitCode: () => number | null,
+  ended: () => number | NodeJS.Signals | null,
   tell: (line: string) => void,
 ): Promise<void> {
   const { name, ready } = kinds[running.kind]!;
   const startedMs = performance.now();
   let toldMs = startedMs;
   for (;;) {
-    if (exitCode() !== null) throw new Error(`${name} ended with code ${exitCode()}`);
+    if (ended() !== null) throw new Error(`${name} ended with ${ended()}`);
     if (await answers(running, ready)) return;
     const nowMs = performance.now();
     if (nowMs - startedMs > START_MAX_MS)

@@ -366,4 +366,11 @@ describe('what cannot be done is said before the first rollout', () => {
   ])('%s', async (_, template, message) => {
     await expect(native(folderWith(template))).rejects.toThrow(message);
   });
+
+  test('what becomes of a call that cannot be made, where calls are tags', async () => {
+    const folder = folderWith(hermesTemplate());
+    await expect(native(folder, { name: 'tags', faults: 'ends' })).rejects.toMatchObject({
+      code: 'USAGE',
+    });
+  });
 });

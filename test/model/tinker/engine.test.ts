@@ -89,6 +89,22 @@ test('tokens come with their log-probs under the version that was loaded', async
   }
 });
 
+test('a service that says it has loaded a version and has not is found out', async () => {
+  const { server, trainer, engine } = await opened();
+  await engine.load(base);
+  const { weights } = await trainer
+    .step(batch)
+    .then(() => trainer.save({ version: 1, folder: '/nowhere' }));
+  const before = server.seen.findLast(({ route }) => route === 'retrieve_future')!.body.request_id;
+  server.fate = ({ route }) =>
+    route === 'load_weights' ? { status: 200, body: { request_id: before } } : undefined;
+  await expect(engine.load(weights)).rejects.toMatchObject({ code: 'WEIGHTS_WRONG' });
+  expect((await engine.generate(request())).version).toBe(0);
+  server.fate = () => undefined;
+  await engine.load(weights);
+  expect((await engine.generate(request())).version).toBe(1);
+});
+
 test('sampling any version leaves the trainer as it is, also where sampling reverts a model', async () => {
   const { server, trainer, engine } = await opened(skyrlJax);
   await engine.load(base);
