@@ -57,6 +57,10 @@ export const lossSettings = z.object({
     .enum(advantageNames)
     .default('grpo')
     .describe('how a rollout is judged against the others'),
+  searchActions: z
+    .boolean()
+    .default(false)
+    .describe('toolpo: searches for tools are actions, as calls and folds are'),
   loss: z.enum(lossNames).default('clipped').describe('what is minimised over rollouts'),
   ...losses.clipped.settings.shape,
   ...groups,
@@ -101,10 +105,11 @@ const defaults: Readonly<Record<string, unknown>> = lossSettings.parse({});
 /** What the trainer takes of these settings. `score` takes the other half, `advantageEstimators[advantage].group`. */
 export function policyTraining(
   settings: LossSettings,
-): Pick<TrainerOptions, 'losses' | 'whiten' | 'lagCorrection'> {
+): Pick<TrainerOptions, 'losses' | 'whiten' | 'searchActions' | 'lagCorrection'> {
   return {
     losses: { policy: policyLossOf(settings) },
     whiten: advantageEstimators[settings.advantage].whiten,
+    searchActions: settings.searchActions,
     lagCorrection: lagCorrectionOf(settings),
   };
 }

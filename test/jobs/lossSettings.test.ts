@@ -23,6 +23,7 @@ describe('settings of the loss', () => {
         },
       },
       whiten: false,
+      searchActions: false,
       lagCorrection: null,
     });
   });
@@ -31,7 +32,7 @@ describe('settings of the loss', () => {
     const settings = set(
       ...['advantage=reinforce++-baseline', 'aggregation=seq-mean-token-mean', 'clipHigh=0.28'],
       ...['kl.coefficient=0.01', 'kl.kind=k2', 'entropyCoefficient=0.001'],
-      ...['aepo.clipping=true', 'lagCorrection=truncated', 'lagCap=5'],
+      ...['aepo.clipping=true', 'lagCorrection=truncated', 'lagCap=5', 'searchActions=true'],
     );
     expect(policyTraining(settings)).toEqual({
       losses: {
@@ -49,6 +50,7 @@ describe('settings of the loss', () => {
         },
       },
       whiten: true,
+      searchActions: true,
       lagCorrection: { kind: 'truncated', cap: 5 },
     });
   });
