@@ -27,7 +27,8 @@ export interface ExchangeOptions {
 export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A GET when left out, else a POST. */
+  /** Left out: a GET without a body, a POST with one. */
+  readonly method?: 'PUT';
   readonly body?: string | Buffer | undefined;
 }
 
@@ -105,9 +106,12 @@ export class Exchange {
     this.#https.destroy();
   }
 
-  async #fetch({ url, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+  async #fetch(
+    { url, headers, method, body }: HttpRequest,
+    signal: AbortSignal,
+  ): Promise<HttpReply> {
     const response = await fetch(url, {
-      method: body === undefined ? 'GET' : 'POST',
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers,
       ...(body === undefined ? {} : { body }),
       agent: ({ protocol }) => (protocol === 'https:' ? this.#https : this.#http),

@@ -73,14 +73,15 @@ function addServe(retriever: Command, io: Io, done: Done): void {
     )
     .argument(
       '<index>',
-      'folder of an index (millrace retriever build), or a corpus file, searched by its words',
+      'folder of an index (millrace retriever build), qdrant://host:6333/collection, or a corpus file, searched by its words',
     )
-    .option('--corpus <FILE>', 'search the words of this corpus too, and fuse what both find')
     .addOption(
-      new Option('--fusion <HOW>', 'reciprocal ranks, or weighted scores')
-        .choices(fusionMethods)
-        .default('rrf'),
+      new Option(
+        '--fusion <HOW>',
+        'search words beside the index, and fuse what both find by reciprocal ranks or weighted scores',
+      ).choices(fusionMethods),
     )
+    .option('--corpus <FILE>', 'the corpus of these words (default: the passages of the index)')
     .addOption(
       new Option('--dense-weight <W>', 'weight of meaning in weighted scores, 0 to 1')
         .argParser(share)
@@ -89,12 +90,6 @@ function addServe(retriever: Command, io: Io, done: Done): void {
     .option(
       '--encoder <FOLDER>',
       'the encoder, where it lies elsewhere than when the index was built',
-    )
-    .option(
-      '--threads <N>',
-      'threads for encoding and search (default: the retriever’s own choice)',
-      whole,
-      0,
     )
     .addOption(
       new Option('--port <N>', 'where to listen (0: any free port)').argParser(port).default(PORT),
@@ -115,7 +110,7 @@ function addServe(retriever: Command, io: Io, done: Done): void {
     .option('--queue <N>', 'queries that may wait; more are answered 429', atLeastOne, 1024)
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace retriever serve wiki-index\n  millrace retriever serve wiki-index --corpus wiki.jsonl --port 8000',
+      '\nExamples:\n  millrace retriever serve wiki-index\n  millrace retriever serve wiki-index --fusion rrf --port 8000',
     )
     .action(async (index: string, options) => done(await serveCommand({ ...options, index }, io)));
 }

@@ -1,19 +1,23 @@
 /** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
 import { resolve } from 'node:path';
+import { apiKey } from '../../base/http/apiKey.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/retrieverAt.ts';
+import type { FusionMethod } from '../../operators/tools/retrieval/fusedRetriever.ts';
+import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { serveRetriever, shownError } from './service.ts';
 
+const QDRANT_KEY = 'QDRANT_API_KEY';
+
 export interface ServeOptions {
   readonly index: string;
   readonly corpus?: string;
-  readonly fusion: RetrieverPlace['fusion'];
+  readonly fusion?: FusionMethod;
   readonly denseWeight: number;
   readonly encoder?: string;
-  readonly threads: number;
   readonly port: number;
   readonly host: string;
   /** False for `--no-token`. */
@@ -60,15 +64,20 @@ export async function serveCommand(options: ServeOptions, io: Io): Promise<numbe
   }
 }
 
-function placeOf(options: ServeOptions, { cwd }: Io): RetrieverPlace {
-  const { index, corpus = '', encoder = '', fusion, denseWeight, threads } = options;
+function placeOf(options: ServeOptions, { cwd, clock }: Io): RetrieverPlace {
+  const { index, corpus = '', encoder = '', denseWeight } = options;
   const at = (path: string): string => (path === '' ? '' : resolve(cwd, path));
   return {
-    index: at(index),
+    index: qdrantPlace(index) === null ? at(index) : index,
     corpus: at(corpus),
     encoder: at(encoder),
-    fusion,
-    denseWeight,
-    threads,
+    // Who names words wants them.
+    fusion: options.fusion ?? (corpus === '' ? 'none' : 'rrf'),
+    ...{ denseWeight, key: qdrantKey(), clock: sleepClock(clock) },
   };
+}
+
+/** '' where the environment has none. */
+function qdrantKey(): string {
+  return (process.env[QDRANT_KEY]?.trim() ?? '') === '' ? '' : apiKey(QDRANT_KEY, 'Qdrant’s');
 }

@@ -214,6 +214,8 @@ class Service {
   #refusalOf(error: unknown): Refusal {
     if (error instanceof Refusal) return error;
     if (hasCode(error, 'BUSY')) return busy(error.message);
+    // What the retriever asks in turn is away.
+    if (hasCode(error, 'TOOL_DOWN')) return new Refusal(503, error.message, { retrySeconds: 5 });
     this.#options.failed(error);
     const said =
       error instanceof MillraceError

@@ -1,33 +1,49 @@
 /**
- * The retriever that settings or a command line name: an index's folder, a corpus file by its words alone, or both as one.
+ * The retriever that settings or a command line name: an index's folder or a collection of Qdrant, a corpus file by its words alone, or
+ * an index and words as one.
  *
  * What is wrong with it fails here.
  */
 import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
 import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
 import {
   type FusionMethod,
   fusedRetriever,
 } from '../../operators/tools/retrieval/fusedRetriever.ts';
+import { MANIFEST, PASSAGES } from '../../operators/tools/retrieval/manifest.ts';
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
+import { QdrantClient, qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
+import { qdrantRetriever } from '../../operators/tools/retrieval/qdrantRetriever.ts';
 import { readPassages } from '../../operators/tools/retrieval/readPassages.ts';
 import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
 
 /** Where passages are found, and how. */
 export interface RetrieverPlace {
-  /** A folder that `millrace retriever build` made, or a corpus file: JSON Lines. */
+  /** A folder that `millrace retriever build` made, `qdrant://host:6333/collection`, or a corpus file (JSON Lines). */
   readonly index: string;
-  /** A corpus file whose words are searched beside the index; '' = none. */
+  /** How words beside the index count; `none` = they are not searched. */
+  readonly fusion: FusionMethod | 'none';
+  /** The corpus file of these words; '' = the index's own passages. */
   readonly corpus: string;
-  readonly fusion: FusionMethod;
   /** Of the index in the fusion `weighted`, 0 to 1; the words have the rest. */
   readonly denseWeight: number;
   /** The encoder's folder; '' = the one that the index was built with. */
   readonly encoder: string;
-  /** 0 = as many as the retriever takes by itself. */
-  readonly threads: number;
+  /** Of a Qdrant; '' = none. */
+  readonly key: string;
+  readonly clock: SleepClock;
+}
+
+/** The file by which an index is known again: it has the digests of all others; '' where it is no file. */
+export function indexFile(index: string): string {
+  if (index === '' || qdrantPlace(index) !== null) return '';
+  return statSync(index, { throwIfNoEntry: false })?.isDirectory() === true
+    ? resolve(index, MANIFEST)
+    : resolve(index);
 }
 
 /**
@@ -35,25 +51,58 @@ export interface RetrieverPlace {
  * signal's reason.
  */
 export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): Promise<Retriever> {
-  const { index, corpus, fusion: method, denseWeight, encoder, threads } = place;
-  if (isFile(index)) {
-    if (corpus === '') return bm25Retriever(readPassages(index), signal);
+  const { index, fusion, denseWeight } = place;
+  const inQdrant = qdrantPlace(index) !== null;
+  if (!inQdrant && isFile(index)) {
+    if (fusion === 'none') return bm25Retriever({ passages: readPassages(index) }, signal);
     throw new MillraceError(
       'USAGE',
-      `${index} is a corpus, which is searched by its words already; give the folder of an index beside ${corpus} (millrace retriever build)`,
+      `${index} is a corpus, which is searched by its words already: there is no index to fuse them with (millrace retriever build)`,
     );
   }
-  const dense = await openRetriever(index, {
-    openEncoder,
-    ...(encoder === '' ? {} : { encoder }),
-    ...(threads === 0 ? {} : { threads }),
-  });
-  if (corpus === '') return dense;
+  const words = fusion === 'none' ? '' : wordsOf(place, inQdrant);
+  const dense = inQdrant ? await qdrantAt(place, signal) : await folderAt(place);
+  if (fusion === 'none') return dense;
   try {
-    const words = await bm25Retriever(readPassages(corpus), signal);
-    return fusedRetriever([dense, words], { method, weights: [denseWeight, 1 - denseWeight] });
+    const byWords = await bm25Retriever({ passages: readPassages(words) }, signal);
+    const weights = [denseWeight, 1 - denseWeight];
+    return fusedRetriever([dense, byWords], { method: fusion, weights });
   } catch (error) {
     await dense.close();
+    throw error;
+  }
+}
+
+function wordsOf({ index, corpus }: RetrieverPlace, inQdrant: boolean): string {
+  if (corpus !== '') return corpus;
+  if (!inQdrant) return join(index, PASSAGES);
+  throw new MillraceError(
+    'USAGE',
+    `the words beside ${index} need its corpus here: give the file that the collection was filled from`,
+  );
+}
+
+function folderAt({ index, encoder }: RetrieverPlace): Promise<Retriever> {
+  return openRetriever(index, { openEncoder, ...(encoder === '' ? {} : { encoder }) });
+}
+
+async function qdrantAt(
+  { index, encoder: folder, key, clock }: RetrieverPlace,
+  signal: AbortSignal,
+): Promise<Retriever> {
+  if (folder === '') {
+    throw new MillraceError(
+      'USAGE',
+      `${index} says nothing of where its encoder lies: name the folder of the encoder that it was filled with`,
+    );
+  }
+  const encoder = await openEncoder(folder);
+  const client = new QdrantClient({ ...qdrantPlace(index)!, key, clock });
+  try {
+    return await qdrantRetriever({ client, encoder }, signal);
+  } catch (error) {
+    client.close();
+    await encoder.close();
     throw error;
   }
 }

@@ -8,6 +8,8 @@ import { z } from 'zod';
 import { type AddressWords, addressSetting } from '../../base/http/serverAddress.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 import { extracts } from '../../operators/tools/pages/pageParser.ts';
+import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
+import { passageForms } from '../../operators/tools/retrieval/retrieverTool.ts';
 import { mcpSettings } from './mcpTools.ts';
 
 /** As messages call it. */
@@ -21,8 +23,17 @@ export const toolNames = ['python', 'search', 'browse'] as const;
 /** One of `toolNames`. */
 export type ToolName = (typeof toolNames)[number];
 
-/** Who searches: the job's own documents, or one of those that search the web. */
-const providers = ['corpus', 'serper', 'bing', 'brightdata', 'searxng', 'json', 'cache'] as const;
+/** Who searches: the job's own documents, a retriever, or one of those that search the web. */
+const providers = [
+  'corpus',
+  'retriever',
+  'serper',
+  'bing',
+  'brightdata',
+  'searxng',
+  'json',
+  'cache',
+] as const;
 
 /** A list that the command line gives with commas. */
 const listed = (given: unknown): unknown =>
@@ -35,13 +46,41 @@ const searchSettings = z.object({
     .enum(providers)
     .default('corpus')
     .describe(
-      'who searches: the documents of `corpus`; Google by Serper, Bing, Bing by BrightData, a SearXNG, any JSON service; cache = what was kept or imported alone',
+      'who searches: the documents of `corpus`; a retriever (docs/retrieval.md); Google by Serper, Bing, Bing by BrightData, a SearXNG, any JSON service; cache = what was kept or imported alone',
     ),
   url: z
     .string()
     .default('')
     .describe(
-      'address of the provider: needed for searxng and json ({query} stands for the query), else its own',
+      'address of the provider: needed for searxng and json ({query} stands for the query), else its own; of a retriever’s server',
+    ),
+  index: z
+    .string()
+    .default('')
+    .describe(
+      'retriever in this process: the folder of an index (millrace retriever build), or qdrant://host:6333/collection',
+    ),
+  encoder: z
+    .string()
+    .default('')
+    .describe('folder of its encoder, where the index does not know it or it lies elsewhere'),
+  fusion: z
+    .enum(['none', ...fusionMethods])
+    .default('none')
+    .describe(
+      'what is found by words beside the index: nothing, or both fused by reciprocal ranks or by weighted scores',
+    ),
+  denseWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe('of the index in weighted scores; words have the rest'),
+  form: z
+    .enum(passageForms)
+    .default('documents')
+    .describe(
+      'how passages of a retriever are shown: one after the other, as the papers’ local search does, or as pages with numbers',
     ),
   keyEnv: z
     .string()

@@ -21,6 +21,8 @@ import { readerService } from '../../operators/tools/pages/readerService.ts';
 import { webPages } from '../../operators/tools/pages/webPages.ts';
 import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
 import type { PythonServer } from '../../operators/tools/python/remote.ts';
+import { type Asks, remoteRetriever } from '../../operators/tools/retrieval/remoteRetriever.ts';
+import { retrieverTool } from '../../operators/tools/retrieval/retrieverTool.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
@@ -39,6 +41,7 @@ import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
 import type { JobContext } from '../defineJob.ts';
 import { mcpTools } from './mcpTools.ts';
 import { pythonPackages } from './pythonPackages.ts';
+import { retrieverAt } from './retrieverAt.ts';
 import { PYTHON_SERVER, type ToolName, type ToolSettings } from './toolSettings.ts';
 
 /** The settings that tools are made of. */
@@ -63,8 +66,10 @@ export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   const shared = sharedBy(context);
   const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
     python: () => pythonOf(context, shared),
-    search: () =>
-      search.provider === 'corpus' ? corpusSearch(settings) : searchOf(context, shared),
+    search: () => {
+      if (search.provider === 'corpus') return corpusSearch(settings);
+      return search.provider === 'retriever' ? retrieval(context) : searchOf(context, shared);
+    },
     browse: () => {
       const { shownCharacters: charactersMax } = settings.tools.pages;
       return browseTool({ read: shared.read(), summariser: shared.summariser(), charactersMax });
@@ -170,9 +175,46 @@ async function corpusSearch(settings: ToolsSettings): Promise<Tool> {
   }
   throw new MillraceError(
     'USAGE',
-    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), or somebody who searches the web (--set tools.search.provider=searxng, docs/tools.md)',
+    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), an index of them (--set tools.search.provider=retriever, docs/retrieval.md), or somebody who searches the web (--set tools.search.provider=searxng, docs/tools.md)',
   );
 }
+
+async function retrieval(context: Context): Promise<Tool> {
+  const { searchTop: top, searchCharacters: charactersMax, tools } = context.settings;
+  const { form, concurrency: concurrencyMax } = tools.search;
+  const retriever = await retrieverOf(context);
+  return retrieverTool({ retriever, top, charactersMax, form, concurrencyMax });
+}
+
+async function retrieverOf(context: Context): Promise<Asks> {
+  const { settings, replay, print } = context;
+  const { url, index, keyEnv, tries, retryDelayMs, timeoutMs, ...search } = settings.tools.search;
+  if ((url === '') === (index === '')) {
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=retriever needs the folder of an index (--set tools.search.index=FOLDER, millrace retriever build) or the address of a server (--set tools.search.url=http://127.0.0.1:1243), one of the two (docs/retrieval.md)',
+    );
+  }
+  const clock = sleepClock(context.clock);
+  const key = keyOf(context, keyEnv, 'the retriever’s');
+  if (url !== '') {
+    const address = serverAddress(url, { what: 'a retriever', suffix: '/retrieve' });
+    const waits = { triesMax: tries, retryDelayMs, timeoutMs };
+    return remoteRetriever({ url: address, key, clock, ...waits, report: print });
+  }
+  // A replay answers from its record.
+  if (replay !== undefined) return nobody;
+  const { fusion, denseWeight, encoder } = search;
+  const { corpus } = settings;
+  print(`search: opening ${index}`);
+  const place = { index, fusion, corpus, denseWeight, encoder, key, clock };
+  return retrieverAt(place, new AbortController().signal);
+}
+
+const nobody: Asks = {
+  retrieve: () => Promise.reject(new Error('a replay asks no retriever')),
+  close: async () => undefined,
+};
 
 function searchOf(context: Context, shared: Shared): Tool {
   const { search } = context.settings.tools;
@@ -195,7 +237,7 @@ function searchOf(context: Context, shared: Shared): Tool {
 /** Null where nobody is to be asked. */
 function webOf(context: Context, clock: SleepClock): WebSearch | null {
   const { search } = context.settings.tools;
-  if (search.provider === 'cache' || search.provider === 'corpus') return null;
+  if (['cache', 'corpus', 'retriever'].includes(search.provider)) return null;
   const { keyEnv, names } = keyNames(search);
   const keys = names.map((name) => keyOf(context, name, `the ${search.provider} provider’s`));
   const { tries: triesMax, retryDelayMs, requestsPerSecond, timeoutMs } = search;

@@ -35,6 +35,7 @@ import {
   withinPrompt,
 } from '../parts/promptLimit.ts';
 import { checkPublished } from '../parts/published.ts';
+import { indexFile } from '../parts/retrieverAt.ts';
 import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
 import { toolSettings } from '../parts/toolSettings.ts';
 import { type ToolsSettings, toolsOf } from '../parts/toolsOf.ts';
@@ -171,6 +172,7 @@ export async function readyParts<D extends Dialect = Dialect>(
       ...[questions, heldOutFile, corpus, system].map((file) =>
         file === '' || namesEndless(file) ? '' : resolve(file),
       ),
+      indexFile(settings.tools.search.index),
       ...tokenizerFiles(policy.folder),
     ]);
   const tools = given.tools ?? (await toolsOf(context));

@@ -1,40 +1,54 @@
-/**
- * Passages by their words: BM25+ over title and contents, in memory.
- *
- * All passages and their words are kept in this process, so it is for corpora that fit (docs/retrieval.md has numbers).
- */
+/** Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). Where somebody else can read them, only their ids are kept. */
 import { MillraceError } from '../../../base/errors.ts';
-import { wordIndexOf } from '../search/wordIndex.ts';
-import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
+import type { Hit, Passage, Retriever } from './retriever.ts';
+import { WordIndexBuilder } from './wordIndex.ts';
+
+/** The passages, and who reads them again. */
+export interface Bm25Options {
+  readonly passages: Iterable<Passage> | AsyncIterable<Passage>;
+  /** Reads the passage of a row, from 0; left out = all passages are kept in memory. */
+  readonly read?: (row: number) => Promise<Passage>;
+}
+
+/** Passages that are taken before others have a turn of the thread. */
+const TURN = 1000;
 
 /** Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's reason. */
 export async function bm25Retriever(
-  passages: Iterable<Passage> | AsyncIterable<Passage>,
+  { passages, read }: Bm25Options,
   signal: AbortSignal,
 ): Promise<Retriever> {
-  const all: Passage[] = [];
+  const builder = new WordIndexBuilder();
+  const ids: string[] = [];
+  const kept: Passage[] = [];
+  const known = new Set<string>();
   for await (const passage of passages) {
-    signal.throwIfAborted();
-    all.push(passage);
+    if (known.has(passage.id)) throw twice(passage.id);
+    known.add(passage.id);
+    ids.push(passage.id);
+    builder.add(passage.contents);
+    if (read === undefined) kept.push(passage);
+    if (ids.length % TURN === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+    }
   }
-  unique(all);
-  const texts = all.map(({ title = '', contents }) => ({ title, text: contents }));
-  const index = await wordIndexOf(texts, signal);
-
-  function found(query: string, top: number): Hit[] {
-    const hits = index.search(query).map(({ id, score }) => ({ ...all[id as number]!, score }));
-    return hits.sort(byScore).slice(0, top);
-  }
+  known.clear();
+  const index = builder.built();
+  const before = (a: number, b: number): boolean => ids[a]! < ids[b]!;
+  const passageAt = read ?? (async (row: number) => kept[row]!);
 
   return {
-    passages: all.length,
+    passages: ids.length,
     async retrieve(queries, top, asking) {
       const results: Hit[][] = [];
       for (const query of queries) {
         asking.throwIfAborted();
-        results.push(found(query, top));
-        // A long list of queries lets others have a turn.
-        if (queries.length > 1) await new Promise((resolve) => setImmediate(resolve));
+        const found = index.find(query, top, before);
+        const hits = found.map(async ({ row, score }) => ({ ...(await passageAt(row)), score }));
+        results.push(await Promise.all(hits));
+        // Others have a turn of the thread.
+        await new Promise((resolve) => setImmediate(resolve));
       }
       return results;
     },
@@ -42,16 +56,10 @@ export async function bm25Retriever(
   };
 }
 
-function unique(passages: readonly Passage[]): void {
-  const ids = new Set<string>();
-  for (const { id } of passages) {
-    if (ids.has(id)) {
-      throw new MillraceError(
-        'RETRIEVER',
-        `two passages have the id ${JSON.stringify(id)}: ids tell passages apart, so give each its own`,
-        { context: { id } },
-      );
-    }
-    ids.add(id);
-  }
+function twice(id: string): MillraceError<'RETRIEVER'> {
+  return new MillraceError(
+    'RETRIEVER',
+    `two passages have the id ${JSON.stringify(id)}: ids tell passages apart, so give each its own`,
+    { context: { id } },
+  );
 }

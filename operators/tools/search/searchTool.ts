@@ -4,9 +4,9 @@
  * The order is by score, ties by the order of the documents, so that the same query gives the same result
  * on every machine.
  */
+import MiniSearch from 'minisearch';
 import { cutCodePoints, isSpace, strip } from '../../text/characters.ts';
 import type { Tool } from '../tool.ts';
-import { wordIndex } from './wordIndex.ts';
 
 /** A document that can be found; title and text are both searched. */
 export interface SearchDocument {
@@ -49,6 +49,12 @@ function positive(name: string, value: number): number {
   throw new RangeError(`search: ${name} is ${value}; give a whole number from 1`);
 }
 
+function indexOf(documents: readonly SearchDocument[]): MiniSearch {
+  const index = new MiniSearch({ fields: ['title', 'text'], idField: 'place' });
+  index.addAll(documents.map(({ title, text }, place) => ({ place, title, text })));
+  return index;
+}
+
 function unique(documents: readonly SearchDocument[]): void {
   const ids = new Set<string>();
   for (const { id } of documents) {
@@ -69,7 +75,7 @@ export function searchTool(options: SearchOptions): Tool {
   const format = options.format ?? asPages;
   const documents = [...options.documents];
   unique(documents);
-  const index = wordIndex(documents);
+  const index = indexOf(documents);
 
   function find(query: string): readonly Found[] {
     const hits = index.search(query).sort((a, b) => b.score - a.score || a.id - b.id);

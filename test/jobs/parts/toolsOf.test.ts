@@ -42,6 +42,11 @@ async function tools(given: readonly string[], replay?: Replay): Promise<readonl
 
 const searxng = ['tools.search.provider=searxng', 'tools.search.url=http://127.0.0.1:8888/search'];
 
+const retriever = (where: string): readonly string[] => [
+  'tools.search.provider=retriever',
+  `tools.search.${where}`,
+];
+
 describe('the tools of a job', () => {
   test('are those that are named, and search where somebody searches the web', async () => {
     expect(await tools([])).toEqual(['python']);
@@ -57,6 +62,13 @@ describe('the tools of a job', () => {
     [/json needs the address of the service/, 'tools.search.provider=json'],
     [/json needs the address/, 'tools.search.provider=json', 'tools.search.url=ftp://a/{query}'],
     [/cache needs a cache/, 'tools.search.provider=cache'],
+    [/retriever needs the folder of an index.*one of the two/, 'tools.search.provider=retriever'],
+    [/one of the two/, ...retriever('url=http://127.0.0.1:1'), 'tools.search.index=x'],
+    [/no address of a retriever/, ...retriever('url=ftp://a')],
+    [/there is no nowhere: give the folder of an index/, ...retriever('index=nowhere')],
+    [/name the folder of the encoder/, ...retriever('index=qdrant://127.0.0.1:1/wiki')],
+    [/names no collection/, ...retriever('index=qdrant://127.0.0.1:1')],
+    [/A_TEST_KEY is empty/, ...retriever('url=http://a'), 'tools.search.keyEnv=A_TEST_KEY'],
     [/SERPER_API_KEY is empty/, 'tools.search.provider=serper'],
     [/A_TEST_KEY is empty/, 'tools.search.provider=bing', 'tools.search.keyEnv=A_TEST_KEY'],
     [/carries credentials/, 'tools.python.url=http://a:b@c'],
@@ -87,6 +99,7 @@ describe('the tools of a job', () => {
   test('need no key on a replay, which asks nobody', async () => {
     const replay: Replay = { engine: (live) => live, tools: (live) => live, keepAll: false };
     expect(await tools(['tools.search.provider=serper'], replay)).toEqual(['python', 'search']);
+    expect(await tools(retriever('index=nowhere'), replay)).toEqual(['python', 'search']);
   });
 
   test('share the file that keeps what they bring in', async () => {

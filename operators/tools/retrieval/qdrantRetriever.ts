@@ -1,0 +1,184 @@
+/**
+ * Passages in a collection of Qdrant, for corpora that are too large for one machine: it has vectors and texts, this process encodes
+ * queries.
+ *
+ * A point's payload is the passage, and which encoder its vector is of. Ties by id: a few points more than asked for are fetched, so
+ * that equal scores at the end are told apart too.
+ */
+import { createHash } from 'node:crypto';
+import { MillraceError } from '../../../base/errors.ts';
+import type { TextEncoder } from '../../../model/encoder/encoder.ts';
+import type { Payload, Point, QdrantClient } from './qdrantClient.ts';
+import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
+
+/** Points beyond those that are asked for. */
+const MORE = 16;
+/** Passages that are encoded and sent at once; fewer where they are long. */
+const WINDOW = { passages: 256, characters: 2 << 20 };
+
+export interface QdrantRetrieverOptions {
+  readonly client: QdrantClient;
+  readonly encoder: TextEncoder;
+}
+
+/** The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` where it is not there or of another encoder. */
+export async function qdrantRetriever(
+  { client, encoder }: QdrantRetrieverOptions,
+  signal: AbortSignal,
+): Promise<Retriever> {
+  const shape = await client.shape(signal);
+  if (shape === null || shape.points === 0) {
+    const lacks = shape === null ? 'is not there' : 'is empty';
+    throw wrong(
+      client,
+      `${lacks}; fill it with \`millrace retriever build CORPUS.jsonl --encoder FOLDER --to qdrant://…\``,
+    );
+  }
+  await checkEncoder({ client, encoder }, shape.dimensions, signal);
+  return {
+    passages: shape.points,
+    async retrieve(queries, top, asking) {
+      if (queries.length === 0) return [];
+      const vectors = rowsOf(await encoder.encode(queries, 'query', asking), encoder.dimensions);
+      const found = await client.nearest(vectors, top + MORE, asking);
+      return queries.map((_, i) =>
+        (found[i] ?? [])
+          .map(({ score, payload }) => hitOf(payload, score, client))
+          .sort(byScore)
+          .slice(0, top),
+      );
+    },
+    async close() {
+      client.close();
+      await encoder.close();
+    },
+  };
+}
+
+async function checkEncoder(
+  { client, encoder }: QdrantRetrieverOptions,
+  dimensions: number | null,
+  signal: AbortSignal,
+): Promise<void> {
+  if (dimensions !== encoder.dimensions) {
+    throw wrong(
+      client,
+      `has vectors of ${dimensions ?? 'other'} dimensions, and the encoder gives ${encoder.dimensions}: name the encoder that it was filled with`,
+    );
+  }
+  const by = (await client.anyPayload(signal))?.encoder;
+  if (by !== undefined && by !== markOf(encoder)) {
+    throw wrong(client, `was filled with another encoder (${String(by)}): name that one`);
+  }
+}
+
+function hitOf({ id, contents, title }: Payload, score: number, client: QdrantClient): Hit {
+  if (typeof id !== 'string' || typeof contents !== 'string') {
+    throw wrong(client, 'has a point without the texts id and contents in its payload');
+  }
+  return { id, contents, ...(typeof title === 'string' ? { title } : {}), score };
+}
+
+export interface FillOptions extends QdrantRetrieverOptions {
+  readonly passages: AsyncIterable<Passage> | Iterable<Passage>;
+  readonly signal: AbortSignal;
+  /** Told how many passages are there, those that were there before among them. */
+  readonly onProgress: (done: number) => void;
+}
+
+/** What became of the passages. */
+export interface Filled {
+  readonly put: number;
+  /** Were there already, word for word. */
+  readonly there: number;
+}
+
+/**
+ * Puts passages into a collection, which is made where it is not there. Passages that are there word for word are not encoded again,
+ * so a fill that was stopped goes on when it is begun again. Fails as `qdrantRetriever` does.
+ */
+export async function fillQdrant(options: FillOptions): Promise<Filled> {
+  const { client, encoder, passages, signal, onProgress } = options;
+  const shape = await client.shape(signal);
+  if (shape === null) {
+    const distance = encoder.settings.normalised ? 'Cosine' : 'Dot';
+    await client.create(encoder.dimensions, distance, signal);
+  } else {
+    await checkEncoder(options, shape.dimensions, signal);
+  }
+  let [put, there, characters] = [0, 0, 0];
+  let window: Passage[] = [];
+  const flush = async (): Promise<void> => {
+    if (window.length === 0) return;
+    const sent = await putWindow(window, options);
+    put += sent;
+    there += window.length - sent;
+    onProgress(put + there);
+    window = [];
+    characters = 0;
+  };
+  for await (const passage of passages) {
+    signal.throwIfAborted();
+    window.push(passage);
+    characters += passage.contents.length;
+    if (window.length >= WINDOW.passages || characters >= WINDOW.characters) await flush();
+  }
+  await flush();
+  return { put, there };
+}
+
+/** How many of them had to be sent. */
+async function putWindow(
+  window: readonly Passage[],
+  { client, encoder, signal }: FillOptions,
+): Promise<number> {
+  const known = await client.payloads(
+    window.map(({ id }) => pointId(id)),
+    signal,
+  );
+  const missing = window.filter((passage) => !isSame(passage, known.get(pointId(passage.id))));
+  if (missing.length === 0) return 0;
+  const texts = missing.map(({ contents }) => contents);
+  const vectors = rowsOf(await encoder.encode(texts, 'passage', signal), encoder.dimensions);
+  const mark = markOf(encoder);
+  const points = missing.map(
+    (passage, i): Point => ({
+      id: pointId(passage.id),
+      vector: vectors[i]!,
+      payload: { ...passage, encoder: mark },
+    }),
+  );
+  await client.put(points, signal);
+  return points.length;
+}
+
+function isSame({ contents, title }: Passage, payload: Payload | undefined): boolean {
+  return payload !== undefined && payload.contents === contents && payload.title === title;
+}
+
+function rowsOf(vectors: Float32Array, dimensions: number): number[][] {
+  return Array.from({ length: vectors.length / dimensions }, (_, row) => [
+    ...vectors.subarray(row * dimensions, (row + 1) * dimensions),
+  ]);
+}
+
+/** Points are known by numbers or UUIDs: this is a UUID (of the version for own forms) that a passage's id always gives. */
+function pointId(id: string): string {
+  const hex = createHash('sha256').update(id).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/** Which encoder it is, short enough to stand in every point. */
+function markOf({ digest }: TextEncoder): string {
+  return digest.slice(0, 16);
+}
+
+function wrong({ name }: QdrantClient, why: string): MillraceError<'RETRIEVER'> {
+  return new MillraceError('RETRIEVER', `${name} ${why}`);
+}
