@@ -8,6 +8,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
+import type { EncoderSettings } from '../../model/encoder/encoder.ts';
 import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
 import {
@@ -96,13 +97,12 @@ async function qdrantAt(
       `${index} says nothing of where its encoder lies: name the folder of the encoder that it was filled with`,
     );
   }
-  const encoder = await openEncoder(folder);
   const client = new QdrantClient({ ...qdrantPlace(index)!, key, clock });
   try {
-    return await qdrantRetriever({ client, encoder }, signal);
+    const opened = (settings: Partial<EncoderSettings>) => openEncoder(folder, settings);
+    return await qdrantRetriever({ client, openEncoder: opened }, signal);
   } catch (error) {
     client.close();
-    await encoder.close();
     throw error;
   }
 }

@@ -2,12 +2,12 @@
  * Passages in a collection of Qdrant, for corpora that are too large for one machine: it has vectors and texts, this process encodes
  * queries.
  *
- * A point's payload is the passage, and which encoder its vector is of. Ties by id: a few points more than asked for are fetched, so
+ * A point's payload is the passage, and which encoder its vector is of, with the settings that queries need as well. Ties by id: a few points more than asked for are fetched, so
  * that equal scores at the end are told apart too.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../../base/errors.ts';
-import type { TextEncoder } from '../../../model/encoder/encoder.ts';
+import type { EncoderSettings, TextEncoder } from '../../../model/encoder/encoder.ts';
 import type { Payload, Point, QdrantClient } from './qdrantClient.ts';
 import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
 
@@ -18,12 +18,13 @@ const WINDOW = { passages: 256, characters: 2 << 20 };
 
 export interface QdrantRetrieverOptions {
   readonly client: QdrantClient;
-  readonly encoder: TextEncoder;
+  /** Opens the encoder, with the settings of those vectors where the collection says which. */
+  readonly openEncoder: (settings: Partial<EncoderSettings>) => Promise<TextEncoder>;
 }
 
 /** The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` where it is not there or of another encoder. */
 export async function qdrantRetriever(
-  { client, encoder }: QdrantRetrieverOptions,
+  { client, openEncoder }: QdrantRetrieverOptions,
   signal: AbortSignal,
 ): Promise<Retriever> {
   const shape = await client.shape(signal);
@@ -34,7 +35,14 @@ export async function qdrantRetriever(
       `${lacks}; fill it with \`millrace retriever build CORPUS.jsonl --encoder FOLDER --to qdrant://…\``,
     );
   }
-  await checkEncoder({ client, encoder }, shape.dimensions, signal);
+  const mark = markIn(await client.anyPayload(signal));
+  const encoder = await openEncoder(mark === null ? {} : settingsIn(mark));
+  try {
+    checkEncoder(client, encoder, { dimensions: shape.dimensions, mark });
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
   return {
     passages: shape.points,
     async retrieve(queries, top, asking) {
@@ -55,21 +63,22 @@ export async function qdrantRetriever(
   };
 }
 
-async function checkEncoder(
-  { client, encoder }: QdrantRetrieverOptions,
-  dimensions: number | null,
-  signal: AbortSignal,
-): Promise<void> {
+function checkEncoder(
+  client: QdrantClient,
+  encoder: TextEncoder,
+  { dimensions, mark }: { readonly dimensions: number | null; readonly mark: string | null },
+): void {
   if (dimensions !== encoder.dimensions) {
     throw wrong(
       client,
       `has vectors of ${dimensions ?? 'other'} dimensions, and the encoder gives ${encoder.dimensions}: name the encoder that it was filled with`,
     );
   }
-  const by = (await client.anyPayload(signal))?.encoder;
-  if (by !== undefined && by !== markOf(encoder)) {
-    throw wrong(client, `was filled with another encoder (${String(by)}): name that one`);
-  }
+  if (mark === null || mark === markOf(encoder)) return;
+  throw wrong(
+    client,
+    `was filled with another encoder, or another pooling, prefix or length of texts (${mark}): name that one`,
+  );
 }
 
 function hitOf({ id, contents, title }: Payload, score: number, client: QdrantClient): Hit {
@@ -79,7 +88,9 @@ function hitOf({ id, contents, title }: Payload, score: number, client: QdrantCl
   return { id, contents, ...(typeof title === 'string' ? { title } : {}), score };
 }
 
-export interface FillOptions extends QdrantRetrieverOptions {
+export interface FillOptions {
+  readonly client: QdrantClient;
+  readonly encoder: TextEncoder;
   readonly passages: AsyncIterable<Passage> | Iterable<Passage>;
   readonly signal: AbortSignal;
   /** Told how many passages are there, those that were there before among them. */
@@ -104,7 +115,8 @@ export async function fillQdrant(options: FillOptions): Promise<Filled> {
     const distance = encoder.settings.normalised ? 'Cosine' : 'Dot';
     await client.create(encoder.dimensions, distance, signal);
   } else {
-    await checkEncoder(options, shape.dimensions, signal);
+    const mark = markIn(await client.anyPayload(signal));
+    checkEncoder(client, encoder, { dimensions: shape.dimensions, mark });
   }
   let [put, there, characters] = [0, 0, 0];
   let window: Passage[] = [];
@@ -174,9 +186,23 @@ function pointId(id: string): string {
   ].join('-');
 }
 
-/** Which encoder it is, short enough to stand in every point. */
-function markOf({ digest }: TextEncoder): string {
-  return digest.slice(0, 16);
+/** Which encoder it is, with its settings: short enough to stand in every point. */
+function markOf({ digest, settings }: TextEncoder): string {
+  const { pooling, queryPrefix, passagePrefix, normalised, tokensMax } = settings;
+  return JSON.stringify([
+    ...[digest.slice(0, 16), pooling, queryPrefix, passagePrefix, normalised, tokensMax],
+  ]);
+}
+
+/** Null where others have put the points. */
+function markIn(payload: Payload | null): string | null {
+  const mark = payload?.encoder;
+  return typeof mark === 'string' && mark.startsWith('["') ? mark : null;
+}
+
+function settingsIn(mark: string): EncoderSettings {
+  const [, pooling, queryPrefix, passagePrefix, normalised, tokensMax] = JSON.parse(mark);
+  return { pooling, queryPrefix, passagePrefix, normalised, tokensMax };
 }
 
 function wrong({ name }: QdrantClient, why: string): MillraceError<'RETRIEVER'> {

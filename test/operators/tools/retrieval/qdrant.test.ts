@@ -3,7 +3,7 @@
  * be had where these tests run.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { TextEncoder } from '../../../../model/encoder/encoder.ts';
+import type { EncoderSettings, TextEncoder } from '../../../../model/encoder/encoder.ts';
 import { QdrantClient, qdrantPlace } from '../../../../operators/tools/retrieval/qdrantClient.ts';
 import {
   fillQdrant,
@@ -50,7 +50,11 @@ async function fill(passages: readonly Passage[], encoder: TextEncoder = wordEnc
 }
 
 async function opened(encoder: TextEncoder = wordEncoder(WORDS)): Promise<Retriever> {
-  const retriever = await qdrantRetriever({ client: client(), encoder }, signal);
+  const openEncoder = async (settings: Partial<EncoderSettings>): Promise<TextEncoder> => ({
+    ...encoder,
+    settings: { ...encoder.settings, ...settings },
+  });
+  const retriever = await qdrantRetriever({ client: client(), openEncoder }, signal);
   open.push(retriever);
   return retriever;
 }
@@ -100,9 +104,23 @@ describe('a collection', () => {
     const other = wordEncoder(WORDS, 'x'.repeat(64));
     await expect(opened(other)).rejects.toMatchObject({
       code: 'RETRIEVER',
-      message: expect.stringContaining('another encoder (wwww'),
+      message: expect.stringMatching(/another encoder.*wwww/),
     });
     await expect(fill(millPassages, other)).rejects.toThrow(/another encoder/);
+  });
+
+  test('is read with the settings that it was filled with, and filled with no others', async () => {
+    const encoder = wordEncoder(WORDS);
+    const settings = { ...encoder.settings, queryPrefix: 'ask: ', pooling: 'cls' as const };
+    await fill(millPassages, { ...encoder, settings });
+    const asked: Partial<EncoderSettings>[] = [];
+    const openEncoder = async (given: Partial<EncoderSettings>): Promise<TextEncoder> => {
+      asked.push(given);
+      return { ...encoder, settings: { ...encoder.settings, ...given } };
+    };
+    open.push(await qdrantRetriever({ client: client(), openEncoder }, signal));
+    expect(asked).toEqual([settings]);
+    await expect(fill(millPassages, encoder)).rejects.toThrow(/another pooling, prefix/);
   });
 
   test('that is not there says how to make it', async () => {
