@@ -2,20 +2,18 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
+import { corpusRows } from '../../jobs/parts/corpusRows.ts';
 import type { EncoderSettings, TextEncoder } from '../../model/encoder/encoder.ts';
 import { openEncoder } from '../../model/encoder/openEncoder.ts';
-import {
-  type BuildProgress,
-  buildIndex,
-  type CorpusRow,
-} from '../../operators/tools/retrieval/buildIndex.ts';
-import { passageOf } from '../../operators/tools/retrieval/corpusRow.ts';
+import { type BuildProgress, buildIndex } from '../../operators/tools/retrieval/buildIndex.ts';
 import { halfOfThem } from '../../operators/tools/retrieval/openRetriever.ts';
+import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { openRows } from '../../sources/openRows.ts';
 import { duration, rate } from '../../views/numbers.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { fillCollection } from './fill.ts';
 
 export interface BuildCommandOptions {
   readonly corpus: string;
@@ -37,7 +35,11 @@ const NAMED_MAX = 10;
 
 export async function buildCommand(options: BuildCommandOptions, io: Io): Promise<number> {
   const corpus = resolve(io.cwd, options.corpus);
-  const to = resolve(io.cwd, options.to ?? `${basename(corpus).replace(/\.[^.]*$/, '')}.index`);
+  const collection = options.to === undefined ? null : qdrantPlace(options.to);
+  const to =
+    collection === null
+      ? resolve(io.cwd, options.to ?? `${basename(corpus).replace(/\.[^.]*$/, '')}.index`)
+      : options.to!;
   const encoderFolder = resolve(io.cwd, options.encoder);
   const opened = await openRows(corpus, 'corpus', () => null);
   await opened.rows.return(undefined);
@@ -56,18 +58,29 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
     io.err(about(options.encoder, encoder));
     status.start();
     let refused = 0;
+    const onRefused = (place: number, reason: string): void => {
+      refused++;
+      if (refused > NAMED_MAX) return;
+      status.clear();
+      io.err(`${options.corpus}:${place}: ${reason}; left out`);
+    };
+    const onProgress = progressIn(status, io);
+    if (collection !== null) {
+      const rows = corpusRows(corpus);
+      const filled = await fillCollection(
+        { collection, rows, encoder, signal, onRefused, onProgress },
+        io,
+      );
+      status.stop();
+      await io.out(filled);
+      return exitCodes.done;
+    }
     const built = await buildIndex({
-      rows: () => rowsOf(corpus),
+      rows: () => corpusRows(corpus),
       corpus: { path: corpus, bytes: size, mtimeMs },
       ...{ encoder, encoderFolder, to, threads, signal },
       ...{ exactMax: options.exact, graphMax: options.graph },
-      onProgress: progressIn(status, io),
-      onRefused(place, reason) {
-        refused++;
-        if (refused > NAMED_MAX) return;
-        status.clear();
-        io.err(`${options.corpus}:${place}: ${reason}; left out`);
-      },
+      ...{ onProgress, onRefused },
     });
     status.stop();
     if (built.refused > 0)
@@ -99,18 +112,6 @@ function about(name: string, { dimensions, settings }: TextEncoder): string {
   const { pooling, queryPrefix, passagePrefix, tokensMax } = settings;
   const before = `${JSON.stringify(queryPrefix)} before queries, ${JSON.stringify(passagePrefix)} before passages`;
   return `${name}: ${dimensions} dimensions, ${pooling} pooling, at most ${tokensMax} tokens; ${before}`;
-}
-
-async function* rowsOf(path: string): AsyncGenerator<CorpusRow> {
-  for await (const row of (await openRows(path, 'corpus', () => null)).rows) {
-    const { place } = row;
-    if (row.kind === 'unreadable') yield { place, reason: row.reason };
-    else {
-      const passage = passageOf(row.fields);
-      if (!('reason' in passage)) yield { place, passage };
-      else yield { place, reason: `field "${passage.field}": ${passage.reason}` };
-    }
-  }
 }
 
 /** What a spinner says of it, with the time that is left. */

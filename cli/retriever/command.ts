@@ -35,8 +35,8 @@ function addBuild(retriever: Command, io: Io, done: Done): void {
       'a Hugging Face encoder: E5, BGE, or another of the kinds BERT and XLM-RoBERTa, or with an onnx/model.onnx',
     )
     .option(
-      '--to <FOLDER>',
-      'where the index is built (default: the corpus’ name, ending in .index)',
+      '--to <PLACE>',
+      'where the index is built, or qdrant://host:6333/collection (default: the corpus’ name, ending in .index)',
     )
     .addOption(
       new Option(

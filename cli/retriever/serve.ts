@@ -1,6 +1,5 @@
 /** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
 import { resolve } from 'node:path';
-import { apiKey } from '../../base/http/apiKey.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/retrieverAt.ts';
 import type { FusionMethod } from '../../operators/tools/retrieval/fusedRetriever.ts';
@@ -8,9 +7,8 @@ import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { qdrantKey } from './qdrantKey.ts';
 import { serveRetriever, shownError } from './service.ts';
-
-const QDRANT_KEY = 'QDRANT_API_KEY';
 
 export interface ServeOptions {
   readonly index: string;
@@ -75,9 +73,4 @@ function placeOf(options: ServeOptions, { cwd, clock }: Io): RetrieverPlace {
     fusion: options.fusion ?? (corpus === '' ? 'none' : 'rrf'),
     ...{ denseWeight, key: qdrantKey(), clock: sleepClock(clock) },
   };
-}
-
-/** '' where the environment has none. */
-function qdrantKey(): string {
-  return (process.env[QDRANT_KEY]?.trim() ?? '') === '' ? '' : apiKey(QDRANT_KEY, 'Qdrant’s');
 }

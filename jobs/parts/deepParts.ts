@@ -112,10 +112,7 @@ async function retrieverOf(
     const passages = docs.map((doc) => ({ id: doc.name, contents: functionText(doc) }));
     return bm25Retriever(passages, signal);
   }
-  const opened = await retrieverAt(
-    { index, corpus: '', fusion: 'rrf', denseWeight: 0.5, encoder: '', threads: 0 },
-    signal,
-  );
+  const opened = await retrieverAt({ index }, signal);
   if (opened.passages === docs.length) return opened;
   await opened.close();
   throw new MillraceError(

@@ -6,8 +6,9 @@
  */
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import { type SleepClock, sleepClock } from '../../base/sleepClock.ts';
 import type { EncoderSettings } from '../../model/encoder/encoder.ts';
 import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
@@ -17,26 +18,28 @@ import {
 } from '../../operators/tools/retrieval/fusedRetriever.ts';
 import { MANIFEST, PASSAGES } from '../../operators/tools/retrieval/manifest.ts';
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
+import { openPassages } from '../../operators/tools/retrieval/passageFile.ts';
 import { QdrantClient, qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { qdrantRetriever } from '../../operators/tools/retrieval/qdrantRetriever.ts';
-import { readPassages } from '../../operators/tools/retrieval/readPassages.ts';
-import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
+import type { Passage, Retriever } from '../../operators/tools/retrieval/retriever.ts';
+import { corpusPassages } from './corpusRows.ts';
 
 /** Where passages are found, and how. */
 export interface RetrieverPlace {
-  /** A folder that `millrace retriever build` made, `qdrant://host:6333/collection`, or a corpus file (JSON Lines). */
+  /** A folder that `millrace retriever build` made, `qdrant://host:6333/collection`, or a corpus file. */
   readonly index: string;
-  /** How words beside the index count; `none` = they are not searched. */
-  readonly fusion: FusionMethod | 'none';
-  /** The corpus file of these words; '' = the index's own passages. */
-  readonly corpus: string;
-  /** Of the index in the fusion `weighted`, 0 to 1; the words have the rest. */
-  readonly denseWeight: number;
-  /** The encoder's folder; '' = the one that the index was built with. */
-  readonly encoder: string;
-  /** Of a Qdrant; '' = none. */
-  readonly key: string;
-  readonly clock: SleepClock;
+  /** How words beside the index count; `none` = they are not searched (default). */
+  readonly fusion?: FusionMethod | 'none';
+  /** The corpus file of these words; '' = the index's own passages (default). */
+  readonly corpus?: string;
+  /** Of the index in the fusion `weighted`, 0 to 1; the words have the rest (default 0.5). */
+  readonly denseWeight?: number;
+  /** The encoder's folder; '' = the one that the index was built with (default). */
+  readonly encoder?: string;
+  /** Of a Qdrant; '' = none (default). */
+  readonly key?: string;
+  /** Of requests to a Qdrant (default: the system's). */
+  readonly clock?: SleepClock;
 }
 
 /** The file by which an index is known again: it has the digests of all others; '' where it is no file. */
@@ -52,20 +55,25 @@ export function indexFile(index: string): string {
  * signal's reason.
  */
 export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): Promise<Retriever> {
-  const { index, fusion, denseWeight } = place;
+  const { index, fusion = 'none', corpus = '', denseWeight = 0.5 } = place;
   const inQdrant = qdrantPlace(index) !== null;
   if (!inQdrant && isFile(index)) {
-    if (fusion === 'none') return bm25Retriever({ passages: readPassages(index) }, signal);
+    if (fusion === 'none') return bm25Retriever(corpusPassages(index), signal);
     throw new MillraceError(
       'USAGE',
       `${index} is a corpus, which is searched by its words already: there is no index to fuse them with (millrace retriever build)`,
     );
   }
-  const words = fusion === 'none' ? '' : wordsOf(place, inQdrant);
+  if (inQdrant && fusion !== 'none' && corpus === '') {
+    throw new MillraceError(
+      'USAGE',
+      `the words beside ${index} need its corpus here: give the file that the collection was filled from`,
+    );
+  }
   const dense = inQdrant ? await qdrantAt(place, signal) : await folderAt(place);
   if (fusion === 'none') return dense;
   try {
-    const byWords = await bm25Retriever({ passages: readPassages(words) }, signal);
+    const byWords = await wordsOf(index, corpus, signal);
     const weights = [denseWeight, 1 - denseWeight];
     return fusedRetriever([dense, byWords], { method: fusion, weights });
   } catch (error) {
@@ -74,21 +82,27 @@ export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): P
   }
 }
 
-function wordsOf({ index, corpus }: RetrieverPlace, inQdrant: boolean): string {
-  if (corpus !== '') return corpus;
-  if (!inQdrant) return join(index, PASSAGES);
-  throw new MillraceError(
-    'USAGE',
-    `the words beside ${index} need its corpus here: give the file that the collection was filled from`,
-  );
+/** The words of a corpus file, or of the index's own passages, which are then read where they lie. */
+async function wordsOf(index: string, corpus: string, signal: AbortSignal): Promise<Retriever> {
+  if (corpus !== '') return bm25Retriever(corpusPassages(corpus), signal);
+  const kept = await openPassages(index);
+  try {
+    const passages = corpusPassages(join(index, PASSAGES));
+    const read = (row: number): Promise<Passage> => kept.read(row);
+    const words = await bm25Retriever(passages, signal, read);
+    return { ...words, close: () => kept.close() };
+  } catch (error) {
+    await kept.close();
+    throw error;
+  }
 }
 
-function folderAt({ index, encoder }: RetrieverPlace): Promise<Retriever> {
+function folderAt({ index, encoder = '' }: RetrieverPlace): Promise<Retriever> {
   return openRetriever(index, { openEncoder, ...(encoder === '' ? {} : { encoder }) });
 }
 
 async function qdrantAt(
-  { index, encoder: folder, key, clock }: RetrieverPlace,
+  { index, encoder: folder = '', key = '', clock = sleepClock(systemClock) }: RetrieverPlace,
   signal: AbortSignal,
 ): Promise<Retriever> {
   if (folder === '') {

@@ -3,20 +3,17 @@ import { MillraceError } from '../../../base/errors.ts';
 import type { Hit, Passage, Retriever } from './retriever.ts';
 import { WordIndexBuilder } from './wordIndex.ts';
 
-/** The passages, and who reads them again. */
-export interface Bm25Options {
-  readonly passages: Iterable<Passage> | AsyncIterable<Passage>;
-  /** Reads the passage of a row, from 0; left out = all passages are kept in memory. */
-  readonly read?: (row: number) => Promise<Passage>;
-}
-
 /** Passages that are taken before others have a turn of the thread. */
 const TURN = 1000;
 
-/** Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's reason. */
+/**
+ * Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's reason. `read` reads the
+ * passage of a row, from 0; left out = all passages are kept in memory.
+ */
 export async function bm25Retriever(
-  { passages, read }: Bm25Options,
+  passages: Iterable<Passage> | AsyncIterable<Passage>,
   signal: AbortSignal,
+  read?: (row: number) => Promise<Passage>,
 ): Promise<Retriever> {
   const builder = new WordIndexBuilder();
   const ids: string[] = [];

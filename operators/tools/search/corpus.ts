@@ -29,7 +29,15 @@ export class CorpusError extends MillraceError<'CORPUS'> {
 
 /** One line as a document. Throws `CorpusError`. */
 export function parseDocument(text: string, file: string, line: number): SearchDocument {
-  const value = rowIn(text, file, line, '{"id": …, "title": …, "text": …}');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CorpusError(file, line, '', `not JSON (${(error as Error).message})`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CorpusError(file, line, '', 'not an object; write {"id": …, "title": …, "text": …}');
+  }
   const fields = value as Partial<Record<(typeof FIELDS)[number], unknown>>;
   for (const field of FIELDS) {
     if (fields[field] === undefined) throw new CorpusError(file, line, field, 'is missing');
@@ -40,29 +48,9 @@ export function parseDocument(text: string, file: string, line: number): SearchD
   return { id, title, text: body };
 }
 
-/** One line as a JSON object. Throws `CorpusError`, which shows `example`. */
-export function rowIn(text: string, file: string, line: number, example: string): object {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new CorpusError(file, line, '', `not JSON (${(error as Error).message})`);
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new CorpusError(file, line, '', `not an object; write ${example}`);
-}
-
 /** All documents of a JSONL file, in its order. Rejects with `CorpusError`, or when it cannot be read. */
 export async function readCorpus(file: string): Promise<readonly SearchDocument[]> {
   const documents: SearchDocument[] = [];
-  for await (const { text, line } of rowsOf(file)) documents.push(parseDocument(text, file, line));
-  return documents;
-}
-
-/** The lines of a file that are not blank; `line` from 1. */
-export async function* rowsOf(
-  file: string,
-): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const lines = createInterface({
     input: createReadStream(file, 'utf8'),
     crlfDelay: Number.POSITIVE_INFINITY,
@@ -70,6 +58,7 @@ export async function* rowsOf(
   let line = 0;
   for await (const text of lines) {
     line++;
-    if (text.trim() !== '') yield { text: text.replace(/^\uFEFF/, ''), line };
+    if (text.trim() !== '') documents.push(parseDocument(text.replace(/^\uFEFF/, ''), file, line));
   }
+  return documents;
 }

@@ -1,11 +1,7 @@
-/** Fusion against sums that are written out here, and passages by their words. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+/** Fusion and words against sums that are written out here. */
+import { describe, expect, test } from '@jest/globals';
 import { bm25Retriever } from '../../../../operators/tools/retrieval/bm25Retriever.ts';
 import { fused, fusedRetriever } from '../../../../operators/tools/retrieval/fusedRetriever.ts';
-import { readPassages } from '../../../../operators/tools/retrieval/readPassages.ts';
 import type { Hit, Passage } from '../../../../operators/tools/retrieval/retriever.ts';
 import { gatedRetriever, millPassages } from '../../../support/gatedRetriever.ts';
 
@@ -89,7 +85,7 @@ describe('a fused retriever', () => {
 describe('passages by their words', () => {
   test('are found in contents, ties by id', async () => {
     const twins: Passage[] = ['q', 'd', 'm'].map((id) => ({ id, contents: 'the same words' }));
-    const retriever = await bm25Retriever({ passages: [...millPassages, ...twins] }, signal);
+    const retriever = await bm25Retriever([...millPassages, ...twins], signal);
     expect(retriever.passages).toBe(6);
     const hits = await retriever.retrieve(['race', 'same words', 'nothing here'], 2, signal);
     expect(hits.map((each) => each.map(({ id }) => id))).toEqual([['a'], ['d', 'm'], []]);
@@ -106,16 +102,10 @@ describe('passages by their words', () => {
       return { id: `p${59 - row}`, contents: words.join(row % 2 === 0 ? ' ' : '\n') };
     });
     const read: number[] = [];
-    const retriever = await bm25Retriever(
-      {
-        passages,
-        read: async (row) => {
-          read.push(row);
-          return passages[row]!;
-        },
-      },
-      signal,
-    );
+    const retriever = await bm25Retriever(passages, signal, async (row) => {
+      read.push(row);
+      return passages[row]!;
+    });
     for (const query of ['the mill', 'ADA wheel wheel', 'été!', 'weir']) {
       const [found] = await retriever.retrieve([query], 7, signal);
       expect(found!.map(({ id }) => id)).toEqual(slowBm25(passages, query, 7).map(({ id }) => id));
@@ -128,7 +118,7 @@ describe('passages by their words', () => {
 
   test('have an id each', async () => {
     const twice = [...millPassages, { id: 'b', contents: 'again' }];
-    await expect(bm25Retriever({ passages: twice }, signal)).rejects.toMatchObject({
+    await expect(bm25Retriever(twice, signal)).rejects.toMatchObject({
       code: 'RETRIEVER',
       message: expect.stringContaining('id "b"'),
     });
@@ -142,48 +132,6 @@ describe('passages by their words', () => {
         yield { id: String(id), contents: 'x' };
       }
     }
-    await expect(bm25Retriever({ passages: endless() }, call.signal)).rejects.toThrow('enough');
-  });
-});
-
-describe('a corpus file', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'passages-'));
-  });
-  afterAll(() => rm(folder, { recursive: true }));
-
-  async function read(text: string): Promise<Passage[]> {
-    const file = join(folder, 'corpus.jsonl');
-    await writeFile(file, text);
-    const passages: Passage[] = [];
-    for await (const passage of readPassages(file)) passages.push(passage);
-    return passages;
-  }
-
-  test('holds FlashRAG’s rows and the search tool’s', async () => {
-    const rows = [
-      '\uFEFF{"id": 3, "contents": "\\"Weir\\"\\nA weir."}',
-      '',
-      '{"id": "4", "title": "Mill", "text": "A mill."}\r',
-      '{"id": "5", "contents": "One.", "title": "T", "url": null}',
-      '{"id": "6", "title": "", "text": "Two."}',
-    ];
-    expect(await read(rows.join('\n'))).toEqual([
-      { id: '3', contents: '"Weir"\nA weir.' },
-      { id: '4', contents: 'Mill\nA mill.', title: 'Mill' },
-      { id: '5', contents: 'One.', title: 'T' },
-      { id: '6', contents: 'Two.' },
-    ]);
-  });
-
-  test.each([
-    ['{"id": "1"}', /corpus\.jsonl:2: field "contents": is missing, and so is text/],
-    ['{"contents": "x"}', /:2: field "id": is missing/],
-    ['{"id": "1", "contents": 7}', /:2: field "contents": is not a string/],
-    ['[1]', /:2: not an object; write \{"id"/],
-    ['{', /:2: not JSON/],
-  ])('names the line and field that are wrong: %s', async (row, message) => {
-    await expect(read(`{"id": "0", "contents": "x"}\n${row}\n`)).rejects.toThrow(message);
+    await expect(bm25Retriever(endless(), call.signal)).rejects.toThrow('enough');
   });
 });

@@ -1,0 +1,37 @@
+/** `millrace retriever build --to qdrant://…`: a corpus into a collection of Qdrant. */
+import { sleepClock } from '../../base/sleepClock.ts';
+import type { TextEncoder } from '../../model/encoder/encoder.ts';
+import type { BuildOptions, CorpusRow } from '../../operators/tools/retrieval/buildIndex.ts';
+import { QdrantClient, type QdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
+import { fillQdrant } from '../../operators/tools/retrieval/qdrantRetriever.ts';
+import type { Passage } from '../../operators/tools/retrieval/retriever.ts';
+import type { Io } from '../io.ts';
+import { qdrantKey } from './qdrantKey.ts';
+
+interface FillOptions extends Pick<BuildOptions, 'signal' | 'onProgress' | 'onRefused'> {
+  readonly collection: QdrantPlace;
+  readonly rows: AsyncIterable<CorpusRow>;
+  readonly encoder: TextEncoder;
+}
+
+/** What it did, as a line. */
+export async function fillCollection(options: FillOptions, { clock }: Io): Promise<string> {
+  const { collection, rows, encoder, signal, onProgress, onRefused } = options;
+  const client = new QdrantClient({ ...collection, key: qdrantKey(), clock: sleepClock(clock) });
+  async function* passages(): AsyncGenerator<Passage> {
+    for await (const row of rows) {
+      if ('reason' in row) onRefused(row.place, row.reason);
+      else yield row.passage;
+    }
+  }
+  try {
+    const { put, there } = await fillQdrant({
+      ...{ client, encoder, signal, passages: passages() },
+      onProgress: (done) => onProgress({ stage: 'encoding', done, before: 0, total: null }),
+    });
+    const before = there === 0 ? '' : `, ${there} were there before`;
+    return `${put + there} passages are in ${client.name}${before}\n`;
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,9 @@
+/** The key of a Qdrant, from the environment. */
+import { apiKey } from '../../base/http/apiKey.ts';
+
+const NAME = 'QDRANT_API_KEY';
+
+/** '' where there is none. */
+export function qdrantKey(): string {
+  return (process.env[NAME]?.trim() ?? '') === '' ? '' : apiKey(NAME, 'Qdrant’s');
+}

@@ -1,0 +1,32 @@
+/**
+ * The passages of a corpus file: JSON Lines, a JSON array, Parquet or CSV, one after the other, so that it may be of any size.
+ *
+ *     {"id": "7", "contents": "Mill race\nA mill race drives a wheel.", "title"?: "Mill race"}      (FlashRAG's)
+ *     {"id": "7", "title": "Mill race", "text": "A mill race drives a wheel."}                       (the search tool's)
+ */
+import type { CorpusRow } from '../../operators/tools/retrieval/buildIndex.ts';
+import { passageOf } from '../../operators/tools/retrieval/corpusRow.ts';
+import type { Passage } from '../../operators/tools/retrieval/retriever.ts';
+import { CorpusError } from '../../operators/tools/search/corpus.ts';
+import { openRows } from '../../sources/openRows.ts';
+
+/** Every row as a passage, or why it is none. Rejects with code `QUESTIONS_FILE` where the file cannot be read at all. */
+export async function* corpusRows(path: string): AsyncGenerator<CorpusRow> {
+  for await (const row of (await openRows(path, 'corpus', () => null)).rows) {
+    const { place } = row;
+    if (row.kind === 'unreadable') yield { place, reason: row.reason };
+    else {
+      const passage = passageOf(row.fields);
+      if (!('reason' in passage)) yield { place, passage };
+      else yield { place, reason: `field "${passage.field}": ${passage.reason}` };
+    }
+  }
+}
+
+/** Its passages. Rejects with `CorpusError` at the first row that is none. */
+export async function* corpusPassages(path: string): AsyncGenerator<Passage> {
+  for await (const row of corpusRows(path)) {
+    if ('reason' in row) throw new CorpusError(path, row.place, '', row.reason);
+    yield row.passage;
+  }
+}
