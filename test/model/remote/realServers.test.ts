@@ -34,10 +34,15 @@ interface Served {
 
 async function servedAt(url: string): Promise<Served> {
   const said = (await (await fetch(`${url}/v1/models`)).json()) as {
-    data: { id: string; root: string; parent: string | null }[];
+    data: { id: string; root: string; parent?: string | null }[];
   };
-  const { id, root } = said.data.find(({ parent }) => parent === null)!;
-  return { model: id, root };
+  const { id, root } = said.data.find(({ parent = null }) => parent === null)!;
+  // SGLang gives the model's name as its root, and the path elsewhere
+  const asked = await fetch(`${url}/get_model_info`);
+  const { model_path: path = root } = asked.ok
+    ? ((await asked.json()) as { model_path?: string })
+    : {};
+  return { model: id, root: path };
 }
 
 /** Somewhat different weights of the same shapes. */
