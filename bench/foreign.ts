@@ -4,13 +4,16 @@
  * A foreign producer (kafkajs) feeds a topic for some minutes, bad records and repeated ones among the good. A job that asks
  * them is killed with SIGKILL while it does, and the broker is killed and started again. At the end every good question
  * must be in the job's log once, and every bad record among its dead letters once. Exit code 1 when not; the folder is kept.
+ * The job's log is a folder, or lies on the broker of the foreign topic (`--log same`), or on one of its own (`--log another`),
+ * which is killed beside it.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Option } from 'commander';
 import kafkajs from 'kafkajs';
 import { type Broker, freePort, startBroker } from '../scripts/kafka/broker.ts';
-import { openLog } from '../streams/embedded/openLog.ts';
+import { openAnyLog } from '../streams/openAnyLog.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
 import { topics } from '../streams/topics.ts';
 import { type Child, startChild } from '../test/support/child.ts';
@@ -22,10 +25,18 @@ interface Options {
   readonly rate: number;
   readonly kills: number;
   readonly brokerKills: number;
+  readonly log: 'folder' | 'same' | 'another';
   readonly json: boolean;
 }
 
-const { minutes, rate, kills, brokerKills, json } = benchmark(
+const {
+  minutes,
+  rate,
+  kills,
+  brokerKills,
+  log: kept,
+  json,
+} = benchmark(
   'npm run foreign',
   `Feeds a Kafka topic as a foreign producer would, bad and repeated records among the good, while the job that asks
 them and the broker are killed: every good question must be asked once. Exit code 1 when not.`,
@@ -34,6 +45,11 @@ them and the broker are killed: every good question must be asked once. Exit cod
   .option('--rate <N>', 'questions a second', whole, 20)
   .option('--kills <N>', 'kills of the job', whole, 3)
   .option('--broker-kills <N>', 'kills of the broker', whole, 1)
+  .addOption(
+    new Option('--log <WHERE>', 'where the job keeps its log')
+      .choices(['folder', 'same', 'another'])
+      .default('folder'),
+  )
   .parse()
   .opts<Options>();
 
@@ -45,6 +61,10 @@ const port = await freePort();
 const brokerFolder = join(folder, 'broker');
 const logFolder = join(folder, 'log');
 let broker: Broker = await startBroker({ folder: brokerFolder, port });
+const own = { folder: join(folder, 'own'), port: await freePort() };
+let ownBroker: Broker | null = kept === 'another' ? await startBroker(own) : null;
+const logAt = kept === 'folder' ? logFolder : `kafka://${(ownBroker ?? broker).address}`;
+const RUN = 'foreign';
 const { Kafka, logLevel } = kafkajs;
 const kafka = new Kafka({
   brokers: [broker.address],
@@ -91,13 +111,7 @@ async function feed(): Promise<void> {
 async function ask(): Promise<void> {
   for (;;) {
     starts += 1;
-    const now = startChild(
-      child,
-      logFolder,
-      'foreign',
-      `kafka://${broker.address}/${TOPIC}`,
-      `${size - 2}`,
-    );
+    const now = startChild(child, logAt, RUN, `kafka://${broker.address}/${TOPIC}`, `${size - 2}`);
     asking = now;
     try {
       while ((await now.line()) !== 'done');
@@ -119,6 +133,10 @@ async function harm(): Promise<void> {
       await broker.kill();
       await pause(3000);
       broker = await startBroker({ folder: brokerFolder, port });
+      if (ownBroker !== null) {
+        await ownBroker.kill();
+        ownBroker = await startBroker(own);
+      }
     } else {
       say(`killing the job, ${i} of ${all}`);
       await asking?.kill();
@@ -132,7 +150,7 @@ function say(line: string): void {
 
 /** What is in the log, by how often. */
 async function counted(): Promise<{ asked: Map<string, number>; letters: Map<string, number> }> {
-  const log = await openLog({ folder: logFolder, mode: 'read' });
+  const log = await openAnyLog({ at: logAt, run: RUN, mode: 'read' });
   const asked = new Map<string, number>();
   const letters = new Map<string, number>();
   const add = (to: Map<string, number>, key: string) => to.set(key, (to.get(key) ?? 0) + 1);
@@ -148,8 +166,9 @@ async function counted(): Promise<{ asked: Map<string, number>; letters: Map<str
 }
 
 await Promise.all([feed(), ask(), harm()]);
-await broker.stop();
 const { asked, letters } = await counted();
+await broker.stop();
+await ownBroker?.stop();
 const missing = Array.from({ length: size }, (_, i) => `q${i}`).filter((id) => !asked.has(id));
 const twice = [...asked, ...letters].filter(([, times]) => times > 1).map(([id]) => id);
 // The job may end before the last bad ones.

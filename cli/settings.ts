@@ -29,6 +29,8 @@ export interface KnownSetting {
   readonly about: string;
   /** Whether it may change while a run goes on (`mayChange`). */
   readonly live?: boolean;
+  /** Why a change of it would do nothing in a run with these settings; null where it does something. */
+  readonly idle?: (settings: Settings) => string | null;
 }
 
 /** Reads `key=value`. */
@@ -114,8 +116,10 @@ export function checkSettings(
 /** Every setting of a schema by its dotted key; empty when the schema is no object. */
 export function knownSettings(schema: z.ZodType): KnownSetting[] {
   const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
-    fields.flatMap(({ key, about, live, inner }) =>
-      inner.length > 0 ? leaves(inner) : [{ key, about, ...(live ? { live } : {}) }],
+    fields.flatMap(({ key, about, live, idle, inner }) =>
+      inner.length > 0
+        ? leaves(inner)
+        : [{ key, about, ...(live ? { live } : {}), ...(idle && { idle }) }],
     );
   return leaves(groupsOf(schema));
 }
@@ -134,7 +138,7 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
     const inner = groupsOf(field, `${key}.`);
-    const live = isLive(field) ? { live: true } : {};
+    const live = liveOf(field);
     return { name, key, about: aboutOf(field), choices: choicesOf(field), ...live, inner };
   });
 }
@@ -145,9 +149,15 @@ function aboutOf(schema: z.ZodType): string {
   return schema.description ?? (inner === undefined ? '' : aboutOf(inner));
 }
 
-function isLive(schema: z.ZodType): boolean {
+/** What `mayChange` says of it. */
+function liveOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle'> {
+  const meta = schema.meta();
+  if (meta?.live === true) {
+    const idle = meta.idle as KnownSetting['idle'];
+    return { live: true, ...(idle && { idle }) };
+  }
   const inner = innerOf(schema.def as unknown as Definition);
-  return schema.meta()?.live === true || (inner !== undefined && isLive(inner));
+  return inner === undefined ? {} : liveOf(inner);
 }
 
 /** What every zod schema says of itself, whichever copy of zod made it. */

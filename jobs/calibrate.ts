@@ -10,9 +10,10 @@
  * measured before the first round and after each. With `select: 'groups'` the practice is left out: the chosen
  * groups are trained on as they are, a window of candidates a step.
  */
-import { pipe } from 'rxjs';
+import { first, firstValueFrom, pipe } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
+import { raceAbort } from '../base/raceAbort.ts';
 import { type AdvantageEstimator, advantageEstimators } from '../model/credit/estimators.ts';
 import { batch, batchSelected } from '../operators/batch.ts';
 import { byStep } from '../operators/batching/bySteps.ts';
@@ -25,9 +26,11 @@ import { hierarchical } from '../operators/rewards/hierarchical.ts';
 import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { aepo } from '../operators/sampling/aepo.ts';
 import { arpo } from '../operators/sampling/arpo.ts';
-import { feedback } from '../streams/feedback.ts';
+import type { RunningFront } from '../operators/sampling/runningFront.ts';
+import { type Feedback, feedback } from '../streams/feedback.ts';
 import { flow } from '../streams/flow.ts';
-import type { Batch, Question } from '../streams/records.ts';
+import type { Batch, Question, Selected, Window } from '../streams/records.ts';
+import { recordsOf } from '../streams/recordsOf.ts';
 import {
   AFTER_LAST_STAGE,
   placesEach,
@@ -40,12 +43,13 @@ import {
 } from '../streams/schedule.ts';
 import { stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
-import { mayChange } from './live.ts';
+import { type Idle, mayChange } from './live.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import type { LoopShare, Method, MethodPlace } from './method.ts';
 import type { StagePlan } from './plan.ts';
 import { inflightFor, type LoopOptions, type PolicyLoop } from './policyLoop.ts';
 import { policySettings, positiveInt, roundsSetting } from './policySettings.ts';
+import { windowLengthMs, windowSetting } from './windowSetting.ts';
 
 /** Numbers by optimiser step, in rising order of the steps. */
 const pointsSetting = z
@@ -54,6 +58,26 @@ const pointsSetting = z
     error: 'expected steps that rise: [[0, 0.6], [500, 0.2]]',
   })
   .default([]);
+
+/** Why `keep` changes nothing: where a window is a part of a round, `keep` and `explore` say how large. */
+const keepIdle: Idle = ({ select, window }) =>
+  select === 'groups' && window === 'count'
+    ? 'with select=groups it shapes the windows, which stay as the run began with them; start another run with it'
+    : null;
+
+/** Why the strength of the efficiency reward changes nothing. */
+const sigmaIdle: Idle = ({ reward }) =>
+  reward === 'efficiency' ? null : `it is of reward=efficiency, and the run has reward=${reward}`;
+
+const byStepInstead =
+  (name: 'sigmaSteps' | 'lrSteps'): Idle =>
+  (settings) =>
+    ((settings[name] ?? []) as readonly unknown[]).length === 0
+      ? null
+      : `${name} has it by step; set that, or ${name}=[] with it`;
+
+/** Why `lr` changes nothing. */
+export const lrIdle: Idle = byStepInstead('lrSteps');
 
 /** With what the quickstart takes as defaults. */
 export const calibrateSettings = policySettings.extend({
@@ -66,12 +90,19 @@ export const calibrateSettings = policySettings.extend({
     .default('questions')
     .describe('roll the chosen questions out once more, or train on the chosen groups as they are'),
   sampler: z
-    .enum(['pareto', 'random'])
+    .enum(['pareto', 'front', 'random'])
     .default('pareto')
-    .describe('which candidates are kept: the Pareto fronts, or any (to see what Pareto adds)'),
+    .describe(
+      'which candidates are kept: the Pareto fronts of the window, those of the window and the groups judged before it (the running front), or any (to see what Pareto adds)',
+    ),
+  frontMemory: positiveInt
+    .default(512)
+    .describe('sampler=front: groups of earlier windows that candidates are compared with'),
   explore: positiveInt.default(256).describe('candidate questions a round'),
+  window: windowSetting,
   keep: mayChange(
     positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
+    keepIdle,
   ),
   epochs: positiveInt
     .default(1)
@@ -147,6 +178,7 @@ export const calibrateSettings = policySettings.extend({
       .min(1)
       .default([0.6, 0.4, 0.2])
       .describe('strength of the efficiency reward, round by round; the last one stays'),
+    (settings) => sigmaIdle(settings) ?? byStepInstead('sigmaSteps')(settings),
   ),
   sigmaDecay: z
     .boolean()
@@ -154,13 +186,15 @@ export const calibrateSettings = policySettings.extend({
     .describe('weaken it within a round too, step by step down to 0, as the released trainer does'),
   lengthWeight: mayChange(
     z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
+    sigmaIdle,
   ),
   sigmaSteps: mayChange(
     pointsSetting.describe(
       'sigma by optimiser step instead: [[step, sigma], …], straight lines between; [] = round by round',
     ),
+    sigmaIdle,
   ),
-  lr: mayChange(z.number().positive().default(6e-5)),
+  lr: mayChange(z.number().positive().default(6e-5), lrIdle),
   lrSteps: mayChange(
     pointsSetting.describe(
       'learning rate by optimiser step instead: [[step, lr], …], straight lines between; [] = lr',
@@ -204,16 +238,28 @@ function wire(
   const { seed, print } = loop.context;
   if (settings.select === 'questions' && settings.keep > explore)
     print(keepsAll(settings.keep, explore));
-  // Where groups are trained on as they are, `keep` shapes the windows, and a run cannot change that.
+  const { lengthMs } = sizes;
   const changing =
-    live === undefined || settings.select === 'groups'
+    live === undefined || keepIdle(settings) !== null
       ? {}
       : {
           keep: (question: Question) => changed(sizes, live.of(question)).keep,
           ready: live.ready.bind(live),
         };
   const openWindows = windowsOpen(lagMax);
-  const pareto = paretoSample({ ...settings, ...sizes, ...changing, seed, openMax: openWindows });
+  const candidates = inflightFor(Math.max(2 * explore, openWindows * window));
+  const cuts = feedback(topics.windows, { history: 'all' });
+  const pareto = paretoSample({
+    ...settings,
+    ...sizes,
+    ...changing,
+    ...(lengthMs === null ? {} : { sizeOf: sizeOf(cuts) }),
+    ...(settings.sampler === 'front'
+      ? { earlier: runningFront(loop, settings, sizes, steps) }
+      : {}),
+    seed,
+    openMax: openWindows,
+  });
   const practising = pipe(practice(), loop.rollout);
   const batchScored = batch({ groups, openMax, scheduled$ });
   const batchChosen = batchSelected({ window, openMax, scheduled$ });
@@ -223,7 +269,8 @@ function wire(
     loop.rolled,
     loop.scored,
     steps,
-    stage('pareto', topics.scored, topics.selected, pareto, inflightFor(2 * explore)),
+    cuts,
+    stage('pareto', topics.scored, topics.selected, pareto, candidates),
     ...(settings.select === 'questions'
       ? [
           stage('practice', topics.selected, topics.rollouts, practising),
@@ -235,6 +282,37 @@ function wire(
   );
 }
 
+/** Candidates that the window of a question took, once it is cut. */
+function sizeOf({ values$ }: Feedback<Window>) {
+  return async ({ stage }: Question, until: AbortSignal): Promise<number> => {
+    const cut$ = values$.pipe(first((window) => window.stage === stage));
+    return (await raceAbort(firstValueFrom(cut$), until)).size;
+  };
+}
+
+/** A window is judged once the steps of those before it are scheduled, and with it the last verdicts of the run. */
+function runningFront(
+  { context: { log } }: PolicyLoop,
+  { frontMemory: memory, epochs }: CalibrateSettings,
+  { window }: RoundSizes,
+  { values$ }: Feedback<Batch>,
+): RunningFront {
+  return {
+    memory,
+    async turn(version, until) {
+      if (version === 0) return;
+      await raceAbort(firstValueFrom(values$.pipe(first(({ step }) => step >= version))), until);
+    },
+    async recent() {
+      const last: Selected[] = [];
+      // Of a window that is read in part, only what is judged behind all others may be missing.
+      const from = { kind: 'last', count: 2 * epochs * (memory + window) } as const;
+      for await (const { value } of recordsOf(log, topics.selected, { from })) last.push(value);
+      return last;
+    },
+  };
+}
+
 function keepsAll(keep: number, explore: number): string {
   return `keep=${keep} is more than the ${explore} candidates of a round: all that may be kept are kept`;
 }
@@ -244,6 +322,8 @@ export interface RoundSizes {
   readonly explore: number;
   readonly window: number;
   readonly keep: number;
+  /** How long a round takes candidates; null = until it has all that it explores. */
+  readonly lengthMs: number | null;
 }
 
 /** `train` = questions to train on. Where groups are trained on as they are, a window is a step. */
@@ -252,19 +332,23 @@ export function sizesOf(
     select,
     batchGroups,
     ...rest
-  }: Pick<CalibrateSettings, 'select' | 'explore' | 'keep' | 'batchGroups'>,
+  }: Pick<CalibrateSettings, 'select' | 'explore' | 'keep' | 'batchGroups' | 'window'>,
   train: number,
 ): RoundSizes {
   const explore = Math.min(rest.explore, train);
-  if (select === 'questions') return { explore, window: explore, keep: rest.keep };
+  const lengthMs = windowLengthMs(rest.window, train);
+  // How many candidates come in a time nobody knows: all of it are one window.
+  if (select === 'questions' || lengthMs !== null) {
+    return { explore, window: explore, keep: rest.keep, lengthMs };
+  }
   const window = placesEach(explore, stepsOf(rest.keep, batchGroups));
-  return { explore, window, keep: batchGroups };
+  return { explore, window, keep: batchGroups, lengthMs };
 }
 
 /** Each window is one step, so where nothing is trained before the rounds, the version that each begins with is known. */
 function rounds(
   settings: CalibrateSettings,
-  { explore, window }: RoundSizes,
+  { explore, window, lengthMs }: RoundSizes,
   { before }: MethodPlace,
 ): StagePlan[] {
   const steps = stepsEach(settings, { explore, window });
@@ -275,6 +359,7 @@ function rounds(
       phase: 'explore',
       count: explore,
       skip: round * explore,
+      ...(lengthMs === null ? {} : { lengthMs }),
       evaluated: isEvaluated(round, steps, settings),
       ...(settings.rounds === 'forever' ? { next: () => planOf(round + 1) } : {}),
     };

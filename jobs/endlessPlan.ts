@@ -7,7 +7,9 @@
  * after every stage) are kept in memory, and read back from the topic by a resumed run. A question whose id was asked
  * before is passed over.
  *
- * The stages are walked as places are taken: there may be no last one.
+ * The stages are walked as places are taken: there may be no last one. A stage that is cut by time takes what comes until its
+ * time is over; the places that it leaves are passed over, and the record that says how many it took is written with the place
+ * behind it. When it began is part of the cursor: a resumed run cuts it when the one before it would have, or at once.
  */
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../base/errors.ts';
@@ -16,10 +18,17 @@ import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../sources/questions.ts';
 import type { Log } from '../streams/log.ts';
 import { RecentKeys } from '../streams/recentKeys.ts';
-import type { Question } from '../streams/records.ts';
+import type { Question, Window } from '../streams/records.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
-import type { Opening, Place, PlacedItem, Resumable } from '../streams/resumable.ts';
+import {
+  beside,
+  type Opening,
+  type Place,
+  type PlacedItem,
+  type Resumable,
+} from '../streams/resumable.ts';
 import { pulled } from '../streams/run/sourceRunner.ts';
+import { type OpenWindow, windowLeftMs, windowWith } from '../streams/schedule.ts';
 import type { SourceItem } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import { oneAfterAnother, type StagePlan } from './plan.ts';
@@ -44,16 +53,18 @@ export const REMEMBERED = 2 ** 20;
 /** A wait this long is told, but never more often than this. */
 const QUIET_MS = 5000;
 const TOLD_MS = 60_000;
+const SLEEP_MAX_MS = 86_400_000;
 
-/** The part of the cursor that says how many places are taken. */
+/** The parts of the cursor that say how many places are taken, and which window is open. */
 const TAKEN = 'plan';
+const WINDOW = 'plan/window';
 
 /** The questions of the plan in order, as a source that goes on where it was. */
 export function endlessItems(plan: EndlessPlan): Resumable<Question> {
   return { kind: 'resumable', open: (opening) => new Planner(plan, opening).items() };
 }
 
-/** Questions that the plan takes of those that come; null = all, it has no end. */
+/** Questions that the plan takes of those that come, at most where stages are cut by time; null = all, it has no end. */
 export function neededBy({
   heldOut,
   stages,
@@ -66,6 +77,23 @@ export function neededBy({
   return rows.size - (typeof heldOut === 'number' ? 0 : heldOut.length);
 }
 
+/** The same in words: `40`, `at most 40`. */
+export function asksOf(plan: Pick<EndlessPlan, 'heldOut' | 'stages'>): string | null {
+  const needed = neededBy(plan);
+  if (needed === null) return null;
+  return plan.stages.some(({ lengthMs }) => lengthMs !== undefined)
+    ? `at most ${needed}`
+    : `${needed}`;
+}
+
+/** Passes over what a stage has left, up to its end; how many places that is. */
+function passedOver(slots: Iterator<Slot, void>): number {
+  for (let passed = 1; ; passed++) {
+    const { done, value } = slots.next();
+    if (done === true || value.kind === 'cut') return passed;
+  }
+}
+
 /** A place in the plan; `row` names a row, by the order in which rows are met. */
 type Slot =
   | { readonly kind: 'letter'; readonly item: SourceItem<never> }
@@ -75,7 +103,11 @@ type Slot =
       readonly as: Pick<Question, 'phase' | 'stage' | 'schedule'>;
       /** Whether a later place may ask the row again. */
       readonly again: boolean;
-    };
+      /** How long its stage takes questions; null = until it has all. */
+      readonly lengthMs: number | null;
+    }
+  /** Behind the last question of a stage that is cut by time. */
+  | { readonly kind: 'cut' };
 
 function* slotsOf({
   heldOut,
@@ -87,18 +119,22 @@ function* slotsOf({
   function* evaluation(stage: number): Generator<Slot, void> {
     for (let i = 0; i < held; i++) {
       const as = { phase: 'evaluate', stage, schedule: null } as const;
-      yield { kind: 'question', row: `held/${i}`, as, again: true };
+      yield { kind: 'question', row: `held/${i}`, as, again: true, lengthMs: null };
     }
   }
   yield* evaluation(0);
   let stage = 0;
-  for (const { phase, count, skip, schedule, evaluated } of oneAfterAnother(stages)) {
+  for (const { phase, count, skip, schedule, evaluated, lengthMs = null } of oneAfterAnother(
+    stages,
+  )) {
     stage += 1;
     for (let index = 0; phase !== null && index < count; index++) {
-      const row = skip + index;
+      const number = skip + index;
       const as = { phase, stage, schedule: schedule?.(index) ?? null };
-      yield { kind: 'question', row: `train/${row}`, as, again: isAskedAgain(row, stage, stages) };
+      const again = isAskedAgain(number, stage, stages);
+      yield { kind: 'question', row: `train/${number}`, as, again, lengthMs };
     }
+    if (lengthMs !== null) yield { kind: 'cut' };
     if (evaluated !== false) yield* evaluation(stage);
   }
 }
@@ -119,6 +155,11 @@ class Planner {
   readonly #kept = new Map<string, QuestionRow>();
   /** Questions that came and were taken. */
   #come = 0;
+  /** The window that is open, where stages are cut by time, and the places that such stages left. */
+  #open: OpenWindow | null = null;
+  #left = 0;
+  /** What is asked for and has not come. */
+  #pending: Promise<IteratorResult<PlacedItem<QuestionRow>>> | null = null;
   #toldMs = Number.NEGATIVE_INFINITY;
 
   constructor(plan: EndlessPlan, opening: Opening) {
@@ -145,24 +186,64 @@ class Planner {
           yield { ...slot.item, at: place };
           continue;
         }
-        const { row, as, again } = slot;
-        const known = this.#kept.get(row);
-        if (known !== undefined) {
-          yield { value: { ...known, ...as }, at: place };
+        if (slot.kind === 'cut') {
+          yield this.#cut('full', place);
           continue;
         }
-        const arrived = yield* this.#untilNew(arrivals, asked);
+        const { row, as, again, lengthMs } = slot;
+        const known = this.#kept.get(row);
+        if (known !== undefined) {
+          yield { value: { ...known, ...as }, at: { ...place, ...this.#counted(slot) } };
+          continue;
+        }
+        const arrived = yield* this.#untilNew(arrivals, asked, this.#leftMs(lengthMs));
         if (arrived === null) return;
+        if (arrived === 'over') {
+          const passed = passedOver(slots);
+          taken += passed;
+          this.#left += passed;
+          yield this.#cut('time', { [TAKEN]: String(taken) });
+          continue;
+        }
         const { value, at } = arrived;
         asked.add(value.id);
         this.#come += 1;
         if (again) this.#kept.set(row, value);
         const named = again ? { [row]: value.id } : {};
-        yield { ...arrived, value: { ...value, ...as }, at: { ...at, ...place, ...named } };
+        const behind = { ...at, ...place, ...named, ...this.#counted(slot) };
+        yield { ...arrived, value: { ...value, ...as }, at: behind };
       }
     } finally {
       void arrivals.return?.();
     }
+  }
+
+  /** The open window with a question of this place in it, as a part of the cursor. */
+  #counted({
+    as,
+    lengthMs,
+  }: Extract<Slot, { kind: 'question' }>): Readonly<Record<string, string>> {
+    if (lengthMs === null) return {};
+    this.#open = windowWith(this.#open, as.stage, this.#clock.now());
+    return this.#windowPart();
+  }
+
+  #windowPart(): Readonly<Record<string, string>> {
+    return { [WINDOW]: JSON.stringify({ open: this.#open, left: this.#left }) };
+  }
+
+  /** The record of the open window, and the place behind it. */
+  #cut(why: Window['why'], place: Place['at']): Place {
+    const cut: Window = { ...this.#open!, cutMs: this.#clock.now(), why };
+    this.#open = null;
+    return { at: { ...place, ...this.#windowPart() }, also: [beside(topics.windows, cut)] };
+  }
+
+  /** How long the open window still takes questions, asked whenever one is waited for. */
+  #leftMs(lengthMs: number | null): () => number {
+    const open = this.#open;
+    if (lengthMs === null || open === null) return () => Number.POSITIVE_INFINITY;
+    return () => windowLeftMs(open, lengthMs, this.#clock.now());
   }
 
   /** Passes over the places that are taken; their number. What of their rows is asked again is kept. */
@@ -177,7 +258,13 @@ class Planner {
       if (slot.again) again.add(slot.row);
       else again.delete(slot.row);
     }
-    this.#come = met.size;
+    const window = await this.#opening.cursor(WINDOW);
+    if (window !== null) {
+      const { open, left } = JSON.parse(window) as { open: OpenWindow | null; left: number };
+      this.#open = open;
+      this.#left = left;
+    }
+    this.#come = met.size - this.#left;
     await this.#recall(again);
     return taken;
   }
@@ -185,7 +272,11 @@ class Planner {
   /** Reads rows back from the topic. */
   async #recall(rows: Iterable<string>): Promise<void> {
     const wanted = new Map<string, string>();
-    for (const row of rows) wanted.set((await this.#opening.cursor(row)) ?? '', row);
+    for (const row of rows) {
+      const id = await this.#opening.cursor(row);
+      // A place that a stage left when its time was over has had no question.
+      if (id !== null) wanted.set(id, row);
+    }
     if (wanted.size === 0) return;
     for await (const { value } of recordsOf(this.#plan.log, topics.questions, {
       from: { kind: 'earliest' },
@@ -208,9 +299,12 @@ class Planner {
   async *#untilNew(
     arrivals: AsyncIterator<PlacedItem<QuestionRow>>,
     asked: RecentKeys,
-  ): AsyncGenerator<PlacedItem<never>, Arrived | null> {
+    leftMs: () => number,
+  ): AsyncGenerator<PlacedItem<never>, Arrived | 'over' | null> {
     for (;;) {
-      const { done, value: item } = await this.#next(arrivals);
+      const come = await this.#next(arrivals, leftMs);
+      if (come === 'over') return come;
+      const { done, value: item } = come;
       if (done === true) {
         if (this.#opening.signal.aborted) return null;
         throw this.#ended();
@@ -224,17 +318,39 @@ class Planner {
     }
   }
 
-  async #next<T>(arrivals: AsyncIterator<T>): Promise<IteratorResult<T>> {
-    const come = new AbortController();
-    this.#clock.sleep(QUIET_MS, come.signal).then(
+  /** What comes next, unless the time is over before; then it is given the next time. */
+  async #next(
+    arrivals: AsyncIterator<PlacedItem<QuestionRow>>,
+    leftMs: () => number,
+  ): Promise<IteratorResult<PlacedItem<QuestionRow>> | 'over'> {
+    if (leftMs() <= 0) return 'over';
+    const over = new AbortController();
+    this.#clock.sleep(QUIET_MS, over.signal).then(
       () => this.#tell(),
       () => undefined,
     );
+    this.#pending ??= arrivals.next();
+    const pending = this.#pending;
+    pending.catch(() => undefined); // it may fail when nobody waits for it any more
     try {
-      return await arrivals.next();
+      const bounded = leftMs() < Number.POSITIVE_INFINITY;
+      const come = await (bounded
+        ? Promise.race([pending, this.#timeOver(leftMs, over.signal)])
+        : pending);
+      if (come === 'over' || leftMs() <= 0) return 'over';
+      this.#pending = null;
+      return come;
     } finally {
-      come.abort();
+      over.abort();
     }
+  }
+
+  /** Resolves when nothing is left; a timer takes no more than some days at once. */
+  async #timeOver(leftMs: () => number, signal: AbortSignal): Promise<'over'> {
+    for (let ms = leftMs(); ms > 0 && !signal.aborted; ms = leftMs()) {
+      await this.#clock.sleep(Math.min(ms, SLEEP_MAX_MS), signal).catch(() => undefined);
+    }
+    return 'over';
   }
 
   #tell(): void {
@@ -248,8 +364,9 @@ class Planner {
   }
 
   #ofNeeded(): string {
-    const needed = neededBy(this.#plan);
-    return needed === null ? '' : ` of the ${needed} that the job asks`;
+    const asks = asksOf(this.#plan);
+    if (asks === null) return '';
+    return ` of ${asks.startsWith('at most') ? '' : 'the '}${asks} that the job asks`;
   }
 
   #ended(): MillraceError {

@@ -12,6 +12,7 @@ export const everyQuestionSettings = calibrateSettings
   .omit({
     select: true,
     sampler: true,
+    frontMemory: true,
     keep: true,
     mixedOnly: true,
     epochs: true,
@@ -41,6 +42,7 @@ export function everyQuestion(settings: EveryQuestionSettings): Method {
     sampler: 'random',
     keep: settings.explore,
     mixedOnly: false,
+    frontMemory: 1,
     epochs: 1,
     exploreRollouts: 0,
   });

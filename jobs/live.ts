@@ -22,9 +22,14 @@ import {
   versionDue,
 } from '../streams/schedule.ts';
 
-/** Marks a setting that may change while a run goes on: `millrace set` takes no other. */
-export function mayChange<Schema extends z.ZodType>(schema: Schema): Schema {
-  return schema.meta({ live: true }) as Schema;
+/** With these settings of the run, why a change of one would do nothing, in words; null where it does something. */
+export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;
+
+/**
+ * Marks a setting that may change while a run goes on: `millrace set` takes no other, and none that would do nothing as `idle` says.
+ */
+export function mayChange<Schema extends z.ZodType>(schema: Schema, idle?: Idle): Schema {
+  return schema.meta({ live: true, ...(idle && { idle }) }) as Schema;
 }
 
 /** What of the settings is other than the run began with. */

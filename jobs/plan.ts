@@ -26,6 +26,11 @@ export interface StagePlan {
   /** Questions that it takes of those to train on, after so many others; past the last one it begins again. */
   readonly count: number;
   readonly skip: number;
+  /**
+   * Where its questions come without an end: it takes none that comes more than so long after its first, so `count` is the most it may
+   * take. How many it took is a record of `windows`.
+   */
+  readonly lengthMs?: number;
   /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
   readonly schedule?: (index: number) => Schedule;
   /** Whether the held-out questions are asked after it; they are unless it says no. */

@@ -1,7 +1,7 @@
 /** The plan of a training job, whether its questions are all there or come without an end: the one place where a job takes them. */
 import { isEndless } from '../sources/endless/endlessQuestions.ts';
 import type { SourceItem } from '../streams/stage.ts';
-import { type EndlessPlan, endlessItems, neededBy } from './endlessPlan.ts';
+import { asksOf, type EndlessPlan, endlessItems } from './endlessPlan.ts';
 import {
   described,
   type JobQuestions,
@@ -33,8 +33,8 @@ export async function planQuestions(
   const { log, clock, print } = options;
   const given = rows ?? options.heldOut;
   const plan = { arriving: train, heldOut: given, deadLetters, stages, log, clock, print };
-  const needed = neededBy(plan);
-  print(`questions come from ${train.name}: the job asks ${needed ?? 'all'} of them as they come`);
+  const asks = asksOf(plan) ?? 'all';
+  print(`questions come from ${train.name}: the job asks ${asks} of them as they come`);
   return {
     ...described(stages, rows?.length ?? options.heldOut),
     items: endlessItems(plan),

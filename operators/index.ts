@@ -72,7 +72,6 @@ export * from './metrics/jury.ts';
 export * from './metrics/passAtK.ts';
 export * from './metrics/table.ts';
 export * from './pairs.ts';
-export * from './paretoFront.ts';
 export * from './paretoSample.ts';
 export * from './practice.ts';
 export * from './preferences/candidate.ts';

@@ -3,17 +3,23 @@
  *
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
  * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is scored. A
- * window is a round, or, where the candidates have places in a schedule, so many places of it. The kept get their
+ * window is a round, or, where the candidates have places in a schedule, so many places of it; where windows are cut by
+ * time, as many candidates as the record of the cut says, which is waited for. The kept get their
  * own places by a keyed shuffle, and leave in that order: a practice stage with fewer places than a round has
  * questions would otherwise fill up with those that are not due yet.
+ *
+ * With `earlier`, candidates are sorted together with the groups of earlier windows (sampling/runningFront.ts).
  */
-import { type OperatorFunction, pipe } from 'rxjs';
+import { defer, type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach, gatherBy, gatherCount, keepIf } from '../streams/primitives.ts';
+import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
+import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../streams/primitives.ts';
 import type { Question, Scored, Selected } from '../streams/records.ts';
-import { type ScheduleStep, stepAt, versionOf } from '../streams/schedule.ts';
+import { versionOf, windowOf } from '../streams/schedule.ts';
+import { BOUNDED_BY_ADMISSION } from './gate.ts';
 import { isMixed } from './sampling/dispersion.ts';
+import type { Point } from './sampling/fronts.ts';
 import {
   correctnessDispersion,
   correctnessOf,
@@ -21,23 +27,27 @@ import {
   toolCallDispersion,
 } from './sampling/objectives.ts';
 import { paretoSelect } from './sampling/pareto.ts';
+import { EarlierGroups, type RunningFront } from './sampling/runningFront.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The window that is sorted, what is kept of it, and by which objectives. */
 export interface ParetoOptions {
-  /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`. */
-  readonly sampler?: 'pareto' | 'random';
+  /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`; `front` is that with `earlier` groups. */
+  readonly sampler?: 'pareto' | 'front' | 'random';
   /** Most groups to keep of a window (N); as a function, by a question of it. */
   readonly keep: number | ((question: Question) => number);
   /** Awaited before a window is sorted: whether `keep` can tell of it. */
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
    * Candidates of a window. `by: 'stage'` (default): those of a round, or with scheduled candidates of a part of one.
-   * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides. (Without any window:
-   * `paretoFront`.)
+   * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides.
    */
   readonly window: number;
   readonly by?: 'stage' | 'count';
+  /** Where windows are cut by time, so that `window` is only the most they take: how many that of a question took, once it is cut. */
+  readonly sizeOf?: (question: Question, until: AbortSignal) => Promise<number>;
+  /** The groups of earlier windows that candidates are sorted with: the running front. Without it each window is sorted by itself. */
+  readonly earlier?: RunningFront;
   /** Two numbers of a group to maximise; by default how much its rollouts disagree in tool calls and in correctness. */
   readonly objectives?: readonly [Objective, Objective];
   /** `paper`: standard deviations instead of variances, and crowding without infinite ends. Default as released. */
@@ -65,7 +75,11 @@ function objectivesOf({ objectives, mode }: ParetoOptions): readonly [Objective,
   return objectives ?? [toolCallDispersion(spread), correctnessDispersion(spread)];
 }
 
-function verdicts(members: readonly Candidate[], options: ParetoOptions): Selected[] {
+function verdicts(
+  members: readonly Candidate[],
+  options: ParetoOptions,
+  earlier: readonly Point[] = [],
+): Selected[] {
   // The order of arrival is an accident; the order of ids is not, and ties in the sort follow it.
   const candidates = [...members].sort((a, b) =>
     a.value.question.id < b.value.question.id ? -1 : 1,
@@ -73,7 +87,11 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
   const [first, second] = objectivesOf(options);
   const points = candidates.map(({ value }) => [first(value), second(value)] as const);
   const keep = keepOf(options, candidates[0]!.value.question);
-  const { ranks, distances, selected: fronts } = paretoSelect(points, keep, options.mode);
+  // Of all that are compared the same share is kept as of a window: more of a good window, fewer of a poor one.
+  const all = [...points, ...earlier];
+  const most = options.earlier ? Math.ceil((all.length * keep) / options.window) : keep;
+  const { ranks, distances, selected: best } = paretoSelect(all, most, options.mode);
+  const fronts = best.filter((i) => i < points.length);
   const { stage, id } = candidates[0]!.value.question;
   const anyOf = (): number[] =>
     shuffled([...candidates.keys()], options.seed, 'random', stage, id).slice(0, keep);
@@ -87,7 +105,8 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
         : points[i]!.some((objective) => objective > 0);
   // A round without anything to practise would never end: its best candidate stays.
   const worthy = selected.filter(fits);
-  const kept = worthy.length > 0 ? worthy : selected.slice(0, 1);
+  const leader = selected[0] ?? ranks.indexOf(Math.min(...ranks.slice(0, points.length)));
+  const kept = worthy.length > 0 ? worthy : [leader];
   const place = new Map(
     shuffled(kept, options.seed, 'pareto', stage, id).map((candidate, index) => [candidate, index]),
   );
@@ -95,7 +114,7 @@ function verdicts(members: readonly Candidate[], options: ParetoOptions): Select
     candidates.map(({ value }) => value),
     options.window,
   );
-  const lastFront = Math.max(...selected.map((i) => ranks[i]!));
+  const lastFront = Math.max(...(random ? selected : best).map((i) => ranks[i]!));
   const why = (i: number): string => {
     if (place.has(i)) return 'selected';
     if (random) return 'not drawn';
@@ -132,20 +151,36 @@ function keepOf({ keep }: ParetoOptions, question: Question): number {
   return typeof keep === 'number' ? keep : keep(question);
 }
 
+/** A candidate and how many its window has. */
+interface Sized {
+  readonly candidate: Candidate;
+  readonly size: number;
+}
+
 function gatherWindows({
   window,
   openMax,
+  sizeOf,
 }: ParetoOptions): OperatorFunction<Delivery<Candidate>, Delivery<readonly Candidate[]>> {
-  return gatherBy({
-    key: ({ value: { question } }) => `${question.stage}/${windowOf(question, window).index}`,
-    size: ({ value: { question } }) => windowOf(question, window).size,
-    openMax,
-  });
-}
-
-/** The window of a candidate, as a step of its stage; without places the stage is one window. */
-function windowOf({ schedule }: Question, window: number): ScheduleStep {
-  return stepAt(schedule ?? { index: 0, of: window }, window);
+  const key = ({ value: { question } }: Candidate): string =>
+    `${question.stage}/${windowOf(question, window).index}`;
+  if (sizeOf === undefined) {
+    const size = ({ value: { question } }: Candidate): number => windowOf(question, window).size;
+    return gatherBy({ key, size, openMax });
+  }
+  const sized = async (candidate: Candidate, signals: StopSignals): Promise<Sized> => {
+    signals.paced?.(true);
+    const size = await unlessStopping(signals, 'the window was cut', (until) =>
+      sizeOf(candidate.value.question, until),
+    );
+    return { candidate, size };
+  };
+  return pipe(
+    // As many wait as the stage has in flight.
+    mapEach(sized, { concurrency: BOUNDED_BY_ADMISSION, onError: 'fail' }),
+    gatherBy<Sized>({ key: ({ candidate }) => key(candidate), size: ({ size }) => size, openMax }),
+    mapEach((members) => members.map(({ candidate }) => candidate), { concurrency: 1 }),
+  );
 }
 
 /**
@@ -163,16 +198,44 @@ function beginOf(candidates: readonly Scored[], window: number): number {
 export function paretoSample(
   options: ParetoOptions,
 ): OperatorFunction<Delivery<Scored>, Delivery<Selected>> {
-  return pipe(
-    keepIf<Scored>((scored) => scored.question.phase === 'explore'),
-    withPosition<Scored>(),
-    options.by === 'count' ? gatherCount(options.window) : gatherWindows(options),
-    expandEach(
-      async (members: readonly Candidate[], { signal }) => {
-        await options.ready?.(members[0]!.value.question, signal);
-        return verdicts(members, options);
-      },
-      { concurrency: 1, onError: 'fail' },
-    ),
-  );
+  const { by, window, openMax, earlier } = options;
+  return (source) =>
+    defer(() =>
+      source.pipe(
+        keepIf<Scored>((scored) => scored.question.phase === 'explore'),
+        withPosition<Scored>(),
+        by === 'count' ? gatherCount(window) : gatherWindows(options),
+        earlier === undefined
+          ? expandEach(judging(options), { concurrency: 1, onError: 'fail' })
+          : // A later window may be complete first, and waits for its turn.
+            expandEach(judgingWith(earlier, options), { concurrency: openMax, onError: 'fail' }),
+      ),
+    );
+}
+
+type Judging = (members: readonly Candidate[], signals: StopSignals) => Promise<Selected[]>;
+
+function judging(options: ParetoOptions): Judging {
+  return async (members, { signal }) => {
+    await options.ready?.(members[0]!.value.question, signal);
+    return verdicts(members, options);
+  };
+}
+
+/** Judges one window after another, with the running front between them. */
+function judgingWith(earlier: RunningFront, options: ParetoOptions): Judging {
+  const groups = new EarlierGroups(earlier, options.epochs ?? 1);
+  return async (members, signals) => {
+    await options.ready?.(members[0]!.value.question, signals.signal);
+    const version = beginOf(
+      members.map(({ value }) => value),
+      options.window,
+    );
+    await unlessStopping(signals, 'the windows before it were judged', (until) =>
+      earlier.turn(version, until),
+    );
+    const judged = verdicts(members, options, await groups.points());
+    groups.add(judged);
+    return judged;
+  };
 }

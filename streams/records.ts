@@ -1,5 +1,5 @@
 /**
- * The records of the fourteen topics: each is one shape, which is both its Avro contract and its TypeScript type.
+ * The records of the fifteen topics: each is one shape, which is both its Avro contract and its TypeScript type.
  *
  * A record is plain, readonly data. Token ids and log-probs are typed arrays (packed little-endian bytes on the wire,
  * never JSON arrays). The order of fields is the order on the wire. To change a contract: append fields with
@@ -237,6 +237,23 @@ export const selected = record('Selected', {
 });
 /** The Pareto verdict on a group. */
 export interface Selected extends ValueOf<typeof selected> {}
+
+const windowEnd = choice('WindowEnd', ['time', 'full']);
+/** Why a window took no more: its time was over, or it had all it may take. */
+export type WindowEnd = ValueOf<typeof windowEnd>;
+
+export const window = record('Window', {
+  /** Whose candidates it holds. */
+  stage: whole,
+  /** Candidates that it took. */
+  size: whole,
+  /** When its first candidate came, and when it was cut, by the clock of the process that cut it. */
+  beganMs: real,
+  cutMs: real,
+  why: windowEnd,
+});
+/** A window of candidates that was cut by time: who judges them waits for so many. */
+export interface Window extends ValueOf<typeof window> {}
 
 const controlKind = choice('ControlKind', ['set', 'pause', 'resume', 'stop']);
 /** What a run is told from outside: a setting, to begin nothing new, to go on, to stop in order. */

@@ -10,13 +10,27 @@
  */
 import { isObservable, map, type Observable } from 'rxjs';
 import type { SourceItem } from './sourceItem.ts';
+import type { Topic } from './topic.ts';
 
 /** The places behind an item, of the parts that it moves on. */
 export type Cursors = Readonly<Record<string, string>>;
 
+/** A record beside the source's own. */
+export interface Beside {
+  readonly topic: Topic<unknown>;
+  readonly value: unknown;
+}
+
+/** A record of a topic, to ride on what a source yields. */
+export function beside<T>(topic: Topic<T>, value: T): Beside {
+  return { topic: topic as Topic<unknown>, value };
+}
+
 /** Where an item leaves its source. An item that is this alone moves the source on and appends nothing. */
 export interface Place {
   readonly at: Cursors;
+  /** Records of other topics that are written in the commit that moves the source on. */
+  readonly also?: readonly Beside[];
   /** Called once the item and its place are in the log: what an answer to a sender waits for. */
   readonly committed?: () => void;
 }

@@ -11,10 +11,12 @@
  *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the stage
  *
  * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is such a step too.
+ * A window that is cut by time begins when its first candidate comes, so none is empty, and takes what comes until its length is
+ * over or it has all it may take; nobody can tell how many before it is cut, so the cut is a record (`windows`).
  * Versions rise by one a step over the whole run. Where no lag is allowed, a place is rolled out by exactly the version
  * that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
-import type { Batch, Question, Schedule, Weights } from './records.ts';
+import type { Batch, Question, Schedule, Weights, Window } from './records.ts';
 
 /** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
 export const AFTER_LAST_STAGE = -1;
@@ -62,6 +64,25 @@ export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: numbe
     size: Math.min(per, of - begin),
     last: step === steps - 1,
   };
+}
+
+/** The window of a candidate, as a step of its stage: `per` places each; without places the stage is one window. */
+export function windowOf({ schedule }: Pick<Question, 'schedule'>, per: number): ScheduleStep {
+  return stepAt(schedule ?? { index: 0, of: per }, per);
+}
+
+/** The window that is open where windows are cut by time. */
+export type OpenWindow = Pick<Window, 'stage' | 'size' | 'beganMs'>;
+
+/** The window once a candidate of this stage has come; null = none was open. */
+export function windowWith(open: OpenWindow | null, stage: number, nowMs: number): OpenWindow {
+  if (open?.stage === stage) return { ...open, size: open.size + 1 };
+  return { stage, size: 1, beganMs: nowMs };
+}
+
+/** How long it still takes candidates; 0 or less = it is over. */
+export function windowLeftMs({ beganMs }: OpenWindow, lengthMs: number, nowMs: number): number {
+  return beganMs + lengthMs - nowMs;
 }
 
 /** The version that a step begins with, where the first step of its stage begins with `first`. */

@@ -1,5 +1,5 @@
 /**
- * The fourteen topics: their records, keys, versions, and who writes and reads each.
+ * The fifteen topics: their records, keys, versions, and who writes and reads each.
  */
 import { defineTopic } from './contracts/defineTopic.ts';
 import * as r from './records.ts';
@@ -105,6 +105,13 @@ export const topics = {
     shape: r.foldRecord,
     key: (value) => value.rolloutId,
     questions: ({ questionId }) => [questionId],
+  }),
+  windows: defineTopic<r.Window>({
+    name: 'windows',
+    about:
+      'Windows of candidates that were cut by time, and how many each took. The source of the questions writes it; Pareto sampling and replay read it.',
+    shape: r.window,
+    key: (value) => String(value.stage),
   }),
   control: defineTopic<r.Control>({
     name: 'control',

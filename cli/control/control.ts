@@ -122,10 +122,11 @@ function changeLine({ setting, value, step, by }: Change, next: number): string 
 
 /** The settings, as the job takes them. */
 async function checked(
-  { record }: Run,
+  run: Run,
   given: readonly string[],
   io: Io,
 ): Promise<{ readonly key: string; readonly value: unknown }[]> {
+  const { record } = run;
   const job = await loadJob(record.job.file, io.cwd);
   const settings = given.map(parseSetting);
   const known = knownSettings(job.settings);
@@ -138,7 +139,13 @@ async function checked(
       `${key} ${why}${fixed ? '' : didYouMean(nearestNames(key, live))}\nsettings that can: ${live.join(', ')}`,
     );
   }
-  const all = checkSettings(job.settings, settings, record.settings);
+  const now = await withLog(run, (log) => changesOf(log, lagMaxOf(record.settings)));
+  const changed = Object.fromEntries(now.map(({ setting, value }) => [setting, value]));
+  const all = checkSettings(job.settings, settings, { ...record.settings, ...changed });
+  for (const { key } of settings) {
+    const why = known.find((one) => one.key === key)?.idle?.(all) ?? null;
+    if (why !== null) throw usageError(`${key} would change nothing: ${why}`);
+  }
   return settings.map(({ key }) => ({ key, value: all[key] }));
 }
 

@@ -2,6 +2,7 @@
  * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log's file, and where the rest goes.
  */
 import { resolve } from 'node:path';
+import { durationMs } from '../../base/duration.ts';
 import { messageOf } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
 import type { Log, Retention } from '../../streams/log.ts';
@@ -16,7 +17,6 @@ export interface RetentionFlags {
 export type KeptLog = Pick<Retention, 'bytesMax' | 'ageMaxMs' | 'archive'>;
 
 const BYTES = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
-const MS = { m: 60e3, h: 3600e3, d: 86_400e3 } as const;
 /** How often it is looked at. */
 const LOOK_MS = 10_000;
 
@@ -31,9 +31,10 @@ export function retentionOf({ keepLog, archive }: RetentionFlags, cwd: string): 
 }
 
 function limitOf(text: string, given: string): KeptLog {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(kB|MB|GB|TB|m|h|d)$/.exec(text) ?? [];
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(kB|MB|GB|TB)$/.exec(text) ?? [];
   if (unit in BYTES) return { bytesMax: Number(number) * BYTES[unit as keyof typeof BYTES] };
-  if (unit in MS) return { ageMaxMs: Number(number) * MS[unit as keyof typeof MS] };
+  const ageMaxMs = durationMs(text);
+  if (ageMaxMs !== null) return { ageMaxMs };
   throw usageError(
     `--keep-log takes a size (500MB, 2GB), an age (12h, 7d) or both with a comma; given: ${given}`,
   );

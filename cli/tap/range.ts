@@ -1,8 +1,7 @@
 /** What a tap reads of a topic, as written on the command line: where it begins and ends, and of which partitions. */
+import { durationMs } from '../../base/duration.ts';
 import type { From } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
-
-const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3 };
 
 /**
  * `earliest`, `latest`, an offset (`120`), the last so many (`-100`), an age (`15m`; s, m, h, d) or a time
@@ -36,8 +35,8 @@ function placeOf(text: string, nowMs: number): From | null {
   if (text === 'latest') return { kind: text };
   if (/^\d+$/.test(text)) return { kind: 'offset', offset: Number(text) };
   if (/^-\d+$/.test(text)) return { kind: 'last', count: -Number(text) };
-  const age = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);
-  if (age !== null) return { kind: 'time', atMs: nowMs - Number(age[1]) * unitMs[age[2]!]! };
+  const ageMs = durationMs(text);
+  if (ageMs !== null) return { kind: 'time', atMs: nowMs - ageMs };
   if (!text.startsWith('@')) return null;
   const time = text.slice(1);
   const atMs = /^\d+$/.test(time) ? Number(time) : Date.parse(time);

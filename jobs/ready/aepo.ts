@@ -8,6 +8,7 @@ import {
   defineJob,
   everyQuestion,
   everyQuestionSettings,
+  lrIdle,
   mayChange,
   readyParts,
   readySettings,
@@ -29,7 +30,7 @@ export const aepoJob = defineJob({
         .default('aepo')
         .describe(branching.description ?? ''),
       aepo: aepo.unwrap().prefault({ clipping: true, advantageWeight: 0.2 }),
-      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate')),
+      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate'), lrIdle),
     }),
   presets: aepoPresets,
 

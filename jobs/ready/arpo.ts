@@ -10,6 +10,7 @@ import {
   defineJob,
   everyQuestion,
   everyQuestionSettings,
+  lrIdle,
   mayChange,
   readyParts,
   readySettings,
@@ -24,7 +25,7 @@ export const arpoJob = defineJob({
     .extend(everyQuestionSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
-      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate')),
+      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate'), lrIdle),
     }),
   presets: arpoPresets,
 

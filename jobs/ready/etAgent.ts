@@ -15,6 +15,7 @@ import {
   etAgentSettings,
   finetuneSettings,
   learnData,
+  lrIdle,
   mayChange,
   openData,
   readyParts,
@@ -32,7 +33,10 @@ export const etAgentJob = defineJob({
     .extend(etAgentSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
-      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate of the rounds')),
+      lr: mayChange(
+        z.number().positive().default(1e-6).describe('learning rate of the rounds'),
+        lrIdle,
+      ),
       finetune: finetuneSettings.prefault({ lr: 5e-6 }),
       sft: sftSettings.prefault({ prompt: 'policy' }),
       analyst: roleSettings.prefault({}),

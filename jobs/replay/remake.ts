@@ -127,10 +127,8 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
       }
     },
   });
-  const told = source(
-    'recorded/control',
-    topics.control,
-    recordedItems(recorded, topics.control, standing),
+  const told = ([topics.control, topics.windows] as readonly Topic<unknown>[]).map((topic) =>
+    source(`recorded/${topic.name}`, topic, recordedItems(recorded, topic, standing)),
   );
   const verdicts = await decided(recorded, standing, from);
   return {
@@ -138,7 +136,7 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
     sources: [
       ...built.sources.filter((part) => !questions.includes(part)),
       ...(questions.length === 0 ? [] : [given]),
-      told,
+      ...told,
     ],
     stages: built.stages.map((stage) => above(stage, options, past, verdicts)),
   };

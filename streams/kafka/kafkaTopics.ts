@@ -18,6 +18,7 @@ const ORDERED: ReadonlySet<string> = new Set([
   'metrics',
   'dead-letters',
   'control',
+  'windows',
 ]);
 
 const MAKING_MS = 20_000;

@@ -131,6 +131,8 @@ const folds: Meaning<r.FoldRecord> = {
   moment: () => Number.POSITIVE_INFINITY,
 };
 
+const windows: Meaning<r.Window> = { identity: ({ stage }) => `stage ${stage}`, moment: () => -1 };
+
 const control: Meaning<r.Control> = { identity: ({ id }) => id, moment: () => -1 };
 
 const deadLetters: Meaning<r.DeadLetter> = {
@@ -152,6 +154,7 @@ const meanings: Readonly<Record<string, Meaning<never>>> = {
   [topics.demonstrations.name]: demonstrations,
   [topics.pairs.name]: pairs,
   [topics.folds.name]: folds,
+  [topics.windows.name]: windows,
   [topics.control.name]: control,
   [topics.deadLetters.name]: deadLetters,
 };

@@ -9,7 +9,7 @@ import { isObservable, type Observable } from 'rxjs';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/orAborted.ts';
 import type { Log } from '../log.ts';
-import { isResumable, type PlacedItem, type PlacedItems } from '../resumable.ts';
+import { type Beside, isResumable, type PlacedItem, type PlacedItems } from '../resumable.ts';
 import { BUFFER_MAX, type PlainItems, type Source, type SourceItem } from '../stage.ts';
 import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
@@ -157,9 +157,10 @@ export class SourceRunner {
         const records = chunk.filter((item) => 'value' in item || 'deadLetter' in item);
         const items = this.#items + records.length;
         await this.#log.commit((tx) => {
-          for (const item of records) {
+          for (const item of chunk) {
             if ('value' in item) tx.append(this.source.to, item.value);
-            else tx.append(topics.deadLetters, item.deadLetter);
+            else if ('deadLetter' in item) tx.append(topics.deadLetters, item.deadLetter);
+            for (const { topic, value } of alsoOf(item)) tx.append(topic, value);
           }
           if (records.length > 0) tx.mark(this.#markName, items);
           for (const [part, cursor] of cursorsBehind(chunk))
@@ -208,6 +209,10 @@ async function* iterate<T>(items: Iterable<T> | AsyncIterable<T>, skip: number):
     if (toSkip > 0) toSkip -= 1;
     else yield item;
   }
+}
+
+function alsoOf(item: Taken): readonly Beside[] {
+  return 'at' in item ? (item.also ?? []) : [];
 }
 
 /** The last cursor of each part that these items moved on. */

@@ -6,6 +6,8 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { readRunRecord } from '../../cli/runRecord.ts';
 import { findRun, withLog } from '../../cli/runs.ts';
+import { knownSettings } from '../../cli/settings.ts';
+import { calibrateSettings } from '../../jobs/calibrate.ts';
 import type { Control, Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -140,9 +142,35 @@ describe('what a run cannot be told', () => {
     );
     expect((await millrace('set', 'done', 'keep=none')).err).toContain('keep: ');
     expect((await millrace('set', 'done', 'keep=4')).err).toContain('nothing of it is left to do');
+    for (const [given, why] of [
+      [['lr=0.1', 'lrSteps=[[0,0.1]]'], 'lr would change nothing: lrSteps has it by step'],
+      [['sigmas=[1]', 'sigmaSteps=[[0,1]]'], 'sigmas would change nothing: sigmaSteps has it by'],
+    ] as const) {
+      expect(await millrace('set', 'done', ...given)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(why),
+      });
+    }
+    expect((await millrace('set', 'done', 'lr=0.1', 'lrSteps=[]')).err).toContain('NOT_RUNNING');
     expect((await millrace('pause', 'gone')).err).toContain('NO_RUN');
     expect((await millrace('set', 'done')).out).toContain('nothing was changed');
   }, 60_000);
+
+  test.each([
+    ['keep', { select: 'groups' }, 'with select=groups it shapes the windows'],
+    ['keep', { select: 'groups', window: '10m' }, null],
+    ['keep', {}, null],
+    ['sigmas', { reward: 'accuracy' }, 'it is of reward=efficiency, and the run has reward='],
+    ['sigmaSteps', { reward: 'accuracy' }, 'it is of reward=efficiency'],
+    ['lengthWeight', { reward: 'accuracy' }, 'it is of reward=efficiency'],
+    ['lengthWeight', {}, null],
+  ] as const)('is %s where it would do nothing, with %j', (key, over, why) => {
+    const settings = calibrateSettings.parse(over);
+    const setting = knownSettings(calibrateSettings).find((one) => one.key === key);
+    const said = setting?.idle?.(settings) ?? null;
+    if (why === null) expect(said).toBeNull();
+    else expect(said).toContain(why);
+  });
 
   test('is set aside where it is no request, and the run goes on', async () => {
     const run = 'damaged';

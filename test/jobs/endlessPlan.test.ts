@@ -10,7 +10,7 @@ import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Question } from '../../streams/records.ts';
+import type { Question, Window } from '../../streams/records.ts';
 import { resumable } from '../../streams/resumable.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { source } from '../../streams/stage.ts';
@@ -196,6 +196,78 @@ describe('the plan of questions that come without an end', () => {
     await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
     expect(said).toContain(
       'waiting for questions from the post: 1 of the 8 that the job asks have come',
+    );
+  });
+});
+
+describe('stages that are cut by time', () => {
+  /** Question i comes i seconds after the first, and a minute later from the fourth on; then none comes any more. */
+  function ticking(count: number, lives: { nowMs: number }): EndlessQuestions {
+    return endlessQuestions(
+      'a queue',
+      resumable<QuestionRow>(async function* (cursor, signal) {
+        for (let i = Number(cursor ?? 0); i < count && !signal.aborted; i++) {
+          lives.nowMs = Math.max(lives.nowMs, 1000 * i + (i < 4 ? 0 : 60_000));
+          yield { value: row(`q${i}`), cursor: String(i + 1) };
+        }
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      }),
+    );
+  }
+  const timed = (count: number, rounds: number): StagePlan[] =>
+    stages(
+      count,
+      Array.from({ length: rounds }, () => ({ lengthMs: 5000 })),
+    );
+  const windowsOf = async (): Promise<Window[]> => {
+    const stored$ = log.tap(topics.windows, { from: { kind: 'earliest' }, follow: false });
+    return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
+  };
+  async function take(on: Log, layout: readonly StagePlan[], time: { nowMs: number }, count = 15) {
+    const clock = { now: () => time.nowMs };
+    const rows = { train: ticking(count, time), heldOut: [{ value: row('h') }] };
+    const plan = await planQuestions(rows, () => layout, options({ clock }));
+    await runFlow(flow(source('questions', topics.questions, plan.items)), { log: on });
+  }
+
+  test('take what comes before their time is over, at most as many as they may, and say how many', async () => {
+    await take(log, timed(6, 3), { nowMs: 0 });
+    expect(await windowsOf()).toEqual([
+      { stage: 1, size: 4, beganMs: 0, cutMs: 64_000, why: 'time' },
+      { stage: 2, size: 5, beganMs: 64_000, cutMs: 69_000, why: 'time' },
+      { stage: 3, size: 5, beganMs: 69_000, cutMs: 74_000, why: 'time' },
+    ]);
+  });
+
+  test('are the same when the process dies after any commit', async () => {
+    const time = { nowMs: 0 };
+    await take(log, timed(3, 3), time);
+    const whole = { asked: await shown(), windows: await windowsOf() };
+    expect(whole.windows.map(({ size, why }) => `${size} ${why}`)).toEqual([
+      ...['3 full', '1 time', '3 full'],
+    ]);
+    await log.close();
+    log = await openLog({ folder: join(folder.path, 'other'), mode: 'write' });
+    const again = { nowMs: 0 };
+    for (let died = 0; died < 40; died++) {
+      const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: died % 2 === 0 });
+      await take(mortal, timed(3, 3), again).catch(() => undefined);
+    }
+    await take(log, timed(3, 3), again);
+    expect({ asked: await shown(), windows: await windowsOf() }).toEqual(whole);
+  });
+
+  test('end without another question, by the clock of the process', async () => {
+    const layout = stages(9, [{ lengthMs: 40 }]);
+    const rows = { train: ticking(2, { nowMs: 0 }), heldOut: [{ value: row('h') }] };
+    const plan = await planQuestions(rows, () => layout, options());
+    await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
+    expect(await windowsOf()).toMatchObject([{ stage: 1, size: 2, why: 'time' }]);
+    expect(await shown()).toEqual([
+      ...['h evaluate 0', 'q0 explore 1', 'q1 explore 1', 'h evaluate 1'],
+    ]);
+    expect(said[0]).toBe(
+      'questions come from a queue: the job asks at most 9 of them as they come',
     );
   });
 });

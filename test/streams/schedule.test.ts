@@ -24,6 +24,9 @@ import {
   versionDue,
   versionMade,
   versionOf,
+  windowLeftMs,
+  windowOf,
+  windowWith,
   withFirstVersion,
 } from '../../streams/schedule.ts';
 import { question } from '../support/records.ts';
@@ -199,5 +202,29 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
     expect(movedSchedule(fixed, { index: 0, of: 3, version: 1 }, 5)).toEqual(fixed.schedule);
     const beyond = question({ phase: 'explore', stage: stages.length + 2, schedule: null });
     expect(movedBy(beyond, known, 99)).toBe(0);
+  });
+});
+
+describe('windows', () => {
+  test('of places are the steps of their stage; without places a stage is one', () => {
+    for (const { window, stages } of cases) {
+      const of = stages[0]!;
+      for (const index of range(of)) {
+        const schedule = { index, of, version: 3 };
+        expect(windowOf({ schedule }, window)).toEqual(stepAt(schedule, window));
+      }
+      expect(windowOf({ schedule: null }, window)).toMatchObject({ index: 0, of: 1, size: window });
+    }
+  });
+
+  test('that are cut by time begin when their first candidate comes, and are over when their length is', () => {
+    const open = [100, 130, 190].reduce<ReturnType<typeof windowWith> | null>(
+      (window, atMs) => windowWith(window, 2, atMs),
+      null,
+    );
+    expect(open).toEqual({ stage: 2, size: 3, beganMs: 100 });
+    expect(windowLeftMs(open!, 60, 159)).toBe(1);
+    expect(windowLeftMs(open!, 60, 160)).toBe(0);
+    expect(windowWith(open, 3, 200)).toEqual({ stage: 3, size: 1, beganMs: 200 });
   });
 });

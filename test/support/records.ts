@@ -298,6 +298,10 @@ export const samples = {
       madeUp: [],
     } satisfies r.FoldRecord,
   },
+  windows: {
+    full: { stage: 3, size: 17, beganMs: 12.5, cutMs: 600012.5, why: 'time' } satisfies r.Window,
+    minimal: { stage: 0, size: 0, beganMs: 0, cutMs: 0, why: 'full' } satisfies r.Window,
+  },
   control: {
     full: {
       id: '1790000000000-4-a1',

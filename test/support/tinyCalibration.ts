@@ -10,11 +10,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
+import type { Clock } from '../../base/clock.ts';
 import { type CalibrateSettings, calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
 import type { Job, JobContext } from '../../jobs/defineJob.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { trainPolicy } from '../../jobs/method.ts';
+import type { JobQuestions } from '../../jobs/plan.ts';
 import { policyModel } from '../../jobs/policyModel.ts';
 import { completeWith } from '../../jobs/roles.ts';
 import type { Checkpoint, Tokenizer, TrainerEngine } from '../../model/engine.ts';
@@ -53,6 +55,10 @@ export interface TinyOptions {
   readonly open?: () => Promise<Log>;
   /** Words and tools of the run; `tinyWords` and a search unless given. */
   readonly world?: TinyWorld;
+  /** The questions; `tinyRows` unless given. */
+  readonly rows?: JobQuestions;
+  /** One that stands still unless given. */
+  readonly clock?: Clock;
   /** Questions that a flywheel and a fine-tuning begin with; none unless given. */
   readonly evolve?: number;
 }
@@ -134,13 +140,13 @@ export async function tinyFlow(
 /** What a job is given, and how to close what it owns. */
 export function tinyContext<Settings>(
   settings: Settings,
-  { folder }: Pick<TinyOptions, 'folder'>,
+  { folder, clock = manualClock() }: Pick<TinyOptions, 'folder' | 'clock'>,
   log: Log,
   control?: Control,
 ): { readonly context: JobContext<Settings>; readonly close: () => Promise<void> } {
   const owned: { close(): Promise<void> }[] = [];
   const context: JobContext<Settings> = {
-    ...{ run: 'tiny', folder, seed: 7, log, clock: manualClock(), settings },
+    ...{ run: 'tiny', folder, seed: 7, log, clock, settings },
     ...(control === undefined ? {} : { control }),
     print: () => undefined,
     own: (resource) => {
@@ -192,7 +198,7 @@ interface Wiring {
 
 async function wire(
   context: JobContext<CalibrateSettings>,
-  options: Pick<TinyOptions, 'script' | 'evolve' | 'world'>,
+  options: Pick<TinyOptions, 'script' | 'evolve' | 'world' | 'rows'>,
   delay: () => Promise<void>,
 ): Promise<Wiring> {
   const { folder, settings } = context;
@@ -214,7 +220,7 @@ async function wire(
     finetune(finetuneSettings.parse({ size: 2 })),
   ];
   const methods = [...(evolve === 0 ? [] : before), calibrate(settings)];
-  const flow = await trainPolicy(context, parts, { train: tinyRows() }, methods);
+  const flow = await trainPolicy(context, parts, options.rows ?? { train: tinyRows() }, methods);
   return { flow, engine, tools };
 }
 
@@ -236,6 +242,7 @@ function careless({ draws, prompt }: TextRequest): string {
 export interface TinyJobOptions {
   readonly timing?: number;
   readonly script?: (line: ScriptLine) => string;
+  readonly rows?: JobQuestions;
   /** Is shown what each start of the job runs on. */
   readonly onWired?: (wiring: Wiring) => void;
 }
@@ -323,6 +330,7 @@ export async function readRun(folder: string) {
     evolved: await all(topics.evolved),
     demonstrations: await all(topics.demonstrations),
     pairs: await all(topics.pairs),
+    windows: await all(topics.windows),
     batches: await all(topics.batches),
     weights: await all(topics.weights),
     metrics: await all(topics.metrics),

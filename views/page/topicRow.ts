@@ -101,6 +101,13 @@ function aboutOf({ topic, position, value }: Stored<unknown>, run: string): Abou
       const { question: q, pairs } = value as r.Pairs;
       return { line: `${q.id}: ${pairs.length} pairs`, links: [question(q.id)] };
     }
+    case topics.windows.name: {
+      const { stage, size, why } = value as r.Window;
+      return {
+        line: `stage ${stage}: ${size} candidates, cut as it was ${why === 'full' ? 'full' : 'time'}`,
+        links: [],
+      };
+    }
     case topics.control.name: {
       const { kind, setting, value: given } = value as r.Control;
       return { line: kind === 'set' ? `set ${setting} = ${given}` : kind, links: [] };

@@ -1,0 +1,31 @@
+/** The setting `window`: which candidates make a round, so many of them or what comes in so long. */
+import { z } from 'zod';
+import { durationMs } from '../base/duration.ts';
+import { MillraceError } from '../base/errors.ts';
+
+const COUNT = 'count';
+
+/** `count`, or a length of time. */
+export const windowSetting = z
+  .string()
+  .refine((text) => text === COUNT || (durationMs(text) ?? 0) > 0, {
+    error: 'expected count, or a length of time: 90s, 10m, 1h, 2d',
+  })
+  .default(COUNT)
+  .describe(
+    'candidates of a round: as many as explore says (count), or those that come in so long after the first of them (10m), at most as many',
+  );
+
+/**
+ * How long a round takes candidates; null = until it has all. `train` = questions to train on.
+ *
+ * @throws code `USAGE` where the questions are all there: they would all come at once.
+ */
+export function windowLengthMs(window: string, train: number): number | null {
+  if (window === COUNT) return null;
+  if (train === Number.POSITIVE_INFINITY) return durationMs(window);
+  throw new MillraceError(
+    'USAGE',
+    `window=${window} cuts questions that go on coming by the time at which they come (questions=follow:…, listen:… or kafka://…), and those of a file are all there at once; leave it out, explore says how many a round takes`,
+  );
+}

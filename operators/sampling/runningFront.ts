@@ -1,0 +1,55 @@
+/**
+ * The running front: the candidates of a window are sorted together with the groups that were judged last, in the windows before it.
+ *
+ * So a candidate is measured by what the stream has had of late and not by its neighbours alone: of a window that is better than those
+ * before it more is kept, of a poor one less. At most `memory` groups are held, two numbers each, in the order of their windows and
+ * in these of their ids, which follows from the records alone: a run that starts again reads them back from its last
+ * verdicts and judges on as if it had never stopped.
+ */
+import type { Selected } from '../../streams/records.ts';
+import type { Point } from './fronts.ts';
+
+/** What earlier windows are remembered by. */
+export interface RunningFront {
+  /** Most groups that candidates are sorted with: the last ones judged. */
+  readonly memory: number;
+  /** The last verdicts of the run, at least `memory` of them where there are as many: read once, before the first is given. */
+  readonly recent: () => Promise<readonly Selected[]>;
+  /** Resolves when every window before the one that begins with this version is judged. */
+  readonly turn: (version: number, until: AbortSignal) => Promise<void>;
+}
+
+/** The groups of earlier windows as they are now. */
+export class EarlierGroups {
+  readonly #front: RunningFront;
+  readonly #epochs: number;
+  #points: Point[] | null = null;
+
+  /** `epochs` = how often a kept group has a verdict. */
+  constructor(front: RunningFront, epochs: number) {
+    this.#front = front;
+    this.#epochs = epochs;
+  }
+
+  async points(): Promise<readonly Point[]> {
+    if (this.#points !== null) return this.#points;
+    const recent = await this.#front.recent();
+    this.#points ??= pointsOf(recent, this.#epochs).slice(-this.#front.memory);
+    return this.#points;
+  }
+
+  /** Remembers a window. */
+  add(verdicts: readonly Selected[]): void {
+    const points = [...(this.#points ?? []), ...pointsOf(verdicts, this.#epochs)];
+    this.#points = points.slice(-this.#front.memory);
+  }
+}
+
+/** In the order of the windows, which begin with ever later versions; each group once. */
+function pointsOf(verdicts: readonly Selected[], epochs: number): Point[] {
+  const once = verdicts.filter(({ index, of }) => index < of / epochs);
+  const ordered = once.toSorted(
+    (a, b) => a.version - b.version || (a.question.id < b.question.id ? -1 : 1),
+  );
+  return ordered.map(({ objectives: [first, second] }): Point => [first ?? 0, second ?? 0]);
+}
