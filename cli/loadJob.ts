@@ -5,6 +5,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { copies } from '../base/copies.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import { nearest } from './nearest.ts';
@@ -35,6 +36,7 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
   }
   await checkKindOfModule(path);
   const module = await imported(path);
+  mustBeOne(path);
   const job = module.default;
   if (isJob(job)) return job;
   const advice = 'end the file with `export default defineJob({ name, about, settings, build })`';
@@ -88,6 +90,17 @@ async function imported(path: string): Promise<{ readonly default?: unknown }> {
       cause,
     });
   }
+}
+
+/** What a job is made of must be of the copy that runs it. */
+function mustBeOne(path: string): void {
+  const { own, others } = copies();
+  if (others.length === 0) return;
+  throw new MillraceError(
+    'JOB',
+    `${path} imports another copy of millrace (${others.join(', ')}) than the one that runs it (${own}), and the two do not work together: import from 'millrace', and start the command from the same folder (npx millrace)`,
+    { context: { path } },
+  );
 }
 
 function isJob(value: unknown): value is Job {

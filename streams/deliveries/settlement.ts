@@ -6,6 +6,7 @@
  * Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setWaiting`.
  */
 
+import '../../base/copies.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';

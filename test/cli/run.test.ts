@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import type { RunRecord } from '../../cli/runRecord.ts';
 import { fakeIo } from './support/fakeIo.ts';
@@ -53,6 +53,14 @@ async function ended(child: ChildProcess): Promise<Ended> {
 
 const recordOf = async (name: string): Promise<RunRecord> =>
   JSON.parse(await readFile(join(runs, name, 'run.json'), 'utf8'));
+
+test('a job that imports another copy of the library than the one that runs it is refused, with both', async () => {
+  const args = ['dist/cli/main.js', 'run', 'test/cli/fixtures/tiny.job.ts', '--runs', runs];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { code, err } = await ended(child);
+  expect(code).toBe(1);
+  expect(err).toContain("dist), and the two do not work together: import from 'millrace'");
+}, 60_000);
 
 /** Ids in `rollouts`, in order. */
 async function idsOf(name: string): Promise<string[]> {

@@ -1,0 +1,19 @@
+/**
+ * Which copies of this library are loaded in this process: each adds itself when it is.
+ *
+ * Two of them do not work together: what one made (a delivery, an error, a schema) the other takes for a stranger's. It happens when a
+ * job file imports another copy than the one that runs it.
+ */
+import { fileURLToPath } from 'node:url';
+
+const LOADED = Symbol.for('millrace.copies');
+
+const all = globalThis as { [LOADED]?: Set<string> };
+all[LOADED] ??= new Set();
+const own = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
+all[LOADED].add(own);
+
+/** The folder of this copy, and those of the others. */
+export function copies(): { readonly own: string; readonly others: readonly string[] } {
+  return { own, others: [...all[LOADED]!].filter((folder) => folder !== own) };
+}
