@@ -1,0 +1,8 @@
+/** How the small policy is asked: the question alone; it needs no instructions. Memories stand behind it. */
+import type { FirstMessageOf } from 'millrace/operators';
+
+export const firstMessage: FirstMessageOf = (question) => ({
+  text: `${question}\nGo`,
+  anchor: 'Go',
+  at: question.length + 1,
+});

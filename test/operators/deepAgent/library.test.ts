@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { readCall } from '../../../operators/deepAgent/tools/readCall.ts';
+import { readLibrary } from '../../../operators/deepAgent/tools/readLibrary.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'library-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const line = (over: object = {}): string =>
+  JSON.stringify({
+    name: 'f',
+    description: 'Does.',
+    parameters: { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] },
+    ...over,
+  });
+
+function file(...lines: readonly string[]): string {
+  const path = join(folder, 'library.jsonl');
+  writeFileSync(path, lines.join('\n'));
+  return path;
+}
+
+describe('a library of functions', () => {
+  test('is read, bare or wrapped, and keeps its order', async () => {
+    const wrapped = JSON.stringify({ type: 'function', function: { name: 'g', description: '' } });
+    const docs = await readLibrary(file(`\uFEFF${line()}`, '', wrapped));
+    expect(docs).toEqual([
+      JSON.parse(line()),
+      { name: 'g', description: '', parameters: { type: 'object', properties: {} } },
+    ]);
+  });
+
+  test.each([
+    ['{', /library\.jsonl:2: not JSON/],
+    ['[]', /library\.jsonl:2: /],
+    [line({ name: 7 }), /library\.jsonl:2: field "name": /],
+    [line({ name: '</tool_call>' }), /:2: field "name": is to have 1 to 64 characters/],
+    [line({ name: 'g', description: null }), /:2: field "description": /],
+    [
+      line({ name: 'g', parameters: { type: 'array', properties: {} } }),
+      /:2: field "parameters\.type": /,
+    ],
+    [
+      line({ name: 'g', parameters: { type: 'object', properties: {}, required: ['b'] } }),
+      /:2: field "parameters\.required": "b" is none of the properties/,
+    ],
+    [line(), /:2: field "name": "f" stands on a line before/],
+  ])('says which line and field is wrong: %s', async (second, message) => {
+    await expect(readLibrary(file(line(), second))).rejects.toMatchObject({
+      code: 'TOOL_LIBRARY',
+      message: expect.stringMatching(message) as unknown,
+    });
+  });
+
+  test('that is empty or not there says what to write', async () => {
+    await expect(readLibrary(file(''))).rejects.toMatchObject({ code: 'TOOL_LIBRARY' });
+    await expect(readLibrary(join(folder, 'none'))).rejects.toMatchObject({ code: 'TOOL_LIBRARY' });
+  });
+});
+
+describe('a call', () => {
+  const doc = JSON.parse(line());
+  const docOf = (name: string) => (name === 'f' ? doc : undefined);
+
+  test.each([
+    ['{"name": "f", "arguments": {"a": 1}}', null],
+    ['{"name": "f", "arguments": {"a": 1, "code": "x\ny"}}', null],
+    ['{"name": "f"}', 'f needs the argument "a"'],
+    ['{"name": "f", "arguments": {"a": "1"}}', /the argument "a" of f does not fit/],
+    ['{"name": "f", "arguments": [1]}', 'the "arguments" are one JSON object'],
+    ['{"name": "constructor", "arguments": {}}', 'there is no tool named "constructor"'],
+    ['{"arguments": {}}', 'the call has no "name"'],
+    ['null', 'a call is one JSON object with "name" and "arguments"'],
+  ])('%s', (body, fault) => {
+    const read = readCall(body, docOf, 'repaired');
+    if (fault instanceof RegExp) expect(read.fault).toMatch(fault);
+    else expect(read.fault).toBe(fault);
+  });
+
+  test('is not looked at by the schema in the reference', () => {
+    expect(readCall('{"name": "f", "arguments": {"a": "1"}}', docOf, 'reference').fault).toBeNull();
+  });
+});
