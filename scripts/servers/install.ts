@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,8 +27,9 @@ export function environmentOf(kind: string): string {
 /** Written last; says which list was installed. */
 const marker = (kind: string): string => join(environmentOf(kind), 'installed');
 
-async function listed({ requirements }: ServerKind): Promise<string> {
-  return readFile(join(here, 'requirements', requirements), 'utf8');
+/** What is installed, and what is done to it. */
+async function listed({ requirements, unpinned }: ServerKind): Promise<string> {
+  return `${await readFile(join(here, 'requirements', requirements), 'utf8')}${unpinned}`;
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -115,7 +116,19 @@ async function finish(kind: string, wanted: ServerKind, python: string): Promise
       .replace(/^Version: .*$/m, `Version: ${version}`);
     await writeFile(file, renamed);
   }
+  if (wanted.unpinned !== '') await unpin(join(packages, wanted.unpinned));
   await writeFile(marker(kind), `${digest(await listed(wanted))}\n`);
+}
+
+async function unpin(folder: string): Promise<void> {
+  const files = await readdir(folder, { recursive: true });
+  for (const file of files.filter((each) => each.endsWith('.py'))) {
+    const text = await readFile(join(folder, file), 'utf8');
+    const plain = text
+      .replaceAll('pin_memory=True', 'pin_memory=False')
+      .replaceAll('.pin_memory()', '');
+    if (plain !== text) await writeFile(join(folder, file), plain);
+  }
 }
 
 function packagesOf(python: string): string {

