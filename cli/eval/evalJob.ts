@@ -6,6 +6,7 @@ import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
 import { dialectOf } from '../../jobs/parts/dialectOf.ts';
+import { pythonOf } from '../../jobs/parts/pythonOf.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
@@ -17,7 +18,6 @@ import type { TextSampling } from '../../model/text/textModel.ts';
 import { callTools } from '../../operators/callTools.ts';
 import type { Dialect } from '../../operators/dialect/dialect.ts';
 import { type AskModel, type Jury, jury } from '../../operators/metrics/jury.ts';
-import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
@@ -34,7 +34,7 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own } = context;
     const { policy: base, responseMax } = settings;
     const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
-    const tools = await Promise.all(settings.tools.map((name) => toolOf(name, settings)));
+    const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
     const dialect = await dialectOf({
       name: settings.dialect,
       folder: settings.tokenizer,
@@ -101,8 +101,10 @@ function longestPrompt(
   );
 }
 
-async function toolOf(name: ToolName, settings: EvalSettings): Promise<Tool> {
-  if (name === 'python') return pythonTool();
+async function toolOf(name: ToolName, context: JobContext<EvalSettings>): Promise<Tool> {
+  const { settings, clock } = context;
+  if (name === 'python')
+    return pythonOf(settings.python, 'all', { ...context, clock: sleepClock(clock) });
   return searchTool({ documents: await readCorpus(settings.corpus), top: settings.searchTop });
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { evaluateSettings } from '../../jobs/evaluate.ts';
 import { dialectNames } from '../../jobs/parts/dialectOf.ts';
+import { pythonSettings } from '../../jobs/parts/pythonOf.ts';
 import { serverSettings } from '../../model/remote/serverEngine.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
@@ -45,6 +46,7 @@ export const evalSettings = evaluateSettings.extend({
     .describe('files of questions, and the benchmarks that they hold'),
   limit: count.default(500).describe('number of questions to take from each file'),
   tools: z.array(z.enum(toolNames)).default(['python']).describe('tools that the policy may call'),
+  python: pythonSettings.prefault({}).describe('limits of Python programs, and who runs them'),
   corpus: z.string().default('').describe('documents of the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents in a result of the search tool'),
   engine: engine.prefault({}),

@@ -31,7 +31,12 @@ export interface PolicyFiles {
   /** Documents that it was trained to search; null when none lie with it. */
   readonly corpus: string | null;
   /** Limits that it was trained under, where they are known. */
-  readonly limits: { readonly responseMax?: number; readonly callLimit?: number };
+  readonly limits: {
+    readonly responseMax?: number;
+    readonly callLimit?: number;
+    /** As it was set for the Python tool. */
+    readonly python?: object;
+  };
 }
 
 export interface PolicyPlace {
@@ -94,8 +99,17 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
     weights: await wholePath(run, weights),
     tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
-    limits: { ...limit(settings, 'responseMax'), ...limit(settings, 'callLimit') },
+    limits: {
+      ...limit(settings, 'responseMax'),
+      ...limit(settings, 'callLimit'),
+      ...pythonLimits(settings),
+    },
   };
+}
+
+function pythonLimits({ tools }: Readonly<Record<string, unknown>>): PolicyFiles['limits'] {
+  const python = (tools as { readonly python?: unknown } | null | undefined)?.python;
+  return typeof python === 'object' && python !== null ? { python } : {};
 }
 
 function limit(settings: Readonly<Record<string, unknown>>, key: 'responseMax' | 'callLimit') {

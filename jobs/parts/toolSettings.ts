@@ -5,15 +5,12 @@
  * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set tools.use=python,search`.
  */
 import { z } from 'zod';
-import { type AddressWords, addressSetting } from '../../base/http/serverAddress.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 import { extracts } from '../../operators/tools/pages/pageParser.ts';
 import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
 import { passageForms } from '../../operators/tools/retrieval/retrieverTool.ts';
 import { mcpSettings } from './mcpTools.ts';
-
-/** As messages call it. */
-export const PYTHON_SERVER: AddressWords = { what: 'a Python server', suffix: '/run_code' };
+import { pythonSettings } from './pythonOf.ts';
 
 const positiveInt = z.number().int().positive();
 const atLeastZero = z.number().nonnegative();
@@ -147,42 +144,6 @@ const pagesSettings = z.object({
     .boolean()
     .default(false)
     .describe('allow pages at private, loopback and link-local addresses'),
-});
-
-const pythonSettings = z.object({
-  timeoutMs: positiveInt
-    .max(3_600_000)
-    .default(10_000)
-    .describe('time of one program; the papers allow 30 to 120 seconds'),
-  memoryMaxMiB: z
-    .union([z.literal(0), positiveInt.min(64).max(4096)])
-    .default(0)
-    .describe(
-      'most memory of one program in MiB, from 64 to 4096; 0 = 256 here, and on a server what it has',
-    ),
-  characters: positiveInt
-    .max(1_000_000)
-    .default(1000)
-    .describe('most characters of what a program gives'),
-  processes: positiveInt
-    .max(64)
-    .default(1)
-    .describe('programs that may run at once, here each in a process of about 250 MiB'),
-  spares: z
-    .number()
-    .int()
-    .min(0)
-    .max(64)
-    .default(1)
-    .describe('more such processes, kept ready for when a program breaks its own'),
-  url: addressSetting(PYTHON_SERVER)
-    .default('')
-    .describe(
-      'server with SandboxFusion’s interface (POST /run_code) that runs the programs; empty = this machine, in a sandbox',
-    ),
-  keyEnv: z.string().default('').describe('environment variable with that server’s API key'),
-  tries: positiveInt.default(3).describe('tries of a program, where that server does not answer'),
-  retryDelayMs: atLeastZero.default(1000).describe('wait between tries'),
 });
 
 /** The settings `tools` of a ready job. */

@@ -4,7 +4,6 @@
  */
 import { resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
-import { apiKey } from '../../base/http/apiKey.ts';
 import { serverAddress } from '../../base/http/serverAddress.ts';
 import { type SleepClock, sleepClock } from '../../base/sleepClock.ts';
 import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
@@ -19,8 +18,6 @@ import { browseTool } from '../../operators/tools/pages/browseTool.ts';
 import { pageReader, type ReadPage } from '../../operators/tools/pages/pageReader.ts';
 import { readerService } from '../../operators/tools/pages/readerService.ts';
 import { webPages } from '../../operators/tools/pages/webPages.ts';
-import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
-import type { PythonServer } from '../../operators/tools/python/remote.ts';
 import { type Asks, remoteRetriever } from '../../operators/tools/retrieval/remoteRetriever.ts';
 import { retrieverTool } from '../../operators/tools/retrieval/retrieverTool.ts';
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
@@ -39,10 +36,11 @@ import { type Summariser, summariser } from '../../operators/tools/web/summarise
 import { type WebSearch, webSearch } from '../../operators/tools/web/webSearch.ts';
 import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
 import type { JobContext } from '../defineJob.ts';
+import { keyOf } from './keyOf.ts';
 import { mcpTools } from './mcpTools.ts';
-import { pythonPackages } from './pythonPackages.ts';
+import { pythonOf } from './pythonOf.ts';
 import { retrieverAt } from './retrieverAt.ts';
-import { PYTHON_SERVER, type ToolName, type ToolSettings } from './toolSettings.ts';
+import type { ToolName, ToolSettings } from './toolSettings.ts';
 
 /** The settings that tools are made of. */
 export interface ToolsSettings {
@@ -65,7 +63,7 @@ export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   if (search.provider !== 'corpus') names.add('search');
   const shared = sharedBy(context);
   const make: Readonly<Record<ToolName, () => Promise<Tool> | Tool>> = {
-    python: () => pythonOf(context, shared),
+    python: () => pythonTool(context, shared),
     search: () => {
       if (search.provider === 'corpus') return corpusSearch(settings);
       return search.provider === 'retriever' ? retrieval(context) : searchOf(context, shared);
@@ -139,33 +137,19 @@ function neverAsked(): never {
   throw new Error('the summariser has no url');
 }
 
-async function pythonOf(context: Context, shared: Shared): Promise<Tool> {
-  const { packages: wanted, cachePython, python } = context.settings.tools;
-  const { timeoutMs, memoryMaxMiB, characters: outputMax, processes, spares } = python;
-  const limits = { timeoutMs, outputMax, processes, ...(memoryMaxMiB > 0 && { memoryMaxMiB }) };
-  if (python.url !== '') return pythonTool({ ...limits, server: serverOf(context, shared.clock) });
-  const packages = await pythonPackages(wanted);
-  const names = packages.map(({ name }) => name).join(', ');
-  if (names !== '') context.print(`the Python tool has ${names}`);
-  const tool = pythonTool({ ...limits, spares, packages });
-  const cache = cachePython ? shared.cache() : null;
-  const scope = `pyodide 314.0.7 ${timeoutMs} ${memoryMaxMiB} ${outputMax} ${names}`.trim();
-  return cache === null ? tool : keptTool(tool, cache, scope);
-}
-
-function serverOf(context: Context, clock: SleepClock): PythonServer {
-  const { cachePython, packages, python } = context.settings.tools;
-  const { url, keyEnv, tries: triesMax, retryDelayMs } = python;
-  const nothing = (setting: string): MillraceError<'USAGE'> =>
-    new MillraceError(
+async function pythonTool(context: Context, shared: Shared): Promise<Tool> {
+  const { packages, cachePython, python } = context.settings.tools;
+  const tool = await pythonOf(python, packages, { ...context, clock: shared.clock });
+  if (cachePython && !tool.pure) {
+    throw new MillraceError(
       'USAGE',
-      `${setting} says nothing where tools.python.url names a server: its programs may give another result each time, and its packages are its own`,
+      'tools.cachePython=true says nothing where tools.python.url names a server: a program may give another result there each time',
     );
-  if (cachePython) throw nothing('tools.cachePython=true');
-  if (packages !== 'all' && packages.length > 0) throw nothing('tools.packages');
-  const key = keyOf(context, keyEnv, 'the Python server’s');
-  context.print(`Python programs run on ${url}`);
-  return { url: serverAddress(url, PYTHON_SERVER), key, clock, triesMax, retryDelayMs };
+  }
+  const cache = cachePython ? shared.cache() : null;
+  const { timeoutMs, memoryMaxMiB, characters } = python;
+  const scope = `pyodide 314.0.7 ${timeoutMs} ${memoryMaxMiB} ${characters} ${tool.about}`;
+  return cache === null ? tool : keptTool(tool, cache, scope);
 }
 
 async function corpusSearch(settings: ToolsSettings): Promise<Tool> {
@@ -269,12 +253,6 @@ function keyNames({ provider, keyEnv }: SearchSettings) {
   const given = keyEnv === '' ? (KEYS[provider] ?? '') : keyEnv;
   const names = given.split(',').map((name) => name.trim());
   return { keyEnv: given, names: names.filter((name) => name !== '') };
-}
-
-/** A replay asks nobody, so it needs no key. */
-function keyOf({ replay }: Context, name: string, whose: string): string {
-  if (replay !== undefined && (process.env[name] ?? '') === '') return '';
-  return apiKey(name, whose);
 }
 
 function providerOf(settings: SearchSettings): SearchProvider {

@@ -121,6 +121,15 @@ describe('millrace eval', () => {
       'first@0 · 3 questions · 2 rollouts each · temperature 1, top-p 0.95, repetition penalty 1.1',
     );
     expect(out).toMatch(/pass@1 +pass@2\n/);
+    const path = join(cwd, 'runs/first/run.json');
+    const before = await readFile(path, 'utf8');
+    const record = JSON.parse(before);
+    record.settings.tools = { use: ['python'], python: { timeoutMs: 1234, spares: 0 } };
+    await writeFile(path, JSON.stringify(record));
+    await evaluate('--policy', 'first@0', '--questions', 'sums.csv', '--run', 'limits');
+    await writeFile(path, before);
+    const { settings } = JSON.parse(await readFile(join(cwd, 'runs/limits/run.json'), 'utf8'));
+    expect(settings.python).toMatchObject({ timeoutMs: 1234, spares: 0, characters: 1000 });
     const unknown = await evaluate('--policy', 'first@7', '--questions', 'sums.csv');
     expect(unknown).toMatchObject({
       code: 1,

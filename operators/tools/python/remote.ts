@@ -192,8 +192,11 @@ complaints = os.dup(2)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 random.seed(0)
 failure = run_program(SOURCE, vars(sys.modules['__main__']), NONE, MAX)
-if not out.closed:
-    out.flush()
+try:
+    if not out.closed:
+        out.flush()
+except BaseException as error:
+    failure = failure or message(error, MAX)
 if failure is not None:
     report = ${JSON.stringify(MARK).replaceAll('\\u0000', '\\x00')}.encode() + failure
     while report:

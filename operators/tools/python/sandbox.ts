@@ -36,7 +36,8 @@ export interface SandboxPackage {
 /** What the process may say of itself. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
-const START_MAX_MS = 60_000;
+/** Seconds on an idle machine; with packages, and many processes beside it, minutes. */
+const START_MAX_MS = 300_000;
 const GRACE_MS = 1000;
 const WATCH_MS = 100;
 /** A process that has grown this far past its start is replaced when another is there. */

@@ -2,8 +2,10 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { sleepClock } from '../../../base/sleepClock.ts';
 import { checkSettings, parseSetting } from '../../../cli/settings.ts';
 import type { Replay } from '../../../jobs/defineJob.ts';
+import { pythonOf } from '../../../jobs/parts/pythonOf.ts';
 import { type ToolSettings, toolSettings } from '../../../jobs/parts/toolSettings.ts';
 import { toolsOf } from '../../../jobs/parts/toolsOf.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
@@ -94,6 +96,14 @@ describe('the tools of a job', () => {
       code: 'USAGE',
       message: expect.stringMatching(why),
     });
+  });
+
+  test('say limits of Python programs to the policy', async () => {
+    const { python } = settings('tools.python.timeoutMs=120000', 'tools.python.characters=400');
+    const clock = sleepClock(manualClock());
+    const tool = await pythonOf(python, [], { clock, print: () => undefined });
+    owned.push(tool);
+    expect(tool.about).toContain('A program may take 120 s; 400 characters of what it gives');
   });
 
   test('need no key on a replay, which asks nobody', async () => {

@@ -100,9 +100,13 @@ def start(print_none, text_max):
     def run(source):
         del main._millrace
         failure = run_program(source, vars(main), print_none, text_max)
+        try:
+            if not out.closed:
+                out.flush()
+        except BaseException as error:
+            failure = failure or message(error, text_max)
         if failure is not None:
             write(2, b'\\0' + failure)
-        out.flush()
 
     return run
 

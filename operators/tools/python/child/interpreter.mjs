@@ -119,15 +119,17 @@ function loadPackages(pyodide, packages) {
   for (const name of names) pyodide.runPython(`import ${name}`);
 }
 
+const TOO_DEEP = 'RecursionError: maximum recursion depth exceeded';
+
 /** How a call that did not come back by itself ended. */
 function verdictOf(error, violation) {
   if (violation !== '') return { kind: 'forbidden', text: violation };
   if (error instanceof Expired) return { kind: 'expired', text: '' };
   if (error instanceof Forbidden) return { kind: 'forbidden', text: error.message };
-  return {
-    kind: 'stopped',
-    text: error instanceof RangeError ? 'stack overflow' : String(error?.name),
-  };
+  // The stack of JavaScript, on which WebAssembly runs, ends before Python's own limit where C calls itself.
+  const isTooDeep = error instanceof RangeError && /call stack/.test(error.message);
+  if (isTooDeep) return { kind: 'raised', text: TOO_DEEP };
+  return { kind: 'stopped', text: String(error?.name) };
 }
 
 /**

@@ -97,7 +97,7 @@ else {
   pythonContract('on a server', {
     tool: () => remote(),
     short: () => remote({ outputMax: 10, printNone: true }),
-    another: () => remote(),
+    another: () => remote({ timeoutMs: 10_000 }),
   });
 
   describe('a program on a server', () => {

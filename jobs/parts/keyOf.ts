@@ -1,0 +1,13 @@
+/** API keys of what a job's tools ask. */
+import { apiKey } from '../../base/http/apiKey.ts';
+import type { Replay } from '../defineJob.ts';
+
+/** A replay asks nobody, so it needs no key. Else as `apiKey`. */
+export function keyOf(
+  { replay }: { readonly replay?: Replay },
+  name: string,
+  whose: string,
+): string {
+  if (replay !== undefined && (process.env[name] ?? '') === '') return '';
+  return apiKey(name, whose);
+}
