@@ -123,7 +123,7 @@ describe('millrace eval', () => {
     expect(out).toMatch(/pass@1 +pass@2\n/);
     const path = join(cwd, 'runs/first/run.json');
     const before = await readFile(path, 'utf8');
-    const record = JSON.parse(before);
+    const { digest: _, ...record } = JSON.parse(before);
     record.settings.tools = { use: ['python'], python: { timeoutMs: 1234, spares: 0 } };
     await writeFile(path, JSON.stringify(record));
     await evaluate('--policy', 'first@0', '--questions', 'sums.csv', '--run', 'limits');
