@@ -24,6 +24,7 @@ import { tokenBytes } from '../../../model/rollout/tokenBytes.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type ContractFixture, policyEngineContract } from '../../support/policyEngineContract.ts';
 
+const MINUTES = 10 * 60_000;
 const clock = sleepClock({ now: () => Date.now() });
 
 interface Served {
@@ -90,7 +91,7 @@ function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): 
     const score = async (version: number, tokens: Int32Array) =>
       (await trainers[version]!.score([tokens]))[0]!.logProbs;
     fixture = { versions, score };
-  });
+  }, MINUTES);
 
   afterAll(async () => {
     for (const trainer of trainers) await trainer.close();
