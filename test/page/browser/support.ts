@@ -109,12 +109,13 @@ export async function watched(browser: Browser, viewer: Viewer, look: Look = {})
   return { page, context, wrong };
 }
 
-/** A view without what differs from time to time: ages, durations, the folder, and which place in its topic a record took. */
+/** A view without what differs from time to time: ages, durations, sizes, the folder, and which place in its topic a record took. */
 export function steady(aria: string): string {
   return aria
     .replace(/\b(\d+ (s|min|h|d) ago|now ago)\b/g, 'AGE ago')
     .replace(/\b\d+ (s|min|h|d)\b/g, 'AGE')
     .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms')
+    .replace(/\b\d+(\.\d+)? ([KMG]i)?B\b/g, 'SIZE')
     .replace(/(\w+_ms|\w+_s) [\d.e+-]+/g, '$1 N')
     .replace(/\/\S*millrace-\w+/g, 'FOLDER')
     .replace(/\b\d+ of \d+\b/g, 'N of N')
