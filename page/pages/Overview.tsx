@@ -13,12 +13,20 @@ import { milliseconds } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { pathOf, twinOf } from '../logic/route.ts';
 import { bucketNote } from '../logic/series.ts';
-import { Ago, Hostile, Missing, shownJson } from '../parts/basics.tsx';
+import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Mill, StageTable } from '../parts/Mill.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
 const none: OverviewTwin['curves'] = [];
+
+/** The page only reads: what changes a run is a command. */
+const steering = [
+  ['change a setting', 'set RUN temperature=0.8'],
+  ['begin nothing new', 'pause RUN'],
+  ['go on', 'resume RUN'],
+  ['stop in order', 'stop RUN'],
+] as const;
 
 export function Overview({ run }: { readonly run: string }) {
   const pinned = at.value !== '';
@@ -86,6 +94,21 @@ export function Overview({ run }: { readonly run: string }) {
         <summary>Stages as a table</summary>
         <StageTable mill={mill} run={run} />
       </details>
+      {live && (
+        <details class="card">
+          <summary>Commands for this run</summary>
+          <dl class="pair commands">
+            {steering.map(([does, text]) => (
+              <>
+                <dt>{does}</dt>
+                <dd>
+                  <Command text={`npx millrace ${text.replace('RUN', run)}`} />
+                </dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
       {data.settings.length > 0 && (
         <details class="card">
           <summary>Settings</summary>

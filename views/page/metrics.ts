@@ -2,6 +2,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { metricNames } from '../summary/metricNames.ts';
 import type { Bucket, BucketSeries } from './bucketSeries.ts';
+import { closeUp } from './closeUp.ts';
 import type { Moment } from './moment.ts';
 import type { RunView } from './runView.ts';
 import { type AbsentMetric, limits, type MetricsTwin, type Series, WIRE } from './wire.ts';
@@ -58,6 +59,13 @@ export async function metricsTwin(
   const wanted = names.length === 0 ? curveNames(view) : names;
   const found = seriesOf(view, wanted, range, moment);
   const others = beside.flatMap((other) => seriesOf(other, wanted, range).series);
+  const series: Series[] = [];
+  for (const one of [...found.series, ...others]) {
+    const of = [view, ...beside].find(({ viewed }) => viewed.name === one.run)!;
+    series.push(
+      await closer(of, one, { ...range, to: Math.min(range.to, moment.at?.step ?? range.to) }),
+    );
+  }
   return {
     wire: WIRE,
     nowMs: view.viewed.clock.now(),
@@ -67,10 +75,19 @@ export async function metricsTwin(
     behind: view.behind,
     names: view.book.names,
     x: range.x,
-    series: [...found.series, ...others],
+    series,
     absent: found.absent,
     missing,
   };
+}
+
+/** Read again from the log where a part is wanted finer than the book has it. */
+async function closer(view: RunView, series: Series, range: Range): Promise<Series> {
+  if (series.width === 1 || series.shown === series.total) return series;
+  const fine = await closeUp(view, series.name, range);
+  if (fine === null) return series;
+  const { total, odd, oddSteps } = series;
+  return { ...seriesFrom(fine, series, range), total, odd, oddSteps };
 }
 
 /** Fails with code `USAGE` when the names are too many. */

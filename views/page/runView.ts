@@ -22,6 +22,7 @@ import { Damage } from './damage.ts';
 import { headOf } from './head.ts';
 import { millOf } from './mill.ts';
 import type { Moment } from './moment.ts';
+import { Places } from './places.ts';
 import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
 import { SeriesBook } from './seriesBook.ts';
@@ -68,6 +69,8 @@ interface Looked {
 export class RunView {
   readonly viewed: Viewed;
   readonly book = new SeriesBook();
+  /** Where in `metrics` steps lie. */
+  readonly places = new Places();
   readonly timeline = new Timeline();
   readonly recent: Recent;
   readonly history = new RateHistory();
@@ -97,6 +100,7 @@ export class RunView {
       this.#follow(topics.weights, earliest, (stored) => this.timeline.add(stored)),
       this.#follow(topics.metrics, earliest, ({ value, position }) => {
         this.#cursor.seen(position);
+        this.places.seen(position.offset, value.step);
         this.samples$.next({ name: value.name, sample: this.book.add(value) });
       }),
     ];
