@@ -6,6 +6,8 @@
  * reported, as is one that is not UTF-8, and reading goes on.
  */
 import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 
 /** A line, or why there is none. `number` counts from 1. */
 export type Line =
@@ -16,10 +18,19 @@ export const lineBytesMax = 8 * 1024 * 1024;
 
 const newline = 0x0a;
 
-/** The lines of a UTF-8 file, without their ends; a byte order mark is dropped. */
+/** The bytes of a file, unpacked where its name ends in `.gz`. */
+function bytesOf(path: string): AsyncIterable<Buffer> {
+  const file = createReadStream(path);
+  // An error of the file, or of its packing, reaches the reader of what is returned.
+  return path.toLowerCase().endsWith('.gz')
+    ? pipeline(file, createGunzip(), () => undefined)
+    : file;
+}
+
+/** The lines of a UTF-8 file, without their ends; a byte order mark is dropped. A file of `.gz` is unpacked on the way. */
 export async function* lines(path: string, bytesMax = lineBytesMax): AsyncGenerator<Line> {
   const splitter = new LineSplitter({ bytesMax });
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const chunk of bytesOf(path)) {
     for (const { line } of splitter.push(chunk)) yield line;
   }
   const last = splitter.rest();

@@ -4,6 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import type { DeadLetter } from '../streams/records.ts';
 import { csvRows } from './csv.ts';
 import { jsonArrayRows, jsonlRows } from './json.ts';
@@ -18,10 +19,28 @@ type Reader = (path: string, check: CheckColumns) => AsyncGenerator<RawRow>;
 const readers: Readonly<Record<string, Reader>> = {
   '.csv': csvRows,
   '.jsonl': jsonlRows,
+  '.jsonl.gz': packedRows,
   '.ndjson': jsonlRows,
   '.json': jsonArrayRows,
   '.parquet': parquetRows,
 };
+
+/** The extension, with the one before it where the file is packed. */
+function kindOf(path: string): string {
+  const kind = extname(path).toLowerCase();
+  return kind === '.gz' ? extname(path.slice(0, -kind.length)).toLowerCase() + kind : kind;
+}
+
+async function* packedRows(path: string): AsyncGenerator<RawRow> {
+  try {
+    yield* jsonlRows(path);
+  } catch (cause) {
+    throw questionsFileError(
+      `${path} cannot be unpacked (${messageOf(cause)}): copy it again`,
+      cause,
+    );
+  }
+}
 
 /** The extensions of files that can be read. */
 export const fileKinds: readonly string[] = Object.keys(readers);
@@ -39,7 +58,7 @@ export interface Rows {
  * kind or not there, at once, and when it turns out to be unusable as a whole, while it is read.
  */
 export async function openRows(path: string, what: string, check: CheckColumns): Promise<Rows> {
-  const kind = extname(path).toLowerCase();
+  const kind = kindOf(path);
   const read = readers[kind];
   const kinds = fileKinds.join(', ');
   if (read === undefined) {

@@ -38,7 +38,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
   const collection = options.to === undefined ? null : qdrantPlace(options.to);
   const to =
     collection === null
-      ? resolve(io.cwd, options.to ?? `${basename(corpus).replace(/\.[^.]*$/, '')}.index`)
+      ? resolve(io.cwd, options.to ?? `${basename(corpus).replace(/\.[^.]*(\.gz)?$/, '')}.index`)
       : options.to!;
   const encoderFolder = resolve(io.cwd, options.encoder);
   const opened = await openRows(corpus, 'corpus', () => null);

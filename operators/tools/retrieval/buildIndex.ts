@@ -160,7 +160,7 @@ async function readCorpus(
       else {
         await writer.add(row.passage);
         passages++;
-        if (passages % 1000 === 0)
+        if (passages % WINDOW.passages === 0)
           onProgress({ stage: 'reading', done: passages, before: 0, total: null });
       }
     }

@@ -1,0 +1,270 @@
+/** An index of passages: built by real usearch, asked beside every passage compared, resumed, damaged. */
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { draws } from '../../../../base/draws.ts';
+import type { TextEncoder } from '../../../../model/encoder/encoder.ts';
+import { type BuildOptions, buildIndex } from '../../../../operators/tools/retrieval/buildIndex.ts';
+import { IdSet } from '../../../../operators/tools/retrieval/idSet.ts';
+import { openRetriever } from '../../../../operators/tools/retrieval/openRetriever.ts';
+import type { Hit, Passage } from '../../../../operators/tools/retrieval/retriever.ts';
+import { temporaryFolder } from '../../../support/folder.ts';
+
+const DIMENSIONS = 12;
+const PASSAGES = 900;
+const root = temporaryFolder();
+const at = (name: string): string => join(root.path, name);
+const { signal } = new AbortController();
+afterAll(() => root.remove());
+
+/** The vector of a text: near to those of texts that begin with the same number. */
+function vectorOf(text: string): Float64Array {
+  const topic = text.split(' ')[0]!;
+  const numbers = Float64Array.from({ length: DIMENSIONS }, (_, i) => {
+    const [common, own] = [draws('topic', topic).uniform(i), draws('text', text).uniform(i)];
+    return common - 0.5 + 0.4 * (own - 0.5);
+  });
+  const length = Math.hypot(...numbers);
+  return numbers.map((number) => Math.fround(number / length));
+}
+
+function encoder(over: Partial<TextEncoder> = {}): TextEncoder {
+  return {
+    dimensions: DIMENSIONS,
+    settings: {
+      pooling: 'mean',
+      queryPrefix: '',
+      passagePrefix: '',
+      normalised: true,
+      tokensMax: 512,
+    },
+    digest: 'the encoder of the tests',
+    encode: async (texts) => Float32Array.from(texts.flatMap((text) => [...vectorOf(text)])),
+    close: async () => undefined,
+    ...over,
+  };
+}
+
+/** The tenth passages are all the same; their ids are not in the order of the file. */
+const passages: readonly Passage[] = Array.from({ length: PASSAGES }, (_, i) => ({
+  id: `p${(i * 7919) % PASSAGES}`,
+  contents: i % 10 === 0 ? '3 the same' : `${i % 30} passage ${i}`,
+  ...(i % 2 === 0 ? { title: `title ${i}` } : {}),
+}));
+
+function build(to: string, over: Partial<BuildOptions> = {}) {
+  return buildIndex({
+    async *rows() {
+      for (const [i, passage] of passages.entries()) yield { place: i + 1, passage };
+    },
+    ...{
+      corpus: { path: 'corpus.jsonl', bytes: 1 },
+      encoder: encoder(),
+      encoderFolder: at('encoder'),
+      to,
+    },
+    ...{ exactMax: 0, graphMax: 400, threads: 2, signal },
+    onProgress: () => undefined,
+    onRefused: () => undefined,
+    ...over,
+  });
+}
+
+const openEncoder = async () => encoder();
+const open = (folder: string) => openRetriever(folder, { openEncoder, threads: 2 });
+
+async function ask(folder: string, queries: readonly string[], top: number): Promise<Hit[][]> {
+  const retriever = await open(folder);
+  try {
+    expect(retriever.passages).toBe(PASSAGES);
+    return await retriever.retrieve(queries, top, signal);
+  } finally {
+    await retriever.close();
+  }
+}
+
+/** Every passage compared, by 64-bit sums. */
+function exact(query: string, top: number): readonly string[] {
+  const asked = vectorOf(query);
+  const scored = passages.map(({ id, contents }) => ({
+    id,
+    score: vectorOf(contents).reduce((sum, number, i) => sum + number * asked[i]!, 0),
+  }));
+  scored.sort((a, b) =>
+    Math.abs(b.score - a.score) > 1e-12 ? b.score - a.score : a.id < b.id ? -1 : 1,
+  );
+  return scored.slice(0, top).map(({ id }) => id);
+}
+
+const queries = Array.from({ length: 40 }, (_, i) => `${i % 30} query ${i}`);
+const idsOf = (hits: readonly Hit[]): readonly string[] => hits.map(({ id }) => id);
+
+beforeAll(async () => {
+  expect(await build(at('graphs'))).toEqual({ passages: PASSAGES, refused: 0, graphs: 3 });
+  expect(await build(at('exact'), { exactMax: PASSAGES })).toMatchObject({ graphs: 0 });
+});
+
+describe('an index', () => {
+  test('without graphs gives the exact answers, whole passages, ties by id', async () => {
+    const found = await ask(at('exact'), queries, 10);
+    expect(found.map(idsOf)).toEqual(queries.map((query) => exact(query, 10)));
+    const [[first]] = found as [[Hit]];
+    expect(passages).toContainEqual((({ score: _, ...passage }) => passage)(first!));
+    const tied = (await ask(at('exact'), ['3 the same'], 20))[0]!;
+    expect(new Set(tied.map(({ score }) => score)).size).toBe(1);
+    expect(idsOf(tied)).toEqual(
+      passages
+        .filter((_, i) => i % 10 === 0)
+        .map(({ id }) => id)
+        .sort()
+        .slice(0, 20),
+    );
+  });
+
+  test('with graphs finds what exact search finds, with the same scores, every time', async () => {
+    const [graphs, again, all] = [
+      await ask(at('graphs'), queries, 10),
+      await ask(at('graphs'), queries, 10),
+      await ask(at('exact'), queries, 10),
+    ];
+    expect(again).toEqual(graphs);
+    const hits = graphs.map(
+      (found, i) => idsOf(found).filter((id) => idsOf(all[i]!).includes(id)).length,
+    );
+    expect(hits.reduce((sum, n) => sum + n, 0) / (10 * queries.length)).toBeGreaterThan(0.97);
+    const scores = new Map(all[0]!.map(({ id, score }) => [id, score]));
+    for (const { id, score } of graphs[0]!) if (scores.has(id)) expect(score).toBe(scores.get(id));
+  });
+
+  test('gives what there is where more is asked for, and nothing for no query', async () => {
+    for (const folder of [at('exact'), at('graphs')]) {
+      const retriever = await open(folder);
+      const [all] = await retriever.retrieve(['1 query'], 5000, signal);
+      expect(all).toHaveLength(PASSAGES);
+      expect(await retriever.retrieve([], 3, signal)).toEqual([]);
+      await expect(retriever.retrieve(['a'], 0, signal)).rejects.toThrow(
+        'give a whole number from 1',
+      );
+      await retriever.close();
+    }
+  });
+
+  test('built once more, or stopped on the way and gone on with, is the same to the byte', async () => {
+    const digests = (folder: string) =>
+      (JSON.parse(readFileSync(join(folder, 'retriever.json'), 'utf8')) as { files: unknown })
+        .files;
+    const to = at('resumed');
+    for (const stage of ['reading', 'encoding', 'graphs'] as const) {
+      const stop = new AbortController();
+      const over = { signal: stop.signal, onProgress: stopAt(stage, stop) };
+      await expect(build(to, over)).rejects.toThrow('stopped');
+    }
+    let encoded = 0;
+    const counting = encoder({
+      encode: (texts, as, signal) => {
+        encoded += texts.length;
+        return encoder().encode(texts, as, signal);
+      },
+    });
+    await build(to, { encoder: counting });
+    expect(encoded).toBe(0);
+    expect(digests(to)).toEqual(digests(at('graphs')));
+  });
+
+  test('is begun by one corpus, encoder and settings, and gone on with by no other', async () => {
+    const to = at('begun');
+    const stop = new AbortController();
+    await expect(
+      build(to, { signal: stop.signal, onProgress: stopAt('encoding', stop) }),
+    ).rejects.toThrow();
+    await expect(build(to, { corpus: { path: 'corpus.jsonl', bytes: 2 } })).rejects.toThrow(
+      /of another corpus.*delete the folder/,
+    );
+    await expect(build(to, { encoder: encoder({ digest: 'other' }) })).rejects.toThrow(
+      /of another encoder/,
+    );
+    await expect(open(to)).rejects.toThrow(/not built to its end.*millrace retriever build/);
+    await expect(build(at('graphs'))).rejects.toThrow(/holds an index already/);
+    await expect(build(root.path)).rejects.toThrow(/is not empty/);
+  });
+
+  test('leaves out and names rows that are no passage, or whose id was there', async () => {
+    const refused: (readonly [number, string])[] = [];
+    const built = await build(at('rows'), {
+      async *rows() {
+        yield { place: 1, passage: passages[0]! };
+        yield { place: 2, reason: 'not JSON' };
+        yield { place: 3, passage: passages[0]! };
+        yield { place: 4, passage: { id: 'empty', contents: ' ' } };
+      },
+      onRefused: (place, reason) => refused.push([place, reason]),
+    });
+    expect(built).toEqual({ passages: 1, refused: 3, graphs: 1 });
+    expect(refused).toEqual([
+      [2, 'not JSON'],
+      [3, 'field "id": "p0" was there before'],
+      [4, 'field "contents": is empty'],
+    ]);
+    async function* none() {}
+    await expect(build(at('none'), { rows: none })).rejects.toThrow(/no passage that can be used/);
+  });
+
+  test('that was damaged is refused with the name of the file', async () => {
+    const damaged = (name: string, act: (folder: string) => void): string => {
+      cpSync(at('graphs'), at(name), { recursive: true });
+      act(at(name));
+      return at(name);
+    };
+    const cut = damaged('cut', (folder) => truncateSync(join(folder, 'vectors.f32'), 100));
+    await expect(open(cut)).rejects.toThrow(
+      /vectors\.f32 has 100 bytes instead of 43200: copy the folder again/,
+    );
+    const gone = damaged('gone', (folder) => rmSync(join(folder, 'passages.offsets')));
+    await expect(open(gone)).rejects.toThrow(/passages\.offsets is missing/);
+    const flipped = (file: string) => (folder: string) => {
+      const bytes = readFileSync(join(folder, file));
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(join(folder, file), bytes);
+    };
+    const graph = damaged('graph', flipped('graph-0-300.usearch'));
+    await expect(open(graph)).rejects.toThrow(/graph-0-300\.usearch is not what was written/);
+    const text = damaged('text', flipped('passages.jsonl'));
+    await expect(openRetriever(text, { openEncoder, verify: true })).rejects.toThrow(
+      /passages\.jsonl is not what was written/,
+    );
+    const later = damaged('later', (folder) =>
+      writeFileSync(join(folder, 'retriever.json'), '{"version":2}'),
+    );
+    await expect(open(later)).rejects.toThrow(/version 2, and this Millrace reads version 1/);
+    const none = damaged('nonsense', (folder) =>
+      writeFileSync(join(folder, 'retriever.json'), '{"ver'),
+    );
+    await expect(open(none)).rejects.toThrow(/retriever\.json is damaged/);
+  });
+
+  test('is asked with its own encoder alone', async () => {
+    const other = async () => encoder({ digest: 'another' });
+    await expect(openRetriever(at('graphs'), { openEncoder: other })).rejects.toThrow(
+      /built with another encoder.*--encoder FOLDER/,
+    );
+    const gone = () => Promise.reject(new Error('no such folder'));
+    await expect(openRetriever(at('graphs'), { openEncoder: gone })).rejects.toThrow(
+      /cannot be opened at .*no such folder.*--encoder FOLDER/,
+    );
+  });
+});
+
+function stopAt(stage: string, stop: AbortController): BuildOptions['onProgress'] {
+  return (progress) => {
+    const halfway = progress.done > 0 || stage === 'reading';
+    if (progress.stage === stage && halfway) stop.abort(new Error('stopped'));
+  };
+}
+
+test('ids that were seen are known again, many of them', () => {
+  const ids = new IdSet();
+  for (let i = 0; i < 50_000; i++) if (!ids.add(`id ${i}`)) throw new Error(`id ${i}`);
+  for (let i = 0; i < 50_000; i += 7) expect(ids.add(`id ${i}`)).toBe(false);
+  expect(ids.add('')).toBe(true);
+  expect(ids.add('')).toBe(false);
+});
