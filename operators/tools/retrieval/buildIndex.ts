@@ -13,9 +13,10 @@ import { replaceFile } from '../../../base/replaceFile.ts';
 import type { TextEncoder } from '../../../model/encoder/encoder.ts';
 import { buildGraphs } from './buildGraphs.ts';
 import { IdSet } from './idSet.ts';
-import { MANIFEST, retrieverError, VECTORS, writeManifest } from './manifest.ts';
+import { MANIFEST, VECTORS, writeManifest } from './manifest.ts';
 import { openPassages, type PassageReader, writePassages } from './passageFile.ts';
 import type { Passage } from './retriever.ts';
+import { retrieverError } from './retrieverError.ts';
 import { rowBytes } from './vectorFile.ts';
 
 /** A row of a corpus, and the line or row of the file that it stands in; or what is wrong there. */

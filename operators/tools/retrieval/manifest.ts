@@ -10,8 +10,8 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../../base/errors.ts';
 import { replaceFile } from '../../../base/replaceFile.ts';
+import { retrieverError } from './retrieverError.ts';
 
 /** The file that makes a folder an index. */
 export const MANIFEST = 'retriever.json';
@@ -44,11 +44,6 @@ const shape = z.object({
 });
 
 export type Manifest = z.infer<typeof shape>;
-
-export function retrieverError(message: string, path: string, cause?: unknown): MillraceError {
-  const rest = cause === undefined ? {} : { cause };
-  return new MillraceError('RETRIEVER', message, { context: { path }, ...rest });
-}
 
 const AGAIN = 'copy the folder again, or build it again with `millrace retriever build`';
 

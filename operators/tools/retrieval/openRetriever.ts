@@ -8,17 +8,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { startWorker, workerEntry } from '../../../base/worker.ts';
 import type { OpenEncoder, TextEncoder } from '../../../model/encoder/encoder.ts';
-import {
-  checkFiles,
-  MANIFEST,
-  type Manifest,
-  readManifest,
-  retrieverError,
-  VECTORS,
-} from './manifest.ts';
+import { checkFiles, MANIFEST, type Manifest, readManifest, VECTORS } from './manifest.ts';
 import type { Nearest } from './nearest.ts';
 import { openPassages, type PassageReader } from './passageFile.ts';
 import { byScore, type Hit, type Retriever } from './retriever.ts';
+import { retrieverError } from './retrieverError.ts';
 import type { OpenSearch, SearchCall } from './searchWorker.ts';
 
 export interface RetrieverOptions {

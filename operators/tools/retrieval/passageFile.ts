@@ -4,8 +4,9 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OFFSETS, PASSAGES, retrieverError } from './manifest.ts';
+import { OFFSETS, PASSAGES } from './manifest.ts';
 import type { Passage } from './retriever.ts';
+import { retrieverError } from './retrieverError.ts';
 
 /** Bytes of an offset: a whole number of 64 bits, little-endian. */
 const OFFSET_BYTES = 8;

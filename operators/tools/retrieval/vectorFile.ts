@@ -1,6 +1,6 @@
 /** The vectors of an index on disk: float32, little-endian, row by row. */
 import type { FileHandle } from 'node:fs/promises';
-import { retrieverError } from './manifest.ts';
+import { retrieverError } from './retrieverError.ts';
 
 /** Bytes of one vector. */
 export function rowBytes(dimensions: number): number {
