@@ -2,11 +2,11 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
+import { halfOfThem } from '../../base/threads.ts';
 import { corpusRows } from '../../jobs/parts/corpusRows.ts';
 import type { EncoderSettings, TextEncoder } from '../../model/encoder/encoder.ts';
 import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { type BuildProgress, buildIndex } from '../../operators/tools/retrieval/buildIndex.ts';
-import { halfOfThem } from '../../operators/tools/retrieval/openRetriever.ts';
 import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { openRows } from '../../sources/openRows.ts';
 import { duration, rate } from '../../views/numbers.ts';

@@ -2,7 +2,7 @@
  * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network and pooling run in a
  * thread of their own.
  */
-import { availableParallelism } from 'node:os';
+import { halfOfThem } from '../../base/threads.ts';
 import { startWorker, workerEntry } from '../../base/worker.ts';
 import type { OpenEncoder } from './encoder.ts';
 import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker.ts';
@@ -12,7 +12,7 @@ const TEXTS = 64;
 
 /** Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, where the folder cannot be used. */
 export const openEncoder: OpenEncoder = async (folder, options = {}) => {
-  const threads = options.threads ?? Math.max(1, availableParallelism() >> 1);
+  const threads = options.threads ?? halfOfThem();
   const worker = startWorker(workerEntry('encoderWorker', import.meta.url));
   const opening: OpenEncoderCall = { folder, options, threads };
   const { dimensions, settings, digest } = await worker

@@ -118,7 +118,7 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
     return fresh;
   }
   const path = join(to, STATE);
-  const state = JSON.parse(await readFile(path, 'utf8').catch(() => 'null')) as State | null;
+  const state = stateIn(await readFile(path, 'utf8'));
   const same = (field: 'corpus' | 'encoder'): boolean =>
     isDeepStrictEqual(state?.[field], JSON.parse(JSON.stringify(fresh[field])));
   for (const [field, what] of [
@@ -131,6 +131,15 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
         path,
       );
   return state as State;
+}
+
+/** Null where the file was damaged. */
+function stateIn(text: string): State | null {
+  try {
+    return JSON.parse(text) as State;
+  } catch {
+    return null;
+  }
 }
 
 async function keep({ to }: BuildOptions, state: State): Promise<void> {

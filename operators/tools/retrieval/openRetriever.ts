@@ -4,8 +4,8 @@
  * Search runs in a worker thread, encoding in another; the passages' texts stay on disk. The queries of a call are one batch
  * (batches.ts makes one of those of many callers).
  */
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { halfOfThem } from '../../../base/threads.ts';
 import { startWorker, workerEntry } from '../../../base/worker.ts';
 import type { OpenEncoder, TextEncoder } from '../../../model/encoder/encoder.ts';
 import { checkFiles, MANIFEST, type Manifest, readManifest, VECTORS } from './manifest.ts';
@@ -43,11 +43,6 @@ export async function openRetriever(
     await encoder.close();
     throw error;
   }
-}
-
-/** Threads that a machine's other work leaves us. */
-export function halfOfThem(): number {
-  return Math.max(1, availableParallelism() >> 1);
 }
 
 async function encoderOf(

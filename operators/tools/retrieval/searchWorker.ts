@@ -3,7 +3,7 @@
  *
  * The graphs are mapped into memory; of the vectors only those of the candidates are read, from the file.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Index } from 'usearch';
 import { Moved, serve } from '../../../base/worker.ts';
@@ -59,6 +59,7 @@ async function graphSearcher(opened: OpenSearch): Promise<Searcher> {
     graph.view(path);
     graphs.push(graph);
   }
+  // Closed with the thread.
   const file = openSync(vectors, 'r');
   const row = new Float32Array(dimensions);
   const bytes = new Uint8Array(row.buffer);
@@ -70,7 +71,6 @@ async function graphSearcher(opened: OpenSearch): Promise<Searcher> {
     });
     return best(candidates.rows, scores, top);
   };
-  process.once('exit', () => closeSync(file));
   return {
     search({ queries, top }) {
       const wanted = Math.max(CANDIDATES.least, CANDIDATES.each * top);
