@@ -78,6 +78,11 @@ function fromSource(entry: URL, options: WorkerOptions): Worker {
   return new Worker(script, { ...options, eval: true, execArgv: [] });
 }
 
+/** A thread on an entry module, as source or built. */
+export function threadOn(entry: URL, options: WorkerOptions): Worker {
+  return entry.pathname.endsWith('.ts') ? fromSource(entry, options) : new Worker(entry, options);
+}
+
 /** Start a thread on an entry module that calls `serve`. One whose heap grows beyond `heapMegabytesMax` is ended. */
 export function startWorker(
   entry: URL,
@@ -85,9 +90,7 @@ export function startWorker(
 ): WorkerHandle {
   const limits = { maxOldGenerationSizeMb: heapMegabytesMax };
   const options = heapMegabytesMax === undefined ? {} : { resourceLimits: limits };
-  const worker = entry.pathname.endsWith('.ts')
-    ? fromSource(entry, options)
-    : new Worker(entry, options);
+  const worker = threadOn(entry, options);
   const open = new Map<number, (reply: Reply) => void>();
   let calls = 0;
   let ended: string | null = null;

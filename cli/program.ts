@@ -130,7 +130,10 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
       '--keep-log <2GB,7d>',
       'how much of the large topics stays in the log of the run folder, by size, age or both; the rest is archived (docs/forever.md)',
     )
-    .option('--archive <FOLDER>', 'where to; default: log/archive in the run folder')
+    .option(
+      '--archive <WHERE>',
+      'where to: a folder, or the address of an object store (https://…); default: log/archive in the run folder',
+    )
     .option(
       '--only <a,b>',
       'run only these stages and sources; other processes run the rest (Kafka)',

@@ -111,7 +111,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   const kept = retentionOf(options, io.cwd);
   if (kept !== null && (options.log ?? begun?.log) !== undefined) {
     throw usageError(
-      '--keep-log is for logs in the run folder; on Kafka give the topics a retention of their own',
+      '--keep-log is for logs in the run folder: a run on Kafka keeps all its records there and cannot be resumed without them; keep them on cheaper disks by tiered storage of the brokers, or keep the log in the run folder (questions and announcements may still come from and go to Kafka)',
     );
   }
   const started = await startRun(

@@ -139,7 +139,7 @@ export interface Retention {
   /** Bytes of all large topics together. */
   readonly bytesMax?: number;
   readonly ageMaxMs?: number;
-  /** Folder for the segments; `archive` in the log's folder unless given. */
+  /** Folder for the segments, or the address of an object store; `archive` in the log's folder unless given. */
   readonly archive?: string;
   /** Records of a segment; 1,024 unless given. */
   readonly segmentRecords?: number;

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { durationMs } from '../../base/duration.ts';
 import { messageOf } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
+import { archiveAddress, isAddress } from '../../streams/embedded/archive/objectStore.ts';
 import type { Log, Retention } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 
@@ -26,8 +27,13 @@ export function retentionOf({ keepLog, archive }: RetentionFlags, cwd: string): 
     if (archive === undefined) return null;
     throw usageError('--archive says where records go that --keep-log does not keep; give both');
   }
-  const where = archive === undefined ? {} : { archive: resolve(cwd, archive) };
+  const where = archive === undefined ? {} : { archive: placeOf(archive, cwd) };
   return Object.assign(where, ...keepLog.split(',').map((part) => limitOf(part.trim(), keepLog)));
+}
+
+/** A folder, or the address of an object store. */
+function placeOf(archive: string, cwd: string): string {
+  return isAddress(archive) ? archiveAddress(archive) : resolve(cwd, archive);
 }
 
 function limitOf(text: string, given: string): KeptLog {

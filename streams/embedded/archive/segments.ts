@@ -5,8 +5,12 @@
  * A segment is one gzip file of consecutive records of a topic, each as it lay in the log (envelope.ts, with its checksum) behind its
  * length. What is archived is a list in the log itself, written in the transaction that takes the records out of it: a record is in
  * one of the two places at any moment, a segment that a crash left without its entry is written again. Segments may be moved
- * to another disk by linking the folder; one that is not there is an error that names it (`ARCHIVED`).
+ * to another disk by linking the folder; one that is not there, or has another digest, is an error that names it (`ARCHIVED`).
+ *
+ * An archive is a folder or the address of an object store (objectStore.ts). There a segment's name holds its digest, so none ever
+ * replaces another, and what was put is read back before the log lets go of its records.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -14,6 +18,8 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzip } from 'node:zlib';
 import { MillraceError, messageOf } from '../../../base/errors.ts';
 import { systemCode } from '../../../base/systemError.ts';
+import { fetchAtOnce } from './fetchAtOnce.ts';
+import { isAddress, ObjectStore } from './objectStore.ts';
 
 const zipped = promisify(gzip);
 
@@ -21,8 +27,11 @@ const zipped = promisify(gzip);
 export interface Segment {
   readonly from: number;
   readonly to: number;
-  /** From the log's folder where it lies in it or beside it; else absolute. */
+  /** From the log's folder where it lies in it or beside it; else absolute, or an address. */
   readonly file: string;
+  /** SHA-256 of the file, and its bytes; not there of segments from before they were noted. */
+  readonly digest?: string;
+  readonly length?: number;
 }
 
 /** What of a topic is archived, oldest first and without gaps, and the bytes that it took in the log. */
@@ -35,6 +44,8 @@ export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
 
 /** Unpacked segments that are kept for the next record. */
 const HELD_MAX = 4;
+/** Characters of its digest in an object's name. */
+const NAMED_BY = 16;
 
 /** Reads archived records; holds the newest few segments unpacked. */
 export class SegmentReader {
@@ -58,10 +69,15 @@ export class SegmentReader {
     return records[offset - segment.from];
   }
 
-  #read(topic: string, { from, to, file }: Segment): readonly Buffer[] {
-    const path = resolve(this.#folder, file);
+  #read(topic: string, segment: Segment): readonly Buffer[] {
+    const { from, to, file } = segment;
+    const path = isAddress(file) ? file : resolve(this.#folder, file);
     try {
-      const records = unpacked(gunzipSync(readFileSync(path)));
+      const bytes = isAddress(file)
+        ? fetchAtOnce({ url: file, length: segment.length! })
+        : readFileSync(path);
+      mustBe(bytes, segment.digest);
+      const records = unpacked(gunzipSync(bytes));
       if (records.length === to - from) return records;
       throw new Error(`it holds ${records.length} records`);
     } catch (cause) {
@@ -69,7 +85,7 @@ export class SegmentReader {
         systemCode(cause) === 'ENOENT' ? 'is not there' : `cannot be read (${messageOf(cause)})`;
       throw new MillraceError(
         'ARCHIVED',
-        `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: put it back, or read from offset ${to} on`,
+        `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: ${isAddress(file) ? 'see that it answers and that this process may read it' : 'put it back'}, or read from offset ${to} on`,
         { context: { topic, path, from, to }, cause },
       );
     }
@@ -88,21 +104,37 @@ function segmentAt(segments: readonly Segment[], offset: number): Segment | unde
   return found !== undefined && offset >= found.from ? found : undefined;
 }
 
-/** Writes a segment into `archive`, whole or not at all. Resolves once it is on disk. */
+/** Writes a segment into `archive`, whole or not at all. Resolves once it is there to stay. */
 export async function writeSegment(
   { logFolder, archive }: { readonly logFolder: string; readonly archive: string },
   topic: string,
   from: number,
   records: readonly Buffer[],
 ): Promise<Segment> {
-  const name = join(topic, `${String(from).padStart(12, '0')}.gz`);
-  const path = join(archive, name);
+  const bytes = await zipped(packed(records), { level: 6 });
+  const digest = digestOf(bytes);
+  const segment = { from, to: from + records.length, digest, length: bytes.length };
+  const name = String(from).padStart(12, '0');
+  if (isAddress(archive)) {
+    const file = `${archive}/${topic}/${name}-${digest.slice(0, NAMED_BY)}.gz`;
+    const store = new ObjectStore();
+    await store.put(file, bytes);
+    mustBe(await store.get(file, bytes.length), digest);
+    return { ...segment, file };
+  }
+  return {
+    ...segment,
+    file: await writeFile(logFolder, join(archive, topic, `${name}.gz`), bytes),
+  };
+}
+
+async function writeFile(logFolder: string, path: string, bytes: Buffer): Promise<string> {
   mkdirSync(dirname(path), { recursive: true });
   const beside = `${path}.new`;
   await rm(beside, { force: true });
   const file = await open(beside, 'wx', 0o600);
   try {
-    await file.writeFile(await zipped(packed(records), { level: 6 }));
+    await file.writeFile(bytes);
     await file.sync();
   } finally {
     await file.close();
@@ -111,7 +143,16 @@ export async function writeSegment(
   const near = relative(logFolder, path);
   // A run's folder may be moved with what lies in it; the log lies one below.
   const inRun = !isAbsolute(near) && !near.startsWith(join('..', '..'));
-  return { from, to: from + records.length, file: inRun ? near : path };
+  return inRun ? near : path;
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function mustBe(bytes: Buffer, digest: string | undefined): void {
+  if (digest === undefined || digestOf(bytes) === digest) return;
+  throw new Error('it is not what was put there: its digest is another');
 }
 
 function packed(records: readonly Buffer[]): Buffer {

@@ -1,0 +1,67 @@
+/**
+ * Objects fetched while the caller waits: the log reads its records at once, and one that is archived in an object store comes from
+ * there. A thread asks; this one stands still until it has the answer, a few milliseconds a segment of a thousand records.
+ */
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  type Worker,
+} from 'node:worker_threads';
+import { threadOn, workerEntry } from '../../../base/worker.ts';
+
+/** What the thread is asked. */
+export interface Wanted {
+  readonly url: string;
+  readonly length: number;
+}
+
+/** What it says. */
+export type Fetched = { readonly bytes: Uint8Array } | { readonly error: string };
+
+/** Given to the thread. */
+export interface FetchThread {
+  readonly port: MessagePort;
+  /** Set to 1 once an answer lies at the port. */
+  readonly answered: SharedArrayBuffer;
+}
+
+/** Tries of the store and their pauses take less. */
+const WAIT_MAX_MS = 700_000;
+
+let thread: {
+  readonly worker: Worker;
+  readonly port: MessagePort;
+  readonly flag: Int32Array;
+} | null = null;
+
+function begun(): NonNullable<typeof thread> {
+  if (thread !== null) return thread;
+  const { port1, port2 } = new MessageChannel();
+  const answered = new SharedArrayBuffer(4);
+  const workerData: FetchThread = { port: port2, answered };
+  const worker = threadOn(workerEntry('fetchThread', import.meta.url), {
+    workerData,
+    transferList: [port2],
+  });
+  worker.unref();
+  port1.unref();
+  thread = { worker, port: port1, flag: new Int32Array(answered) };
+  return thread;
+}
+
+/** The object. Throws what went wrong in words. */
+export function fetchAtOnce(wanted: Wanted): Buffer {
+  const { worker, port, flag } = begun();
+  Atomics.store(flag, 0, 0);
+  port.postMessage(wanted);
+  const waited = Atomics.wait(flag, 0, 0, WAIT_MAX_MS);
+  const fetched = receiveMessageOnPort(port)?.message as Fetched | undefined;
+  if (fetched === undefined) {
+    void worker.terminate();
+    thread = null;
+    throw new Error(`GET ${wanted.url} got no answer (${waited})`);
+  }
+  if ('error' in fetched) throw new Error(fetched.error);
+  return Buffer.from(fetched.bytes);
+}

@@ -1,0 +1,154 @@
+/**
+ * Segments in an object store, by PUT and GET: any server of HTTP that keeps what is put there, and S3 and what speaks like it.
+ *
+ * Requests are signed (AWS Signature Version 4) where the environment has `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, carry the token
+ * of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain otherwise. Holds true: no reply is larger than was asked for, no
+ * redirect is followed, what may be asked again is asked a few times, and no secret is in an error or a record.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AwsClient } from 'aws4fetch';
+import { MillraceError, messageOf } from '../../../base/errors.ts';
+import { outsideText } from '../../../base/outsideText.ts';
+import { keepLogin, keepSecret } from '../../../base/secrets.ts';
+
+const TRIES = 5;
+const FIRST_PAUSE_MS = 200;
+const TRY_MS = 120_000;
+const SAID_MAX = 300;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether an archive is an address and not a folder. */
+export function isAddress(archive: string): boolean {
+  return /^https?:\/\//i.test(archive);
+}
+
+/** The address without a last slash. Fails with code `USAGE` on one that carries a login or a query, and repeats nothing of it. */
+export function archiveAddress(given: string): string {
+  if (!URL.canParse(given)) {
+    if (/[@?]/.test(given)) keepSecret(given);
+    throw new MillraceError(
+      'USAGE',
+      'the address of the archive is none: write https://host/bucket/run',
+    );
+  }
+  const url = new URL(given);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    keepSecret(given);
+    keepLogin(url.username, url.password);
+    throw new MillraceError(
+      'USAGE',
+      `the address of the archive at ${url.host} carries a login or a query, which would be stored with the run: put keys into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a token into MILLRACE_ARCHIVE_TOKEN`,
+    );
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}
+
+/** A request that the server refused, or that got no answer. */
+class Refused extends Error {
+  /** Whether another try may do better. */
+  readonly passing: boolean;
+
+  constructor(why: string, passing: boolean) {
+    super(why);
+    this.passing = passing;
+  }
+}
+
+/** Puts and gets objects by their whole addresses. */
+export class ObjectStore {
+  readonly #signed: AwsClient | null;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(env: Environment = process.env) {
+    const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: session } = env;
+    const token = env.MILLRACE_ARCHIVE_TOKEN ?? '';
+    for (const secret of [key, session, token]) keepSecret(secret ?? '');
+    const signs = (id ?? '') !== '' && (key ?? '') !== '';
+    this.#headers = token === '' || signs ? {} : { authorization: `Bearer ${token}` };
+    this.#signed = signs
+      ? new AwsClient({
+          accessKeyId: id!,
+          secretAccessKey: key!,
+          ...(session ? { sessionToken: session } : {}),
+          service: 's3',
+          ...regionOf(env),
+          retries: 0,
+        })
+      : null;
+  }
+
+  /** Resolves once the server has it. */
+  async put(url: string, bytes: Buffer): Promise<void> {
+    await this.#often(`PUT ${url}`, async () => {
+      const reply = await this.#ask(url, { method: 'PUT', body: new Uint8Array(bytes) });
+      await this.#mustBeFine(reply);
+      await reply.arrayBuffer();
+    });
+  }
+
+  /** The object, which has so many bytes. */
+  get(url: string, length: number): Promise<Buffer> {
+    return this.#often(`GET ${url}`, async () => {
+      const reply = await this.#ask(url, { method: 'GET' });
+      await this.#mustBeFine(reply);
+      return read(reply, length);
+    });
+  }
+
+  async #ask(url: string, init: RequestInit): Promise<Response> {
+    const whole = { ...init, headers: this.#headers, redirect: 'manual' as const };
+    const request = (await this.#signed?.sign(url, whole)) ?? new Request(url, whole);
+    return fetch(request, { signal: AbortSignal.timeout(TRY_MS) });
+  }
+
+  async #mustBeFine(reply: Response): Promise<void> {
+    const { status } = reply;
+    if (reply.ok) return;
+    const said = outsideText(await read(reply, SAID_MAX, true).then(String, () => ''));
+    const words = /<Message>([^<]*)/.exec(said)?.[1] ?? '';
+    const why = status === 404 ? 'is not there' : `is refused with status ${status}`;
+    throw new Refused(
+      words === '' ? why : `${why} (${words})`,
+      status >= 500 || status === 429 || status === 408,
+    );
+  }
+
+  async #often<T>(what: string, once: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await once();
+      } catch (error) {
+        const passing = error instanceof Refused ? error.passing : true;
+        if (!passing || tries === TRIES)
+          throw new Error(`${what} ${whyNot(error)}`, { cause: error });
+        await pause(FIRST_PAUSE_MS * 2 ** (tries - 1));
+      }
+    }
+  }
+}
+
+function regionOf({ AWS_REGION, AWS_DEFAULT_REGION }: Environment): { region?: string } {
+  const region = AWS_REGION || AWS_DEFAULT_REGION;
+  return region ? { region } : {};
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof Refused) return error.message;
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return `got no answer: ${messageOf(cause)}`;
+}
+
+/** At most so many bytes of a reply; more are an error, or `cut` off. */
+async function read(reply: Response, most: number, cut = false): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of reply.body ?? []) {
+    parts.push(part);
+    length += part.length;
+    if (length > most && cut) break;
+    if (length > most)
+      throw new Refused(`has more than the ${most} bytes that were put there`, false);
+  }
+  return Buffer.concat(parts).subarray(0, most);
+}
