@@ -28,7 +28,7 @@ function addBuild(retriever: Command, io: Io, done: Done): void {
     )
     .argument(
       '<corpus>',
-      'JSON Lines (also .jsonl.gz), Parquet, CSV or a JSON array: id and contents, or id, title and text',
+      'JSON Lines (also .jsonl.gz), Parquet, CSV or a JSON array: id and contents, or id, title and text; or a library of functions',
     )
     .requiredOption(
       '--encoder <FOLDER>',

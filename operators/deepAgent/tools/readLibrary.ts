@@ -76,21 +76,30 @@ export function parseFunction(text: string, file: string, number: number): ToolD
   } catch (error) {
     throw wrong(file, number, '', `not JSON (${messageOf(error)})`);
   }
+  const doc = functionOf(value);
+  if ('reason' in doc) throw wrong(file, number, doc.field, doc.reason);
+  return doc;
+}
+
+/** What a value that is no function has wrong; `field` is empty where it is the whole. */
+interface Fault {
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** A value as a function, or why it is none. */
+export function functionOf(value: unknown): ToolDoc | Fault {
   const wrapped = z.object({ type: z.literal('function'), function: z.unknown() }).safeParse(value);
   const read = toolFunction.safeParse(wrapped.success ? wrapped.data.function : value);
   if (!read.success) {
     const [issue] = read.error.issues;
-    throw wrong(file, number, issue!.path.join('.'), issue!.message);
+    return { field: issue!.path.join('.'), reason: issue!.message };
   }
   const { properties, required = [] } = read.data.parameters;
   const unknown = required.find((name) => !(name in properties));
   if (unknown !== undefined) {
-    throw wrong(
-      file,
-      number,
-      'parameters.required',
-      `${JSON.stringify(unknown)} is none of the properties`,
-    );
+    const reason = `${JSON.stringify(unknown)} is none of the properties`;
+    return { field: 'parameters.required', reason };
   }
   return read.data as ToolDoc;
 }

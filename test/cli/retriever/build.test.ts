@@ -140,3 +140,31 @@ test('reads a packed corpus, and says what is wrong with the command line, the c
   write('empty.jsonl', ['']);
   expect(await said('empty.jsonl', '--encoder', 'e5-tiny')).toMatch(/no passage that can be used/);
 });
+
+test('takes a library of functions, and names one that is wrong', async () => {
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+  };
+  const forecast = { name: 'get_forecast', description: 'Weather of the next days.', parameters };
+  const wrong = { ...forecast, name: 'get_tide', parameters: { ...parameters, required: ['sea'] } };
+  write(
+    'functions.jsonl',
+    [{ type: 'function', function: forecast }, wrong, { ...forecast, name: 'get_moon' }].map(
+      (row) => JSON.stringify(row),
+    ),
+  );
+  const { code, stdout, stderr } = await run('functions.jsonl', '--encoder', 'e5-tiny');
+  expect(stderr()).toContain(
+    'functions.jsonl:2: field "parameters.required": "sea" is none of the properties; left out',
+  );
+  expect([code, stdout()]).toEqual([0, expect.stringContaining('2 passages are in')]);
+  const retriever = await retrieverAt({ index: at('functions.index') }, signal);
+  const [hits] = await retriever.retrieve(['weather'], 2, signal);
+  await retriever.close();
+  expect(hits!.map(({ id }) => id).sort()).toEqual(['get_forecast', 'get_moon']);
+  expect(hits!.find(({ id }) => id === 'get_moon')!.contents).toBe(
+    'get_moon\nDescription: Weather of the next days.\nParameters: {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
+  );
+});

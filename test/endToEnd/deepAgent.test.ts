@@ -1,0 +1,77 @@
+/**
+ * The ready job deep-agent as a researcher runs it: a policy's folder, questions, a library of functions and an index of it by a real
+ * encoder. The policy is the small one of the example, and answers for its auxiliary model and the simulator too.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { functions } from '../../examples/deepAgent/world/functions.ts';
+import { makeTasks } from '../../examples/deepAgent/world/tasks.ts';
+import { builtMillrace, type Ended, ROOT, sets } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { tinyEncoder } from '../support/tinyEncoder.ts';
+
+const folder = temporaryFolder();
+const home = folder.path;
+const millrace = (...args: readonly string[]): Promise<Ended> => builtMillrace(home, ...args).ended;
+const write = (name: string, rows: readonly object[]): void =>
+  writeFileSync(join(home, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+
+const settings = {
+  policy: join(ROOT, 'examples/deepAgent/base'),
+  questions: 'questions.jsonl',
+  library: 'functions.jsonl',
+  retriever: 'functions.index',
+  ...{ rounds: 1, explore: 4, heldOut: 2, rollouts: 4, batchGroups: 2 },
+  ...{ promptMax: 1024, responseMax: 200 },
+  ...{ 'episode.actions': 4, 'episode.top': 2, 'episode.context': 1500, 'simulator.maxTokens': 24 },
+  'auxiliary.maxTokens': 24,
+};
+
+beforeAll(async () => {
+  await tinyEncoder(join(home, 'e5-tiny'), 'bert', { pooling: 'mean' });
+  const asked = makeTasks(1, 'train', 8);
+  write(
+    'questions.jsonl',
+    asked.map(({ id, question, answer }) => ({
+      ...{ id, question, answers: [answer], source: 'world', ability: 'qa' },
+    })),
+  );
+  write('functions.jsonl', functions);
+  const built = await millrace('retriever', 'build', 'functions.jsonl', '--encoder', 'e5-tiny');
+  expect([built.code, built.out]).toEqual([0, expect.stringContaining('300 passages')]);
+}, 120_000);
+afterAll(() => folder.remove());
+
+interface Call {
+  readonly tool: string;
+  readonly output: string;
+}
+
+test('finds functions by the index, trains, and is repeated bit for bit', async () => {
+  const ran = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'deep');
+  expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
+  const { out } = await millrace('tap', 'deep.tool-calls', '-o', 'ndjson');
+  const calls = out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line).value ?? JSON.parse(line)) as Call);
+  const names = new Set(functions.map(({ name }) => name));
+  const found = calls
+    .filter(({ tool }) => tool === 'tool_search')
+    .flatMap(({ output }) => JSON.parse(output) as { readonly name: string }[]);
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.filter(({ name }) => !names.has(name))).toEqual([]);
+  expect(calls.filter(({ tool }) => tool === 'tool_call').length).toBeGreaterThan(0);
+  const verified = await millrace('replay', 'deep', '--verify');
+  expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
+}, 180_000);
+
+test('an index of another library is refused before the first rollout', async () => {
+  write('functions.jsonl', functions.slice(1));
+  const other = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'other');
+  expect([other.code, other.err]).toEqual([
+    2,
+    expect.stringMatching(/300 passages.*299 functions/),
+  ]);
+}, 60_000);
