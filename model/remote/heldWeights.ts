@@ -1,0 +1,279 @@
+/**
+ * Which weights the servers hold, and which are asked for: publishing, replacing, retiring, and the way back where a server lost them.
+ *
+ * Holds true:
+ * - a request that has entered is answered by the weights that it was given: they are asked for by name, or nothing is under way
+ *   while weights are replaced; a server that says it answered with others is an error, and what was published is compared with
+ *   the trainer (canary.ts);
+ * - loads are made one after the other;
+ * - an adapter that nobody asks for any more is unloaded, the last one when the engine is closed.
+ */
+import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
+import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Checkpoint } from '../engine.ts';
+import type { TokenServers } from './askTokens.ts';
+import { Canary, type CanaryOptions, type CanaryReading, type Expected } from './canary.ts';
+import { LabelCheck } from './labelCheck.ts';
+import type { Published, Publishing, Servers } from './publish.ts';
+import type { Serving } from './serverWire.ts';
+import { checkDigest } from './weightsDigest.ts';
+
+/** Weights that are asked for, and by how many requests now. */
+export interface HeldTarget extends Serving {
+  readonly version: number;
+  /** Null for those that the servers had at the beginning. */
+  readonly weights: Checkpoint | null;
+  active: number;
+  /** Called when the last request under way has ended. */
+  readonly idle: (() => void)[];
+}
+
+/** Of the last requests, when the engine is closed. */
+const CLOSING_MAX_MS = 5_000;
+
+/** The servers, and how weights get there. */
+export interface HeldWeightsOptions {
+  readonly servers: TokenServers;
+  /** Null: they serve what they serve. */
+  readonly publishing: Publishing | null;
+  /** What they serve that nothing was loaded into. */
+  readonly base: Serving;
+  /** Its version, where it is known. */
+  readonly version?: number;
+  readonly canary?: CanaryOptions;
+  readonly clock: SleepClock;
+  readonly report?: (line: string) => void;
+}
+
+/** The weights on the servers. */
+export class HeldWeights {
+  readonly #options: HeldWeightsOptions;
+  readonly #servers: TokenServers;
+  readonly #publishing: Publishing | null;
+  readonly #canary: Canary | null;
+  readonly #labels: LabelCheck | null;
+  #target: HeldTarget | null;
+  /** Adapters that the servers hold: the target's and those that requests under way still name. */
+  readonly #resident = new Set<HeldTarget>();
+  /** Loads one after the other; requests wait for those that replace weights. */
+  #loading: Promise<void> = Promise.resolve();
+  #replacing: Promise<void> | null = null;
+
+  constructor(options: HeldWeightsOptions) {
+    const { servers, publishing, base, version, canary } = options;
+    this.#options = options;
+    this.#servers = servers;
+    this.#publishing = publishing;
+    this.#canary = canary === undefined ? null : new Canary(servers, canary);
+    this.#labels =
+      publishing?.label === undefined ? null : new LabelCheck(servers.pool, publishing.label);
+    this.#target = version === undefined ? null : target(base, version, null);
+  }
+
+  /** What is asked for now; null where nobody knows. */
+  get current(): HeldTarget | null {
+    return this.#target;
+  }
+
+  /** Who says what the canary's sequences should score under each version. */
+  expect(expected: Expected): void {
+    if (this.#canary !== null) this.#canary.expected = expected;
+  }
+
+  /** Publishes weights and asks for them from then on. Rejects as `RemoteEngine.load` does. */
+  load(weights: Checkpoint): Promise<void> {
+    const loaded = this.#loading.then(() => this.#loadNow(weights));
+    this.#loading = loaded.catch(() => undefined);
+    return loaded;
+  }
+
+  /** Of many requests that find the same weights gone, the first one loads them. */
+  reload(gone: HeldTarget, weights: Checkpoint): Promise<void> {
+    const loaded = this.#loading.then(async () => {
+      if (this.#target !== gone) return;
+      const publishing = this.#publishing;
+      if (publishing === null) return;
+      if (publishing.replaces) await this.#replace(publishing, weights);
+      else {
+        this.#target = await this.#publish(publishing, weights);
+        this.#resident.delete(gone);
+      }
+    });
+    this.#loading = loaded.catch(() => undefined);
+    return loaded;
+  }
+
+  /** The weights to ask for, the request counted among theirs in the same moment: none slips past a replacement. */
+  async enter(signal: AbortSignal | undefined): Promise<HeldTarget> {
+    while (this.#replacing !== null) await this.#replacing;
+    signal?.throwIfAborted();
+    const serving = this.#targetOrFail();
+    serving.active++;
+    return serving;
+  }
+
+  leave(serving: HeldTarget): void {
+    if (--serving.active > 0) return;
+    for (const tell of serving.idle.splice(0)) tell();
+  }
+
+  /** A server has answered a request for these weights: where it says which it has, they must be these. */
+  async answered(server: number, serving: HeldTarget): Promise<void> {
+    if (serving.weights !== null) await this.#labels?.check(server, serving.label);
+  }
+
+  /** Adapters of runs that were killed. */
+  async unloadLeft(left: readonly (readonly string[])[]): Promise<void> {
+    const { adapters } = this.#servers.wire;
+    const names = [...new Set(left.flat())];
+    if (adapters === undefined || this.#publishing?.replaces !== false || names.length === 0)
+      return;
+    this.#options.report?.(
+      `unloading adapters that a run left on the servers: ${names.join(', ')}`,
+    );
+    const { ask } = this.#asked();
+    await Promise.all(
+      left.flatMap((each, server) => each.map((name) => ask(server, adapters.unload(name)))),
+    );
+  }
+
+  /** Waits for loads, and unloads the adapters that are left. */
+  async close(): Promise<void> {
+    await this.#loading;
+    const enough = new AbortController();
+    const unloaded = Promise.all(
+      [...this.#resident].map((each) =>
+        this.#publishing?.retire(each, this.#asked(), { triesMax: 1, last: true }),
+      ),
+    ).catch(() => undefined);
+    const late = this.#options.clock.sleep(CLOSING_MAX_MS, enough.signal).catch(() => undefined);
+    if (this.#resident.size > 0) await Promise.race([unloaded, late]);
+    enough.abort();
+    this.#resident.clear();
+  }
+
+  #targetOrFail(): HeldTarget {
+    if (this.#target !== null) return this.#target;
+    throw new MillraceError(
+      'WEIGHTS_UNKNOWN',
+      'it is not known which weights the servers serve: load a version, or say which one they have (version)',
+    );
+  }
+
+  async #loadNow(weights: Checkpoint): Promise<void> {
+    const { version, digest } = weights;
+    const current = this.#target;
+    if (current?.version === version && (current.weights?.digest ?? digest) === digest) return;
+    const publishing = this.#publishing;
+    if (publishing === null) {
+      throw new MillraceError(
+        'WEIGHTS_REFUSED',
+        `version ${version} cannot be loaded: this engine was made without a publisher`,
+      );
+    }
+    await checkDigest(weights);
+    if (publishing.replaces) await this.#replace(publishing, weights);
+    else await this.#standBeside(publishing, weights);
+  }
+
+  async #standBeside(publishing: Publishing, weights: Checkpoint): Promise<void> {
+    const before = this.#target;
+    await this.#baseIdle();
+    this.#target = await this.#publish(publishing, weights);
+    if (before === null) return;
+    const { adapter } = this.#target;
+    if (before.adapter !== null && before.adapter !== adapter) {
+      const retire = () => void this.#retire(publishing, before);
+      if (before.active === 0) retire();
+      else before.idle.push(retire);
+    }
+    if (before.active > 0) await this.#canary?.unmoved(before);
+  }
+
+  /**
+   * Requests for the base model end before a second adapter is loaded: a vLLM (0.32) that has two of them computes the base
+   * model's log-probs wrongly in a batch with the second.
+   */
+  async #baseIdle(): Promise<void> {
+    const base = this.#target;
+    if (base === null || base.adapter !== null || this.#resident.size === 0) return;
+    await ended(base);
+  }
+
+  async #retire(publishing: Publishing, old: HeldTarget): Promise<void> {
+    this.#resident.delete(old);
+    this.#canary?.forget(old);
+    await publishing.retire(old, this.#asked()).catch(() => undefined);
+  }
+
+  async #replace(publishing: Publishing, weights: Checkpoint): Promise<void> {
+    let done = (): void => undefined;
+    this.#replacing = new Promise((resolve) => {
+      done = resolve;
+    });
+    try {
+      if (this.#target !== null) await ended(this.#target);
+      // Until all of them have taken it, nobody knows what they serve.
+      this.#target = null;
+      this.#target = await this.#publish(publishing, weights);
+    } finally {
+      this.#replacing = null;
+      done();
+    }
+  }
+
+  /** Weights that are not what they should be are published once more, in case a server has mixed something up. */
+  async #publish(publishing: Publishing, weights: Checkpoint): Promise<HeldTarget> {
+    for (let attempt = 1; ; attempt++) {
+      const published: Published = await publishing.publish(weights, this.#asked());
+      const made = target({ ...this.#options.base, ...published }, weights.version, weights);
+      if (made.adapter !== null) this.#resident.add(made);
+      try {
+        if (this.#canary !== null) this.#tell(weights, await this.#canary.check(weights, made));
+        return made;
+      } catch (error) {
+        await this.#retire(publishing, made);
+        if (!hasCode(error, 'WEIGHTS_WRONG') || attempt === 2) throw error;
+        this.#options.report?.(`${messageOf(error)}; publishing once more`);
+      }
+    }
+  }
+
+  /** Said once each: how near the servers are to the trainer, and that it cannot be told. */
+  readonly #told = new Set<string>();
+  #tell({ version }: Checkpoint, { gaps }: CanaryReading): void {
+    const [what, line] =
+      gaps === null
+        ? [
+            'unknown',
+            `the servers' log-probs of version ${version} are compared with nobody's: the trainer works in another process, or had this version before the run was ` +
+              'started again; what the servers say of themselves is looked at',
+          ]
+        : [
+            'near',
+            `the servers' log-probs of version ${version} agree with the trainer's within ${Math.max(...gaps).toPrecision(2)} nats a token`,
+          ];
+    if (this.#told.has(what) || gaps?.length === 0) return;
+    this.#told.add(what);
+    this.#options.report?.(line);
+  }
+
+  /** All servers, for publishing. */
+  #asked(): Servers {
+    const { pool } = this.#servers;
+    return {
+      urls: pool.urls,
+      ask: (server, { path, body }, options) => pool.askServer(server, path, body, options),
+    };
+  }
+}
+
+/** Resolves when no request names these weights any more. */
+async function ended(serving: HeldTarget): Promise<void> {
+  if (serving.active === 0) return;
+  await new Promise<void>((resolve) => serving.idle.push(resolve));
+}
+
+function target(serving: Serving, version: number, weights: Checkpoint | null): HeldTarget {
+  return { ...serving, version, weights, active: 0, idle: [] };
+}
