@@ -8,6 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { main } from '../../cli/program.ts';
 import { fakeIo } from '../cli/support/fakeIo.ts';
+import { builtMillrace, ROOT } from '../support/commandLine.ts';
 
 interface Service {
   readonly profiles?: readonly string[];
@@ -148,11 +149,10 @@ describe('compose.yaml', () => {
 
 describe('settings of containers', () => {
   test.each(all)('%s is read by its job', async (file, { policy }) => {
-    const io = fakeIo(process.cwd());
     const job = policy === undefined ? 'quickstart' : 'et-agent';
     const given = ['--settings', `docker/settings/${file}`, '--show-settings'];
-    const code = await main(['run', job, ...given], io);
-    expect([code, io.stderr()]).toEqual([0, []]);
+    const { code, err } = await builtMillrace(ROOT, 'run', job, ...given).ended;
+    expect([code, err]).toEqual([0, '']);
   });
 
   test.each(served)('%s names servers and folders that the containers have', (_, settings) => {
