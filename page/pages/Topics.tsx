@@ -252,7 +252,7 @@ function Filter({ fields }: { readonly fields: readonly string[] }) {
         event.preventDefault();
         setQuery(
           {
-            where: text.trim() || undefined,
+            where: input.current!.value.trim() || undefined,
             offset: undefined,
             dir: undefined,
             partition: undefined,

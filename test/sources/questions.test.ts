@@ -203,7 +203,7 @@ describe('the file itself', () => {
     ['missing.jsonl', /does not exist \(looked for .*missing\.jsonl\)/],
     [
       'notes.txt',
-      /ends in \.txt; give a file that ends in \.csv, \.jsonl, \.ndjson, \.json, \.parquet/,
+      /ends in \.txt; give a file that ends in \.csv, \.jsonl, \.jsonl\.gz, \.ndjson, \.json, \.parquet/,
     ],
     ['notes', /has no extension/],
   ])('is refused with advice: %s', async (name, message) => {
