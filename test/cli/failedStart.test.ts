@@ -7,6 +7,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { failure } from '../../cli/failure.ts';
 import { main } from '../../cli/program.ts';
 import { writePage } from '../../cli/writePage.ts';
+import { builtMillrace, ROOT } from '../support/commandLine.ts';
 import { freshFolders } from '../support/folder.ts';
 import { mounted, noMounts } from '../support/mounted.ts';
 import { fakeIo } from './support/fakeIo.ts';
@@ -70,10 +71,11 @@ describe('a failed start', () => {
     async () => {
       const { path, remove } = mounted('size=3m');
       try {
-        const { code, err } = await millrace(
+        const { code, err } = await builtMillrace(
+          ROOT,
           ...['run', 'examples/fromScratch/job.ts', '--runs', path, '--run', 'named'],
           ...['--set', 'rounds=1', '--set', 'explore=4', '--set', 'heldOut=2'],
-        );
+        ).ended;
         expect(code).toBe(1);
         expect(err).toMatch(/^error: .*: the disk is full; free some space .*\(ENOSPC\)$/m);
         expect(err).not.toMatch(/\n +at /);
