@@ -189,7 +189,7 @@ function addReport(program: Command, io: Io, done: Done): void {
   command(
     program,
     'report',
-    'Before and after, round by round; also writes report.html into the run.',
+    'Before and after, round by round; also writes report.html into the run: the same and its live page, in one file.',
     ['millrace report first', 'millrace report first --json'],
   )
     .argument('[run]', 'the run (default: the newest)')

@@ -1,10 +1,9 @@
 /**
- * `millrace report`: before and after, as text or one JSON object on stdout, and as a page in the run
- * folder, with the live page frozen into a file beside it. Works on a live run too; it shows what is complete so far.
+ * `millrace report`: before and after, as text or one JSON object on stdout, and in one file in the run folder, which holds
+ * the live page too. Works on a live run; it shows what is complete so far.
  */
 
 import { join } from 'node:path';
-import { reportPage } from '../views/html/reportPage.ts';
 import { summarise } from '../views/summary/summary.ts';
 import { jsonText } from '../views/text/plain.ts';
 import { reportText } from '../views/text/reportText.ts';
@@ -12,7 +11,7 @@ import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';
 import { findRun, withLog } from './runs.ts';
-import { writeFrozen } from './view/writeFrozen.ts';
+import { reportFile } from './view/reportFile.ts';
 import { writePage } from './writePage.ts';
 
 export interface ReportOptions {
@@ -27,14 +26,14 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   const run = await findRun(io, options.runs, options.run);
   const { name, record } = run;
   const summary = await withLog(run, (log) => summarise(log, name, record, io.clock));
-  const path = join(run.folder, 'report.html');
   const { results } = summary;
   const columns = io.screen?.()?.columns;
   const look = columns === undefined ? {} : { columns };
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   if (options.page === false) return exitCodes.done;
-  await writePage(path, reportPage(summary), io);
-  await writeFrozen(run, io);
+  const { page, note } = await reportFile(run, summary, io);
+  const isWritten = await writePage(join(run.folder, 'report.html'), page, io);
+  if (isWritten && note !== '') io.err(note);
   return exitCodes.done;
 }

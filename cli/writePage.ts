@@ -1,12 +1,13 @@
 /**
  * Writes a page by a rename, so that a browser never meets half of one, and says where it is. Where it cannot be written
  * (a run on a read-only disk) the reason is said instead: what the command prints is the same.
+ * Gives whether it is written.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { systemMessage } from '../base/systemError.ts';
 import type { Io } from './io.ts';
 
-export async function writePage(path: string, page: string, io: Io): Promise<void> {
+export async function writePage(path: string, page: string, io: Io): Promise<boolean> {
   try {
     await writeFile(`${path}.new`, page);
     await rename(`${path}.new`, path);
@@ -14,7 +15,8 @@ export async function writePage(path: string, page: string, io: Io): Promise<voi
     const reason = systemMessage(error);
     if (reason === null) throw error;
     io.err(`no page: ${reason}`);
-    return;
+    return false;
   }
   io.err(`page: ${path}`);
+  return true;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunHead } from '../views/page/wire.ts';
 import { nowMs } from './data/clock.ts';
-import { frozen } from './data/frozen.ts';
+import { frozen, results } from './data/frozen.ts';
 import { lettersOn, setLetters, useKeys } from './data/keyboard.ts';
 import { at, go, linkAt, linkTo, place, query, route, setQuery } from './data/place.ts';
 import { shownHead } from './data/shownHead.ts';
@@ -17,6 +17,7 @@ import { Overview } from './pages/Overview.tsx';
 import { Pareto } from './pages/Pareto.tsx';
 import { Question } from './pages/Question.tsx';
 import { Replay } from './pages/Replay.tsx';
+import { Results } from './pages/Results.tsx';
 import { Runs } from './pages/Runs.tsx';
 import { Topic, Topics } from './pages/Topics.tsx';
 import { Trajectory } from './pages/Trajectory.tsx';
@@ -35,7 +36,7 @@ export function App() {
   const toStep = (by: number): void => {
     const last = ofRun?.step ?? null;
     const here = stepOf(query.value) ?? last;
-    if (run === null || here === null) return;
+    if (run === null || here === null || now.page === 'results') return;
     const step = Math.max(0, here + by);
     if (last !== null && at.value === '' && by > 0) return;
     setQuery({ at: `step:${step}` }, false);
@@ -47,6 +48,9 @@ export function App() {
     pareto: () => toPage('pareto'),
     weights: () => toPage('weights'),
     replay: () => toPage('replay'),
+    results: () => {
+      if (results !== null) toPage('results');
+    },
     diff: () => {
       if (run !== null) go(linkTo(`/?diff=${encodeURIComponent(run)}`));
     },
@@ -127,6 +131,8 @@ function View({ route: now }: { readonly route: Route }) {
   switch (now.page) {
     case 'runs':
       return <Runs />;
+    case 'results':
+      return results === null ? <NoPage /> : <Results run={now.run} report={results} />;
     case 'overview':
       return <Overview run={now.run} key={now.run} />;
     case 'metrics':
@@ -150,15 +156,19 @@ function View({ route: now }: { readonly route: Route }) {
     case 'diff':
       return <Diff a={now.a} b={now.b} />;
     default:
-      return (
-        <div class="empty">
-          <h1>There is no such page</h1>
-          <p>
-            <code>{now.path}</code> names none. <a href={linkTo('/')}>All runs</a>
-          </p>
-        </div>
-      );
+      return <NoPage />;
   }
+}
+
+function NoPage() {
+  return (
+    <div class="empty">
+      <h1>There is no such page</h1>
+      <p>
+        <code>{place.value.path}</code> names none. <a href={linkTo('/')}>All runs</a>
+      </p>
+    </div>
+  );
 }
 
 function titleOf(now: Route): string {
@@ -175,6 +185,7 @@ function titleOf(now: Route): string {
 }
 
 const tabs: readonly { readonly name: string; readonly page: RunPage; readonly id?: string }[] = [
+  ...(results === null ? [] : [{ name: 'Results', page: 'results' } as const]),
   { name: 'Overview', page: 'overview' },
   { name: 'Metrics', page: 'metrics' },
   { name: 'Topics', page: 'topics' },
@@ -261,7 +272,7 @@ function RunLine({
         </ul>
       )}
       <span class="grow" />
-      {of?.step != null && (
+      {of?.step != null && route.value.page !== 'results' && (
         <span class={pinned === '' ? 'moment' : 'moment pinned'} role="group" aria-label="moment">
           <button type="button" class="quiet" aria-label="one step back" onClick={() => toStep(-1)}>
             ‹

@@ -8,4 +8,7 @@ import './data/frames.ts';
 import { render } from 'preact';
 import { App } from './app.tsx';
 
-render(<App />, document.getElementById('page')!);
+const page = document.getElementById('page')!;
+// What stands there is for those without a script.
+page.replaceChildren();
+render(<App />, page);

@@ -1,16 +1,20 @@
 /**
- * The page and a run's data in one file that asks nobody for anything: the built page with its script and style within, allowed by
- * their digests and nothing else by a Content-Security-Policy of its own.
+ * The page, a run's data and its report in one file that asks nobody for anything: the built page with its script and style within,
+ * allowed by their digests and nothing else by a Content-Security-Policy of its own. The report stands in a shadow root, so that
+ * its style and the page's do not meet: it can be read without a script, and with one it is a view of the page.
  */
 import { createHash } from 'node:crypto';
-import { FROZEN_ID, type Frozen } from '../../views/page/wire.ts';
+import { html } from '../../views/html/html.ts';
+import type { Page } from '../../views/html/page.ts';
+import { style as reportStyle } from '../../views/html/style.ts';
+import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../views/page/wire.ts';
 import type { Assets } from './assets.ts';
 
 /** Of the whole file. */
 export const FILE_MAX = 20_000_000;
 
 /** Null where the page was not built. */
-export function frozenPage(assets: Assets, frozen: Frozen): string | null {
+export function frozenPage(assets: Assets, frozen: Frozen, report: Page): string | null {
   const index = assets.index === null ? null : textOf(assets.index.body);
   const style = index === null ? null : inlined(assets, index, /href="([^"]+\.css)"/);
   const script = index === null ? null : inlined(assets, index, /src="([^"]+\.js)"/);
@@ -20,7 +24,7 @@ export function frozenPage(assets: Assets, frozen: Frozen): string | null {
   const policy = [
     "default-src 'none'",
     `script-src '${digestOf(code)}'`,
-    `style-src '${digestOf(style)}'`,
+    `style-src '${digestOf(style)}' '${digestOf(reportStyle.markup)}'`,
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
@@ -35,11 +39,15 @@ export function frozenPage(assets: Assets, frozen: Frozen): string | null {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>Millrace</title>
+${html`<title>${report.title}</title>`.markup}
 <style>${style}</style>
 </head>
 <body>
-<div id="page"><noscript>This page needs JavaScript.</noscript></div>
+<div id="page">
+<main><div id="${RESULTS_ID}"><template shadowrootmode="open"><style>${reportStyle.markup}</style>
+${report.body.markup}
+</template></div><p class="note">The other views of this file need JavaScript.</p></main>
+</div>
 <script type="application/json" id="${FROZEN_ID}">${data}</script>
 <script type="module">${code}</script>
 </body>

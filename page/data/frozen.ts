@@ -2,7 +2,7 @@
  * The page frozen into a file: the data of its twins stand in the file itself, and nothing is asked of a server. Null on a
  * served page.
  */
-import { FROZEN_ID, type Frozen } from '../../views/page/wire.ts';
+import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../views/page/wire.ts';
 
 function read(): Frozen | null {
   const element = document.getElementById(FROZEN_ID);
@@ -10,3 +10,6 @@ function read(): Frozen | null {
 }
 
 export const frozen: Frozen | null = read();
+
+/** The static report, which stands in the file for those without a script; the view of results shows it. */
+export const results: Element | null = document.getElementById(RESULTS_ID);

@@ -26,9 +26,10 @@ export const at = computed<string>(() => place.value.query.at ?? '');
 /** What an anchor carries, so that links can be opened in another tab and copied. */
 export const linkTo = (href: string): string => (frozen === null ? href : `#${href}`);
 
-/** The same with the view's `at`: whoever looks at step 120 stays there from page to page. */
+/** The same with the view's `at`: whoever looks at step 120 stays there from page to page. Results are of no other step than the last. */
 export function linkAt(to: Route, over: Query = {}): string {
-  return linkTo(hrefOf(to, at.value === '' ? over : { at: at.value, ...over }));
+  const isNow = at.value === '' || to.page === 'results';
+  return linkTo(hrefOf(to, isNow ? over : { at: at.value, ...over }));
 }
 
 export function go(href: string, replace = false): void {

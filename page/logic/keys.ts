@@ -27,6 +27,7 @@ export const keyHelp: readonly (readonly [string, readonly KeyHelp[]])[] = [
       { keys: 'g w', does: 'weights' },
       { keys: 'g d', does: 'diff' },
       { keys: 'g r', does: 'replay' },
+      { keys: 'g s', does: 'results, in a report' },
     ],
   ],
   [
@@ -69,6 +70,7 @@ const actions: Readonly<Record<string, Action>> = {
   'g w': 'weights',
   'g d': 'diff',
   'g r': 'replay',
+  'g s': 'results',
   'g g': 'first',
   G: 'last',
   j: 'next',
@@ -99,6 +101,7 @@ export type Action =
   | 'weights'
   | 'diff'
   | 'replay'
+  | 'results'
   | 'first'
   | 'last'
   | 'next'

@@ -11,6 +11,7 @@ export type Route =
 
 /** The pages of one run. `id` is a topic, question, rollout or version; empty on the others and on lists. */
 export type RunPage =
+  | 'results'
   | 'overview'
   | 'metrics'
   | 'topics'
@@ -22,6 +23,7 @@ export type RunPage =
 
 /** What stands in the path after the run. */
 const segments: Readonly<Record<Exclude<RunPage, 'overview'>, string>> = {
+  results: 'results',
   metrics: 'metrics',
   topics: 'topics',
   pareto: 'pareto',
@@ -32,7 +34,7 @@ const segments: Readonly<Record<Exclude<RunPage, 'overview'>, string>> = {
 };
 
 /** Of these there is one a run: nothing may follow. */
-const whole: ReadonlySet<string> = new Set(['metrics', 'pareto', 'replay']);
+const whole: ReadonlySet<string> = new Set(['results', 'metrics', 'pareto', 'replay']);
 
 export function routeOf(path: string): Route {
   const unknown: Route = { page: 'unknown', path };

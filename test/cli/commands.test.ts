@@ -198,8 +198,10 @@ describe('millrace report', () => {
 
   it('writes a page that asks for nothing from outside and shows hostile text as text', async () => {
     await millrace('report', 'old');
-    const page = await readFile(join(cwd, 'runs/old/report.html'), 'utf8');
-    expect(page).toMatch(/^<!doctype html>/);
+    const file = await readFile(join(cwd, 'runs/old/report.html'), 'utf8');
+    expect(file).toMatch(/^<!doctype html>/);
+    expect(file).toContain(`content="default-src 'none'; script-src 'sha256-`);
+    const page = file.split('<template shadowrootmode="open">')[1]!.split('</template>')[0]!;
     expect(page.match(/<figure>/g)!.length).toBeGreaterThanOrEqual(4);
     expect(page.match(/<pre>/g)).toHaveLength(6);
     expect(page).toContain('&lt;/b&gt;&lt;script&gt;alert(1)&lt;/script&gt;\ufffd[31m');

@@ -116,6 +116,6 @@ test('a page that cannot be written is said, and is no failure', async () => {
   const file = join(fresh(), 'file');
   writeFileSync(file, '');
   const io = fakeIo(root);
-  await writePage(join(file, 'page.html'), '<p>', io);
+  expect(await writePage(join(file, 'page.html'), '<p>', io)).toBe(false);
   expect(io.stderr()).toEqual([expect.stringMatching(/^no page: .*page\.html.* \(ENOTDIR\)$/)]);
 });

@@ -16,6 +16,7 @@ describe('an address', () => {
     ['/', { page: 'runs' }],
     ['/r/mine', { page: 'overview', run: 'mine', id: '' }],
     ['/r/mine/', { page: 'overview', run: 'mine', id: '' }],
+    ['/r/mine/results', { page: 'results', run: 'mine', id: '' }],
     ['/r/mine/metrics', { page: 'metrics', run: 'mine', id: '' }],
     ['/r/mine/topics/tool-calls', { page: 'topics', run: 'mine', id: 'tool-calls' }],
     ['/r/mine/q/a%2Fb', { page: 'question', run: 'mine', id: 'a/b' }],

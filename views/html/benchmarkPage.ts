@@ -16,15 +16,13 @@ export function benchmarkPage(benchmarks: Benchmarks, samples: readonly Benchmar
     'Behaviour, means over the rows',
     meansOf(benchmarks).filter(({ name }) => name !== 'all'),
   );
-  return pageOf(
-    `${benchmarks.run} – millrace evaluation`,
-    html`<header><h1>${benchmarks.run}</h1>
+  const body = html`<header><h1>${benchmarks.run}</h1>
 ${muted(`${headOf(benchmarks)} · seed ${benchmarks.seed} · ${duration(benchmarks.seconds)}`)}
 ${cautionsOf(benchmarks).map((line) => html`<p class="bad">${line}</p>`)}</header>
 <h2>Benchmarks</h2>${htmlTable(table, { quiet: means })}${muted(benchmarksNote(benchmarks))}
 ${radar === null ? null : html`<h2>Behaviour</h2>${radar}`}
-<h2>Trajectories</h2>${samples.length === 0 ? muted('none yet') : samples.map(sample)}`,
-  );
+<h2>Trajectories</h2>${samples.length === 0 ? muted('none yet') : samples.map(sample)}`;
+  return pageOf({ title: `${benchmarks.run} – millrace evaluation`, body });
 }
 
 function sample(one: BenchmarkSample): Html {

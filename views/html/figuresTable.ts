@@ -18,6 +18,7 @@ import {
 } from '../tables/figures.ts';
 import { type Html, html } from './html.ts';
 import { roundedUp } from './radar.ts';
+import { scrolling } from './table.ts';
 
 /** A value, and how far it may be off. */
 interface Value {
@@ -41,8 +42,8 @@ interface Row {
 
 export function figuresTable(results: Results): Html {
   const rows = [...figureRows(results), ...behaviourRows(results)];
-  return html`<div class="scroll"><table class="figures"><thead><tr><th class="left">figure</th><th colspan="2">before</th><th colspan="2">after</th><th class="left scale"><span class="before">○</span> before <span class="after">●</span> after</th><th colspan="2">change</th></tr></thead>
-<tbody>${rows.map(rowOf)}</tbody></table></div>`;
+  return scrolling(html`<table class="figures"><thead><tr><th class="left">figure</th><th colspan="2">before</th><th colspan="2">after</th><th class="left scale"><span class="before">○</span> before <span class="after">●</span> after</th><th colspan="2">change</th></tr></thead>
+<tbody>${rows.map(rowOf)}</tbody></table>`);
 }
 
 function figureRows({ before, after, change }: Results): Row[] {

@@ -5,7 +5,12 @@
 import { type Html, html } from './html.ts';
 import { style } from './style.ts';
 
-export function pageOf(title: string, body: Html): string {
+export interface Page {
+  readonly title: string;
+  readonly body: Html;
+}
+
+export function pageOf({ title, body }: Page): string {
   const page = html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

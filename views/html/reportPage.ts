@@ -1,4 +1,4 @@
-/** The summary of a run as one self-contained page. */
+/** The summary of a run as one self-contained page, or as a part of another one. */
 import { counted } from '../../streams/doctor/counted.ts';
 import { percent, significant } from '../numbers.ts';
 import type { Curve, Curves } from '../summary/curves.ts';
@@ -12,23 +12,26 @@ import { askedOf, headOf, trainedOf } from '../text/reportLines.ts';
 import { chart } from './chart.ts';
 import { figuresTable } from './figuresTable.ts';
 import { type Html, html } from './html.ts';
-import { muted, pageOf } from './page.ts';
+import { muted, type Page, pageOf } from './page.ts';
 import { type ShownTrajectory, sampleBox } from './sample.ts';
 import { settingsTable } from './settingsTable.ts';
 import { htmlTable } from './table.ts';
 
 export function reportPage(summary: Summary): string {
+  return pageOf(reportOf(summary));
+}
+
+/** It needs the style of `style.ts` around it, and no script. */
+export function reportOf(summary: Summary): Page {
   const { results, curves, samples } = summary;
-  return pageOf(
-    `${results.run} – millrace report`,
-    html`${header(summary)}
+  const body = html`${header(summary)}
 ${measured(results)}
 ${charts(curves, 'learning', 'Learning')}
 ${charts(curves, 'stability', 'Stability')}
 ${samples.length === 0 ? null : html`<h2>Trajectories, before and after</h2>${samples.map(sample)}`}
 ${spent(summary)}
-<h2>Settings</h2>${settingsTable(summary.facts)}`,
-  );
+<h2>Settings</h2>${settingsTable(summary.facts)}`;
+  return { title: `${results.run} – millrace report`, body };
 }
 
 function header({ facts: { starts, reason, millrace }, results }: Summary): Html {

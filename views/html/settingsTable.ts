@@ -2,6 +2,7 @@
 import { counted } from '../../streams/doctor/counted.ts';
 import type { ChangedSetting, RunFacts } from '../summary/facts.ts';
 import { type Html, html } from './html.ts';
+import { scrolling } from './table.ts';
 
 type Row = readonly [key: string, value: unknown];
 
@@ -28,7 +29,7 @@ function leavesOf(group: Readonly<Record<string, unknown>>, prefix = ''): Row[] 
 }
 
 function table(rows: readonly Html[]): Html {
-  return html`<div class="scroll"><table class="settings"><tbody>${rows}</tbody></table></div>`;
+  return scrolling(html`<table class="settings"><tbody>${rows}</tbody></table>`);
 }
 
 function row([key, value]: Row): Html {

@@ -1,16 +1,19 @@
-/** The style of the report page: system fonts, one column of sections, light and dark. */
+/**
+ * The style of the report page: system fonts, one column of sections, light and dark. In a shadow root its host stands for the
+ * root and the body; ground and margins are then the page's around it.
+ */
 import { trusted } from './html.ts';
 
 export const style = trusted(`
-:root { color-scheme: light dark; --ground: #fcfcfb; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
+:root, :host { color-scheme: light dark; --ground: #fcfcfb; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
   --line: #e3e4e6; --s0: #2a6fd1; --s1: #c05a10; --s2: #2f7d4f; --good: #12703c; --bad: #b3261e;
   --think: #5d6470; --search: #1d62b8; --python: #7a3fb0; --result: #3c6b34; --answer: #a8480a; }
-@media (prefers-color-scheme: dark) { :root { --ground: #16181b; --card: #1e2125; --ink: #e6e7e9;
+@media (prefers-color-scheme: dark) { :root, :host { --ground: #16181b; --card: #1e2125; --ink: #e6e7e9;
   --muted: #9aa0a8; --line: #33373d; --s0: #6aa6f5; --s1: #f0954a; --s2: #6fc795; --good: #63c78d; --bad: #f28b82;
   --think: #a3abb6; --search: #7fb4f5; --python: #c39bea; --result: #95c98b; --answer: #f3a56a; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--ground);
-  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+body, :host { margin: 0 auto; max-width: 72rem; color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+body { padding: 2rem 1.25rem 4rem; background: var(--ground); }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2.5rem 0 .75rem; }
 .muted, .tick { color: var(--muted); fill: var(--muted); } p { margin: .25rem 0; }
 figure, .sample { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }

@@ -12,6 +12,11 @@ export function htmlTable({ columns, rows }: Table, { quiet = 0 } = {}): Html {
       ? html`<tr>${cells(row)}</tr>`
       : html`<tr class="mean">${cells(row)}</tr>`,
   );
-  return html`<div class="scroll"><table><thead><tr>${columns.map(({ label, align }) => html`<th class="${align}">${label}</th>`)}</tr></thead>
-<tbody>${body}</tbody></table></div>`;
+  return scrolling(html`<table><thead><tr>${columns.map(({ label, align }) => html`<th class="${align}">${label}</th>`)}</tr></thead>
+<tbody>${body}</tbody></table>`);
+}
+
+/** What may be wider than its place scrolls in it, by keys as well. */
+export function scrolling(table: Html): Html {
+  return html`<div class="scroll" role="group" tabindex="0" aria-label="table">${table}</div>`;
 }

@@ -1,6 +1,6 @@
 /**
  * A run's twins gathered for a page in one file: all of its first pages, and so many trajectories, from its beginning and its
- * end. What does not go in is said.
+ * end. What does not go in is said. Its first view is the results, which the file holds beside them.
  */
 import { topics } from '../../streams/topics.ts';
 import { size } from '../numbers.ts';
@@ -34,7 +34,8 @@ const GROUPS = 100;
 /** Records that are read to find them. */
 const SCANNED_MAX = 1_000_000;
 
-export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen> {
+/** Null where not even the overview goes in. */
+export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
   const { name, log, clock, program } = view.viewed;
   const at = `/r/${encodeURIComponent(name)}`;
   const data = new Data(options.bytesMax);
@@ -52,7 +53,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
   };
   data.twin('/runs.json', list);
   const overview = await overviewTwin(view, now);
-  data.twin(`${at}.json`, overview);
+  if (!data.twin(`${at}.json`, overview)) return null;
   data.twin(`${at}/replay.json`, await replayTwin(view));
   data.twin(`${at}/topics.json`, await topicsTwin(view, now));
   await addCurves(view, at, data);
@@ -73,7 +74,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
   return {
     wire: WIRE,
     frozenMs: clock.now(),
-    start: at,
+    start: `${at}/results`,
     twins: data.twins,
     bins: data.bins,
     leftOut: shown < all ? `It holds ${shown} of ${all} trajectories${full}.` : '',

@@ -890,6 +890,9 @@ export interface Frozen {
 
 export const FROZEN_ID = 'millrace-frozen';
 
+/** The element that holds the static report of a frozen page in a shadow root: what there is without a script, and a view with one. */
+export const RESULTS_ID = 'millrace-results';
+
 /** Where a twin lies in `Frozen.twins`: its path; of the query only `at`, `stage` and `dir`, in this order. */
 export function frozenKey(path: string, query: Readonly<Record<string, string>>): string {
   const kept = ['at', 'stage', 'dir'].flatMap((name) =>

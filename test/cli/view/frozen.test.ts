@@ -1,14 +1,21 @@
-/** `report`'s page in one file: the data of a run within, allowed by digests alone, bounded. */
+/** `report`'s page in one file: the report and the data of a run within, allowed by digests alone, bounded. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
 import { findRun, withLog } from '../../../cli/runs.ts';
 import type { Answer } from '../../../cli/view/answers.ts';
 import type { Assets } from '../../../cli/view/assets.ts';
-import { frozenPage } from '../../../cli/view/frozenPage.ts';
+import { FILE_MAX, frozenPage } from '../../../cli/view/frozenPage.ts';
 import { viewedOf } from '../../../cli/view/openView.ts';
+import {
+  type ReportFile,
+  type ReportFileOptions,
+  reportFile,
+} from '../../../cli/view/reportFile.ts';
+import { html } from '../../../views/html/html.ts';
+import { reportPage } from '../../../views/html/reportPage.ts';
 import { freeze } from '../../../views/page/freeze.ts';
 import { RunView } from '../../../views/page/runView.ts';
 import {
@@ -18,6 +25,7 @@ import {
   type TrajectoryTwin,
   type WeightsTwin,
 } from '../../../views/page/wire.ts';
+import { type Summary, summarise } from '../../../views/summary/summary.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { fakeIo } from '../support/fakeIo.ts';
@@ -32,6 +40,13 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 async function frozen(over: { trajectoriesMax?: number; bytesMax?: number } = {}): Promise<Frozen> {
+  return (await frozenOrNull(over))!;
+}
+
+async function frozenOrNull(over: {
+  trajectoriesMax?: number;
+  bytesMax?: number;
+}): Promise<Frozen | null> {
   const run = await findRun(io, runs, 'first');
   return withLog(run, async (log) => {
     const view = new RunView(viewedOf(run, log, io));
@@ -51,6 +66,8 @@ function file(body: string, type = 'text/plain'): Answer {
   return { status: 200, type, body };
 }
 
+const report = { title: '</title>', body: html`<p>${'</template><script>'}</p>` };
+
 const built: Assets = {
   index: file(
     '<link rel="stylesheet" href="/assets/a.css"><script type="module" src="/assets/a.js">',
@@ -62,7 +79,7 @@ const built: Assets = {
 describe('a frozen page', () => {
   test('holds the twins that its pages ask for, and says what is left out', async () => {
     const { twins, start, leftOut } = await frozen();
-    expect(start).toBe('/r/first');
+    expect(start).toBe('/r/first/results');
     const overview = twins['/r/first.json'] as OverviewTwin;
     expect(overview.run.name).toBe('first');
     for (const page of ['metrics', 'topics', 'pareto', 'replay', 'topics/rollouts']) {
@@ -84,11 +101,12 @@ describe('a frozen page', () => {
     expect(leftOut).toMatch(
       /^It holds \d+ of \d+ trajectories, since the file holds at most 58.6 KiB\.$/,
     );
+    expect(await frozenOrNull({ bytesMax: 1_000 })).toBeNull();
   });
 
   test('runs its own script and style by their digests, and data cannot end them', async () => {
     const hostile = { ...(await frozen()), leftOut: '</script><script>alert(1)</script>' };
-    const page = frozenPage(built, hostile)!;
+    const page = frozenPage(built, hostile, report)!;
     const between = (from: string, to: string): string => page.split(from)[1]!.split(to)[0]!;
     const policy = between('http-equiv="Content-Security-Policy" content="', '"');
     const digest = (text: string): string =>
@@ -97,22 +115,65 @@ describe('a frozen page', () => {
     expect(policy).toContain(
       `script-src ${digest(between('<script type="module">', '</script>'))};`,
     );
-    expect(policy).toContain(`style-src ${digest(between('<style>', '</style>'))};`);
+    const styles = [...page.matchAll(/<style>(.*?)<\/style>/gs)].map((match) => digest(match[1]!));
+    expect(styles).toHaveLength(2);
+    expect(policy).toContain(`style-src ${styles.join(' ')};`);
     expect(page.match(/<script/g)).toHaveLength(2);
+    expect(page.match(/<\/template>|<\/title>/g)).toHaveLength(2);
     const data = JSON.parse(between('id="millrace-frozen">', '</script>')) as Frozen;
     expect(data).toEqual(JSON.parse(JSON.stringify(hostile)));
   });
 
   test('is none where the page was not built', async () => {
     const none: Assets = { index: null, file: () => null };
-    expect(frozenPage(none, await frozen())).toBeNull();
+    expect(frozenPage(none, await frozen(), report)).toBeNull();
   });
 });
 
-test('report writes it beside the report', async () => {
-  const told = fakeIo(folder.path);
-  expect(await main(['report', 'first', '--runs', runs], told)).toBe(0);
-  expect(told.stderr()).toContain(`page: ${join(runs, 'first', 'page.html')}`);
-  const page = await readFile(join(runs, 'first', 'page.html'), 'utf8');
-  expect(page).toContain('id="millrace-frozen"');
+describe('the file of a report', () => {
+  let summary: Summary;
+  beforeAll(async () => {
+    const run = await findRun(io, runs, 'first');
+    summary = await withLog(run, (log) => summarise(log, run.name, run.record, io.clock));
+  });
+
+  async function fileOf(options: ReportFileOptions): Promise<ReportFile> {
+    return reportFile(await findRun(io, runs, 'first'), summary, io, { assets: built, ...options });
+  }
+
+  test('is written by report: the static report and the page in one', async () => {
+    const told = fakeIo(folder.path);
+    expect(await main(['report', 'first', '--runs', runs], told)).toBe(0);
+    expect(told.stderr()).toContain(`page: ${join(runs, 'first', 'report.html')}`);
+    expect(await readdir(join(runs, 'first'))).not.toContain('page.html');
+    const page = await readFile(join(runs, 'first', 'report.html'), 'utf8');
+    expect(page).toContain('id="millrace-frozen"');
+    const body = reportPage(summary).split('<body>\n')[1]!.split('\n</body>')[0]!;
+    expect(page.split('</style>\n')[2]!.split('\n</template>')[0]).toBe(body);
+  });
+
+  test('is the report alone where the page was not built, and says so', async () => {
+    const none: Assets = { index: null, file: () => null };
+    expect(await fileOf({ assets: none })).toEqual({
+      page: reportPage(summary),
+      note: 'It is the report alone, without the live page: that was not built (`npm run build`).',
+    });
+  });
+
+  test('is the report alone where it would be larger than it may be, and says so', async () => {
+    const alone = {
+      page: reportPage(summary),
+      note: expect.stringMatching(
+        /^It is the report alone, without the live page: with it the file would be larger than [\d.]+ [KM]iB\.$/,
+      ),
+    };
+    // Not even the overview goes in.
+    expect(await fileOf({ bytesMax: 1_000_000 })).toEqual(alone);
+    // The data go in, and the page around them is larger than was thought.
+    const large: Assets = {
+      ...built,
+      file: (path) => (path === '/assets/a.js' ? file('x'.repeat(FILE_MAX)) : built.file(path)),
+    };
+    expect(await fileOf({ assets: large })).toEqual(alone);
+  });
 });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { loadAssets } from '../../../cli/view/assets.ts';
 import { frozenPage } from '../../../cli/view/frozenPage.ts';
+import { html } from '../../../views/html/html.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { fixedRun } from './fixedRun.ts';
 import { pictureDiffers } from './pictures.ts';
@@ -25,8 +26,8 @@ withBrowser('what is drawn', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const page = frozenPage(loadAssets(), fixedRun);
-    writeFileSync(join(folder.path, 'page.html'), page!);
+    const page = frozenPage(loadAssets(), fixedRun, { title: 'fixed', body: html`` });
+    writeFileSync(join(folder.path, 'report.html'), page!);
     browser = await launch();
   });
   afterAll(async () => {
@@ -39,7 +40,7 @@ withBrowser('what is drawn', () => {
     const page = await context.newPage();
     // Letters on a canvas are left out where it is drawn.
     await page.addInitScript('CanvasRenderingContext2D.prototype.fillText = () => {};');
-    await page.goto(`${pathToFileURL(join(folder.path, 'page.html')).href}#${path}`);
+    await page.goto(`${pathToFileURL(join(folder.path, 'report.html')).href}#${path}`);
     await page.locator('main > *').first().waitFor({ state: 'attached' });
     await page.evaluate(`(() => {
       const style = new CSSStyleSheet();

@@ -71,14 +71,21 @@ export interface Look {
   readonly width?: number;
   readonly height?: number;
   readonly scheme?: 'light' | 'dark';
+  /** False: as in a browser without JavaScript. */
+  readonly script?: boolean;
 }
 
 /** A page that has followed the link, in a context of its own. */
-export async function watched(browser: Browser, viewer: Viewer, look: Look = {}): Promise<Watched> {
-  const { width = 1280, height = 900, scheme = 'light' } = look;
+export async function watched(
+  browser: Browser,
+  viewer: Pick<Viewer, 'link' | 'origin'>,
+  look: Look = {},
+): Promise<Watched> {
+  const { width = 1280, height = 900, scheme = 'light', script = true } = look;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: scheme,
+    javaScriptEnabled: script,
     reducedMotion: 'reduce',
     timezoneId: 'UTC',
     locale: 'en-GB',

@@ -1,11 +1,9 @@
 /** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
-
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
+import { violations } from './axe.ts';
 import {
   launch,
   steady,
@@ -15,31 +13,6 @@ import {
   watched,
   withBrowser,
 } from './support.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Found {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}
-
-/**
- * What automatic rules of accessibility find, as `rule: element`. An element that the stream replaces while they look at it has
- * no colours: what is found counts when it is found again.
- */
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = async (): Promise<string[]> => {
-    const { violations: list } = await page.evaluate<Found>(
-      `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })})`,
-    );
-    return list.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-  };
-  const first = await found();
-  return first.length === 0 ? [] : (await found()).filter((one) => first.includes(one));
-}
 
 /** Places of rollouts in their topic are a matter of timing, their ids are not. */
 const rolloutId = encodeURIComponent('sum-28/evaluate-0/0');
