@@ -8,6 +8,9 @@ import { open } from 'node:fs/promises';
 const isWindows = process.platform === 'win32';
 const PAGE_BYTES = 4096;
 
+/** The system and its processor, for a person: `linux x64`. */
+export const machine = `${process.platform} ${process.arch}`;
+
 /** Whether a process of this number runs on this machine. One that has ended, and whose parent has not asked how, does not. */
 export function isRunning(pid: number): boolean {
   try {

@@ -41,6 +41,7 @@ function quoted(path: string): string {
 const COMMANDS = [
   ...['run', 'init', 'tap', 'export', 'mirror', 'pack', 'unpack', 'top', 'view', 'set', 'pause'],
   ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'tools', 'replay'],
+  ...['retriever'],
   ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'mcp', 'help'],
 ];
 const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');

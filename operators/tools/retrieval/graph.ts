@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module';
 import type { Index } from 'usearch';
 import { MillraceError } from '../../../base/errors.ts';
+import { machine } from '../../../base/platform.ts';
 
 /** What a graph is made with. */
 export interface GraphForm {
@@ -46,9 +47,9 @@ export function library(): typeof import('usearch') {
   } catch (cause) {
     throw new MillraceError(
       'RETRIEVER',
-      `usearch, which searches large corpora, has no build for this machine (${process.platform} ${process.arch}; it needs ` +
+      `usearch, which searches large corpora, has no build for this machine (${machine}; it needs ` +
         'Linux with glibc 2.34 or macOS): build the index with --exact, or use a machine that it runs on',
-      { context: { platform: process.platform, arch: process.arch }, cause },
+      { context: { machine }, cause },
     );
   }
 }
