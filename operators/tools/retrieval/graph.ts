@@ -21,7 +21,7 @@ export interface GraphForm {
 const CONNECTIVITY = 16;
 /** Candidates that are kept in mind while a neighbourhood is looked for: as the graph grows, and as it is asked. */
 const EXPANSION_ADD = 128;
-const EXPANSION_SEARCH = 96;
+const EXPANSION_SEARCH = 56;
 
 /** An empty graph. Fails with code `RETRIEVER` where usearch has no build for this machine. */
 export function newGraph({ dimensions, normalised }: GraphForm): Index {

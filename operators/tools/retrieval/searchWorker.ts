@@ -27,7 +27,7 @@ export interface SearchCall {
 }
 
 /** Candidates whose scores are computed, for each passage that is asked for, and at least. */
-const CANDIDATES = { each: 4, least: 64 };
+const CANDIDATES = { each: 4, least: 40 };
 
 interface Searcher {
   search(call: SearchCall): readonly Nearest[];
