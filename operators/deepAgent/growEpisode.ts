@@ -1,25 +1,16 @@
 /**
- * One episode: runs the effects of the step function (nextState.ts) over an engine and the job's tools, and keeps what came of it.
+ * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts) and the job's tools, and
+ * keeps what came of it.
  *
  * Holds true:
- * - the context grows by the policy's own tokens and by what is put between them, never by text that is tokenised a second time; a
- *   fold begins a new one;
  * - whatever is asked of the world (a search, a call, the auxiliary model) goes through `tools` and is a record of its own;
  * - text from outside is fenced, makes no tag token and is never learnt;
- * - every draw is keyed by (seed, question, phase, stage, rollout, round): a draw is tied to its place in the context, and a round is
- *   a context of its own;
  * - it never rejects but when the signal aborts: what goes wrong ends the episode with its reason.
  */
 import { canonicalJson } from '../../base/canonicalJson.ts';
-import type { DrawKey } from '../../base/draws.ts';
 import { hasCode, messageOf } from '../../base/errors.ts';
-import type { Generation } from '../../model/engine.ts';
-import { samplingIn } from '../../model/sampling.ts';
 import type { Action, Finish, Fold, Question, Rollout, ToolCall } from '../../streams/records.ts';
-import { endTokens } from '../dialect/dialect.ts';
-import { appendGeneration, appendResult, type Branch, partsOf, root } from '../rollout/branch.ts';
-import type { RolloutOptions } from '../rollout/options.ts';
-import { precedence } from '../rollout/precedence.ts';
+import { partsOf } from '../rollout/branch.ts';
 import { codePoints } from '../text/characters.ts';
 import type { Called } from '../tools/callTool.ts';
 import type { DeepDialect } from './deepDialect.ts';
@@ -43,13 +34,12 @@ import {
   type EpisodeLimits,
   type EpisodeState,
   firstState,
-  keptReply,
   nextState,
   type Step,
 } from './nextState.ts';
 import { pythonJson } from './pythonJson.ts';
-import { CALL, type Observed, SEARCH, stops } from './tags.ts';
-import { tokenSpan } from './tokenSpan.ts';
+import { CALL, SEARCH } from './tags.ts';
+import { type Answer, type Thinking, Thought } from './thought.ts';
 import { readCall } from './tools/readCall.ts';
 import type { ToolDoc } from './tools/toolDoc.ts';
 
@@ -73,12 +63,8 @@ export interface EpisodeOptions {
   readonly memoryCharacters: number;
 }
 
-interface Growing {
-  readonly question: Question;
-  readonly index: number;
+interface Growing extends Thinking {
   readonly samples: number;
-  readonly signal: AbortSignal;
-  readonly rollout: RolloutOptions;
   readonly options: EpisodeOptions;
 }
 
@@ -96,7 +82,7 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
   const startedMs = growing.rollout.clock.now();
   const { question, index, signal } = growing;
   const episode = new Growth(growing);
-  const { branch } = episode;
+  const { branch } = episode.thought;
   try {
     branch.finish = await episode.run();
   } catch (error) {
@@ -113,7 +99,7 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
       index,
       groupSize: growing.samples,
       seed,
-      prompt: episode.firstPrompt,
+      prompt: episode.thought.firstPrompt,
       tokens: Int32Array.from(branch.tokens),
       logProbs: Float32Array.from(branch.logProbs),
       segments: branch.segments,
@@ -139,32 +125,23 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
 
 class Growth {
   readonly id: string;
-  readonly branch: Branch;
+  readonly thought: Thought;
   readonly actions: Action[] = [];
   readonly folds: Fold[] = [];
   readonly toolCalls: ToolCall[] = [];
   readonly limits: string[] = [];
-  firstPrompt: Int32Array = new Int32Array(0);
   readonly #growing: Growing;
   readonly #limits: EpisodeLimits;
-  readonly #key: readonly DrawKey[];
   /** What is listed and was found: what the policy may call. */
   readonly #available = new Map<string, ToolDoc>();
   #first: FirstMessage = { text: '', anchor: '', at: 0 };
-  /** The context of this round, and where in the response it begins. */
-  #prompt: Int32Array = new Int32Array(0);
-  #roundStart = 0;
-  /** Where the policy's turn began. */
-  #turnStart = 0;
-  #cutOff = false;
 
   constructor(growing: Growing) {
-    const { question, index, rollout, options } = growing;
+    const { question, index, options } = growing;
     const { id, phase, stage } = question;
     this.#growing = growing;
     this.id = `${id}/${phase}-${stage}/${index}`;
-    this.#key = [rollout.seed, id, phase, stage, index];
-    this.branch = root(index);
+    this.thought = new Thought(growing);
     const { mode, dialect, actionLimit: actions, foldLimit: folds, contextLimit } = options;
     this.#limits = {
       mode,
@@ -188,18 +165,17 @@ class Growth {
       dialect.fence(question.question),
       listed.map((doc) => this.#fenced(doc)),
     );
-    this.firstPrompt = dialect.message(this.#first.text);
-    this.#prompt = this.firstPrompt;
+    this.thought.begin(dialect.message(this.#first.text));
     let step = nextState(
       firstState,
       { type: 'begun', size: this.#size(this.#first.text) },
       this.#limits,
     );
-    let observed: { readonly kind: Observed; readonly text: string } | null = null;
+    let observed: Answer | null = null;
     while (step.effect.do !== 'finish') {
       const { state, effect } = step;
       if (effect.do === 'generate') {
-        this.#inject(effect.inject, observed);
+        this.thought.inject(effect.inject, observed);
         observed = null;
         const next = await this.#reply(state, effect);
         if (next === null) return this.#ended(state, true);
@@ -214,13 +190,13 @@ class Growth {
         step = nextState(state, { type: 'observed', kind: effect.do, ...seen }, this.#limits);
       }
     }
-    return this.#ended(step.state, this.#cutOff);
+    return this.#ended(step.state, this.thought.cutOff);
   }
 
   #ended({ limits, final }: EpisodeState, cutOff: boolean): Finish {
     this.limits.push(...limits, ...(cutOff ? ['response'] : []));
     const { dialect } = this.#growing.options;
-    const last = partsOf(this.branch, dialect).at(-1);
+    const last = partsOf(this.thought.branch, dialect).at(-1);
     if (last?.author === 'policy' && last.text.includes('\\boxed{')) return 'answer';
     if (cutOff) return 'length';
     return final || limits.length > 0 ? 'callLimit' : 'stop';
@@ -229,22 +205,7 @@ class Growth {
   /** The length of the context: as it is, or in the reference the words of a text. */
   #size(text: string): number {
     const { measure, mode } = this.#limits;
-    return mode === 'reference' ? measure(text) : this.#contextTokens();
-  }
-
-  #contextTokens(): number {
-    return this.#prompt.length + this.branch.tokens.length - this.#roundStart;
-  }
-
-  /** Puts what stands between two turns of the policy into the context. */
-  #inject(text: string, observed: { readonly kind: Observed; readonly text: string } | null): void {
-    if (text === '') return;
-    const { dialect } = this.#growing.options;
-    const tokens =
-      observed === null ? dialect.own(text) : dialect.observed(observed.kind, observed.text);
-    const name = observed === null ? 'notice' : observed.kind === 'search' ? SEARCH : CALL;
-    appendResult(this.branch, tokens, name, this.#roundStart + this.#growing.rollout.responseMax);
-    this.#turnStart = this.branch.tokens.length;
+    return mode === 'reference' ? measure(text) : this.thought.contextTokens;
   }
 
   /** Asks for a reply; null = there is no room for one. */
@@ -252,98 +213,23 @@ class Growth {
     state: EpisodeState,
     { final }: Extract<EpisodeEffect, { readonly do: 'generate' }>,
   ): Promise<Step | null> {
-    this.#turnStart = this.branch.tokens.length;
-    const stopText = await this.#generate(final);
-    if (stopText === undefined) return null;
-    const text = this.#turnText(stopText);
+    const text = await this.thought.reply(final);
+    if (text === null) return null;
     const { mode } = this.#limits;
-    const size = mode === 'reference' ? this.#size(text) : this.#contextTokens() - state.size;
+    const size = mode === 'reference' ? this.#size(text) : this.thought.contextTokens - state.size;
     const step = nextState(state, { type: 'reply', text, size }, this.#limits);
     if (step.state.last !== null) this.#act(step.state.last);
     return step;
   }
 
-  /** The stop text that ended it, '' for none; undefined = there was no room. */
-  async #generate(final: boolean): Promise<string | undefined> {
-    const { question, signal, rollout, options } = this.#growing;
-    const { engine } = rollout;
-    const { dialect, mode } = options;
-    const { branch } = this;
-    for (;;) {
-      const length = branch.tokens.length - this.#roundStart;
-      const room = Math.min(
-        rollout.responseMax - length,
-        engine.contextMax - this.#prompt.length - length,
-      );
-      if (room < 1 && length === 0) {
-        throw new Error(
-          `a prompt of ${this.#prompt.length} tokens leaves no room in a context of ${engine.contextMax}`,
-        );
-      }
-      if (room < 1) return undefined;
-      const sampling = samplingIn(rollout);
-      const penalty = final && mode === 'reference' ? 0.1 : 0;
-      const stopTexts =
-        final || dialect.stopTexts.length === 0
-          ? {}
-          : {
-              stopTexts: dialect.stopTexts,
-              stopTextsFrom: this.#prompt.length + this.#turnStart - this.#roundStart,
-            };
-      const made = await engine.generate(
-        {
-          tokens: Int32Array.from([...this.#prompt, ...branch.tokens.slice(this.#roundStart)]),
-          maxTokens: room,
-          ...sampling,
-          repetitionPenalty: sampling.repetitionPenalty + penalty,
-          stopTokens: final ? endTokens(dialect.tokenizer) : dialect.stopTokens,
-          ...stopTexts,
-          draws: this.folds.length === 0 ? this.#key : [...this.#key, this.folds.length],
-          topLogProbs: 0,
-          priority: precedence(question),
-        },
-        signal,
-      );
-      appendGeneration(
-        branch,
-        mode === 'reference' ? withoutClosedThought(made, dialect) : made,
-        null,
-      );
-      if (made.finish === 'stop') return made.stopText ?? '';
-      // What an engine cuts short goes on.
-      const isShort = made.tokens.length > 0 && made.tokens.length < room;
-      if (!isShort) {
-        this.#cutOff = true;
-        return '';
-      }
-    }
-  }
-
-  #turnTokens(): number[] {
-    return this.branch.tokens.slice(this.#turnStart);
-  }
-
-  /** What the policy wrote in this turn, up to where it was stopped. */
-  #turnText(stopText: string): string {
-    const { tokenizer } = this.#growing.options.dialect;
-    const ends = endTokens(tokenizer);
-    const text = tokenizer.decode(this.#turnTokens().filter((token) => !ends.includes(token)));
-    const at = stopText === '' ? -1 : text.lastIndexOf(stopText);
-    return at < 0 ? text : text.slice(0, at + stopText.length);
-  }
-
   /** An action is known by now; what comes of it is filled in when it is carried out. */
   #act({ kind, body, refused }: NonNullable<EpisodeState['last']>): void {
-    const { tokenizer } = this.#growing.options.dialect;
-    const [close] = stops.find(([, one]) => one === kind)!;
-    const open = kind === 'fold' ? null : `<${kind === 'search' ? SEARCH : CALL}>`;
-    const span = tokenSpan(this.#turnTokens(), tokenizer, close, open);
+    const span = this.thought.spanOf(kind);
     // A mark of an earlier turn that the release acts on again has no tokens of its own.
     if (span === null) return;
     this.actions.push({
       kind,
-      start: this.#turnStart + span.first,
-      end: this.#turnStart + span.last + 1,
+      ...span,
       name: null,
       input: body,
       response: '',
@@ -352,12 +238,8 @@ class Growth {
       fault: refused ?? '',
       turn: -1,
     });
-    if (refused === null) this.#name(kind === 'fold' ? 'fold' : kind === 'search' ? SEARCH : CALL);
-  }
-
-  #name(tool: string): void {
-    const last = this.branch.segments.pop();
-    if (last !== undefined) this.branch.segments.push({ ...last, tool });
+    if (refused === null)
+      this.thought.name(kind === 'fold' ? 'fold' : kind === 'search' ? SEARCH : CALL);
   }
 
   /** What came of the last action. */
@@ -395,7 +277,7 @@ class Growth {
   async #search(query: string, state: EpisodeState): Promise<{ text: string; ok: boolean }> {
     const { options, question } = this.#growing;
     const { docs, dialect, mode } = options;
-    this.branch.calls += 1;
+    this.thought.branch.calls += 1;
     if (options.listed(question) !== null) {
       if (mode === 'reference') throw new Error('a search for tools where they are listed');
       const text = 'The tools are listed above; none can be searched for.';
@@ -438,7 +320,7 @@ class Growth {
   async #call(body: string, state: EpisodeState): Promise<{ text: string; ok: boolean }> {
     const { options } = this.#growing;
     const { dialect, docs, mode, callCharacters } = options;
-    this.branch.calls += 1;
+    this.thought.branch.calls += 1;
     const read = readCall(body, (name) => docs.get(name), mode);
     const input = read.name === null ? body : JSON.stringify(read.arguments);
     const offered = read.name !== null && this.#available.has(read.name);
@@ -493,13 +375,10 @@ class Growth {
     const { memories, madeUp } = this.#memories(lenientJson(output) as Remembering | undefined);
     const message = foldPrompt(this.#first, memories, mode);
     const prompt = dialect.message(message);
-    const at = this.branch.tokens.length;
-    const dropped = this.#contextTokens();
+    const dropped = this.thought.contextTokens;
+    const at = this.thought.begin(prompt);
     this.folds.push({ at, prompt, dropped, ...memories, madeUp });
     this.#came({ ok: true, turn });
-    this.#prompt = prompt;
-    this.#roundStart = at;
-    this.#turnStart = at;
     const size = mode === 'reference' ? this.#size(message) : prompt.length;
     return nextState(state, { type: 'folded', size }, this.#limits);
   }
@@ -528,21 +407,4 @@ class Growth {
   #fenced(doc: ToolDoc): ToolDoc {
     return JSON.parse(this.#growing.options.dialect.fence(JSON.stringify(doc))) as ToolDoc;
   }
-}
-
-/** The release takes a closed thought out of what it goes on from: the tokens that lie wholly within it. */
-function withoutClosedThought(made: Generation, { tokenizer }: DeepDialect): Generation {
-  const tokens = [...made.tokens];
-  const text = tokenizer.decode(tokens);
-  if (keptReply(text, 'reference') === text) return made;
-  const span = tokenSpan(tokens, tokenizer, '</think>\n', null);
-  if (span === null) return made;
-  const kept = tokens.map((_, i) => i < span.first || i > span.last);
-  const of = (values: ArrayLike<number>): number[] => Array.from(values).filter((_, i) => kept[i]);
-  const { spans: _, ...rest } = made;
-  return {
-    ...rest,
-    tokens: Int32Array.from(of(made.tokens)),
-    logProbs: Float32Array.from(of(made.logProbs)),
-  };
 }

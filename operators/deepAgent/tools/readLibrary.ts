@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../../../base/errors.ts';
+import { systemMessage } from '../../../base/systemError.ts';
 import type { ToolDoc } from './toolDoc.ts';
 
 const property = z.looseObject({
@@ -55,9 +56,13 @@ export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
     }
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    throw new MillraceError('TOOL_LIBRARY', `${file} cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new MillraceError(
+      'TOOL_LIBRARY',
+      `${file} cannot be read: ${systemMessage(error) ?? messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (docs.size === 0) {
     throw new MillraceError(
