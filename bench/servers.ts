@@ -78,8 +78,17 @@ async function checkpoint(): Promise<string> {
   return folder;
 }
 
-/** Tokens per second of `vllm bench serve`. */
-function theirs(url: string, model: string, prompts: string, concurrency: number): number {
+/** What our requests ask of a server above text: the log-prob of each token, and draws of their own. */
+const OUR_ANSWER = { logprobs: 0, seed: 1 };
+
+/** Tokens per second of `vllm bench serve`, its requests with `more` in them. */
+function theirs(
+  url: string,
+  model: string,
+  prompts: string,
+  concurrency: number,
+  more: Readonly<Record<string, number>>,
+): number {
   const many = readFileSync(prompts, 'utf8').trim().split('\n').length;
   const result = join(scratch, 'theirs.json');
   rmSync(result, { force: true });
@@ -90,6 +99,7 @@ function theirs(url: string, model: string, prompts: string, concurrency: number
     ...['--custom-output-len', String(tokens), '--skip-chat-template', '--ignore-eos'],
     ...['--disable-shuffle', '--num-prompts', String(many)],
     ...['--max-concurrency', String(concurrency), '--temperature', '1', '--num-warmups', '0'],
+    ...['--extra-body', JSON.stringify(more)],
     ...['--save-result', '--result-dir', scratch, '--result-filename', 'theirs.json'],
   ];
   const ran = spawnSync(python, args, {
@@ -149,36 +159,40 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
   const tokenizer = await loadTokenizer(model);
   const rows: Row[] = [];
   for (const concurrency of atOnce) {
-    const texts = promptsOf(Math.max(8, 2 * concurrency));
+    const texts = promptsOf(Math.max(16, 4 * concurrency));
     const file = join(scratch, `prompts-${concurrency}.jsonl`);
     writeFileSync(file, texts.map((prompt) => `${JSON.stringify({ prompt })}\n`).join(''));
     const encoded = texts.map((text) => tokenizer.encode(text));
     await ours(engine, encoded, concurrency);
-    const pairs: { readonly mine: Ours; readonly yours: number }[] = [];
+    const measured: { readonly mine: Ours; readonly same: number; readonly plain: number }[] = [];
     for (let turn = 0; turn < turns; turn++) {
-      // whoever is second finds the machine warmer, or busier
+      // whoever comes later finds the machine warmer, or busier
       const first = turn % 2 === 0 ? await ours(engine, encoded, concurrency) : null;
-      const yours = theirs(url, model, file, concurrency);
+      const same = theirs(url, model, file, concurrency, OUR_ANSWER);
       const mine = first ?? (await ours(engine, encoded, concurrency));
-      pairs.push({ mine, yours });
+      const plain = theirs(url, model, file, concurrency, {});
+      measured.push({ mine, same, plain });
+      const rates = [mine.tokensPerSecond, same, plain].map(Math.round);
       tell(
-        `${concurrency} at once: ${[mine.tokensPerSecond, yours].map(Math.round).join(' and ')} tokens/s`,
+        `${concurrency} at once: ${rates[0]}, vllm bench serve ${rates[1]}, and ${rates[2]} without log-probs, tokens/s`,
       );
     }
     const what = `rollouts through our engine, ${concurrency} at once`;
+    const beside = (against: string, theirs: (turn: (typeof measured)[number]) => number): Row => ({
+      ...{ what, against, goal: 0.95, unit: 'tokens/s' },
+      // neighbours in time had the same machine
+      ratio: median(measured.map((turn) => turn.mine.tokensPerSecond / theirs(turn))),
+      ours: median(measured.map(({ mine }) => mine.tokensPerSecond)),
+      theirs: median(measured.map(theirs)),
+    });
     rows.push(
-      {
-        ...{ what, against: 'vllm bench serve', goal: 0.95, unit: 'tokens/s' },
-        // neighbours in time had the same machine
-        ratio: median(pairs.map(({ mine, yours }) => mine.tokensPerSecond / yours)),
-        ours: median(pairs.map(({ mine }) => mine.tokensPerSecond)),
-        theirs: median(pairs.map(({ yours }) => yours)),
-      },
+      beside('vllm bench serve, the same answer', ({ same }) => same),
+      beside('vllm bench serve, without log-probs', ({ plain }) => plain),
       {
         ...{ what: `processor time of our side, ${concurrency} at once`, against: 'one core' },
         ...{ goal: null, atMost: true, unit: 'cores', theirs: 1 },
-        ratio: median(pairs.map(({ mine }) => mine.processorShare)),
-        ours: median(pairs.map(({ mine }) => mine.processorShare)),
+        ratio: median(measured.map(({ mine }) => mine.processorShare)),
+        ours: median(measured.map(({ mine }) => mine.processorShare)),
       },
     );
   }
