@@ -69,6 +69,8 @@ const statuses: Readonly<Record<string, number>> = {
   USAGE: 400,
   DAMAGED: 422,
   RUN_RECORD: 422,
+  NOT_RUNNING: 409,
+  RECOMPUTING: 409,
   BUSY: 503,
   CLOSED: 503,
 };

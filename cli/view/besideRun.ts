@@ -2,10 +2,9 @@
  * The page of a run in a process beside it (`run --page`): the same as `millrace view`, so that nothing that a browser asks for
  * takes time from the job. It ends with the run, also when that is killed: its input ends then.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { ownCommand } from './ownCommand.ts';
 
 export interface PageOptions {
   readonly run: string;
@@ -26,15 +25,10 @@ export const noPage: PageBeside = { close: () => Promise.resolve() };
 const END_MS = 2_000;
 
 export function pageBeside({ run, runs, port, said }: PageOptions): PageBeside {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const main = fileURLToPath(new URL(`../main.${extension}`, import.meta.url));
   const where = port === undefined ? [] : ['--port', String(port)];
-  const args = [...process.execArgv, main, 'view', run, '--runs', runs, '--beside', ...where];
-  // A group of its own: Ctrl-C is the run's, and the page stays until that is at its end.
-  const child = spawn(process.execPath, args, {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    detached: true,
-  });
+  // Ctrl-C is the run's, and the page stays until that is at its end.
+  const child = ownCommand(['view', run, '--runs', runs, '--beside', ...where]);
+  child.stdout.resume();
   child.on('error', (error) => said(`no page: ${error.message}`));
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stderr });

@@ -21,6 +21,7 @@ export function addView(program: Command, io: Io, done: Done): void {
     [
       'millrace view',
       'millrace view first --port 8000',
+      'millrace view first --control',
       'millrace view --host 0.0.0.0 --token "$TOKEN" --trusted-origin https://mill.example',
     ],
   )
@@ -36,6 +37,7 @@ export function addView(program: Command, io: Io, done: Done): void {
     )
     .option('--no-token', 'let every user of this machine read')
     .option('--trusted-origin <URL>', 'the address by which browsers reach it, behind a proxy')
+    .option('--control', 'let the page pause, resume, verify and replay, with a second token')
     .addOption(new Option('--beside').hideHelp())
     .action(async (run: string | undefined, options) =>
       done(await viewCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),

@@ -6,6 +6,7 @@ import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './an
 import type { Assets } from './assets.ts';
 import { type Asking, addressOf, type GuardOptions, judge } from './guard.ts';
 import { againPage, plainPage, twinsPage } from './plainPage.ts';
+import { controlTwin, type Posts, posted } from './posts.ts';
 import { dataAt, type Served } from './router.ts';
 import { EventStream, type StreamMeans, streamAsked } from './stream.ts';
 
@@ -13,6 +14,8 @@ export interface ServerParts extends Served {
   readonly guard: GuardOptions;
   readonly assets: Assets;
   readonly streams: StreamMeans;
+  /** Null = only GET and HEAD exist. */
+  readonly posts: Posts | null;
   /** Told of what nobody foresaw. */
   readonly failed: (error: unknown) => void;
 }
@@ -55,10 +58,14 @@ async function given(
   parts: ServerParts,
 ): Promise<void> {
   const { assets } = parts;
+  const reads = from.method !== 'POST';
   const file = path === '/index.html' ? null : assets.file(path);
-  if (file !== null) return send(to, file);
-  if (page.test(path)) return send(to, assets.index ?? (await listed(parts)));
+  if (reads && file !== null) return send(to, file);
+  if (reads && page.test(path)) return send(to, assets.index ?? (await listed(parts)));
   try {
+    if (!reads) return send(to, await posted(path, from, parts.posts!));
+    if (path === '/control.json')
+      return send(to, json(controlTwin(parts.posts, parts.streams.clock)));
     if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
     if (found === null) throw new MillraceError('NOT_FOUND', 'no such address');

@@ -15,6 +15,7 @@ import { HotRuns } from './hotRuns.ts';
 import { type Listening, listen } from './listen.ts';
 import { openView } from './openView.ts';
 import { Partings } from './partings.ts';
+import { Recomputing } from './recomputing.ts';
 import { RunsFolder } from './runsFolder.ts';
 import { newToken } from './secret.ts';
 import { answer } from './server.ts';
@@ -27,6 +28,8 @@ export interface ViewOptions {
   /** A text, or false for `--no-token`; undefined = a new one. */
   readonly token?: string | false;
   readonly trustedOrigin?: string;
+  /** Takes POSTs that pause, verify and replay, from who has a second token. */
+  readonly control?: boolean;
   /** It was started by a run and ends with it. */
   readonly beside?: boolean;
 }
@@ -40,6 +43,11 @@ export async function viewCommand(options: ViewOptions, io: Io): Promise<number>
     const viewer = await serveView(options, checked, io);
     try {
       io.err(`runs of ${viewer.folder}`);
+      if (viewer.control !== null) {
+        io.err(
+          `token of control: ${viewer.control} (the page asks for it before it changes anything)`,
+        );
+      }
       io.err(`page at ${viewer.link}`);
       await ended(interrupted.signal, options.beside === true ? io : null);
     } finally {
@@ -57,7 +65,8 @@ interface Checked {
 }
 
 /** An address that others reach needs a token that was given and the name it is reached by. Fails with code `USAGE`. */
-export function checkedOptions({ host, token, trustedOrigin }: ViewOptions): Checked {
+export function checkedOptions(options: ViewOptions): Checked {
+  const { host, token, trustedOrigin, control = false } = options;
   const isLoopback = host === undefined || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
   const origin = trustedOrigin === undefined ? null : originIn(trustedOrigin);
   if (token !== undefined && token !== false && !/^[\w.~-]{16,512}$/.test(token)) {
@@ -71,6 +80,11 @@ export function checkedOptions({ host, token, trustedOrigin }: ViewOptions): Che
   }
   if (token === false && origin !== null) {
     throw usageError('--trusted-origin needs a token; leave out --no-token');
+  }
+  if (control && origin?.protocol === 'http:') {
+    throw usageError(
+      '--control needs a --trusted-origin of https: its token must not be seen on the way',
+    );
   }
   return {
     token: token === false ? null : (token ?? newToken()),
@@ -89,6 +103,8 @@ export interface Viewer extends Listening {
   /** Opens the page in a browser that has no cookie yet. */
   readonly link: string;
   readonly folder: string;
+  /** The token that every POST needs; null = there is no POST. */
+  readonly control: string | null;
 }
 
 export async function serveView(
@@ -105,13 +121,18 @@ export async function serveView(
   const served = { hot, folder, partings: new Partings(hot) };
   const pace = tickMs === undefined ? {} : { tickMs };
   const streams = { ...served, ...pace, clock: io.clock, server: newToken() };
+  const control = options.control === true ? newToken() : null;
+  const recomputing = new Recomputing(options.runs, io);
+  const posts = control === null ? null : { io, runs: options.runs, recomputing };
   let cookie = '';
   const listening = await listen({ port: options.port, host: options.host }, (from, to) => {
-    const guard = { token, trustedOrigin, cookie };
-    answer(from, to, { guard, assets, streams, failed, ...served }).catch((error: unknown) => {
-      failed(error);
-      to.destroy();
-    });
+    const guard = { token, trustedOrigin, cookie, control };
+    answer(from, to, { guard, assets, streams, posts, failed, ...served }).catch(
+      (error: unknown) => {
+        failed(error);
+        to.destroy();
+      },
+    );
   });
   // Cookies know no ports: two servers on one machine have one each.
   cookie = `millrace-${listening.port}`;
@@ -121,9 +142,11 @@ export async function serveView(
   return {
     ...listening,
     folder: folder.path,
+    control,
     link: `${origin}${path}${token === null ? '' : `?t=${token}`}`,
     async close() {
       await listening.close();
+      await recomputing.close();
       await hot.close();
     },
   };

@@ -15,12 +15,13 @@ import { pathOf, twinOf } from '../logic/route.ts';
 import { bucketNote } from '../logic/series.ts';
 import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
+import { Admission } from '../parts/Control.tsx';
 import { Mill, StageTable } from '../parts/Mill.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
 const none: OverviewTwin['curves'] = [];
 
-/** The page only reads: what changes a run is a command. */
+/** What changes a run is a command; the server takes pause and resume where it was started with `--control`. */
 const steering = [
   ['change a setting', 'set RUN temperature=0.8'],
   ['begin nothing new', 'pause RUN'],
@@ -97,6 +98,7 @@ export function Overview({ run }: { readonly run: string }) {
       {live && (
         <details class="card">
           <summary>Commands for this run</summary>
+          <Admission run={run} />
           <dl class="pair commands">
             {steering.map(([does, text]) => (
               <>

@@ -11,6 +11,7 @@ import { count, value } from '../logic/format.ts';
 import { hrefOf, pathOf, stepOf, twinOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
+import { Recompute } from '../parts/Control.tsx';
 
 const speeds = [1, 10, 100] as const;
 
@@ -156,6 +157,7 @@ export function Replay({ run }: { readonly run: string }) {
             </span>
           </p>
         )}
+        <Recompute run={run} />
         <dl class="commands">
           {data.commands.map(({ about, command: text }) => (
             <>

@@ -25,10 +25,17 @@
  *   /r/RUN/weights/VERSION     WeightsTwin         ?at=
  *   /r/RUN/replay              ReplayTwin
  *   /diff/RUN_A..RUN_B         DiffTwin            ?only=flips
+ *   /control.json              ControlTwin
  *   /stream                    server-sent events, see `StreamEvents`   ?run=RUN[:metric,metric…] (repeated) &runs=1 &since=RUN@CURSOR[;RUN@CURSOR…]
  *
  * `?at=step:120` (as of the weights that step 120 made) or `?at=offset:812` (of the topic `weights`). An error is an
  * `ErrorBody` with its HTTP status. All twins take GET and HEAD.
+ *
+ * With `view --control` there are three POSTs, with `X-Millrace: 1`, `X-Millrace-Control: TOKEN` and a JSON body:
+ *
+ *   /control/admission         {run, paused}       → ControlSaid, once the run has written it down
+ *   /control/verify            {run}               → ControlTwin, with status 202
+ *   /control/replay            {run, from}         → ControlTwin, with status 202
  */
 
 /** Version of this file. */
@@ -825,6 +832,36 @@ export interface StreamEvents {
   /** What was missed is too long to send: read the twins anew. */
   readonly reset: { readonly run: string; readonly why: string };
 }
+
+/** Whether this server takes POSTs, and the recomputation that it started last. */
+export interface ControlTwin {
+  readonly wire: number;
+  readonly nowMs: number;
+  readonly control: boolean;
+  /** Null before the first. */
+  readonly job: ControlJob | null;
+}
+
+export interface ControlJob {
+  readonly run: string;
+  readonly kind: 'verify' | 'replay';
+  /** As it can be typed. */
+  readonly command: string;
+  /** The run that a replay makes; null of a verification. */
+  readonly into: string | null;
+  /** `failed` of a verification: records differ, or it could not be done; the output says which. */
+  readonly state: 'running' | 'done' | 'failed';
+  /** The newest of what it said, and how many characters were before that. */
+  readonly output: string;
+  readonly cut: number;
+}
+
+export interface ControlSaid {
+  readonly said: string;
+}
+
+/** What `from` of a replay takes: the first topic that is made anew. */
+export const replayFrom = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;
 
 export interface Hello {
   readonly wire: number;

@@ -3,7 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import { addressOf, type GuardOptions, judge } from '../../../cli/view/guard.ts';
 
 const TOKEN = 'a-token-of-some-length';
-const options: GuardOptions = { token: TOKEN, trustedOrigin: null, cookie: 'millrace-7788' };
+const options: GuardOptions = {
+  token: TOKEN,
+  trustedOrigin: null,
+  cookie: 'millrace-7788',
+  control: null,
+};
 const behindProxy: GuardOptions = { ...options, trustedOrigin: new URL('https://mill.example') };
 
 interface Request {

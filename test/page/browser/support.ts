@@ -22,16 +22,21 @@ export interface Viewer {
   readonly link: string;
   readonly origin: string;
   readonly port: number;
+  /** The token of control; '' without `--control`. */
+  readonly control: string;
   kill(): Promise<void>;
 }
 
 /** `millrace view` from the sources, on this port (0: any). */
-export async function view(runs: string, port = 0): Promise<Viewer> {
+export async function view(runs: string, port = 0, more: readonly string[] = []): Promise<Viewer> {
   const token = 'tests-of-the-page-0123456789';
-  const child = command('view', '--runs', runs, '--port', String(port), '--token', token);
-  const link = await said(child, /page at (http\S+)/);
+  const child = command('view', '--runs', runs, '--port', String(port), '--token', token, ...more);
+  const [, control = '', link = ''] = await said(
+    child,
+    /(?:token of control: (\S+)[\s\S]*)?page at (http\S+)/,
+  );
   const url = new URL(link);
-  return { link, origin: url.origin, port: Number(url.port), kill: () => end(child) };
+  return { link, origin: url.origin, port: Number(url.port), control, kill: () => end(child) };
 }
 
 /** The command line from the sources, in a process of its own. */
@@ -48,14 +53,14 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL
   await gone;
 }
 
-async function said(child: ChildProcess, pattern: RegExp): Promise<string> {
+async function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   let text = '';
   for await (const chunk of child.stderr!) {
     text += String(chunk);
     const match = pattern.exec(text);
     if (match === null) continue;
     child.stderr!.resume();
-    return match[1]!;
+    return match;
   }
   throw new Error(`the command ended without ${pattern}: ${text}`);
 }

@@ -206,6 +206,33 @@ withBrowser('the page of a finished run', () => {
     });
   });
 
+  test('a server with control takes its token from who typed it, and verifies', async () => {
+    const controlled = await view(runs.path, 0, ['--control']);
+    const { page, context, wrong } = await watched(browser, controlled);
+    try {
+      await page.goto(`${controlled.origin}/r/tiny/replay`);
+      const field = page.getByLabel('Token of control');
+      await field.fill('a wrong one');
+      await page.getByRole('button', { name: 'Use it' }).click();
+      await page.getByRole('button', { name: 'Verify' }).click();
+      await page.getByText('the token of control is missing or wrong').waitFor();
+      await field.fill(controlled.control);
+      await page.getByRole('button', { name: 'Use it' }).click();
+      await page.getByRole('button', { name: 'Verify' }).click();
+      const job = page.getByRole('region', { name: 'recomputing' });
+      await job.getByText('comes out as it is recorded, bit for bit').waitFor({ timeout: 60_000 });
+      await job.getByText('done').waitFor();
+      expect(await violations(page)).toEqual([]);
+      // It is kept nowhere: another tab is asked anew.
+      await page.reload();
+      await field.waitFor();
+      expect(wrong).toEqual([]);
+    } finally {
+      await context.close();
+      await controlled.kill();
+    }
+  }, 90_000);
+
   test('a curve has its values as a table, and answers to the arrow keys', async () => {
     seen = await watched(browser, viewer);
     const { page } = seen;

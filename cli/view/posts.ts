@@ -1,0 +1,103 @@
+/**
+ * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one was judged before (guard.ts).
+ *
+ * Each is the command of that name, so each leaves the record that the command leaves: a pause one of the run's `control`
+ * topic, a verification the note of what it found, a replay a run whose `run.json` says what it was made of. Each is said in the server's terminal.
+ */
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { postedBody } from '../../base/http/postedBody.ts';
+import { Refusal } from '../../base/http/refusal.ts';
+import { type ControlTwin, replayFrom, WIRE } from '../../views/page/wire.ts';
+import { pauseCommand } from '../control/control.ts';
+import type { Io } from '../io.ts';
+import { findRun } from '../runs.ts';
+import { type Answer, errorBody, json } from './answers.ts';
+import type { Recomputing } from './recomputing.ts';
+
+/** A command that a POST may hold. */
+const BYTES_MAX = 4096;
+
+export interface Posts {
+  readonly io: Io;
+  readonly runs: string;
+  readonly recomputing: Recomputing;
+}
+
+const run = z.string().min(1).max(200);
+const bodies = {
+  admission: z.strictObject({ run, paused: z.boolean() }),
+  verify: z.strictObject({ run }),
+  replay: z.strictObject({ run, from: z.enum(replayFrom) }),
+};
+
+export function controlTwin(posts: Posts | null, clock: Clock): ControlTwin {
+  const job = posts?.recomputing.job ?? null;
+  return { wire: WIRE, nowMs: clock.now(), control: posts !== null, job };
+}
+
+/** Fails as the command does. */
+export async function posted(path: string, from: IncomingMessage, posts: Posts): Promise<Answer> {
+  const { io, runs, recomputing } = posts;
+  try {
+    switch (path) {
+      case '/control/admission': {
+        const asked = bodyOf(bodies.admission, await postedBody(from, BYTES_MAX));
+        return json({ said: await admission(asked, posts) });
+      }
+      case '/control/verify': {
+        const asked = bodyOf(bodies.verify, await postedBody(from, BYTES_MAX));
+        await findRun(io, runs, asked.run);
+        await recomputing.verify(asked.run);
+        return json(controlTwin(posts, io.clock), 202);
+      }
+      case '/control/replay': {
+        const asked = bodyOf(bodies.replay, await postedBody(from, BYTES_MAX));
+        await findRun(io, runs, asked.run);
+        await recomputing.replay(asked.run, asked.from);
+        return json(controlTwin(posts, io.clock), 202);
+      }
+      default:
+        throw new MillraceError('NOT_FOUND', 'no such address');
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const code = error.status === 413 ? 'TOO_LARGE' : 'NOT_JSON';
+    return {
+      ...json(errorBody(code, error.message), error.status),
+      headers: { connection: 'close' },
+    };
+  }
+}
+
+/** As `millrace pause|resume` does it, with what that says. */
+async function admission(
+  { run: name, paused }: z.infer<typeof bodies.admission>,
+  { io, runs }: Posts,
+): Promise<string> {
+  const kind = paused ? 'pause' : 'resume';
+  io.err(`control: ${kind} ${name}`);
+  let said = '';
+  const out = async (text: string | Uint8Array): Promise<void> => {
+    said += String(text);
+  };
+  await pauseCommand(kind, { run: name, runs }, { ...io, out });
+  return said.trim();
+}
+
+/** Throws a `Refusal` where it is not JSON, fails with code `USAGE` where it is not what the address takes. */
+function bodyOf<T>(schema: z.ZodType<T>, text: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'the body is not JSON');
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const field = issue!.path.join('.');
+  throw new MillraceError('USAGE', `${field === '' ? 'the body' : field}: ${issue!.message}`);
+}

@@ -1,0 +1,94 @@
+/**
+ * Runs that the page has recomputed: `millrace replay` as a process of its own, one at a time, whose output and end are
+ * kept to be shown, and which ends with the server.
+ */
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
+import type { Beginning } from '../../jobs/replay/remake.ts';
+import type { ControlJob } from '../../views/page/wire.ts';
+import type { Io } from '../io.ts';
+import { freeRunName } from '../runs.ts';
+import { ownCommand } from './ownCommand.ts';
+
+const OUTPUT_MAX = 32_768;
+/** How long it may take to stop in order, and then to stop at once, before it is killed. */
+const STOP_MS = 5_000;
+
+export class Recomputing {
+  readonly #runs: string;
+  readonly #io: Io;
+  #job: ControlJob | null = null;
+  #child: ReturnType<typeof ownCommand> | null = null;
+  #isClosed = false;
+
+  constructor(runs: string, io: Io) {
+    this.#runs = resolve(io.cwd, runs);
+    this.#io = io;
+  }
+
+  /** The newest; null before the first. */
+  get job(): ControlJob | null {
+    return this.#job;
+  }
+
+  /** Fails with code `RECOMPUTING` while one is under way. */
+  verify(run: string): void {
+    this.#start({ run, kind: 'verify', into: null }, ['--verify']);
+  }
+
+  /** Makes a new run with the same settings, under a name that is free. Fails with code `RECOMPUTING` while one is under way. */
+  async replay(run: string, from: Beginning): Promise<void> {
+    const into = await freeRunName(this.#runs, `${run}-again`);
+    this.#start({ run, kind: 'replay', into }, ['--from', from, '--into', into]);
+  }
+
+  /** Stops what is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const child = this.#child;
+    if (child === null) return;
+    const ended = once(child, 'close');
+    child.kill('SIGTERM');
+    const atOnce = setTimeout(() => child.kill('SIGTERM'), STOP_MS);
+    const killed = setTimeout(() => child.kill('SIGKILL'), 2 * STOP_MS);
+    await ended;
+    clearTimeout(atOnce);
+    clearTimeout(killed);
+  }
+
+  #start(what: Pick<ControlJob, 'run' | 'kind' | 'into'>, how: readonly string[]): void {
+    if (this.#isClosed) throw new MillraceError('CLOSED', 'this server is ending');
+    if (this.#child !== null) {
+      throw new MillraceError(
+        'RECOMPUTING',
+        `${this.#job!.command} is under way; one at a time: wait until it has ended`,
+      );
+    }
+    const { program, cwd, err } = this.#io;
+    const command = `${program} replay ${what.run} ${how.join(' ')}`;
+    err(`control: ${command}`);
+    let job: ControlJob = { ...what, command, state: 'running', output: '', cut: 0 };
+    this.#job = job;
+    const now = (over: Partial<ControlJob>): void => {
+      job = { ...job, ...over };
+      this.#job = job;
+    };
+    const said = (text: string): void => {
+      const all = job.output + text;
+      const more = Math.max(0, all.length - OUTPUT_MAX);
+      now({ output: all.slice(more), cut: job.cut + more });
+    };
+    const child = ownCommand(['replay', what.run, '--runs', this.#runs, ...how], cwd);
+    this.#child = child;
+    child.stdin.on('error', () => undefined).end();
+    child.stdout.setEncoding('utf8').on('data', said);
+    child.stderr.setEncoding('utf8').on('data', said);
+    child.on('error', ({ message }) => said(`it could not be started: ${message}\n`));
+    child.on('close', (code) => {
+      this.#child = null;
+      now({ state: code === 0 ? 'done' : 'failed' });
+      err(`control: ${command} ended with ${code === null ? 'a signal' : `exit code ${code}`}`);
+    });
+  }
+}

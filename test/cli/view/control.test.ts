@@ -1,0 +1,280 @@
+/**
+ * `millrace view --control` by real HTTP: who is refused, and
+ * what the three POSTs do to runs, with the command in a process of its own.
+ */
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../base/clock.ts';
+import { checkedOptions, serveView, type Viewer } from '../../../cli/view/view.ts';
+import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../views/page/wire.ts';
+import { type Command, millrace, sets } from '../../support/commandLine.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+import { tinyRun } from '../../support/tinyRun.ts';
+import { fakeIo } from '../support/fakeIo.ts';
+
+const token = 'a-token-for-these-tests';
+const bearer = { authorization: `Bearer ${token}` };
+const folder = temporaryFolder();
+const runs = join(folder.path, 'runs');
+afterAll(() => folder.remove());
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string;
+}
+
+/** Status and code of the error; '200' and the like where there is none. */
+function ask(
+  port: number,
+  path: string,
+  { method = 'POST', headers = {}, body = '' }: Asked,
+): Promise<{ readonly verdict: string; readonly body: string; readonly allow: unknown }> {
+  return new Promise((resolve, reject) => {
+    const given = { host: `127.0.0.1:${port}`, ...headers };
+    const all = Object.fromEntries(
+      Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined),
+    );
+    const asking = request({ host: '127.0.0.1', port, path, method, headers: all }, (from) => {
+      let text = '';
+      from.on('data', (part: Buffer) => {
+        text += part.toString();
+      });
+      from.on('end', () => {
+        const code = /"error":\{"code":"(\w+)"/.exec(text)?.[1];
+        const verdict = [from.statusCode, code].filter((one) => one !== undefined).join(' ');
+        resolve({ verdict, body: text, allow: from.headers.allow });
+      });
+    });
+    asking.on('error', reject);
+    asking.end(body);
+  });
+}
+
+describe('a POST', () => {
+  const io = { ...fakeIo(folder.path), clock: systemClock };
+  let open: Viewer;
+  let shut: Viewer;
+  beforeAll(async () => {
+    await tinyRun(runs, 'first');
+    const options = { runs, port: 0, token };
+    shut = await serveView(options, checkedOptions(options), io);
+    open = await serveView({ ...options, control: true }, checkedOptions(options), io);
+  });
+  afterAll(async () => {
+    await open.close();
+    await shut.close();
+  });
+
+  const pause = '/control/admission';
+  const body = JSON.stringify({ run: 'first', paused: true });
+  const whole = () => ({
+    ...bearer,
+    'x-millrace': '1',
+    'x-millrace-control': open.control!,
+    'content-type': 'application/json',
+  });
+
+  test.each<readonly [string, Asked & { readonly path?: string }, string]>([
+    // Everything is right, and the command itself says that nobody runs it: the others must not come so far.
+    ['of who may', {}, '409 NOT_RUNNING'],
+    ['without the token of reading', { headers: { authorization: undefined } }, '401 TOKEN'],
+    ['with a wrong one', { headers: { authorization: 'Bearer x' } }, '401 TOKEN'],
+    [
+      'without the token of control',
+      { headers: { 'x-millrace-control': undefined } },
+      '401 CONTROL',
+    ],
+    ['with a wrong one of control', { headers: { 'x-millrace-control': 'x' } }, '401 CONTROL'],
+    [
+      'with that of reading in its place',
+      { headers: { 'x-millrace-control': token } },
+      '401 CONTROL',
+    ],
+    ['without our header', { headers: { 'x-millrace': undefined } }, '403 HEADER'],
+    ['with a token in its address', { path: `${pause}?t=${token}` }, '400 HEADER'],
+    ['of another site', { headers: { origin: 'https://evil.example' } }, '403 ORIGIN'],
+    ['of a page without an origin', { headers: { origin: 'null' } }, '403 ORIGIN'],
+    [
+      'of another site, by its browser',
+      { headers: { 'sec-fetch-site': 'cross-site' } },
+      '403 ORIGIN',
+    ],
+    [
+      'of another port, by its browser',
+      { headers: { 'sec-fetch-site': 'same-site' } },
+      '403 ORIGIN',
+    ],
+    [
+      'of a form in another site that opens a tab',
+      {
+        headers: {
+          'sec-fetch-site': 'cross-site',
+          'sec-fetch-mode': 'navigate',
+          'sec-fetch-dest': 'document',
+        },
+      },
+      '403 ORIGIN',
+    ],
+    ['to a rebound name', { headers: { host: 'evil.example' } }, '403 HOST'],
+    ['of a form', { headers: { 'content-type': 'text/plain' } }, '415 NOT_JSON'],
+    ['without a type', { headers: { 'content-type': undefined } }, '415 NOT_JSON'],
+    ['that is no JSON', { body: 'run=first' }, '400 NOT_JSON'],
+    ['that is too large', { body: JSON.stringify({ run: 'x'.repeat(5000) }) }, '413 TOO_LARGE'],
+    ['that says more', { body: JSON.stringify({ run: 'first', paused: true, x: 1 }) }, '400 USAGE'],
+    ['that says less', { body: '{}' }, '400 USAGE'],
+    ['of no run', { body: JSON.stringify({ run: 'nope', paused: true }) }, '404 NO_RUN'],
+    ['of a run that is an option', { body: '{"run":"--verify","paused":true}' }, '400 USAGE'],
+    ['of a run elsewhere', { body: '{"run":"../first","paused":true}' }, '400 USAGE'],
+    ['that stops', { path: '/control/stop' }, '404 NOT_FOUND'],
+    ['to a twin', { path: '/runs.json' }, '404 NOT_FOUND'],
+    ['to a page', { path: '/r/first' }, '404 NOT_FOUND'],
+    [
+      'from a topic that there is not',
+      { path: '/control/replay', body: '{"run":"first","from":"--set"}' },
+      '400 USAGE',
+    ],
+    ['by GET', { method: 'GET', body: '' }, '404 NOT_FOUND'],
+    ['by PUT', { method: 'PUT' }, '405 METHOD'],
+    ['by OPTIONS, as a browser asks before', { method: 'OPTIONS', body: '' }, '405 METHOD'],
+  ])('%s', async (_, { path = pause, headers, ...asked }, verdict) => {
+    const answer = await ask(open.port, path, {
+      body,
+      ...asked,
+      headers: { ...whole(), ...headers },
+    });
+    expect(answer.verdict).toBe(verdict);
+    expect(answer.body).not.toContain(open.control);
+  });
+
+  test('is none without --control', async () => {
+    expect(shut.control).toBeNull();
+    const answer = await ask(shut.port, pause, { body, headers: whole() });
+    expect(answer).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD' });
+    const { body: twin } = await ask(shut.port, '/control.json', {
+      method: 'GET',
+      headers: bearer,
+    });
+    expect(JSON.parse(twin)).toMatchObject({ control: false, job: null });
+  });
+
+  test('the token of control stands neither in the link nor in what anybody may read', async () => {
+    expect(open.link).not.toContain(open.control);
+    const { body: twin } = await ask(open.port, '/control.json', {
+      method: 'GET',
+      headers: bearer,
+    });
+    expect(JSON.parse(twin)).toMatchObject({ control: true, job: null });
+    expect(twin).not.toContain(open.control);
+    expect(io.stderr().join('\n')).not.toContain(open.control);
+  });
+
+  test('is refused with a token that could be seen on its way', () => {
+    const options = { runs, token, control: true, trustedOrigin: 'http://mill.example' };
+    expect(() => checkedOptions(options)).toThrow('--control needs a --trusted-origin of https');
+  });
+});
+
+describe('a server with control', () => {
+  let server: Command;
+  let run: Command;
+  let port: number;
+  let control: string;
+
+  beforeAll(async () => {
+    run = millrace(
+      ...['run', 'test/cli/fixtures/numbers.job.ts', '--run', 'live', '--runs', runs],
+      ...sets({ count: 4000, workMs: 50 }),
+    );
+    server = millrace('view', '--control', '--runs', runs, '--port', '0', '--token', token);
+    await heard(server, /page at/);
+    port = Number(/page at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.said)![1]);
+    control = /token of control: (\S+)/.exec(server.said)![1]!;
+    await heard(run, /at work/);
+  });
+  afterAll(async () => {
+    run.process.kill('SIGKILL');
+    server.process.kill('SIGKILL');
+    await Promise.all([run.ended, server.ended]);
+  });
+
+  async function heard({ process }: Command, what: RegExp): Promise<void> {
+    const command = process === run?.process ? run : server;
+    while (!what.test(command.said)) {
+      if (process.exitCode !== null) throw new Error(command.said);
+      await Promise.race([once(process.stderr!, 'data'), once(process, 'exit')]);
+    }
+  }
+
+  function post(path: string, asked: unknown) {
+    const headers = {
+      ...bearer,
+      'x-millrace': '1',
+      'x-millrace-control': control,
+      'content-type': 'application/json',
+    };
+    return ask(port, `/control/${path}`, { headers, body: JSON.stringify(asked) });
+  }
+
+  async function twin<T>(path: string): Promise<T> {
+    return JSON.parse((await ask(port, path, { method: 'GET', headers: bearer })).body) as T;
+  }
+
+  async function ended(): Promise<NonNullable<ControlTwin['job']>> {
+    for (;;) {
+      const { job } = await twin<ControlTwin>('/control.json');
+      if (job !== null && job.state !== 'running') return job;
+      await wait(50);
+    }
+  }
+
+  test('pauses and resumes a run, and both are records of it', async () => {
+    const paused = await post('admission', { run: 'live', paused: true });
+    expect(paused.verdict).toBe('200');
+    expect(paused.body).toContain('run live is paused');
+    expect((await post('admission', { run: 'live', paused: true })).body).toContain('already');
+    expect((await post('admission', { run: 'live', paused: false })).body).toContain('goes on');
+    const { rows } = await twin<TopicTwin>('/r/live/topics/control.json?dir=on');
+    expect(rows.map(({ value }) => (value as { kind: string }).kind)).toEqual(['pause', 'resume']);
+    await heard(server, /control: resume live/);
+  });
+
+  test('verifies a run: what is said and found is shown, and one is made at a time', async () => {
+    expect((await post('verify', { run: 'first' })).verdict).toBe('202');
+    expect((await post('replay', { run: 'first', from: 'scored' })).verdict).toBe(
+      '409 RECOMPUTING',
+    );
+    const job = await ended();
+    expect(job).toMatchObject({ run: 'first', kind: 'verify', state: 'done' });
+    expect(job.output).toContain('comes out as it is recorded, bit for bit');
+    expect((await twin<ReplayTwin>('/r/first/replay.json')).verified).toMatchObject({ ok: true });
+  });
+
+  test('replays a run into another, under a name that is free', async () => {
+    expect((await post('replay', { run: 'first', from: 'scored' })).verdict).toBe('202');
+    const job = await ended();
+    expect(job).toMatchObject({ kind: 'replay', into: 'first-again-1', state: 'done' });
+    expect(job.command).toMatch(/ replay first --from scored --into first-again-1$/);
+    const { runs: all } = await twin<RunsTwin>('/runs.json');
+    expect(all.map(({ name }) => name)).toContain('first-again-1');
+  });
+
+  test('ends what it started with itself', async () => {
+    run.process.kill('SIGKILL');
+    await run.ended;
+    expect((await post('verify', { run: 'live' })).verdict).toBe('202');
+    const scratch = (): string | undefined =>
+      readdirSync(runs).find((name) => name.startsWith('.verify-live-'));
+    while (scratch() === undefined) await wait(20);
+    const pid = Number(scratch()!.split('-').at(-1));
+    process.kill(pid, 0);
+    server.process.kill('SIGTERM');
+    await server.ended;
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    expect(scratch()).toBeUndefined();
+  });
+});
