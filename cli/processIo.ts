@@ -1,5 +1,6 @@
 /**
- * The process as `Io`. A reader that goes away (`| head`) ends the process quietly with 0.
+ * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: nobody takes its results.
+ * One of stderr does not: a job or a server goes on when nobody hears any more what it says.
  */
 import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
@@ -15,12 +16,11 @@ function takesColour(stream: NodeJS.WriteStream): boolean {
 }
 
 export function processIo(): Io {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
-    });
-  }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  process.stderr.on('error', () => undefined);
   const cwd = process.cwd();
   const path = process.env.PATH ?? '';
   return {

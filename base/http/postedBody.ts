@@ -2,13 +2,17 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
 
-/** As text. Rejects with a `Refusal` where it is longer than `bytesMax` or not UTF-8. */
+/**
+ * As text. Rejects with a `Refusal` where it is longer than `bytesMax` or not UTF-8; then the connection is still open, so that
+ * the refusal arrives, and the rest is to be let go (`from.resume()`).
+ */
 export async function postedBody(from: IncomingMessage, bytesMax: number): Promise<string> {
   const tooLarge = (): Refusal => new Refusal(413, `a request may hold ${bytesMax} bytes`);
   if (Number(from.headers['content-length'] ?? 0) > bytesMax) throw tooLarge();
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of from as AsyncIterable<Buffer>) {
+  const arriving: AsyncIterable<Buffer> = from.iterator({ destroyOnReturn: false });
+  for await (const part of arriving) {
     bytes += part.length;
     if (bytes > bytesMax) throw tooLarge();
     parts.push(part);

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { command, type Done, port } from '../command.ts';
 import type { Io } from '../io.ts';
 import { PORT } from './listen.ts';
+import { TOKEN_VARIABLE } from './secret.ts';
 import { viewCommand } from './view.ts';
 
 /** Of `millrace run`. */
@@ -32,7 +33,7 @@ export function addView(program: Command, io: Io, done: Done): void {
     .option('--host <ADDRESS>', 'where to listen instead of 127.0.0.1 and ::1')
     .addOption(
       new Option('--token <TEXT>', 'the token of the link (default: a new one)').env(
-        'MILLRACE_VIEW_TOKEN',
+        TOKEN_VARIABLE,
       ),
     )
     .option('--no-token', 'let every user of this machine read')

@@ -47,11 +47,16 @@ type RefusalCode = 'METHOD' | 'HOST' | 'ORIGIN' | 'TOKEN' | 'CONTROL' | 'HEADER'
 
 const URL_MAX = 4096;
 
+/** Those that there are. */
+export function methods({ control }: GuardOptions): string {
+  return control === null ? 'GET, HEAD' : 'GET, HEAD, POST';
+}
+
 export function judge(asking: Asking, options: GuardOptions): Verdict {
   const { method, headers, path, query } = asking;
   const isPost = method === 'POST' && options.control !== null;
   if (method !== 'GET' && method !== 'HEAD' && !isPost) {
-    return refused(405, 'METHOD', 'only GET and HEAD');
+    return refused(405, 'METHOD', `only ${methods(options)}`);
   }
   if (!isOwnHost(headers.host, options)) {
     return refused(403, 'HOST', `this server does not answer to the name ${nameOf(headers.host)}`);

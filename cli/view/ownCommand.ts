@@ -3,8 +3,14 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Its group is its own: Ctrl-C in this terminal does not reach it, whoever started it ends it. */
-export function ownCommand(args: readonly string[], cwd?: string): ChildProcessWithoutNullStreams {
+export function ownCommand(
+  args: readonly string[],
+  where: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): ChildProcessWithoutNullStreams {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const main = fileURLToPath(new URL(`../main.${extension}`, import.meta.url));
-  return spawn(process.execPath, [...process.execArgv, main, ...args], { cwd, detached: true });
+  return spawn(process.execPath, [...process.execArgv, main, ...args], {
+    ...where,
+    detached: true,
+  });
 }

@@ -2,7 +2,8 @@
  * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one was judged before (guard.ts).
  *
  * Each is the command of that name, so each leaves the record that the command leaves: a pause one of the run's `control`
- * topic, a verification the note of what it found, a replay a run whose `run.json` says what it was made of. Each is said in the server's terminal.
+ * topic, a verification the note of what it found, a replay a run whose `run.json` says what it was made of. Each is said in
+ * the server's terminal.
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
@@ -17,7 +18,7 @@ import { findRun } from '../runs.ts';
 import { type Answer, errorBody, json } from './answers.ts';
 import type { Recomputing } from './recomputing.ts';
 
-/** A command that a POST may hold. */
+/** Of a body. */
 const BYTES_MAX = 4096;
 
 export interface Posts {
@@ -50,7 +51,7 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
       case '/control/verify': {
         const asked = bodyOf(bodies.verify, await postedBody(from, BYTES_MAX));
         await findRun(io, runs, asked.run);
-        await recomputing.verify(asked.run);
+        recomputing.verify(asked.run);
         return json(controlTwin(posts, io.clock), 202);
       }
       case '/control/replay': {
@@ -64,11 +65,10 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    // What was not read of the body: the connection is used again after it.
+    from.resume();
     const code = error.status === 413 ? 'TOO_LARGE' : 'NOT_JSON';
-    return {
-      ...json(errorBody(code, error.message), error.status),
-      headers: { connection: 'close' },
-    };
+    return json(errorBody(code, error.message), error.status);
   }
 }
 

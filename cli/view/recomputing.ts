@@ -10,6 +10,7 @@ import type { ControlJob } from '../../views/page/wire.ts';
 import type { Io } from '../io.ts';
 import { freeRunName } from '../runs.ts';
 import { ownCommand } from './ownCommand.ts';
+import { TOKEN_VARIABLE } from './secret.ts';
 
 const OUTPUT_MAX = 32_768;
 /** How long it may take to stop in order, and then to stop at once, before it is killed. */
@@ -79,7 +80,9 @@ export class Recomputing {
       const more = Math.max(0, all.length - OUTPUT_MAX);
       now({ output: all.slice(more), cut: job.cut + more });
     };
-    const child = ownCommand(['replay', what.run, '--runs', this.#runs, ...how], cwd);
+    // A job file of the run's choice is run there: it has no use for the page's token.
+    const { [TOKEN_VARIABLE]: _, ...env } = process.env;
+    const child = ownCommand(['replay', what.run, '--runs', this.#runs, ...how], { cwd, env });
     this.#child = child;
     child.stdin.on('error', () => undefined).end();
     child.stdout.setEncoding('utf8').on('data', said);

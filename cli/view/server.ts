@@ -4,7 +4,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { html } from '../../views/html/html.ts';
 import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './answers.ts';
 import type { Assets } from './assets.ts';
-import { type Asking, addressOf, type GuardOptions, judge } from './guard.ts';
+import { type Asking, addressOf, type GuardOptions, judge, methods } from './guard.ts';
 import { againPage, plainPage, twinsPage } from './plainPage.ts';
 import { controlTwin, type Posts, posted } from './posts.ts';
 import { dataAt, type Served } from './router.ts';
@@ -35,7 +35,7 @@ export async function answer(
   const verdict = judge(asking, parts.guard);
   switch (verdict.kind) {
     case 'refused':
-      return refuse(asking, verdict, to);
+      return refuse(asking, verdict, to, parts.guard);
     case 'welcome':
       to.setHeader('set-cookie', verdict.cookie);
       return send(to, {
@@ -64,8 +64,9 @@ async function given(
   if (reads && page.test(path)) return send(to, assets.index ?? (await listed(parts)));
   try {
     if (!reads) return send(to, await posted(path, from, parts.posts!));
-    if (path === '/control.json')
+    if (path === '/control.json') {
       return send(to, json(controlTwin(parts.posts, parts.streams.clock)));
+    }
     if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
     if (found === null) throw new MillraceError('NOT_FOUND', 'no such address');
@@ -100,8 +101,9 @@ function refuse(
   { headers }: Asking,
   { status, code, why }: { status: number; code: string; why: string },
   to: ServerResponse,
+  guard: GuardOptions,
 ): void {
-  if (code === 'METHOD') to.setHeader('allow', 'GET, HEAD');
+  if (code === 'METHOD') to.setHeader('allow', methods(guard));
   const asHtml = code === 'TOKEN' && (headers.accept ?? '').includes('text/html');
   const page = (): Answer => {
     return { status, type: HTML_TYPE, body: plainPage('Millrace', [html`${why}`]) };

@@ -5,7 +5,7 @@
  * interrupted.
  */
 import { inspect } from 'node:util';
-import { withoutSecrets } from '../../base/secrets.ts';
+import { keepSecret, withoutSecrets } from '../../base/secrets.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -122,6 +122,7 @@ export async function serveView(
   const pace = tickMs === undefined ? {} : { tickMs };
   const streams = { ...served, ...pace, clock: io.clock, server: newToken() };
   const control = options.control === true ? newToken() : null;
+  for (const secret of [token, control]) keepSecret(secret ?? '');
   const recomputing = new Recomputing(options.runs, io);
   const posts = control === null ? null : { io, runs: options.runs, recomputing };
   let cookie = '';

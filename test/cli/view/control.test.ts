@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -26,20 +26,31 @@ interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: string;
+  /** Node's own when left out. */
+  readonly agent?: Agent;
 }
 
-/** Status and code of the error; '200' and the like where there is none. */
+interface Said {
+  /** Status and code of the error; '200' and the like where there is none. */
+  readonly verdict: string;
+  readonly body: string;
+  readonly allow: unknown;
+  /** Of the connection. */
+  readonly usedBefore: boolean;
+}
+
 function ask(
   port: number,
   path: string,
-  { method = 'POST', headers = {}, body = '' }: Asked,
-): Promise<{ readonly verdict: string; readonly body: string; readonly allow: unknown }> {
+  { method = 'POST', headers = {}, body = '', agent }: Asked,
+): Promise<Said> {
   return new Promise((resolve, reject) => {
     const given = { host: `127.0.0.1:${port}`, ...headers };
     const all = Object.fromEntries(
       Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined),
     );
-    const asking = request({ host: '127.0.0.1', port, path, method, headers: all }, (from) => {
+    const to = { host: '127.0.0.1', port, path, method, headers: all, agent };
+    const asking = request(to, (from) => {
       let text = '';
       from.on('data', (part: Buffer) => {
         text += part.toString();
@@ -47,7 +58,8 @@ function ask(
       from.on('end', () => {
         const code = /"error":\{"code":"(\w+)"/.exec(text)?.[1];
         const verdict = [from.statusCode, code].filter((one) => one !== undefined).join(' ');
-        resolve({ verdict, body: text, allow: from.headers.allow });
+        const { allow } = from.headers;
+        resolve({ verdict, body: text, allow, usedBefore: asking.reusedSocket });
       });
     });
     asking.on('error', reject);
@@ -124,7 +136,7 @@ describe('a POST', () => {
     ['of a form', { headers: { 'content-type': 'text/plain' } }, '415 NOT_JSON'],
     ['without a type', { headers: { 'content-type': undefined } }, '415 NOT_JSON'],
     ['that is no JSON', { body: 'run=first' }, '400 NOT_JSON'],
-    ['that is too large', { body: JSON.stringify({ run: 'x'.repeat(5000) }) }, '413 TOO_LARGE'],
+    ['that is too large', { body: 'x'.repeat(5000) }, '413 TOO_LARGE'],
     ['that says more', { body: JSON.stringify({ run: 'first', paused: true, x: 1 }) }, '400 USAGE'],
     ['that says less', { body: '{}' }, '400 USAGE'],
     ['of no run', { body: JSON.stringify({ run: 'nope', paused: true }) }, '404 NO_RUN'],
@@ -151,10 +163,22 @@ describe('a POST', () => {
     expect(answer.body).not.toContain(open.control);
   });
 
+  test('that is too large leaves its connection for the next', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const headers = { ...whole(), 'transfer-encoding': 'chunked' };
+    const large = await ask(open.port, pause, { body: 'x'.repeat(200_000), headers, agent });
+    expect(large).toMatchObject({ verdict: '413 TOO_LARGE', usedBefore: false });
+    const next = await ask(open.port, pause, { body, headers: whole(), agent });
+    expect(next).toMatchObject({ verdict: '409 NOT_RUNNING', usedBefore: true });
+    agent.destroy();
+  });
+
   test('is none without --control', async () => {
     expect(shut.control).toBeNull();
     const answer = await ask(shut.port, pause, { body, headers: whole() });
     expect(answer).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD' });
+    const put = await ask(open.port, pause, { method: 'PUT', headers: whole() });
+    expect(put).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD, POST' });
     const { body: twin } = await ask(shut.port, '/control.json', {
       method: 'GET',
       headers: bearer,
@@ -261,6 +285,12 @@ describe('a server with control', () => {
     expect(job.command).toMatch(/ replay first --from scored --into first-again-1$/);
     const { runs: all } = await twin<RunsTwin>('/runs.json');
     expect(all.map(({ name }) => name)).toContain('first-again-1');
+  });
+
+  test('goes on when nobody hears any more what it says', async () => {
+    server.process.stderr!.destroy();
+    expect((await post('admission', { run: 'live', paused: true })).verdict).toBe('200');
+    expect(await twin<ControlTwin>('/control.json')).toMatchObject({ control: true });
   });
 
   test('ends what it started with itself', async () => {

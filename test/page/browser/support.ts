@@ -55,7 +55,8 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL
 
 async function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   let text = '';
-  for await (const chunk of child.stderr!) {
+  // It stays open after that: the command may say more.
+  for await (const chunk of child.stderr!.iterator({ destroyOnReturn: false })) {
     text += String(chunk);
     const match = pattern.exec(text);
     if (match === null) continue;
