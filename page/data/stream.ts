@@ -32,8 +32,8 @@ export const runRows = signal<ReadonlyMap<string, RunRow | null>>(new Map());
 export const ends = signal<Readonly<Record<string, number>>>({});
 /** Newest change of state, for the live region. */
 export const change = signal<StateChange | null>(null);
-/** Counts up when twins have to be read anew. */
-export const anew = signal(0);
+/** Counts up when twins have to be read again. */
+export const refreshes = signal(0);
 
 type OnPoints = (points: Points) => void;
 const onPoints = new Set<OnPoints>();
@@ -55,7 +55,7 @@ function heard(message: Heard): void {
     return;
   }
   if (message.kind === 'missed') {
-    anew.value++;
+    refreshes.value++;
     return;
   }
   if (message.kind === 'lost') {
@@ -75,7 +75,7 @@ function event(name: keyof StreamEvents, data: unknown): void {
     const { nowMs, server: now, runs } = data as Hello;
     heardTime(nowMs);
     // After a break what was shown may be behind; after another start of the server as well.
-    if (server !== '') anew.value++;
+    if (server !== '') refreshes.value++;
     server = now;
     head.value = runs.find((one) => one.name === wanted.run) ?? head.value;
   } else if (name === 'mill') {
@@ -88,7 +88,7 @@ function event(name: keyof StreamEvents, data: unknown): void {
     change.value = data as StateChange;
     head.value = change.value.head;
   } else if (name === 'reset') {
-    anew.value++;
+    refreshes.value++;
   } else if (name === 'runs') {
     const { runs, gone } = data as StreamEvents['runs'];
     const next = new Map(runRows.value);

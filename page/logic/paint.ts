@@ -24,6 +24,22 @@ export function levelOf(amount: number, paint: 'logprob' | 'entropy'): number {
   return level;
 }
 
+/** The class of a token in that way of painting; '' = no colour. */
+export function nameOf(tokens: Tokens, paint: Paint, token: number): string {
+  if (paint === 'none' || tokens.isTool(token)) return '';
+  if (paint === 'version') {
+    const version = tokens.version(token);
+    return version === null ? '' : versionName(version, tokens.version(0) ?? 0);
+  }
+  const level = levelOf(amountOf(tokens, paint, token), paint);
+  return level === 0 ? '' : `level${level}`;
+}
+
+/** The class of a policy version, counted from the first of the trajectory. */
+export function versionName(version: number, first: number): string {
+  return `version${(((version - first) % 6) + 6) % 6}`;
+}
+
 /** Tokens [start, end) of one class. */
 export interface Run {
   readonly name: string;
@@ -34,17 +50,7 @@ export interface Run {
 /** Neighbours of one class are one run, so that there are few of them. `top` = those above the 95th percentile. */
 export function runsOf(tokens: Tokens, paint: Paint): readonly Run[] {
   if (paint === 'none') return [];
-  const first = tokens.version(0) ?? 0;
-  const nameOf = (token: number): string => {
-    if (tokens.isTool(token)) return '';
-    if (paint === 'version') {
-      const version = tokens.version(token);
-      return version === null ? '' : `version${(((version - first) % 6) + 6) % 6}`;
-    }
-    const level = levelOf(amountOf(tokens, paint, token), paint);
-    return level === 0 ? '' : `level${level}`;
-  };
-  const runs = joined(tokens.count, nameOf);
+  const runs = joined(tokens.count, (token) => nameOf(tokens, paint, token));
   if (paint === 'version') return runs;
   const most = highest(tokens, paint);
   return [

@@ -5,7 +5,7 @@ import { limits } from '../../views/page/wire.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, listen } from '../data/stream.ts';
+import { listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
@@ -28,7 +28,7 @@ export function Metrics({ run }: { readonly run: string }) {
   );
   const answer = useTwin<MetricsTwin>(
     twinOf(pathOf({ page: 'metrics', run, id: '' }), { ...wanted, n: '1600' }),
-    anew.value,
+    refreshes.value,
   );
   const { data } = answer;
   useHead(data);

@@ -6,7 +6,7 @@ import type { Mill as MillData, OverviewTwin } from '../../views/page/wire.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, linkAt, query } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, listen, mill as liveMill } from '../data/stream.ts';
+import { listen, mill as liveMill, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { milliseconds } from '../logic/format.ts';
@@ -33,7 +33,7 @@ export function Overview({ run }: { readonly run: string }) {
   const pinned = at.value !== '';
   const answer = useTwin<OverviewTwin>(
     twinOf(pathOf({ page: 'overview', run, id: '' }), pinned ? { at: query.value.at! } : {}),
-    anew.value,
+    refreshes.value,
   );
   const { data } = answer;
   useHead(data);

@@ -4,7 +4,7 @@ import { fixed, orDash } from '../../views/numbers.ts';
 import type { ParetoPoint, ParetoTwin } from '../../views/page/wire.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, ends, listen } from '../data/stream.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
@@ -30,7 +30,7 @@ export function Pareto({ run }: { readonly run: string }) {
   const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
   const answer = useTwin<ParetoTwin>(
     twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted),
-    `${anew.value} ${grown}`,
+    `${refreshes.value} ${grown}`,
   );
   const { data } = answer;
   useHead(data);

@@ -4,7 +4,7 @@ import type { ReplayStep, ReplayTwin } from '../../views/page/wire.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, ends, listen } from '../data/stream.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
@@ -19,7 +19,7 @@ export function Replay({ run }: { readonly run: string }) {
   const grown = ends.value.weights ?? 0;
   const answer = useTwin<ReplayTwin>(
     twinOf(pathOf({ page: 'replay', run, id: '' })),
-    `${anew.value} ${grown}`,
+    `${refreshes.value} ${grown}`,
   );
   const { data } = answer;
   useHead(data);

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { orDash } from '../../views/numbers.ts';
 import type { RunRow, RunsTwin } from '../../views/page/wire.ts';
 import { linkTo, query } from '../data/place.ts';
-import { anew, listen, runRows } from '../data/stream.ts';
+import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { value } from '../logic/format.ts';
@@ -12,7 +12,7 @@ import { Ago, Command, Empty, Missing, Scrolls, State } from '../parts/basics.ts
 import { Spark } from '../parts/Spark.tsx';
 
 export function Runs() {
-  const answer = useTwin<RunsTwin>('/runs.json', anew.value);
+  const answer = useTwin<RunsTwin>('/runs.json', refreshes.value);
   const { data } = answer;
   const other = query.value.diff;
   useEffect(() => {

@@ -5,7 +5,7 @@ import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../views
 import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, ends, listen } from '../data/stream.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count } from '../logic/format.ts';
@@ -18,7 +18,7 @@ export function Topics({ run }: { readonly run: string }) {
   const pinned: Query = at.value === '' ? {} : { at: at.value };
   const answer = useTwin<TopicsTwin>(
     twinOf(pathOf({ page: 'topics', run, id: '' }), pinned),
-    anew.value,
+    refreshes.value,
   );
   const { data } = answer;
   useHead(data);
@@ -61,7 +61,10 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
   const newest = now.offset === undefined && now.dir !== 'on' && at.value === '';
   const follow = newest && now.follow === '1';
   const grown = ends.value[topic] ?? 0;
-  const answer = useTwin<TopicTwin>(twinOf(path, wanted), `${anew.value} ${follow ? grown : ''}`);
+  const answer = useTwin<TopicTwin>(
+    twinOf(path, wanted),
+    `${refreshes.value} ${follow ? grown : ''}`,
+  );
   const { data } = answer;
   useHead(data);
 

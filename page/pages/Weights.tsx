@@ -6,7 +6,7 @@ import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useHead } from '../data/shownHead.ts';
-import { anew, ends, listen } from '../data/stream.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
@@ -28,7 +28,7 @@ function Versions({ run }: { readonly run: string }) {
   const grown = at.value === '' ? (ends.value.weights ?? 0) : 0;
   const answer = useTwin<ReplayTwin>(
     twinOf(pathOf({ page: 'replay', run, id: '' })),
-    `${anew.value} ${grown}`,
+    `${refreshes.value} ${grown}`,
   );
   const { data } = answer;
   useHead(data);
@@ -96,7 +96,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
   const asked: Query = at.value === '' ? {} : { at: at.value };
   const answer = useTwin<WeightsTwin>(
     twinOf(pathOf({ page: 'weights', run, id: version }), asked),
-    anew.value,
+    refreshes.value,
   );
   const { data } = answer;
   useHead(data);

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { replayFrom } from '../../views/page/wire.ts';
 import { ask, control, lookControl, token } from '../data/control.ts';
-import { anew } from '../data/stream.ts';
+import { refreshes } from '../data/stream.ts';
 import { Hostile } from './basics.tsx';
 
 /** Begin nothing new, and go on. */
@@ -61,7 +61,7 @@ export function Recompute({ run }: { readonly run: string }) {
 function Controlled({ children }: { readonly children: ComponentChildren }) {
   useEffect(() => {
     void lookControl();
-  }, [anew.value]);
+  }, [refreshes.value]);
   const [typed, setTyped] = useState('');
   if (control.value?.control !== true) return null;
   if (token.value !== '') return <p class="bar">{children}</p>;
