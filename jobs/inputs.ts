@@ -20,6 +20,7 @@ const digests = z.record(z.string(), z.string());
 const TOKENIZER_FILES = [
   ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'],
   ...['chat_template.jinja', 'chat_template.json', 'generation_config.json'],
+  join('additional_chat_templates', 'tool_use.jinja'),
 ];
 
 /** Paths of the tokenizer and the chat template in a policy's folder, whether they are there or not. */

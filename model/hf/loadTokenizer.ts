@@ -2,22 +2,18 @@
  * The tokenizer that lies in a folder: a word vocabulary of ours (wordTokenizer.ts) or that of a Hugging Face
  * checkpoint, with its chat template.
  *
- * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special tokens;
- * the template is in `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json`, in this order.
+ * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special tokens; where the
+ * template is: folderTemplates.ts.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
 import { type BpeTokenizer, bpeTokenizer, type TextPart } from './bpeTokenizer.ts';
-import {
-  type ChatMessage,
-  type ChatOptions,
-  type ChatTemplate,
-  chatTemplate,
-} from './chatTemplate.ts';
+import type { ChatMessage, ChatOptions, ChatTemplate } from './chatTemplate.ts';
+import { folderTemplate } from './folderTemplates.ts';
 import { guardedParts } from './guardedParts.ts';
 import { readJson } from './openFolder.ts';
 
@@ -90,6 +86,10 @@ const special = z
   .nullish();
 const ids = z.union([z.number().transform((id) => [id]), z.array(z.number())]).nullish();
 
+const templates = z
+  .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
+  .nullish();
+
 const configFile = z.looseObject({
   bos_token: special,
   eos_token: special,
@@ -97,17 +97,17 @@ const configFile = z.looseObject({
   unk_token: special,
   // a list has no names
   extra_special_tokens: z.record(z.string(), special).nullish().catch(null),
-  chat_template: z
-    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
-    .nullish(),
+  chat_template: templates,
 });
+const templateFile = z.looseObject({ chat_template: templates });
 type ConfigFile = z.infer<typeof configFile>;
 const endFile = z.looseObject({ eos_token_id: ids });
 
 async function ofCheckpoint(folder: string, base: BpeTokenizer): Promise<LoadedTokenizer> {
   const config = await optional(folder, 'tokenizer_config.json', configFile, {});
   const named = namedTokens(config);
-  const template = await findTemplate(folder, config, named);
+  const other = await optional(folder, 'chat_template.json', templateFile, {});
+  const template = await folderTemplate(folder, [other.chat_template, config.chat_template], named);
   const endTokens = await findEnds(folder, base, named);
   const chat: ChatTemplate = template ?? {
     render: () => noTemplate(folder),
@@ -170,22 +170,4 @@ async function findEnds(
     `${folder} names no end-of-text token: set eos_token in tokenizer_config.json`,
     { context: { file: folder } },
   );
-}
-
-async function findTemplate(
-  folder: string,
-  { chat_template: inConfig }: ConfigFile,
-  named: Readonly<Record<string, string>>,
-): Promise<ChatTemplate | null> {
-  const path = join(folder, 'chat_template.jinja');
-  const own = await readFile(path, 'utf8').catch(() => null);
-  if (own !== null) return chatTemplate(path, own, named);
-  const shape = z.looseObject({ chat_template: z.string().nullish() });
-  const other = (await optional(folder, 'chat_template.json', shape, {})).chat_template;
-  const source =
-    other ??
-    (typeof inConfig === 'string'
-      ? inConfig
-      : inConfig?.find(({ name }) => name === 'default')?.template);
-  return source == null ? null : chatTemplate(folder, source, named);
 }

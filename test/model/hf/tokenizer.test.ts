@@ -288,6 +288,35 @@ test('a template file beside the tokenizer goes before the one in its configurat
   );
 });
 
+test('of several templates a conversation with tools takes tool_use, any other the default', async () => {
+  const chat_template = [
+    { name: 'rag', template: '{{ broken' },
+    { name: 'tool_use', template: 'with {{ tools[0] }}: {{ messages[0].content }}' },
+    { name: 'default', template: 'plain: {{ messages[0].content }}' },
+  ];
+  const listed = changed('several', 'tokenizer_config.json', (json: object) => ({
+    ...json,
+    chat_template,
+  }));
+  const files = changed('severalFiles', 'tokenizer_config.json', (json: object) => ({
+    ...json,
+    chat_template: 'not this one',
+  }));
+  mkdirSync(join(files, 'additional_chat_templates'));
+  writeFileSync(join(files, 'chat_template.jinja'), chat_template[2]!.template);
+  for (const { name, template } of chat_template.slice(0, 2))
+    writeFileSync(join(files, 'additional_chat_templates', `${name}.jinja`), template);
+  const messages = [{ role: 'user', content: 'water' }];
+  for (const path of [listed, files]) {
+    const loaded = await loadTokenizer(path);
+    expect(loaded.applyChatTemplate(messages)).toBe('plain: water');
+    expect(loaded.applyChatTemplate(messages, { tools: ['search'] })).toBe('with search: water');
+    expect(loaded.decode(loaded.encodeChat(messages, { tools: ['search'] }))).toBe(
+      'with search: water',
+    );
+  }
+});
+
 test('what ends a text is named by the tokenizer or the model', async () => {
   const path = changed('ends', 'tokenizer_config.json', () => ({
     bos_token: { content: '<|im_start|>' },
