@@ -4,6 +4,7 @@
  * It reads by kafkajs's documented consumer, in a group that is new at every start: where it goes on is what the run's own log
  * says, a cursor for each partition, and nothing is committed to the broker. A record that is no question is a dead letter
  * with topic, partition and offset. Of a partition at most a fetch is in memory; while nobody asks for more, none is fetched.
+ * A topic that ends before the cursor was deleted and made again: a dead letter says so, and it is read from its beginning.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
@@ -55,10 +56,10 @@ export function kafkaQuestions(
   };
 }
 
-interface Taken {
-  readonly partition: number;
-  readonly message: KafkaMessage;
-}
+/** A record; or, in its place, where the reader stood in a topic that has been made again since. */
+type Taken =
+  | { readonly partition: number; readonly message: KafkaMessage }
+  | { readonly partition: number; readonly lost: bigint };
 
 class Reading {
   readonly #foreign: ForeignTopic;
@@ -91,7 +92,13 @@ class Reading {
       await this.#start(consumer).catch((error: unknown) => {
         throw broken(shown, error);
       });
-      for await (const { partition, message } of this.#channel.items(signal)) {
+      for await (const taken of this.#channel.items(signal)) {
+        const { partition } = taken;
+        if ('lost' in taken) {
+          yield this.#madeAgain(partition, taken.lost, 0n);
+          continue;
+        }
+        const { message } = taken;
         const at = { [partition]: String(BigInt(message.offset) + 1n) };
         const { key, value } = message;
         if (value === null) {
@@ -127,18 +134,28 @@ class Reading {
       const at = { [partition]: String(begin) };
       this.#next.set(partition, begin);
       if (cursor === null) yield { at };
-      else if (begin < BigInt(low)) {
+      else if (begin > BigInt(high)) {
+        this.#next.set(partition, BigInt(low));
+        yield this.#madeAgain(partition, begin, BigInt(low));
+      } else if (begin < BigInt(low)) {
         this.#next.set(partition, BigInt(low));
         const reason = `the broker deleted the records from here to ${BigInt(low) - 1n} before they were read: let the topic keep its records longer`;
-        const letter = {
-          origin: `${topic}/${partition}`,
-          place: Number(begin),
-          key: '',
-          field: '',
-        };
-        yield { deadLetter: { ...letter, reason, payload: '' }, at: { [partition]: low } };
+        yield this.#lost(partition, begin, BigInt(low), reason);
       }
     }
+  }
+
+  #madeAgain(partition: number, place: bigint, next: bigint): PlacedItem<QuestionRow> {
+    const reason =
+      'the topic ends before this place, where the run was: it was deleted and made again, and is read from its beginning';
+    return this.#lost(partition, place, next, reason);
+  }
+
+  /** The dead letter of what cannot be read from `place` on; `next` is read instead. */
+  #lost(partition: number, place: bigint, next: bigint, reason: string): PlacedItem<QuestionRow> {
+    const origin = `${this.#foreign.topic}/${partition}`;
+    const letter = { origin, place: Number(place), key: '', field: '', reason, payload: '' };
+    return { deadLetter: letter, at: { [partition]: String(next) } };
   }
 
   async #start(consumer: Consumer): Promise<void> {
@@ -168,20 +185,29 @@ class Reading {
     resolveOffset,
   }: EachBatchPayload): Promise<void> {
     const { partition, messages } = batch;
+    const offered = async (taken: Taken): Promise<boolean> => {
+      while (!this.#channel.offer(taken)) {
+        const told = new AbortController();
+        await Promise.race([
+          this.#channel.changed(),
+          after(HEARTBEAT_MS, undefined, { signal: told.signal }).catch(() => undefined),
+        ]);
+        told.abort();
+        await heartbeat();
+        if (!isRunning() || isStale()) return false;
+      }
+      return true;
+    };
+    const next = this.#next.get(partition) ?? 0n;
+    if (BigInt(batch.highWatermark) < next) {
+      if (!(await offered({ partition, lost: next }))) return;
+      this.#next.set(partition, 0n);
+    }
     for (const message of messages) {
       const offset = BigInt(message.offset);
       // After a rebalance it may begin again where the group's first member did.
       if (offset >= (this.#next.get(partition) ?? 0n)) {
-        while (!this.#channel.offer({ partition, message })) {
-          const told = new AbortController();
-          await Promise.race([
-            this.#channel.changed(),
-            after(HEARTBEAT_MS, undefined, { signal: told.signal }).catch(() => undefined),
-          ]);
-          told.abort();
-          await heartbeat();
-          if (!isRunning() || isStale()) return;
-        }
+        if (!(await offered({ partition, message }))) return;
         this.#next.set(partition, offset + 1n);
       }
       resolveOffset(message.offset);
@@ -210,6 +236,14 @@ async function endsOf(kafka: Kafka, topic: string, shown: string) {
 }
 
 function broken(shown: string, cause: unknown): MillraceError {
+  const packing = /^(\w+) compression not implemented/.exec(messageOf(cause))?.[1];
+  if (packing !== undefined) {
+    return new MillraceError(
+      'KAFKA',
+      `${shown} has records that are compressed with ${packing.toLowerCase()}, which Node.js ${process.versions.node} cannot unpack: start the run with Node.js 22.15 or later and it goes on where it is, or let the topic be written with gzip, snappy or lz4`,
+      { cause },
+    );
+  }
   return new MillraceError('KAFKA', `${shown} cannot be read: ${messageOf(cause)}`, { cause });
 }
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { compressionsAlgorithms } from '@platformatic/kafka';
 import avro from 'avsc';
 import kafkajs, { type Admin, type Producer } from 'kafkajs';
 import { kafkaQuestions } from '../../../sources/endless/kafkaQuestions.ts';
@@ -82,7 +83,6 @@ describeKafka('a Kafka topic of foreign producers', () => {
   });
 
   test('reads what was written with gzip, snappy and lz4', async () => {
-    const { compressionsAlgorithms } = await import('@platformatic/kafka');
     const { snappy, lz4 } = compressionsAlgorithms;
     for (const [type, codec] of [
       [CompressionTypes.Snappy, snappy],
@@ -99,6 +99,22 @@ describeKafka('a Kafka topic of foreign producers', () => {
       await producer.send({ topic, compression, messages });
     }
     expect(await reading().take(3)).toEqual(['q0', 'q1', 'q2']);
+  });
+
+  const whereUnread = compressionsAlgorithms.zstd.available ? test.skip : test;
+  whereUnread('says what to do about zstd where Node.js does not have it', async () => {
+    const codecs = kafkajs.CompressionCodecs as Record<number, unknown>;
+    const unread = codecs[CompressionTypes.ZSTD];
+    codecs[CompressionTypes.ZSTD] = () => ({
+      compress: async ({ buffer }: { buffer: Buffer }) => zstdFrame(buffer),
+    });
+    const messages = [{ partition: 0, value: question('a') }];
+    await producer.send({ topic, compression: CompressionTypes.ZSTD, messages }).finally(() => {
+      codecs[CompressionTypes.ZSTD] = unread;
+    });
+    await expect(reading().take(1)).rejects.toThrow(
+      /compressed with zstd, which Node\.js .* cannot unpack: start the run with Node\.js 22\.15/,
+    );
   });
 
   test('reads Avro by the schemas of a registry', async () => {
@@ -132,6 +148,24 @@ describeKafka('a Kafka topic of foreign producers', () => {
     } finally {
       await registry.close();
     }
+  });
+
+  test('reads a topic that was deleted and made again from its beginning, and says so', async () => {
+    const again = async () => {
+      await admin.deleteTopics({ topics: [topic] });
+      const topics = [{ topic, numPartitions: 1 }];
+      while (!(await admin.createTopics({ topics, waitForLeaders: true }).catch(() => false)));
+    };
+    await send(0, question('a'), question('b'), question('c'));
+    const taking = reading();
+    expect(await taking.take(3)).toEqual(['a', 'b', 'c']);
+    await taking.stop();
+    await again();
+    await send(0, question('d'), question('e'));
+    expect(await taking.take(3)).toEqual(['0:3', 'd', 'e']);
+    await again();
+    await send(0, question('f'));
+    expect(await taking.take(2)).toEqual(['0:2', 'f']);
   });
 
   test('says so when there is no such topic', async () => {
@@ -187,3 +221,11 @@ describeKafka('a Kafka topic of foreign producers', () => {
     },
   );
 });
+
+/** A frame of zstd with one block, as it is. */
+function zstdFrame(bytes: Buffer): Buffer {
+  const head = Buffer.from('28b52ffda000000000000000', 'hex');
+  head.writeUInt32LE(bytes.length, 5);
+  head.writeUIntLE((bytes.length << 3) | 1, 9, 3);
+  return Buffer.concat([head, bytes]);
+}
