@@ -57,8 +57,7 @@ export function settingsOf(
   const flat = (value: unknown, path: readonly string[]): Setting[] => {
     const key = path.join('.');
     if (path.includes('__proto__')) throw usageError(`${from(path)}: ${key} is no setting`);
-    const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isGroup || leaves.has(key)) {
+    if (!isGroup(value) || leaves.has(key)) {
       return [{ key, path, text: JSON.stringify(value) ?? '', value, from: from(path) }];
     }
     return Object.entries(value).flatMap(([name, inner]) => flat(inner, [...path, name]));
@@ -99,10 +98,12 @@ export function checkSettings(
   const known = knownSettings(schema).map(({ key }) => key);
   const unknown = given.filter(({ key }) => known.length > 0 && !isKnown(key, known));
   if (unknown.length > 0) throw usageError(complaint(unknown.map(unknownKey(known)), known));
-  let result = schema.safeParse(overlay(base, given, () => false));
+  const parsed = (asText: (setting: Setting) => boolean) =>
+    schema.safeParse(overDefaults(schema, overlay(base, given, asText)));
+  let result = parsed(() => false);
   if (!result.success) {
     const asText = new Set(textWanted(result.error));
-    result = schema.safeParse(overlay(base, given, ({ key }) => asText.has(key)));
+    result = parsed(({ key }) => asText.has(key));
   }
   if (result.success) return result.data as Settings;
   const lines = result.error.issues.map(({ path, message }) => {
@@ -160,11 +161,47 @@ function liveOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle'> {
   return inner === undefined ? {} : liveOf(inner);
 }
 
+/**
+ * The settings over the defaults that a job gives its groups (`finetuneSettings.prefault({ lr: 5e-6 })`), key by key: zod takes
+ * those only where nothing of a group is given, so that one setting would undo the defaults of all beside it.
+ */
+function overDefaults(schema: z.ZodType, settings: unknown): unknown {
+  const definition = schema.def as unknown as Definition;
+  if (!isGroup(settings)) return settings;
+  if (definition.type === 'object') {
+    const given = Object.entries(settings).map(([name, value]) => {
+      const field = definition.shape?.[name];
+      return [name, field === undefined ? value : overDefaults(field, value)];
+    });
+    return Object.fromEntries(given);
+  }
+  const inner = innerOf(definition);
+  if (inner === undefined) return settings;
+  const { type, defaultValue } = definition;
+  return overDefaults(inner, type === 'prefault' ? over(inner, defaultValue, settings) : settings);
+}
+
+/** One group's values over another's, where the schema has groups; any other value goes before the one below. */
+function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
+  const shape = shapeOf(schema);
+  if (shape === null || !isGroup(below) || !isGroup(above)) return above;
+  const both = Object.entries(above).map(([name, value]) => {
+    const field = shape[name];
+    return [name, field === undefined ? value : over(field, below[name], value)];
+  });
+  return { ...below, ...Object.fromEntries(both) };
+}
+
+function isGroup(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** What every zod schema says of itself, whichever copy of zod made it. */
 interface Definition {
   readonly type: string;
   readonly shape?: Record<string, z.ZodType>;
   readonly innerType?: z.ZodType;
+  readonly defaultValue?: unknown;
   readonly in?: z.ZodType;
   readonly out?: z.ZodType;
   readonly entries?: Readonly<Record<string, string | number>>;
@@ -265,9 +302,8 @@ function groupOf(settings: Record<string, unknown>, { path }: Setting): Record<s
   let group = settings;
   for (const part of path.slice(0, -1)) {
     const inner = group[part];
-    const isGroup = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
     // A run of an older version has the list alone (`shortly`).
-    if (!isGroup) group[part] = Array.isArray(inner) ? { use: inner } : {};
+    if (!isGroup(inner)) group[part] = Array.isArray(inner) ? { use: inner } : {};
     group = group[part] as Record<string, unknown>;
   }
   return group;

@@ -36,6 +36,33 @@ describe('settings', () => {
     expect(check(`name=${text}`)).toMatchObject({ name: text });
   });
 
+  it('keep the defaults that a job gives a group, where something else of it is set', () => {
+    const limits = z.object({ most: z.number().default(9), least: z.number().default(0) });
+    const role = z.object({
+      heat: z.number().default(1),
+      size: z.number().default(8),
+      limits: limits.prefault({}),
+      headers: z.record(z.string(), z.string()).default({}),
+    });
+    const job = z.object({
+      judge: role.prefault({ heat: 0.2, limits: { most: 3 }, headers: { a: 'b' } }),
+    });
+    const given = (...sets: string[]) => checkSettings(job, sets.map(parseSetting)).judge;
+    const headers = { a: 'b' };
+    expect(given()).toEqual({ heat: 0.2, size: 8, limits: { most: 3, least: 0 }, headers });
+    expect(given('judge.size=2')).toEqual({
+      heat: 0.2,
+      size: 2,
+      limits: { most: 3, least: 0 },
+      headers,
+    });
+    expect(given('judge={"limits":{"least":1}}')).toMatchObject({
+      heat: 0.2,
+      limits: { most: 3, least: 1 },
+    });
+    expect(given('judge.headers={"c":"d"}')).toMatchObject({ headers: { c: 'd' } });
+  });
+
   it('lie over those that a run began with', () => {
     const began = { ...check('lr=2', 'loss.clip=0.5') };
     const now = checkSettings(schema, [parseSetting('loss.kind=ppo')], began);
