@@ -82,8 +82,13 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   const finish = async (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> => {
     if (leads) await writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
   };
+  let kept = async (): Promise<void> => undefined;
+  const keep = (): void => {
+    kept = retaining(log, record.retention as KeptLog | undefined, (line) => output.say(line));
+  };
   const leading = async (): Promise<void> => {
     leads = true;
+    keep();
     exporter.leads(log);
     await writeRunRecord(folder, record);
   };
@@ -101,12 +106,10 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     const stopping = AbortSignal.any([signal, control.stop]);
     control.stop.addEventListener('abort', () => exporter.state('stopping'), { once: true });
     const means = { log, signal: stopping, leading, exporter, output, control };
-    const kept = retaining(log, record.retention as KeptLog | undefined, (line) =>
-      output.say(line),
-    );
+    if (leads) keep();
     const end = await runJob(run, job, means, io)
       .finally(() => told.end())
-      .finally(kept);
+      .finally(() => kept());
     await finish(end === 'stopped' ? 'stopped' : 'done');
     await mentionDeadLetters(run.name, log, io);
     return end;
@@ -218,7 +221,14 @@ async function runJob(
     const options = { log, clock: io.clock, graceMs, onStats, statsMs: STATUS_MS };
     if (part === undefined) return await runFlow(own, { ...options, signal });
     const rest = restOf(flow, own);
-    if (rest.sources.length > 0) return await follow(own, folder, { ...options, signal });
+    if (rest.sources.length > 0) {
+      if (record.retention !== undefined && own.sources.length > 0) {
+        output.say(
+          'nothing is archived (--keep-log): the process that has all sources does it, and here they are spread over processes',
+        );
+      }
+      return await follow(own, folder, { ...options, signal });
+    }
     await leading();
     return await runFlow(own, { ...options, signal, elsewhere: rest.stages });
   } finally {

@@ -33,6 +33,7 @@ export async function withLocalLog<T>(
     const notice = (line: string): void => io.err(line);
     const { ahead } = await copyRun({
       ...{ url, run: run.name, folder, env: process.env, notice },
+      logFolder: logFolder(run.folder),
       ...(cluster === undefined ? {} : { cluster }),
     });
     return opened({ folder, ahead }, use);

@@ -109,11 +109,6 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     await beginAnew({ name, folder, log: request.log, startOver: request.startOver });
   }
   const kept = retentionOf(options, io.cwd);
-  if (kept !== null && (options.log ?? begun?.log) !== undefined) {
-    throw usageError(
-      '--keep-log is for logs in the run folder: a run on Kafka keeps all its records there and cannot be resumed without them; keep them on cheaper disks by tiered storage of the brokers, or keep the log in the run folder (questions and announcements may still come from and go to Kafka)',
-    );
-  }
   const started = await startRun(
     request,
     begun === null ? null : { name, folder, record: begun, ...own },

@@ -49,7 +49,8 @@ export function openRunLog(
     ...(run.openMs === undefined ? {} : { openMs: run.openMs }),
     ...(cluster === undefined ? {} : { cluster }),
   };
-  return openAnyLog({ ...options, ...known, at, run: run.name, env: process.env });
+  const near = { logFolder: logFolder(run.folder) };
+  return openAnyLog({ ...options, ...known, ...near, at, run: run.name, env: process.env });
 }
 
 /** A run's name is part of `<run>.<topic>` and a folder: no dots, no separators. */

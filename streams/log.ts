@@ -134,7 +134,7 @@ export interface LostTopic {
   readonly what: string;
 }
 
-/** What is to be kept in the log's file; older or more goes to the archive. */
+/** What is to be kept in the log itself; older or more goes to the archive. */
 export interface Retention {
   /** Bytes of all large topics together. */
   readonly bytesMax?: number;
@@ -185,8 +185,8 @@ export interface Log {
   /** Topics of which records were deleted behind our back. Absent where nobody else can. */
   lost?(): Promise<readonly LostTopic[]>;
   /**
-   * Moves records that are older, or more, than is to be kept out of the log's file into an archive, from which they are read as before.
-   * Absent where a log has no archive (Kafka has retention and tiers of its own).
+   * Moves records that are older, or more, than is to be kept out of the log into an archive, from which they are read as before.
+   * Of the processes that share a run one does it.
    */
   retain?(retention: Retention): Promise<Retained>;
   /** What the servers that keep the records call themselves, where there are any and they say so. */

@@ -15,6 +15,8 @@ export interface AnyLogOptions {
   readonly clock?: Clock;
   /** On Kafka: the name of this process among those that share the run. */
   readonly worker?: string;
+  /** On Kafka: folder of the log in the run's folder, near which archived segments may lie. */
+  readonly logFolder?: string;
   /** Passwords that the address leaves out. */
   readonly env?: Environment;
   /** On Kafka: the cluster that the records are known to be on, and how long a broker is waited for. */

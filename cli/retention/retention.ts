@@ -4,8 +4,8 @@
 import { resolve } from 'node:path';
 import { durationMs } from '../../base/duration.ts';
 import { messageOf } from '../../base/errors.ts';
+import { archiveAddress, isAddress } from '../../streams/archive/objectStore.ts';
 import { counted } from '../../streams/doctor/counted.ts';
-import { archiveAddress, isAddress } from '../../streams/embedded/archive/objectStore.ts';
 import type { Log, Retention } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 

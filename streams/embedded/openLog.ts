@@ -8,6 +8,7 @@
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';
 import type {
@@ -26,7 +27,6 @@ import { belongs, namesIn } from '../names.ts';
 import { Progress } from '../progress.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
-import { retain } from './archive/retain.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
 import { AFTER_DAMAGE, type Envelope, HEADER_BYTES } from './envelope.ts';
@@ -35,6 +35,7 @@ import { standingAfter } from './history.ts';
 import { hashesOf } from './keys/entries.ts';
 import { KeyReader } from './keys/keyReader.ts';
 import { Schemas } from './schemas.ts';
+import { shrinkingStore } from './shrinkingStore.ts';
 import { type Mode, Store } from './store.ts';
 import { type Tappable, tapTopic } from './tapTopic.ts';
 import { takeWriterLock } from './writerLock.ts';
@@ -243,11 +244,10 @@ class EmbeddedLog implements Log {
 
   async retain(retention: Retention): Promise<Retained> {
     this.#writer();
-    this.#retaining ??= retain(this.#store, this.#folder, retention, this.#clock.now()).finally(
-      () => {
-        this.#retaining = null;
-      },
-    );
+    const store = shrinkingStore(this.#store, this.#folder, retention.archive);
+    this.#retaining ??= retain(store, retention, this.#clock.now()).finally(() => {
+      this.#retaining = null;
+    });
     return this.#retaining;
   }
 

@@ -13,14 +13,14 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../../base/errors.ts';
 import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
-import type { Mark } from '../log.ts';
-import type { ProgressState } from '../progress.ts';
 import {
   type Archived,
   NOTHING_ARCHIVED,
   type Segment,
   SegmentReader,
-} from './archive/segments.ts';
+} from '../archive/segments.ts';
+import type { Mark } from '../log.ts';
+import type { ProgressState } from '../progress.ts';
 import { sealJson, unsealJson } from './checkedJson.ts';
 import { AFTER_DAMAGE, type Envelope, seal, unseal } from './envelope.ts';
 import type { Moment } from './history.ts';

@@ -35,6 +35,8 @@ export interface Commit {
   readonly appends: readonly Append[];
   readonly marks: ReadonlyMap<string, Mark>;
   readonly families: readonly Family[];
+  /** Beside marks, for the state topic. */
+  readonly entries?: ReadonlyMap<string, unknown>;
   readonly joins?: readonly { readonly topic: string; readonly group: string }[];
   /** Called once it is committed, before any promise or listener learns of it. */
   committed(): void;
@@ -114,6 +116,11 @@ export class Committer {
     if (this.#joined.has(key) || this.#parts.state.get(key) !== undefined) return;
     this.#joined.add(key);
     await this.commit({ ...NOTHING, joins: [{ topic, group }] });
+  }
+
+  /** Writes an entry of the state topic. */
+  note(key: string, value: unknown): Promise<void> {
+    return this.commit({ ...NOTHING, entries: new Map([[key, value]]) });
   }
 
   /** First offset behind what this process has written there: a reader waits until that can be read. */
@@ -202,7 +209,8 @@ export class Committer {
     this.#atMs = Math.max(this.#atMs, clock.now());
     const { writes, counts, appended } = await this.#sealed(commits.flatMap(({ all }) => all));
     const entries = new Map<string, unknown>();
-    for (const { marks, joins } of commits) {
+    for (const { marks, joins, entries: noted = [] } of commits) {
+      for (const [key, value] of noted) entries.set(key, value);
       for (const [name, value] of marks) entries.set(markKey(name), value);
       for (const { topic, group } of joins ?? []) entries.set(groupKey(topic, group), true);
     }

@@ -20,10 +20,11 @@ import type { DeadLetter, Position } from '../records.ts';
 import { allTopics, refers, withReferences } from '../replay/meaning.ts';
 import type { Topic } from '../topic.ts';
 import { topics as ours } from '../topics.ts';
+import { RecordPages } from './archive/recordPages.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
-import { Lane } from './lane.ts';
+import { Lane, type LaneParts } from './lane.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
 import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
@@ -44,6 +45,8 @@ export interface CopyOptions {
   readonly run: string;
   /** Where the copy is made; there must be no log. */
   readonly folder: string;
+  /** What the names of archived segments are relative to that lie near: the run's own folder of the log. */
+  readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
   /** The cluster that the run's records are on, where that is known. */
@@ -93,7 +96,8 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
     await state.refresh();
     mustBeWhole(run, await lostTopics(link, topics, state));
     store = new Store(folder, 'write');
-    return await new Copy({ link, topics, registry, store }).of(notes);
+    const pages = new RecordPages(topics, state, options.logFolder ?? '');
+    return await new Copy({ link, topics, pages, registry, store }).of(notes);
   } finally {
     closing.abort();
     await link.close();
@@ -153,9 +157,7 @@ function recordsIn({ appended }: CommitNote): number {
   return records;
 }
 
-interface CopyParts {
-  readonly link: Link;
-  readonly topics: KafkaTopics;
+interface CopyParts extends LaneParts {
   readonly registry: SchemaRegistry;
   readonly store: Store;
 }
@@ -326,9 +328,8 @@ class Copy {
   }
 
   #lane(topic: string, partition: number): Lane {
-    const { link, topics } = this.#parts;
     const key = placeOf(topic, partition);
-    const lane = this.#lanes.get(key) ?? new Lane(link, topics.nameOf(topic), partition);
+    const lane = this.#lanes.get(key) ?? new Lane(this.#parts, topic, partition);
     this.#lanes.set(key, lane);
     return lane;
   }

@@ -3,14 +3,16 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Stored } from '../log.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
+import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
-import { pageOf, type Raw, sizeOf, stableEnd } from './pages.ts';
+import { type Raw, sizeOf, stableEnd } from './pages.ts';
 import type { Schemas } from './registry.ts';
 
 export interface FetchParts {
   readonly link: Link;
   readonly topics: KafkaTopics;
+  readonly pages: RecordPages;
   readonly schemas: Schemas;
   /** First offset behind what this process has written: it can be fetched, though its mark may not have come yet. */
   readonly writtenEnd: (topic: string, partition: number) => number;
@@ -55,14 +57,14 @@ async function lookUp(
   topic: string,
   partition: number,
   offsets: readonly number[],
-  { link, topics, writtenEnd, closing }: FetchParts,
+  { link, topics, pages, writtenEnd, closing }: FetchParts,
 ): Promise<readonly Raw[]> {
   const name = topics.nameOf(topic);
   const end = Math.max(await stableEnd(link, name, partition), writtenEnd(name, partition));
   let left = [...new Set(offsets)].sort((a, b) => a - b);
   const found: Raw[] = [];
   for (let [first = end] = left; first < end; [first = end] = left) {
-    const page = await pageOf(link, name, partition, first, PAGE);
+    const page = await pages.page(link, topic, partition, first, PAGE);
     if (page.next === first && page.stable <= first) {
       await pause(LOOK_AGAIN_MS, closing); // not known to be committed yet, here or before
       continue;

@@ -4,6 +4,7 @@
  * It outlives its readers: what one has handed out and not settled the next one hands out again.
  */
 import type { Delivery } from '../deliveries/delivery.ts';
+import type { RecordPages } from './archive/recordPages.ts';
 import type { Committer } from './committer.ts';
 import type { CurrentReader } from './handout.ts';
 import type { Hold } from './hold.ts';
@@ -20,6 +21,7 @@ export interface FeedParts {
   readonly worker: string;
   readonly link: Link;
   readonly topics: KafkaTopics;
+  readonly pages: RecordPages;
   readonly schemas: Schemas;
   readonly state: StateTopic;
   readonly committer: Committer;

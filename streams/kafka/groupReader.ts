@@ -21,7 +21,7 @@ import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
 import { type CurrentReader, Handout } from './handout.ts';
 import type { Hold } from './hold.ts';
-import { type PageOptions, pages, type Raw } from './pages.ts';
+import type { PageOptions, Raw } from './pages.ts';
 
 const PAGE = { waitMs: 500, sharedWaitMs: 50, bytesMax: 2 ** 20 };
 
@@ -177,7 +177,7 @@ export class GroupReader<T> implements CurrentReader {
   async #pages(empty: readonly Hold[], options: PageOptions): Promise<void> {
     const { parts, link } = this.#feed;
     const from = new Map(empty.map(({ partition, next }) => [partition, next]));
-    const read = await pages(link, parts.topics.nameOf(this.#topic.name), from, options);
+    const read = await parts.pages.pages(link, this.#topic.name, from, options);
     if (!this.active) return;
     await parts.schemas.prepare([...read.values()].flatMap(({ records }) => records));
     if (!this.active) return;

@@ -1,22 +1,30 @@
 /** The committed records of a partition, those of each producer in their order. */
 import { MillraceError } from '../../base/errors.ts';
+import type { RecordPages } from './archive/recordPages.ts';
+import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
-import { pageOf, type Raw, writtenEnd } from './pages.ts';
+import { type Raw, writtenEnd } from './pages.ts';
 import { NOBODY } from './records.ts';
 
 const LOOK_AGAIN_MS = 5;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 
+export interface LaneParts {
+  readonly link: Link;
+  readonly topics: KafkaTopics;
+  readonly pages: RecordPages;
+}
+
 export class Lane {
-  readonly #link: Link;
+  readonly #parts: LaneParts;
   readonly #topic: string;
   readonly #partition: number;
   /** Read and not taken: about as much as is written at once. */
   readonly #waiting = new Map<bigint, Raw[]>();
   #next = 0;
 
-  constructor(link: Link, topic: string, partition: number) {
-    this.#link = link;
+  constructor(parts: LaneParts, topic: string, partition: number) {
+    this.#parts = parts;
     this.#topic = topic;
     this.#partition = partition;
   }
@@ -31,7 +39,8 @@ export class Lane {
   }
 
   async #readOn(): Promise<void> {
-    const page = await pageOf(this.#link, this.#topic, this.#partition, this.#next, PAGE);
+    const { link, pages } = this.#parts;
+    const page = await pages.page(link, this.#topic, this.#partition, this.#next, PAGE);
     for (const raw of page.records) {
       if (raw.producerId === NOBODY) continue; // another client's
       const list = this.#waiting.get(raw.producerId) ?? [];
@@ -44,7 +53,8 @@ export class Lane {
 
   /** The mark of its commit may not have come to this partition yet, or a transaction before it may be open. */
   async #wait(): Promise<void> {
-    const end = await writtenEnd(this.#link, this.#topic, this.#partition);
+    const { link, topics } = this.#parts;
+    const end = await writtenEnd(link, topics.nameOf(this.#topic), this.#partition);
     if (this.#next < end) return pause(LOOK_AGAIN_MS, new AbortController().signal);
     const place = `${this.#topic}@${this.#partition}/${this.#next}`;
     throw new MillraceError(

@@ -10,12 +10,26 @@ import { SCHEMAS_TOPIC } from './logRegistry.ts';
 import { beginning, writtenEnd } from './pages.ts';
 import type { StateTopic } from './stateTopic.ts';
 
-/** `state` as it was read last. */
+/** What was archived was deleted by the run itself, and is none of it. */
 export async function lostTopics(
   link: Link,
   topics: KafkaTopics,
   state: StateTopic,
 ): Promise<readonly LostTopic[]> {
+  const lost = await look(link, topics, state, () => state.refresh());
+  // An open transaction may hide what another process has archived.
+  return lost.length === 0 ? lost : look(link, topics, state, () => state.settled());
+}
+
+/** Beginnings are asked for before the state is read, and ends after it: then a run that goes on cannot seem to have lost anything. */
+async function look(
+  link: Link,
+  topics: KafkaTopics,
+  state: StateTopic,
+  read: () => Promise<void>,
+): Promise<readonly LostTopic[]> {
+  const begins = await beginnings(link, topics, state);
+  await read();
   const lost: LostTopic[] = [];
   const wrote = [...state.counts().values()].some(({ records }) => records > 0);
   if (wrote && link.settings.registry === null) {
@@ -39,18 +53,39 @@ export async function lostTopics(
     }
     const places = await Promise.all(
       partitions.map(async (partition) => ({
-        begin: await beginning(link, name, partition),
+        archived: state.archived.end(topic, partition),
+        begin: begins.get(topic)?.[partition] ?? 0,
         end: await writtenEnd(link, name, partition),
       })),
     );
+    const archived = state.archived.count(topic).records;
     // Offsets have gaps, so there are never fewer of them than records.
-    const left = places.reduce((sum, { begin, end }) => sum + end - begin, 0);
-    if (left < records || places.some(({ begin }) => begin > 0)) {
-      const what = `records of the topic ${name} were deleted on the broker: at most ${left} of ${records} are left`;
+    const left = places.reduce(
+      (sum, place) => sum + Math.max(0, place.end - Math.max(place.begin, place.archived)),
+      archived,
+    );
+    if (left < records || places.some((place) => place.begin > place.archived)) {
+      const kept = archived === 0 ? '' : `, ${archived} of them in the archive`;
+      const what = `records of the topic ${name} were deleted on the broker: at most ${left} of ${records} are left${kept}`;
       lost.push({ topic, what });
     }
   }
   return lost;
+}
+
+/** By topic and partition, of the topics that are known to have records. */
+async function beginnings(
+  link: Link,
+  topics: KafkaTopics,
+  state: StateTopic,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const all = [...state.counts().keys()].map(async (topic) => {
+    const partitions = [...Array(await topics.partitions(topic)).keys()];
+    const name = topics.nameOf(topic);
+    const begins = await Promise.all(partitions.map((each) => beginning(link, name, each)));
+    return [topic, begins] as const;
+  });
+  return new Map(await Promise.all(all));
 }
 
 /** Fails with code `TOPIC_GONE` where anything is lost. */

@@ -7,9 +7,11 @@
  * and writes nothing. Positions are Kafka's: they rise along a partition, with gaps.
  */
 import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
 import type {
@@ -17,6 +19,8 @@ import type {
   LostTopic,
   Mark,
   ReadOptions,
+  Retained,
+  Retention,
   Stored,
   TapOptions,
   TopicStat,
@@ -24,6 +28,8 @@ import type {
 } from '../log.ts';
 import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
+import { RecordPages } from './archive/recordPages.ts';
+import { ShrinkingRun } from './archive/shrinkingRun.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Family } from './committer.ts';
 import { fetchPositions } from './fetchPositions.ts';
@@ -52,6 +58,8 @@ export interface KafkaLogOptions {
   readonly clock?: Clock;
   /** Name of this process among those that share the run; the URL's `worker`, or `main`, when absent. */
   readonly worker?: string;
+  /** Folder of the log in the run's folder: archived segments that lie near are named from there. */
+  readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
   /** Called when the broker has not answered for long, and when it answers again. */
@@ -108,6 +116,7 @@ class KafkaLog implements Log {
   readonly #lookup: Link;
   readonly #topics: KafkaTopics;
   readonly #state: StateTopic;
+  readonly #pages: RecordPages;
   readonly #schemas: Schemas;
   readonly #transactor: Transactor;
   readonly #committer: Committer;
@@ -121,6 +130,8 @@ class KafkaLog implements Log {
     this.#enders.add(end);
     return () => this.#enders.delete(end);
   });
+  #shrinking: ShrinkingRun | null = null;
+  #retaining: Promise<Retained> | null = null;
   #closed = false;
 
   constructor(options: KafkaLogOptions) {
@@ -139,6 +150,7 @@ class KafkaLog implements Log {
     this.#lookup = this.#link.another();
     this.#topics = new KafkaTopics(this.#lookup, run);
     this.#state = new StateTopic(this.#lookup, this.#topics);
+    this.#pages = new RecordPages(this.#topics, this.#state, options.logFolder ?? '');
     this.#board = new Board(this.#lookup, this.#topics, this.#worker);
     const { registry } = settings;
     this.#schemas = new Schemas(
@@ -165,6 +177,7 @@ class KafkaLog implements Log {
       worker: this.#worker,
       link: this.#link,
       topics: this.#topics,
+      pages: this.#pages,
       schemas: this.#schemas,
       state: this.#state,
       committer: this.#committer,
@@ -227,6 +240,7 @@ class KafkaLog implements Log {
     return fetchPositions(topic, positions, {
       link: this.#lookup,
       topics: this.#topics,
+      pages: this.#pages,
       schemas: this.#schemas,
       writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
       closing: this.#closing.signal,
@@ -239,6 +253,7 @@ class KafkaLog implements Log {
       return tapTopic(topic, options, {
         link: this.#lookup,
         topics: this.#topics,
+        pages: this.#pages,
         schemas: this.#schemas,
         ensure: this.#options.mode === 'write',
         writtenEnd: (name, partition) => this.#committer.writtenEnd(name, partition),
@@ -293,6 +308,14 @@ class KafkaLog implements Log {
     return lostTopics(this.#lookup, this.#topics, this.#state);
   }
 
+  async retain(retention: Retention): Promise<Retained> {
+    this.#mustWrite();
+    this.#retaining ??= this.#retain(retention).finally(() => {
+      this.#retaining = null;
+    });
+    return this.#retaining;
+  }
+
   get cluster(): string {
     return this.#lookup.clusterId;
   }
@@ -301,11 +324,33 @@ class KafkaLog implements Log {
     if (this.#closed) return;
     this.#closed = true;
     for (const end of [...this.#enders]) end();
+    await this.#retaining?.catch(() => undefined);
     await this.#committer.settled();
     await this.#feeds.close();
     this.#closing.abort();
     await this.#link.close();
     await this.#lookup.close();
+  }
+
+  async #retain(retention: Retention): Promise<Retained> {
+    const { run, logFolder, clock = systemClock } = this.#options;
+    const archive = retention.archive ?? (logFolder && join(logFolder, 'archive'));
+    if (archive === undefined) {
+      throw new MillraceError(
+        'USAGE',
+        'say where records are to be archived: a folder, or the address of an object store',
+      );
+    }
+    this.#shrinking ??= new ShrinkingRun({
+      run,
+      link: this.#lookup,
+      topics: this.#topics,
+      state: this.#state,
+      pages: this.#pages,
+      committer: this.#committer,
+    });
+    await this.#shrinking.begin({ logFolder: logFolder ?? '', archive });
+    return retain(this.#shrinking, retention, clock.now());
   }
 
   /** Records of the topic that the group has settled. */

@@ -42,6 +42,11 @@ export function unseal(bytes: Buffer): { readonly id: number; readonly body: Buf
   return id === null ? null : { id, body: bytes.subarray(HEADER_BYTES) };
 }
 
+/** Bytes of a record as the run counts them: key and Avro. */
+export function countedBytes({ key, value }: Raw): number {
+  return Buffer.byteLength(key) + (unseal(value)?.body ?? value).length;
+}
+
 function schemaIdOf(bytes: Buffer): number | null {
   return bytes.length < HEADER_BYTES || bytes[0] !== MAGIC ? null : bytes.readUInt32BE(1);
 }

@@ -3,11 +3,12 @@
  *
  * Under `writer/<worker>` lies what each process has appended so far and the number of its last commit;
  * under `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…`
- * progress too long for a committed offset's metadata; under `commit/<worker>/<number>` what each commit did,
+ * progress too long for a committed offset's metadata; under `archive/…` what has left the topics for the archive; under `commit/<worker>/<number>` what each commit did,
  * which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the commits
  * it is about, so it is true whenever it can be read: counting a topic needs no reading of it.
  */
 import type { Mark } from '../log.ts';
+import { ARCHIVE, Archived, type KafkaSegment } from './archive/archived.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd, writtenEnd } from './pages.ts';
@@ -54,6 +55,10 @@ export class StateTopic {
   /** Keys that this process has written: what the log says of them is older or the same. */
   readonly #own = new Set<string>();
   #next = 0;
+  /** Goes up when all is to be read again. */
+  #times = 0;
+  /** What is archived stays so: it is never forgotten. */
+  readonly archived = new Archived();
   /** One reading at a time; each sees what was there when it was asked for. */
   #reading: Promise<void> = Promise.resolve();
 
@@ -91,6 +96,7 @@ export class StateTopic {
     this.#own.clear();
     this.#values.clear();
     this.#next = 0;
+    this.#times += 1;
   }
 
   get<T>(key: string): T | undefined {
@@ -99,6 +105,7 @@ export class StateTopic {
 
   /** What this process has committed, before it can be read. */
   committed(key: string, value: unknown): void {
+    if (this.#isArchived(key, value)) return;
     this.#own.add(key);
     this.#values.set(key, value);
   }
@@ -124,13 +131,22 @@ export class StateTopic {
   async #readOn(): Promise<void> {
     const end = await stableEnd(this.#link, this.name, 0);
     while (this.#next < end) {
+      const times = this.#times;
       const { records, next } = await pageOf(this.#link, this.name, 0, this.#next, PAGE);
+      if (times !== this.#times) continue; // forgotten meanwhile: from the beginning
       for (const { key, value } of records) {
-        if (key.startsWith(COMMITS)) continue;
-        if (!this.#own.has(key)) this.#values.set(key, JSON.parse(value.toString('utf8')));
+        if (key.startsWith(COMMITS) || this.#own.has(key)) continue;
+        const entry = JSON.parse(value.toString('utf8'));
+        if (!this.#isArchived(key, entry)) this.#values.set(key, entry);
       }
       this.#next = next;
     }
+  }
+
+  #isArchived(key: string, value: unknown): boolean {
+    if (!key.startsWith(ARCHIVE)) return false;
+    this.archived.add(key, value as KafkaSegment);
+    return true;
   }
 }
 

@@ -12,24 +12,16 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 import { belongs, keyTells, namesIn } from '../names.ts';
 import type { Topic } from '../topic.ts';
+import type { RecordPages } from './archive/recordPages.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
-import {
-  beginning,
-  offsetAtTime,
-  type Page,
-  pageOf,
-  pages,
-  type Raw,
-  sizeOf,
-  stableEnd,
-  writtenEnd,
-} from './pages.ts';
+import { type Page, type Raw, sizeOf, stableEnd, writtenEnd } from './pages.ts';
 import { type Schemas, unseal } from './registry.ts';
 
 export interface TapParts {
   readonly link: Link;
   readonly topics: KafkaTopics;
+  readonly pages: RecordPages;
   readonly schemas: Schemas;
   /** A reading log waits for a topic to appear; a writing one makes it. */
   readonly ensure: boolean;
@@ -181,7 +173,8 @@ class Tap<T> {
   }
 
   async #placeIn(partition: number, place: From): Promise<number> {
-    const { link } = this.#parts;
+    const { link, pages } = this.#parts;
+    const { name } = this.#topic;
     switch (place.kind) {
       case 'offset':
         return Math.max(0, place.offset);
@@ -189,10 +182,10 @@ class Tap<T> {
         return this.#end(partition);
       case 'time':
         return (
-          (await offsetAtTime(link, this.#name, partition, place.atMs)) ?? this.#end(partition)
+          (await pages.offsetAtTime(link, name, partition, place.atMs)) ?? this.#end(partition)
         );
       default:
-        return beginning(link, this.#name, partition);
+        return pages.beginning(link, name, partition);
     }
   }
 
@@ -233,7 +226,8 @@ class Tap<T> {
     count: number,
     end: number,
   ): Promise<readonly Omit<Raw, 'value'>[]> {
-    const begin = await beginning(this.#parts.link, this.#name, partition);
+    const { link, pages } = this.#parts;
+    const begin = await pages.beginning(link, this.#topic.name, partition);
     for (let stretch = 2 * count + 16; ; stretch *= 4) {
       const start = Math.max(begin, end - stretch);
       const last: Omit<Raw, 'value'>[] = [];
@@ -251,7 +245,8 @@ class Tap<T> {
 
   /** A page that is not empty unless there is nothing more to read now. */
   async #page(partition: number, next: number): Promise<Page> {
-    const page = await pageOf(this.#parts.link, this.#name, partition, next, PAGE);
+    const { link, pages } = this.#parts;
+    const page = await pages.page(link, this.#topic.name, partition, next, PAGE);
     if (page.next === next) await pause(LOOK_AGAIN_MS, this.#stopping.signal);
     return page;
   }
@@ -299,7 +294,7 @@ class Tap<T> {
     try {
       while (!this.#ended) {
         const from = new Map(lanes.map(({ partition, next }) => [partition, next]));
-        const read = await pages(link, this.#name, from, FOLLOWING);
+        const read = await this.#parts.pages.pages(link, this.#topic.name, from, FOLLOWING);
         for (const lane of lanes) lane.end = read.get(lane.partition)!.stable;
         for (const lane of lanes) {
           await this.#take(lane, read.get(lane.partition)!);

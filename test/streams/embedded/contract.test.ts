@@ -1,8 +1,10 @@
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import type { ManualClock } from '../../../testing/manualClock.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { keepsLogContract } from '../../support/logContract.ts';
+import { keepsLogContract, type LogUnderTest } from '../../support/logContract.ts';
+import { keepsRetentionContract } from '../../support/retentionContract.ts';
 
-keepsLogContract('the embedded log', async (clock) => {
+async function openFresh(clock: ManualClock): Promise<LogUnderTest> {
   const folder = temporaryFolder();
   const open = () => openLog({ folder: folder.path, mode: 'write', clock });
   let log = await open();
@@ -18,4 +20,7 @@ keepsLogContract('the embedded log', async (clock) => {
       folder.remove();
     },
   };
-});
+}
+
+keepsLogContract('the embedded log', openFresh);
+keepsRetentionContract('the embedded log', openFresh);

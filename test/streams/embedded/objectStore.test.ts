@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, toArray } from 'rxjs';
 import { retentionOf } from '../../../cli/retention/retention.ts';
-import { ObjectStore } from '../../../streams/embedded/archive/objectStore.ts';
+import { ObjectStore } from '../../../streams/archive/objectStore.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';

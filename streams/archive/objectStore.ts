@@ -7,9 +7,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
-import { MillraceError, messageOf } from '../../../base/errors.ts';
-import { outsideText } from '../../../base/outsideText.ts';
-import { keepLogin, keepSecret } from '../../../base/secrets.ts';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { outsideText } from '../../base/outsideText.ts';
+import { keepLogin, keepSecret } from '../../base/secrets.ts';
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;

@@ -1,29 +1,31 @@
 /**
- * Archived stretches of topics: records that have left the log's file for files of their own, and are read back from there
+ * Archived stretches of topics: records that have left the log for files of their own, and are read back from there
  * as if they lay where they were.
  *
- * A segment is one gzip file of consecutive records of a topic, each as it lay in the log (envelope.ts, with its checksum) behind its
- * length. What is archived is a list in the log itself, written in the transaction that takes the records out of it: a record is in
- * one of the two places at any moment, a segment that a crash left without its entry is written again. Segments may be moved
- * to another disk by linking the folder; one that is not there, or has another digest, is an error that names it (`ARCHIVED`).
+ * A segment is one gzip file of consecutive records of a topic, or of a partition, each behind its length: as it lay in the log's file
+ * (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts). What is archived is a list in the log itself: a
+ * segment that a crash left without its entry is written again. Segments may be moved to another disk by linking the folder; one that is not
+ * there, or has another digest, is an error that names it (`ARCHIVED`).
  *
- * An archive is a folder or the address of an object store (objectStore.ts). There a segment's name holds its digest, so none ever
- * replaces another, and what was put is read back before the log lets go of its records.
+ * An archive is a folder or the address of an object store (objectStore.ts). A segment's name holds its digest, so none ever
+ * replaces another, and what was written is read back before the log lets go of its records.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzipSync, gzip } from 'node:zlib';
-import { MillraceError, messageOf } from '../../../base/errors.ts';
-import { systemCode } from '../../../base/systemError.ts';
+import { gunzip, gunzipSync, gzip } from 'node:zlib';
+import { MillraceError, messageOf } from '../../base/errors.ts';
+import { syncFolder } from '../../base/platform.ts';
+import { systemCode } from '../../base/systemError.ts';
 import { fetchAtOnce } from './fetchAtOnce.ts';
 import { isAddress, ObjectStore } from './objectStore.ts';
 
 const zipped = promisify(gzip);
+const unzipped = promisify(gunzip);
 
-/** A segment: records `from` to before `to`. */
+/** A segment: the records at offsets from `from` to before `to`. */
 export interface Segment {
   readonly from: number;
   readonly to: number;
@@ -42,8 +44,8 @@ export interface Archived {
 
 export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
 
-/** Unpacked segments that are kept for the next record. */
-const HELD_MAX = 4;
+/** Unpacked segments that a reader keeps for the next record. */
+export const HELD_MAX = 4;
 /** Characters of its digest in an object's name. */
 const NAMED_BY = 16;
 
@@ -71,28 +73,69 @@ export class SegmentReader {
 
   #read(topic: string, segment: Segment): readonly Buffer[] {
     const { from, to, file } = segment;
-    const path = isAddress(file) ? file : resolve(this.#folder, file);
+    const path = placeOf(this.#folder, file);
     try {
       const bytes = isAddress(file)
         ? fetchAtOnce({ url: file, length: segment.length! })
         : readFileSync(path);
       mustBe(bytes, segment.digest);
-      const records = unpacked(gunzipSync(bytes));
-      if (records.length === to - from) return records;
-      throw new Error(`it holds ${records.length} records`);
+      return allOf(gunzipSync(bytes), to - from);
     } catch (cause) {
-      const why =
-        systemCode(cause) === 'ENOENT' ? 'is not there' : `cannot be read (${messageOf(cause)})`;
-      throw new MillraceError(
-        'ARCHIVED',
-        `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: ${isAddress(file) ? 'see that it answers and that this process may read it' : 'put it back'}, or read from offset ${to} on`,
-        { context: { topic, path, from, to }, cause },
-      );
+      throw unreadable(topic, segment, path, cause);
     }
   }
 }
 
-function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {
+/** The `count` records of a segment, for who may wait. Fails with code `ARCHIVED` where it cannot be read. */
+export async function readSegment(
+  logFolder: string,
+  topic: string,
+  segment: Segment,
+  count: number,
+): Promise<readonly Buffer[]> {
+  const { file, digest } = segment;
+  const path = placeOf(logFolder, file);
+  try {
+    const bytes = isAddress(file)
+      ? await new ObjectStore().get(file, segment.length!)
+      : await readFile(path);
+    mustBe(bytes, digest);
+    return allOf(await unzipped(bytes), count);
+  } catch (cause) {
+    throw unreadable(topic, segment, path, cause);
+  }
+}
+
+function placeOf(logFolder: string, file: string): string {
+  return isAddress(file) ? file : resolve(logFolder, file);
+}
+
+function allOf(bytes: Buffer, count: number): readonly Buffer[] {
+  const records = unpacked(bytes);
+  if (records.length === count) return records;
+  throw new Error(`it holds ${records.length} records`);
+}
+
+function unreadable(
+  topic: string,
+  { from, to, file }: Segment,
+  path: string,
+  cause: unknown,
+): MillraceError<'ARCHIVED'> {
+  const why =
+    systemCode(cause) === 'ENOENT' ? 'is not there' : `cannot be read (${messageOf(cause)})`;
+  return new MillraceError(
+    'ARCHIVED',
+    `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: ${isAddress(file) ? 'see that it answers and that this process may read it' : 'put it back'}, or read from offset ${to} on`,
+    { context: { topic, path, from, to }, cause },
+  );
+}
+
+/** The segment that has this offset, of a list without gaps. */
+export function segmentAt<S extends Segment>(
+  segments: readonly S[],
+  offset: number,
+): S | undefined {
   let low = 0;
   let high = segments.length;
   while (low < high) {
@@ -104,28 +147,43 @@ function segmentAt(segments: readonly Segment[], offset: number): Segment | unde
   return found !== undefined && offset >= found.from ? found : undefined;
 }
 
-/** Writes a segment into `archive`, whole or not at all. Resolves once it is there to stay. */
+/** Where segments go. */
+export interface Folders {
+  /** What a file's name is relative to, where it lies near. */
+  readonly logFolder: string;
+  /** A folder, or the address of an object store. */
+  readonly archive: string;
+}
+
+/** What a segment holds. */
+export interface Stretch {
+  /** Name of the topic, or of the partition: its folder in the archive. */
+  readonly of: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Writes a segment into the archive, whole or not at all, and reads it back. Resolves once it is there to stay. */
 export async function writeSegment(
-  { logFolder, archive }: { readonly logFolder: string; readonly archive: string },
-  topic: string,
-  from: number,
+  { logFolder, archive }: Folders,
+  { of, from, to }: Stretch,
   records: readonly Buffer[],
-): Promise<Segment> {
+): Promise<Required<Segment>> {
   const bytes = await zipped(packed(records), { level: 6 });
   const digest = digestOf(bytes);
-  const segment = { from, to: from + records.length, digest, length: bytes.length };
-  const name = String(from).padStart(12, '0');
+  const segment = { from, to, digest, length: bytes.length };
+  const name = `${String(from).padStart(12, '0')}-${digest.slice(0, NAMED_BY)}.gz`;
   if (isAddress(archive)) {
-    const file = `${archive}/${topic}/${name}-${digest.slice(0, NAMED_BY)}.gz`;
+    const file = `${archive}/${of}/${name}`;
     const store = new ObjectStore();
     await store.put(file, bytes);
     mustBe(await store.get(file, bytes.length), digest);
     return { ...segment, file };
   }
-  return {
-    ...segment,
-    file: await writeFile(logFolder, join(archive, topic, `${name}.gz`), bytes),
-  };
+  const path = join(archive, of, name);
+  const file = await writeFile(logFolder, path, bytes);
+  mustBe(await readFile(path), digest);
+  return { ...segment, file };
 }
 
 async function writeFile(logFolder: string, path: string, bytes: Buffer): Promise<string> {
@@ -140,6 +198,7 @@ async function writeFile(logFolder: string, path: string, bytes: Buffer): Promis
     await file.close();
   }
   await rename(beside, path);
+  await syncFolder(dirname(path));
   const near = relative(logFolder, path);
   // A run's folder may be moved with what lies in it; the log lies one below.
   const inRun = !isAbsolute(near) && !near.startsWith(join('..', '..'));

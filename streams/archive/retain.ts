@@ -1,0 +1,50 @@
+/**
+ * Keeps a log small: the oldest records of the large topics go to the archive once they are more, or older, than is to be kept.
+ *
+ * Only whole segments go, only what every group has settled, and never the newest ones. Small topics (manifests, batches,
+ * metrics, questions, control) stay: every start reads them. How a log finds a segment and lets go of it is its own matter.
+ */
+import type { Retained, Retention } from '../log.ts';
+
+/** Topics whose records may leave the log. */
+export const LARGE: readonly string[] = ['rollouts', 'tool-calls', 'scored', 'selected'];
+
+const SEGMENT_RECORDS = 1024;
+
+/** A segment that may go. */
+export interface Candidate {
+  /** Time of its newest record. */
+  readonly newestMs: number;
+}
+
+/** A log as retention sees it. */
+export interface Shrinking<C extends Candidate> {
+  /** Of the large topics, what the log still holds. */
+  keptBytes(): number;
+  /** Of each large topic (or partition), the oldest whole segment, where all groups have settled it and newer ones stay behind. */
+  candidates(records: number): Promise<readonly C[]>;
+  /** Archives a segment and lets go of it, so that a crash at any moment neither loses a record nor doubles one. */
+  move(candidate: C): Promise<void>;
+}
+
+/** Moves what is too much or too old, oldest first. */
+export async function retain<C extends Candidate>(
+  log: Shrinking<C>,
+  { bytesMax, ageMaxMs, segmentRecords = SEGMENT_RECORDS }: Retention,
+  nowMs: number,
+): Promise<Retained> {
+  let segments = 0;
+  for (;;) {
+    const tooMuch = bytesMax !== undefined && log.keptBytes() > bytesMax;
+    if (!tooMuch && ageMaxMs === undefined) break;
+    const [oldest] = [...(await log.candidates(segmentRecords))].sort(
+      (a, b) => a.newestMs - b.newestMs,
+    );
+    if (oldest === undefined) break;
+    const tooOld = ageMaxMs !== undefined && oldest.newestMs < nowMs - ageMaxMs;
+    if (!tooOld && !tooMuch) break;
+    await log.move(oldest);
+    segments += 1;
+  }
+  return { records: segments * segmentRecords, segments };
+}

@@ -1,0 +1,45 @@
+/** The log's file as retention sees it: records leave it by the segment, in the transaction that notes where they went. */
+import { join } from 'node:path';
+import { type Candidate, LARGE, type Shrinking } from '../archive/retain.ts';
+import { writeSegment } from '../archive/segments.ts';
+import type { Store } from './store.ts';
+
+interface Next extends Candidate {
+  readonly topic: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function shrinkingStore(
+  store: Store,
+  logFolder: string,
+  archive = join(logFolder, 'archive'),
+): Shrinking<Next> {
+  return {
+    keptBytes: () => keptBytes(store),
+    candidates: async (records) => LARGE.flatMap((topic) => nextOf(store, topic, records)),
+    async move({ topic, from, to }) {
+      const sealed = Array.from({ length: to - from }, (_, i) => store.sealed(topic, from + i)!);
+      const segment = await writeSegment({ logFolder, archive }, { of: topic, from, to }, sealed);
+      const bytes = sealed.reduce((sum, { length }) => sum + length, 0);
+      await store.archive(topic, segment, bytes);
+    },
+  };
+}
+
+function nextOf(store: Store, topic: string, records: number): readonly Next[] {
+  const from = store.archived(topic).segments.at(-1)?.to ?? 0;
+  const settled = Math.min(store.head(topic).end, ...store.groups(topic).map(([, { low }]) => low));
+  // The newest segment's worth stays: who looks at a live run looks there.
+  if (from + 2 * records > settled) return [];
+  const newestMs = store.record(topic, from + records - 1)?.atMs;
+  return newestMs === undefined ? [] : [{ topic, from, to: from + records, newestMs }];
+}
+
+/** Of the large topics, what lies in the file. */
+function keptBytes(store: Store): number {
+  return LARGE.reduce(
+    (sum, topic) => sum + store.head(topic).bytes - store.archived(topic).bytes,
+    0,
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * What of a run on Kafka is archived: entries of its state topic, one a segment, each written in a transaction before the broker is asked to
+ * delete the segment's records.
+ *
+ * Entries are facts that stay true, so none is ever replaced. What counts of a partition is the chain of those that begin
+ * where the one before ends, from offset 0 on; should two processes have archived the same stretch, either serves.
+ */
+import type { Segment } from '../../archive/segments.ts';
+
+/** Keys of the state topic that these entries begin with. */
+export const ARCHIVE = 'archive/';
+
+/** A segment of a partition. Offsets have gaps, so it says how many records it holds. */
+export interface KafkaSegment extends Required<Segment> {
+  readonly records: number;
+  /** Of keys and values, as the log counts them. */
+  readonly bytes: number;
+  /** Times of its records lie between. */
+  readonly oldestMs: number;
+  readonly newestMs: number;
+}
+
+export const archiveKey = (
+  topic: string,
+  partition: number,
+  { from, to }: Pick<KafkaSegment, 'from' | 'to'>,
+): string => `${ARCHIVE}${topic}/${partition}/${from}-${to}`;
+
+/** All of it, as far as the state topic was read. */
+export class Archived {
+  /** By topic and partition: the segment at each offset where one begins. */
+  readonly #places = new Map<string, Map<number, KafkaSegment>>();
+  /** The chains that were asked for, until something is added. */
+  readonly #chains = new Map<string, readonly KafkaSegment[]>();
+
+  /** An entry of the state topic. */
+  add(key: string, segment: KafkaSegment): void {
+    const place = key.slice(ARCHIVE.length, key.lastIndexOf('/'));
+    const segments = this.#places.get(place) ?? new Map<number, KafkaSegment>();
+    const known = segments.get(segment.from);
+    if (known === undefined || known.to < segment.to) segments.set(segment.from, segment);
+    this.#places.set(place, segments);
+    this.#chains.delete(place);
+  }
+
+  /** The segments of a partition, oldest first and without gaps. */
+  segments(topic: string, partition: number): readonly KafkaSegment[] {
+    const place = `${topic}/${partition}`;
+    const known = this.#chains.get(place);
+    if (known !== undefined) return known;
+    const segments = this.#places.get(place) ?? new Map<number, KafkaSegment>();
+    const chain: KafkaSegment[] = [];
+    for (let next = segments.get(0); next !== undefined; next = segments.get(next.to)) {
+      chain.push(next);
+    }
+    this.#chains.set(place, chain);
+    return chain;
+  }
+
+  /** First offset of the partition that is not archived. */
+  end(topic: string, partition: number): number {
+    return this.segments(topic, partition).at(-1)?.to ?? 0;
+  }
+
+  /** How much of the topic is archived, over all its partitions. */
+  count(topic: string): { readonly records: number; readonly bytes: number } {
+    let [records, bytes] = [0, 0];
+    for (const place of this.#places.keys()) {
+      const [of, partition] = place.split('/');
+      if (of !== topic) continue;
+      for (const segment of this.segments(topic, Number(partition))) {
+        records += segment.records;
+        bytes += segment.bytes;
+      }
+    }
+    return { records, bytes };
+  }
+}
