@@ -128,7 +128,7 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
     )
     .option(
       '--keep-log <2GB,7d>',
-      'how much of the large topics stays in the log of the run folder, by size, age or both; the rest is archived (docs/forever.md)',
+      'how much of the large topics stays in the log, by size, age or both; the rest is archived (docs/forever.md)',
     )
     .option(
       '--archive <WHERE>',

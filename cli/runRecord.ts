@@ -49,7 +49,7 @@ const schema = z.object({
       }),
     )
     .optional(),
-  /** How much of its large topics stays in the log's file, and where the rest goes (`--keep-log`). */
+  /** How much of its large topics stays in the log, and where the rest goes (`--keep-log`). */
   retention: z
     .object({
       bytesMax: z.number().optional(),

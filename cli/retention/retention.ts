@@ -1,5 +1,5 @@
 /**
- * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log's file, and where the rest goes.
+ * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log, and where the rest goes.
  */
 import { resolve } from 'node:path';
 import { durationMs } from '../../base/duration.ts';

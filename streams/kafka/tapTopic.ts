@@ -228,8 +228,12 @@ class Tap<T> {
   ): Promise<readonly Omit<Raw, 'value'>[]> {
     const { link, pages } = this.#parts;
     const begin = await pages.beginning(link, this.#topic.name, partition);
+    const kept = pages.kept(this.#topic.name, partition);
+    let start = end;
     for (let stretch = 2 * count + 16; ; stretch *= 4) {
-      const start = Math.max(begin, end - stretch);
+      const wider = Math.max(begin, end - stretch);
+      // What is archived is read only where the rest is not enough.
+      start = wider < kept && start > kept ? kept : wider;
       const last: Omit<Raw, 'value'>[] = [];
       for (let next = start; next < end; ) {
         const page = await this.#page(partition, next);

@@ -6,8 +6,11 @@ import { main } from '../../cli/program.ts';
 import { retaining, retentionOf } from '../../cli/retention/retention.ts';
 import { readRunRecord } from '../../cli/runRecord.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
+import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
+import { manualClock } from '../../testing/manualClock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { tinyJobFile, tinyRun } from '../support/tinyRun.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
@@ -21,25 +24,63 @@ async function millrace(...args: string[]) {
   return { code, out: io.stdout(), err: io.stderr().join('\n') };
 }
 
-test('a run with an archive is tapped, examined, rewound and verified; without it, it says what is missing', async () => {
-  const folder = await tinyRun(runs, 'archived', { settings: { keepVersions: 0 } });
-  const before = await millrace('tap', 'archived.rollouts', '-n', '3', '--from', 'earliest');
-  const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+/** How a log of a run is opened, which is in its folder or on Kafka. */
+type Opened = (folder: string) => Promise<Log>;
+
+async function looksAtItAsBefore(name: string, folder: string, open: Opened): Promise<void> {
+  const first = ['tap', `${name}.rollouts`, '-n', '3', '--from', 'earliest'];
+  const before = await millrace(...first);
+  const report = await millrace('report', name, '--json');
+  const log = await open(folder);
   const { records } = await log.retain!({ bytesMax: 0, segmentRecords: 8 });
   expect(records).toBeGreaterThan(100);
   await log.close();
-  expect(await millrace('tap', 'archived.rollouts', '-n', '3', '--from', 'earliest')).toEqual(
-    before,
-  );
-  expect((await millrace('doctor', 'archived', '--here')).code).toBe(0);
-  expect((await millrace('replay', 'archived', '--verify')).out).toContain('bit for bit');
-  expect((await millrace('rewind', 'archived', '--to', 'step=2', '--into', 'fork')).code).toBe(0);
+  expect(await millrace(...first)).toEqual(before);
+  expect(await millrace('report', name, '--json')).toEqual(report);
+  expect((await millrace('doctor', name, '--here')).code).toBe(0);
+  expect((await millrace('replay', name, '--verify')).out).toContain('bit for bit');
+  expect((await millrace('rewind', name, '--to', 'step=2', '--into', `${name}-fork`)).code).toBe(0);
+  const into = ['--set', 'lr=1', '--into', `${name}-over`];
+  expect((await millrace('replay', name, '--from', 'weights', ...into)).code).toBe(0);
 
-  renameSync(join(folder, 'log', 'archive'), join(folder, 'away'));
-  const gone = await millrace('replay', 'archived', '--verify');
-  expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/ARCHIVED.*put it back/)]);
-  expect((await millrace('tap', 'archived.rollouts', '-n', '1', '--from', '-1')).code).toBe(0);
+  const archive = join(folder, 'log', 'archive');
+  renameSync(archive, join(folder, 'away'));
+  for (const args of [
+    ['replay', name, '--verify'],
+    ['rewind', name, '--to', 'step=2', '--into', `${name}-never`],
+    first,
+  ]) {
+    const gone = await millrace(...args);
+    expect([gone.code, gone.err]).toEqual([
+      1,
+      expect.stringMatching(/ARCHIVED.*archive.*\.gz, which is not there: put it back/),
+    ]);
+  }
+  expect((await millrace('tap', `${name}.rollouts`, '-n', '1', '--from', '-1')).code).toBe(0);
+  renameSync(join(folder, 'away'), archive);
+  expect(await millrace(...first)).toEqual(before);
+}
+
+test('a run with an archive is tapped, examined, rewound and verified; without it, it says what is missing', async () => {
+  const folder = await tinyRun(runs, 'archived', { settings: { keepVersions: 0 } });
+  await looksAtItAsBefore('archived', folder, (at) =>
+    openLog({ folder: join(at, 'log'), mode: 'write' }),
+  );
 }, 60_000);
+
+describeKafka('a run on Kafka', () => {
+  test('that has an archive is looked at as before too', async () => {
+    const run = freshRun();
+    const url = `${kafkaUrl}?partitions=2`;
+    const open = (folder: string) =>
+      openKafkaLog({ url, run, mode: 'write', logFolder: join(folder, 'log') });
+    const settings = { keepVersions: 0 };
+    const clock = manualClock();
+    const made = () => openKafkaLog({ url, run, mode: 'write', clock });
+    const folder = await tinyRun(runs, run, { open: made, settings }, { log: url });
+    await looksAtItAsBefore(run, folder, open);
+  }, 120_000);
+});
 
 describe('--keep-log', () => {
   test.each([

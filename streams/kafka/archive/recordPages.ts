@@ -87,6 +87,11 @@ export class RecordPages {
     return archived.end(topic, partition) < begin ? begin : 0;
   }
 
+  /** The first offset that is not archived, as far as is known. */
+  kept(topic: string, partition: number): number {
+    return this.#state.archived.end(topic, partition);
+  }
+
   /** An offset before which every record is older than `atMs`; null when all are. */
   async offsetAtTime(
     link: Link,
