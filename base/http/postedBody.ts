@@ -3,11 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
 
 /**
- * As text. Rejects with a `Refusal` where it is longer than `bytesMax` or not UTF-8; then the connection is still open, so that
+ * As text. Rejects with a `Refusal` where it is packed, longer than `bytesMax` or not UTF-8; then the connection is still open, so that
  * the refusal arrives, and the rest is to be let go (`from.resume()`).
  */
 export async function postedBody(from: IncomingMessage, bytesMax: number): Promise<string> {
   const tooLarge = (): Refusal => new Refusal(413, `a request may hold ${bytesMax} bytes`);
+  const packing = from.headers['content-encoding'] ?? 'identity';
+  if (packing !== 'identity') {
+    throw new Refusal(415, `send the body as it is, without content-encoding ${packing}`);
+  }
   if (Number(from.headers['content-length'] ?? 0) > bytesMax) throw tooLarge();
   const parts: Buffer[] = [];
   let bytes = 0;

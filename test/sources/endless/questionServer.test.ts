@@ -154,6 +154,9 @@ describe('POST /questions', () => {
     const { post, url } = await serving({ bytesMax: 100 });
     expect((await post(question('x'.repeat(200)))).status).toBe(413);
     expect((await post('a=1', { 'content-type': 'text/plain' })).status).toBe(415);
+    const packed = await post(question('a'), { 'content-encoding': 'gzip' });
+    expect(packed.status).toBe(415);
+    expect(packed.body.error).toContain('without content-encoding gzip');
     expect((await post('{')).status).toBe(400);
     expect((await post('', {}, 'GET')).status).toBe(405);
     expect((await fetch(url.replace('questions', 'other'), { method: 'POST' })).status).toBe(404);
