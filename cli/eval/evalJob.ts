@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
+import { checkPolicy } from '../../jobs/parts/checkPolicy.ts';
 import { dialectOf } from '../../jobs/parts/dialectOf.ts';
+import { checkEngineFits, checkVocabulary } from '../../jobs/parts/promptLimit.ts';
 import { pythonOf } from '../../jobs/parts/pythonOf.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
@@ -31,7 +33,7 @@ export const evalJob = defineJob({
   settings: evalSettings,
 
   async build(context) {
-    const { settings, seed, clock, own } = context;
+    const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
@@ -42,9 +44,22 @@ export const evalJob = defineJob({
       system: system.trim(),
     });
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
-    const contextMax = longestPrompt(plan.items, dialect.prompt) + responseMax;
-    const engine = await engineOf(context, dialect, contextMax);
-    own(engine);
+    const longest = longestPrompt(plan.items, dialect.prompt);
+    const contextMax = longest + responseMax;
+    const vocabSize = await checkPolicy(
+      { path: base, name: settings.policyName || base },
+      {
+        generates: settings.engine.server === 'embedded',
+        trains: false,
+        contextMax,
+        limits: 'the longest prompt and responseMax come to',
+        provider: settings.provider,
+        print,
+      },
+    );
+    checkVocabulary(dialect, vocabSize);
+    const engine = own(await engineOf(context, dialect, contextMax));
+    checkEngineFits(longest, engine);
     return evaluate(context, {
       dialect,
       plan,

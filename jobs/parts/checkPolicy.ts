@@ -15,9 +15,15 @@ export interface PolicyUse extends LocalUse {
   readonly print: (line: string) => void;
 }
 
-/** Fails with code `USAGE` or `MEMORY`; prints a line where memory will be close. */
-export async function checkPolicy(policy: PolicyPlace, use: PolicyUse): Promise<void> {
-  if (!use.generates && !use.trains) return;
+/**
+ * The size of its vocabulary; undefined where nothing is done with it here. Fails with code `USAGE` or `MEMORY`; prints a line where
+ * memory will be close.
+ */
+export async function checkPolicy(
+  policy: Pick<PolicyPlace, 'path' | 'name'>,
+  use: PolicyUse,
+): Promise<number | undefined> {
+  if (!use.generates && !use.trains) return undefined;
   const { config, close } = await openPolicy(policy.path);
   await close();
   const { contextMax, limits, provider, print } = use;
@@ -28,7 +34,7 @@ export async function checkPolicy(policy: PolicyPlace, use: PolicyUse): Promise<
       `the context of ${policy.name} has ${maxPositions} tokens, and ${limits} ${contextMax}: lower it`,
     );
   }
-  if (provider !== 'cpu') return;
-  const warning = checkMemory({ name: policy.name, config }, use);
+  const warning = provider === 'cpu' ? checkMemory({ name: policy.name, config }, use) : null;
   if (warning !== null) print(warning);
+  return config.vocabSize;
 }

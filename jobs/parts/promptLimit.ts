@@ -1,5 +1,10 @@
-/** Questions whose prompts are too long for the context become dead letters before anything is rolled out. */
+/**
+ * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters before anything is rolled
+ * out; where none could be asked, the job is refused.
+ */
 import { MillraceError } from '../../base/errors.ts';
+import type { PolicyEngine } from '../../model/engine.ts';
+import type { Dialect } from '../../operators/dialect/dialect.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
 import type { QuestionItems } from '../plan.ts';
 
@@ -7,6 +12,33 @@ import type { QuestionItems } from '../plan.ts';
 export interface PromptLimit {
   readonly prompt: (question: string) => Int32Array;
   readonly promptMax: number;
+}
+
+/**
+ * Fails with code `TOKENIZER` when what stands in every prompt has a token that the policy lacks, so that no rollout could begin. What
+ * a tokenizer has beyond that, and no prompt uses, does no harm.
+ */
+export function checkVocabulary(
+  { prompt, tokenizer }: Pick<Dialect, 'prompt' | 'tokenizer'>,
+  vocabSize: number | undefined,
+): void {
+  const beyond = prompt('').find((token) => token >= (vocabSize ?? Number.POSITIVE_INFINITY));
+  if (beyond === undefined) return;
+  const text = JSON.stringify(tokenizer.decode([beyond]));
+  throw new MillraceError(
+    'TOKENIZER',
+    `every prompt has token ${beyond} (${text}), and the policy's vocabulary ends at ${vocabSize}: the tokenizer is another model's, or tokens were added to it alone; take the policy's own, or give the policy rows for them (resize_token_embeddings in transformers)`,
+    { context: { token: beyond, vocabSize } },
+  );
+}
+
+/** Fails with code `USAGE` when an engine allows no context in which the longest of these prompts fits. */
+export function checkEngineFits(promptLength: number, { contextMax }: PolicyEngine): void {
+  if (promptLength < contextMax) return;
+  throw new MillraceError(
+    'USAGE',
+    `a prompt takes ${promptLength} tokens, and who generates allows contexts of ${contextMax}: start the servers with a longer one (vLLM --max-model-len, SGLang --context-length), or give a shorter system prompt`,
+  );
 }
 
 /** Fails with code `USAGE` when no question can fit, because the prompt around it is too long already. */

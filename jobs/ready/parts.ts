@@ -29,7 +29,9 @@ import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts
 import { type EngineSettings, engineSettings, openEngine } from '../parts/engines.ts';
 import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
 import {
+  checkEngineFits,
   checkPromptFits,
+  checkVocabulary,
   type PromptLimit,
   promptFault,
   withinPrompt,
@@ -157,7 +159,7 @@ export async function readyParts<D extends Dialect = Dialect>(
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
   const policy = await findPolicy(settings.policy);
-  await checkPolicy(policy, {
+  const vocabSize = await checkPolicy(policy, {
     generates: settings.engine.server === 'embedded',
     trains: settings.trainer.kind === 'embedded',
     contextMax: contextOf(settings),
@@ -189,7 +191,9 @@ export async function readyParts<D extends Dialect = Dialect>(
   const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
   const limit = { prompt: dialect.prompt, promptMax };
   checkPromptFits(limit);
+  checkVocabulary(dialect, vocabSize);
   const made = await enginesOf(policy, dialect.tokenizer, context);
+  checkEngineFits(dialect.prompt('').length, made.engine);
   const from = (file: string) => withinPrompt(readDataset(file), file, limit);
   return {
     parts: { ...made, tools: called, dialect, base: policy.path },

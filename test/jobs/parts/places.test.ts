@@ -5,11 +5,18 @@ import { describe, expect, test } from '@jest/globals';
 import { SIZES, withFeatures } from '../../../cli/model/sizes.ts';
 import { checkMemory, memoryNeeded } from '../../../jobs/parts/memory.ts';
 import { findPolicy } from '../../../jobs/parts/policyPlace.ts';
-import { checkPromptFits, withinPrompt } from '../../../jobs/parts/promptLimit.ts';
+import {
+  checkEngineFits,
+  checkPromptFits,
+  checkVocabulary,
+  withinPrompt,
+} from '../../../jobs/parts/promptLimit.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
+import type { PolicyEngine } from '../../../model/engine.ts';
 import type { QuestionItem } from '../../../sources/questions.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { topics } from '../../../streams/topics.ts';
+import { byteBpe } from '../../support/byteBpe.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { weights } from '../../support/weights.ts';
 
@@ -132,5 +139,22 @@ describe('prompts', () => {
   test('that leave no room for any question are an error', () => {
     expect(() => checkPromptFits({ prompt, promptMax: 10 })).toThrow(/takes 10 tokens/);
     checkPromptFits({ prompt, promptMax: 11 });
+  });
+
+  test('with a token that the policy lacks are an error, which names it', () => {
+    const tokenizer = byteBpe();
+    const id = tokenizer.id('<|im_start|>');
+    const dialect = { tokenizer, prompt: () => Int32Array.of(65, id) };
+    expect(() => checkVocabulary(dialect, id)).toThrow(
+      new RegExp(`token ${id} \\("<\\|im_start\\|>"\\), and .* ends at ${id}: .*resize_token`),
+    );
+    checkVocabulary(dialect, id + 1);
+    checkVocabulary(dialect, undefined);
+  });
+
+  test('that fill all of a server’s context are an error', () => {
+    const engine = { contextMax: 10 } as PolicyEngine;
+    expect(() => checkEngineFits(10, engine)).toThrow(/takes 10 tokens.*of 10: .*--max-model-len/);
+    checkEngineFits(9, engine);
   });
 });
