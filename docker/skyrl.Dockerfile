@@ -1,11 +1,14 @@
-# The training service: SkyRL's Tinker server. EXTRAS: `tinker,jax` (LoRA; CPU and GPU), or `tinker,fsdp` and `tinker,megatron`
-# on CUDA machines.
+# The training service: SkyRL's Tinker server on JAX, which trains adapters. EXTRAS: `tinker,jax,gpu` brings CUDA, and works on a
+# processor alone too; `tinker,jax` is 3 GB less and never uses a GPU. SkyRL's FSDP and Megatron backends need packages that the
+# Python registry does not have: they are run from SkyRL's own sources (docs/tinker.md).
 FROM python:3.12-slim-bookworm
-ARG EXTRAS=tinker,jax
+ARG EXTRAS=tinker,jax,gpu
 ARG SKYRL=0.3.0
-RUN pip install --no-cache-dir uv \
+# Of packages that SkyRL leaves open, the newest of this day.
+ARG UNTIL=2026-11-22
+RUN pip install --no-cache-dir uv==0.13.9 \
   && python -m venv /env \
-  && VIRTUAL_ENV=/env uv pip install --no-cache "skyrl[${EXTRAS}]==${SKYRL}" \
+  && VIRTUAL_ENV=/env uv pip install --no-cache --exclude-newer "${UNTIL}" "skyrl[${EXTRAS}]==${SKYRL}" \
   && useradd --create-home --uid 1000 skyrl \
   && mkdir /state \
   && chown 1000:1000 /state

@@ -13,13 +13,19 @@ import { builtMillrace, ROOT } from '../support/commandLine.ts';
 interface Service {
   readonly profiles?: readonly string[];
   readonly image: string;
+  readonly build?: object;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string | number>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
   readonly restart?: string;
   readonly healthcheck?: unknown;
-  readonly deploy?: { readonly resources?: object };
+  readonly deploy?: {
+    readonly resources?: {
+      readonly limits?: object;
+      readonly reservations?: { readonly devices: readonly object[] };
+    };
+  };
 }
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
@@ -31,6 +37,7 @@ interface Settings {
   readonly promptMax?: number;
   readonly responseMax?: number;
   readonly engine?: Readonly<Record<string, string>>;
+  readonly tools?: { readonly search?: Readonly<Record<string, string>> };
   readonly trainer?: Readonly<Record<string, string | number>>;
   readonly critic?: Readonly<Record<string, string>>;
   readonly analyst?: Readonly<Record<string, string>>;
@@ -48,6 +55,7 @@ const settingsOf = (file: string): Settings =>
 const all = settingsFiles.map((file) => [file, settingsOf(file)] as const);
 /** Those that run a policy of the user's. */
 const served = all.filter(([, { policy }]) => policy !== undefined);
+const profiles = [...new Set(services.flatMap(([, { profiles: own = [] }]) => own))];
 /** Variables, each with its default. */
 const variables = new Map(
   [...text.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => [name!, value!]),
@@ -69,6 +77,13 @@ describe('compose.yaml', () => {
         expect.stringMatching(/^(on-failure:3|unless-stopped)$/),
       ]);
       expect(service).toHaveProperty('logging.options.max-size');
+      // What it may take: processors and memory, or a GPU of its own.
+      const { limits, reservations } = service.deploy?.resources ?? {};
+      if (reservations === undefined)
+        expect(limits).toEqual({ cpus: expect.anything(), memory: expect.anything() });
+      else expect(reservations.devices).toMatchObject([{ capabilities: ['gpu'] }]);
+      // The image of the engine brings its own.
+      if (name !== 'engine') expect(service).toHaveProperty('healthcheck.test');
       for (const port of service.ports ?? [])
         expect(port).toMatch(/^\$\{MILLRACE_BIND:-127\.0\.0\.1\}:/);
       // An image is of one version, so that it is the same tomorrow.
@@ -99,6 +114,25 @@ describe('compose.yaml', () => {
     for (const [, name, value] of text.matchAll(/\$\{(\w+):-([^}]*)\}/g)) {
       expect([name, value]).toEqual([name, variables.get(name!)]);
     }
+  });
+
+  test('builds what no registry has, and sends no folder of models to a builder', () => {
+    for (const [, { image, build }] of services)
+      expect(build === undefined).toBe(!/^millrace/.test(filled(image)));
+    expect(readFileSync('docker/.dockerignore', 'utf8')).toMatch(/^\*$/m);
+    const skyrl = readFileSync('docker/skyrl.Dockerfile', 'utf8');
+    expect(skyrl).toContain(`ARG EXTRAS=${variables.get('SKYRL_EXTRAS')}\n`);
+    // The service trains on a GPU, so the packages for one are in.
+    expect(variables.get('SKYRL_EXTRAS')!.split(',')).toContain('gpu');
+  });
+
+  test('starts the retriever with options that it has', async () => {
+    const io = fakeIo(process.cwd());
+    const { retriever } = compose.services;
+    await main([...retriever!.command!.slice(0, 2), '--help'], io);
+    const flags = retriever!.command!.filter((word) => word.startsWith('--'));
+    for (const flag of flags) expect(io.stdout()).toContain(`${flag} `);
+    expect(Object.keys(retriever!.environment!)).toEqual(['MILLRACE_RETRIEVER_TOKEN']);
   });
 
   test('gives the engine options and a job that the command line has', async () => {
@@ -140,7 +174,7 @@ describe('compose.yaml', () => {
     const [command, ...more] = composer!;
     // Version 1 knows no name of a project.
     const input = text.replace(/^name: .*$/m, '');
-    const env = { ...process.env, COMPOSE_PROFILES: 'servers,trainer,watch' };
+    const env = { ...process.env, COMPOSE_PROFILES: profiles.join() };
     const args = [...more, '--project-directory', 'docker', '-f', '-', 'config', '-q'];
     const { status, stderr } = spawnSync(command!, args, { input, env, encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
@@ -164,7 +198,9 @@ describe('settings of containers', () => {
       critic = {},
       analyst = {},
     } = settings;
-    const urls = [at.urls, trainer.url, critic.url, analyst.url].filter((url) => url !== undefined);
+    const search = settings.tools?.search ?? {};
+    const asked = [at.urls, trainer.url, critic.url, analyst.url, search.url];
+    const urls = asked.filter((url) => url !== undefined);
     expect(urls).not.toEqual([]);
     for (const url of urls) {
       const { hostname, port } = new URL(String(url));
@@ -174,7 +210,7 @@ describe('settings of containers', () => {
     for (const path of [policy, questions, at.share].filter((one) => one !== undefined)) {
       expect(inside.filter((folder) => path.startsWith(folder))).toHaveLength(1);
     }
-    for (const key of [at.keyEnv, critic.keyEnv, analyst.keyEnv]) {
+    for (const key of [at.keyEnv, critic.keyEnv, analyst.keyEnv, search.keyEnv]) {
       if (key !== undefined) expect(Object.keys(engine.environment!)).toContain(key);
     }
   });
