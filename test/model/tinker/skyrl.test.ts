@@ -1,20 +1,28 @@
 /**
- * A step on a real training service equals ours: `MILLRACE_TINKER=http://127.0.0.1:8201 npm test -- test/model/tinker/skyrl`. The service
- * runs on this machine (docs/tinker.md says how to start it), so that the folder it names as its base model can be read.
+ * A step on a real training service equals ours, and one of PyTorch and PEFT where there is a Python with both (`MILLRACE_PYTHON`):
+ * `MILLRACE_TINKER=http://127.0.0.1:8201 npm test -- test/model/tinker/skyrl`. The service runs on this machine (docs/tinker.md says
+ * how to start it), so that the folder it names as its base model can be read. `MILLRACE_MEASURED=FILE` gets the differences.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { draws } from '../../../base/draws.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { loadAdapterFile } from '../../../model/adapterFile.ts';
 import type { Loss, SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
+import { writeAdapter } from '../../../model/hf/adapterFiles.ts';
+import { openPolicy } from '../../../model/hf/loadPolicy.ts';
 import type { LoraAdapter } from '../../../model/hf/lora.ts';
 import { TinkerTrainer } from '../../../model/tinker/trainer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
+import { yardstick } from '../../support/python.ts';
 
+const script = fileURLToPath(new URL('torchStep.py', import.meta.url));
+const withPeft = yardstick(['torch', 'transformers', 'peft']);
 const url = process.env.MILLRACE_TINKER ?? '';
 const where = url === '' ? describe.skip : describe;
 const reason = url === '' ? 'skipped: MILLRACE_TINKER names no training service' : url;
@@ -24,6 +32,27 @@ const MINUTES = 15 * 60_000;
 
 /** Lengths in one class of what a service compiles for. */
 const LENGTHS = [24, 17, 30, 12];
+const LR = 1e-3;
+
+/** Tokens drawn for each length, and what every loss needs beside them, near the log-probs that the policy has. */
+const drawn = (vocabSize: number): Int32Array[] =>
+  LENGTHS.map((length, row) =>
+    Int32Array.from({ length }, (_, i) => draws('skyrl', row).integer(i, vocabSize)),
+  );
+
+function batchOf(tokens: readonly Int32Array[], before: readonly Scored[]): TrainSequence[] {
+  return tokens.map((each, row) => {
+    const moved = (far: number, key: string) =>
+      before[row]!.logProbs.map((v, i) => v + far * (draws(key, row).uniform(i) - 0.5));
+    return {
+      tokens: each,
+      mask: Uint8Array.from(each, (_, i) => (i > 4 && i % 5 > 0 ? 1 : 0)),
+      advantages: Float32Array.from(each, (_, i) => 2 * draws('adv', row).uniform(i) - 1),
+      oldLogProbs: moved(1.2, 'old'),
+      refLogProbs: moved(1, 'ref'),
+    };
+  });
+}
 
 const losses: Readonly<Record<string, Loss>> = {
   sft: { name: 'sft' },
@@ -78,24 +107,10 @@ where(`a step on a training service (${reason})`, () => {
     async (name) => {
       await trainer.restore(first, 'train');
       const own = await embedded();
-      const { vocabSize } = own.config;
-      const tokens = LENGTHS.map((length, row) =>
-        Int32Array.from({ length }, (_, i) => draws('skyrl', row).integer(i, vocabSize)),
-      );
+      const tokens = drawn(own.config.vocabSize);
       const before = await own.score(tokens);
       expect(apart(await trainer.score(tokens), before)).toBeLessThan(1e-5);
-      const batch = tokens.map((each, row): TrainSequence => {
-        const moved = (far: number, key: string) =>
-          before[row]!.logProbs.map((v, i) => v + far * (draws(key, row).uniform(i) - 0.5));
-        return {
-          tokens: each,
-          mask: Uint8Array.from(each, (_, i) => (i > 4 && i % 5 > 0 ? 1 : 0)),
-          advantages: Float32Array.from(each, (_, i) => 2 * draws('adv', row).uniform(i) - 1),
-          oldLogProbs: moved(1.2, 'old'),
-          refLogProbs: moved(1, 'ref'),
-        };
-      });
-      const step = { sequences: batch, loss: losses[name]!, lr: 1e-3 };
+      const step = { sequences: batchOf(tokens, before), loss: losses[name]!, lr: LR };
       const [theirs, ours] = [await trainer.step(step), await own.step(step)];
       expect(Math.abs(theirs.gradNorm / ours.gradNorm - 1)).toBeLessThan(1e-5);
       expect(Math.abs(theirs.loss - ours.loss)).toBeLessThan(1e-4);
@@ -152,12 +167,67 @@ where(`a step on a training service (${reason})`, () => {
   test('nothing was lost meanwhile', () => {
     expect(said).toEqual([]);
   });
+
+  // Last: while Python runs this process stands still, and the service closes connections that nobody uses.
+  // Losses as torchStep.py names them, with its names of their settings.
+  for (const [name, loss, settings] of [
+    ['sft', 'sft', {}],
+    ['clipped policy loss', 'clipped', { high: 0.28, dual: 1e6 }],
+    ['dual-clipped policy loss', 'clipped', { dual: 1.5 }],
+    ['dpo', 'dpo', { beta: 0.5 }],
+  ] as const)
+    withPeft(`equals PyTorch with PEFT: ${name}`, async (python) => {
+      await trainer.restore(first, 'train');
+      const source = await openPolicy(policy);
+      const tokens = drawn(source.config.vocabSize);
+      await source.close();
+      const before = await trainer.score(tokens);
+      const sequences = batchOf(tokens, before);
+      const file = join(folder, 'asked.json');
+      const peft = join(folder, `${name}.peft`);
+      await writeAdapter(peft, adapter);
+      const asked = { policy, adapter: peft, adam, lr: LR, loss, settings };
+      const plain = sequences.map((each) =>
+        Object.fromEntries(Object.entries(each).map(([key, values]) => [key, [...values]])),
+      );
+      await writeFile(file, JSON.stringify({ ...asked, sequences: plain }));
+      const torch = python.run(script, file) as TorchStep;
+      const step = await trainer.step({ sequences, loss: losses[name]!, lr: LR });
+      const after = await trainer.score(tokens);
+      const measured = {
+        name,
+        before: apart(before, scored(torch.before)),
+        loss: Math.abs(step.loss - torch.loss),
+        gradNorm: Math.abs(step.gradNorm / torch.gradNorm - 1),
+        after: apart(after, scored(torch.after)),
+        moved: apart(after, before),
+      };
+      if (process.env.MILLRACE_MEASURED)
+        appendFileSync(process.env.MILLRACE_MEASURED, `${JSON.stringify(measured)}\n`);
+      expect(measured.before).toBeLessThan(1e-5);
+      expect(measured.loss).toBeLessThan(1e-4);
+      expect(measured.gradNorm).toBeLessThan(1e-5);
+      expect(measured.after).toBeLessThan(1e-5);
+      expect(measured.moved).toBeGreaterThan(0.1);
+    });
 });
 
-function apart(
-  one: readonly { readonly logProbs: Float32Array }[],
-  other: readonly { readonly logProbs: Float32Array }[],
-): number {
+/** What torchStep.py prints; log-probs of all tokens but the first. */
+interface TorchStep {
+  readonly before: readonly (readonly number[])[];
+  readonly after: readonly (readonly number[])[];
+  readonly loss: number;
+  readonly gradNorm: number;
+}
+
+interface Scored {
+  readonly logProbs: Float32Array;
+}
+
+const scored = (rows: readonly (readonly number[])[]): Scored[] =>
+  rows.map((row) => ({ logProbs: Float32Array.of(0, ...row) }));
+
+function apart(one: readonly Scored[], other: readonly Scored[]): number {
   return Math.max(
     ...one.flatMap(({ logProbs }, row) =>
       [...logProbs].map((value, i) => Math.abs(value - other[row]!.logProbs[i]!)),
