@@ -1,6 +1,7 @@
 /** A run whose large topics were archived in part: every command reads it as before; and what `--keep-log` takes. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { retaining, retentionOf } from '../../cli/retention/retention.ts';
@@ -9,6 +10,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { tinyJobFile, tinyRun } from '../support/tinyRun.ts';
@@ -66,6 +68,30 @@ test('a run with an archive is tapped, examined, rewound and verified; without i
   await looksAtItAsBefore('archived', folder, (at) =>
     openLog({ folder: join(at, 'log'), mode: 'write' }),
   );
+}, 60_000);
+
+test('a run whose archive is behind HTTP is verified, and says so when the server is gone', async () => {
+  const server = startChild(
+    fileURLToPath(new URL('../streams/embedded/children/objectServer.ts', import.meta.url)),
+    '',
+  );
+  try {
+    const archive = `http://127.0.0.1:${await server.line()}/bucket/far`;
+    const folder = await tinyRun(runs, 'far', { settings: { keepVersions: 0, rounds: 1 } });
+    const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+    const { segments } = await log.retain!({ bytesMax: 0, segmentRecords: 32, archive });
+    expect(segments).toBeGreaterThan(1);
+    await log.close();
+    expect((await millrace('replay', 'far', '--verify')).out).toContain('bit for bit');
+    await server.kill();
+    const gone = await millrace('replay', 'far', '--verify');
+    expect([gone.code, gone.err]).toEqual([
+      1,
+      expect.stringMatching(/ARCHIVED.*far.*\.gz, which .*got no answer.*see that it answers/),
+    ]);
+  } finally {
+    await server.kill();
+  }
 }, 60_000);
 
 describeKafka('a run on Kafka', () => {

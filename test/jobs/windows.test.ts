@@ -12,12 +12,15 @@ import { verify } from '../../jobs/replay/verify.ts';
 import { endlessQuestions } from '../../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
+import { copyRun } from '../../streams/kafka/copyRun.ts';
+import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { resumable } from '../../streams/resumable.ts';
 import { versionDue } from '../../streams/schedule.ts';
 import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { freshFolders } from '../support/folder.ts';
+import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import {
   type RunRecords,
   readRun,
@@ -28,6 +31,7 @@ import {
 } from '../support/tinyCalibration.ts';
 
 const fresh = freshFolders();
+const onThreePartitions = `${kafkaUrl}?partitions=3`;
 
 const row = (id: string, i: number): QuestionRow => ({
   id,
@@ -55,11 +59,14 @@ function arriving() {
   return { clock, rows: { train, heldOut } satisfies JobQuestions };
 }
 
-/** Runs it until the version is committed, or its log dies. */
-async function until(version: number, options: TinyOptions): Promise<string> {
+/** Runs it until the version is committed, or its log dies: the one in its folder, or that of a run on Kafka. */
+async function until(version: number, options: TinyOptions, onKafka?: string): Promise<string> {
   const stop = new AbortController();
   const open = async (): Promise<Log> => {
-    const log = await openLog({ folder: join(options.folder, 'log'), mode: 'write' });
+    const log =
+      onKafka === undefined
+        ? await openLog({ folder: join(options.folder, 'log'), mode: 'write' })
+        : await openKafkaLog({ url: onThreePartitions, run: onKafka, mode: 'write' });
     log
       .tap(topics.weights, { from: { kind: 'earliest' }, follow: true })
       .pipe(
@@ -97,8 +104,15 @@ const by = (over: Partial<CalibrateSettings>): Partial<CalibrateSettings> => ({
   ...over,
 });
 
-const jobs: { name: string; settings: Partial<CalibrateSettings> }[] = [
+interface Case {
+  readonly name: string;
+  readonly settings: Partial<CalibrateSettings>;
+  readonly kafka?: boolean;
+}
+
+const jobs: readonly Case[] = [
   { name: 'by time', settings: by({ window: '45s' }) },
+  { name: 'by time, on Kafka', settings: by({ window: '45s' }), kafka: true },
   { name: 'by time, with a lag', settings: by({ window: '45s', lagMax: 2, select: 'groups' }) },
   { name: 'by the running front', settings: by({ sampler: 'front', explore: 6, keep: 4 }) },
   {
@@ -111,15 +125,23 @@ const jobs: { name: string; settings: Partial<CalibrateSettings> }[] = [
   },
 ];
 
-describe.each(jobs)('windows $name', ({ settings }) => {
-  test('are the same when the run is killed and resumed, and when it is made again', async () => {
-    const folder = fresh();
+describe.each(jobs)('windows $name', ({ settings, kafka = false }) => {
+  const it = kafka && noKafka !== null ? test.skip : test;
+
+  it('are the same when the run is killed and resumed, and when it is made again', async () => {
+    let folder = fresh();
+    const run = kafka ? freshRun() : undefined;
     const { clock, rows } = arriving();
     for (const [life, commitsLeft] of [3, 11, 17, 29, 31].entries()) {
       const fate = { commitsLeft, lastIsWritten: life % 2 === 0 };
-      await until(9, { folder, settings, timing: life, fate, clock, rows });
+      await until(9, { folder, settings, timing: life, fate, clock, rows }, run);
     }
-    expect(await until(9, { folder, settings, timing: 9, clock, rows })).toBe('stopped');
+    const last = await until(9, { folder, settings, timing: 9, clock, rows }, run);
+    expect(last).toBe('stopped');
+    if (run !== undefined) {
+      folder = fresh();
+      await copyRun({ url: onThreePartitions, run, folder: join(folder, 'log') });
+    }
     const records = await readRun(folder);
     expect(records.deadLetters).toEqual([]);
     const made = records.weights.length - 1;
@@ -161,7 +183,7 @@ describe.each(jobs)('windows $name', ({ settings }) => {
     await recorded.close();
     expect(again).toMatchObject({ difference: null, weights: records.weights.length });
     expect(again.equal.windows ?? 0).toBe(records.windows.length);
-  }, 60_000);
+  }, 90_000);
 });
 
 /** Candidates a step, where groups are trained on as they are. */

@@ -1,4 +1,5 @@
 /** A broker of the test's own, killed and stopped while a log writes and reads. */
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -8,7 +9,7 @@ import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../streams/topics.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka } from '../../support/kafka.ts';
-import { metric, question } from '../../support/records.ts';
+import { metric, question, toolCall } from '../../support/records.ts';
 
 describeKafka('a broker that goes away and comes back', () => {
   const folder = temporaryFolder();
@@ -55,6 +56,27 @@ describeKafka('a broker that goes away and comes back', () => {
     expect(await values()).toEqual(Array.from({ length: total }, (_, i) => i));
     expect(notices.some((line) => /does not answer/.test(line))).toBe(true);
     expect(notices.some((line) => /answers again/.test(line))).toBe(true);
+  }, 120_000);
+
+  test('is waited for in the middle of archiving', async () => {
+    const total = 200;
+    for (let i = 0; i < total; i += 5) {
+      await log.commit((tx) => {
+        for (let j = i; j < i + 5; j++) tx.append(topics.toolCalls, toolCall({ turn: j }));
+      });
+    }
+    const archive = join(folder.path, 'archive');
+    const archiving = log.retain!({ bytesMax: 0, segmentRecords: 8, archive });
+    const files = join(archive, 'tool-calls-0');
+    const archived = (): number => (existsSync(files) ? readdirSync(files).length : 0);
+    while (archived() < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    await broker.kill();
+    broker = await start();
+    expect((await archiving).segments).toBeGreaterThan(20);
+    const records$ = log.tap(topics.toolCalls, { from: { kind: 'earliest' }, follow: false });
+    const turns = (await lastValueFrom(records$.pipe(toArray()))).map(({ value }) => value.turn);
+    expect(turns).toEqual(Array.from({ length: total }, (_, i) => i));
+    expect(await log.lost!()).toEqual([]);
   }, 120_000);
 
   test('leaves readers where they were', async () => {
