@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import { counted } from '../../streams/doctor/counted.ts';
-import { examine } from '../../streams/doctor/examine.ts';
+import { BRING_ARCHIVE_BACK, examine } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
@@ -111,6 +111,7 @@ function toldOfKafka(error: unknown, log: string): Pick<Finding, 'what' | 'advic
     return { what: messageOf(error), advice: 'ask where that cluster can be reached now' };
   }
   const what = `the log cannot be read: ${messageOf(error)}`;
+  if (hasCode(error, 'ARCHIVED')) return { what, advice: BRING_ARCHIVE_BACK };
   return { what, advice: 'look at the broker: the records are there, and nowhere else' };
 }
 

@@ -45,8 +45,8 @@ export async function examine(log: Log, look: Look = () => undefined): Promise<E
       offset += page.records.length;
       if (page.error === null) continue;
       findings.push(unreadable(topic, offset, page.error));
-      invariants.unreadable(topic, { partition: 0, offset });
-      offset += 1;
+      const next = Math.min(end, behind(page.error) ?? offset + 1);
+      for (; offset < next; offset++) invariants.unreadable(topic, { partition: 0, offset });
     }
   }
   return { findings: [...findings, ...invariants.findings()], standing, records };
@@ -95,7 +95,21 @@ async function readable(
   }
 }
 
+/** The offset behind what cannot be read for the same reason: of an archived segment, its end. */
+function behind(error: unknown): number | null {
+  if (!hasCode(error, 'ARCHIVED')) return null;
+  const { to } = error.context ?? {};
+  return typeof to === 'number' ? to : null;
+}
+
+/** What to do where records are archived and their file cannot be read. */
+export const BRING_ARCHIVE_BACK =
+  'put the file back where it lay, or see that the object store answers and lets this process read: what the log itself holds is as it was';
+
 function unreadable({ name }: Topic<unknown>, offset: number, error: unknown): Finding {
+  if (hasCode(error, 'ARCHIVED')) {
+    return { rule: 'readable', where: name, what: messageOf(error), advice: BRING_ARCHIVE_BACK };
+  }
   const schema = hasCode(error, 'SCHEMA');
   return {
     rule: schema ? 'schema' : 'readable',
