@@ -82,7 +82,7 @@ test('a run whose archive is behind HTTP is verified, and says so when the serve
     const archive = `http://127.0.0.1:${await server.line()}/bucket/far`;
     const folder = await tinyRun(runs, 'far', { settings: { keepVersions: 0, rounds: 1 } });
     const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
-    const { segments } = await log.retain!({ bytesMax: 0, segmentRecords: 32, archive });
+    const { segments } = await log.retain!({ bytesMax: 0, segmentRecords: 8, archive });
     expect(segments).toBeGreaterThan(1);
     await log.close();
     expect((await millrace('replay', 'far', '--verify')).out).toContain('bit for bit');
