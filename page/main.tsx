@@ -1,5 +1,5 @@
 /** Where the page begins. */
-import 'uplot/dist/uPlot.min.css';
+import './style/plot.css';
 import './style/page.css';
 import './style/mill.css';
 import './style/records.css';

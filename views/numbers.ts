@@ -6,7 +6,7 @@ export const NOTHING = '–';
 export type Show = (value: number) => string;
 
 /** `show` of the value; a dash where there is none. */
-export function orDash(value: number | null | undefined, show: Show): string {
+export function orDash<T>(value: T | null | undefined, show: (value: T) => string): string {
   return value === null || value === undefined ? NOTHING : show(value);
 }
 

@@ -4,6 +4,14 @@ import type { Tokens } from './tokens.ts';
 export type Paint = 'logprob' | 'entropy' | 'version' | 'none';
 export const paints: readonly Paint[] = ['logprob', 'entropy', 'version', 'none'];
 
+/** Whether these tokens can be coloured so; while they are not there yet, any may be. */
+export function isKnown(tokens: Tokens | null, paint: Paint): boolean {
+  if (tokens === null) return true;
+  return paint === 'logprob'
+    ? tokens.logProb !== null
+    : paint !== 'entropy' || tokens.entropy !== null;
+}
+
 /** In nats, the same for every trajectory, so that colours can be compared. A value below the first has no colour. */
 export const steps: Readonly<Record<'logprob' | 'entropy', readonly number[]>> = {
   logprob: [0.1, 0.3, 0.7, 1.2, 2, 3, 5],

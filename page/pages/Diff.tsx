@@ -1,6 +1,6 @@
 /** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
 import { useEffect, useState } from 'preact/hooks';
-import { fixed, percent, signed, significant } from '../../views/numbers.ts';
+import { fixed, orDash, percent, signed, significant } from '../../views/numbers.ts';
 import type { DiffTwin, Paired, PairedFigure, Parting, Shown } from '../../views/page/wire.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';
@@ -9,7 +9,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { hrefOf, pathOf, type RunPage, twinOf } from '../logic/route.ts';
-import { Command, Hostile, Missing, Scrolls, State, shownJson } from '../parts/basics.tsx';
+import { Command, Hostile, Missing, Scrolls, State, shownJson, Th } from '../parts/basics.tsx';
 
 const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
 
@@ -64,15 +64,9 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">
-                    setting
-                  </th>
-                  <th class="l" scope="col">
-                    {a}
-                  </th>
-                  <th class="l" scope="col">
-                    {b}
-                  </th>
+                  <Th left>setting</Th>
+                  <Th left>{a}</Th>
+                  <Th left>{b}</Th>
                 </tr>
               </thead>
               <tbody>
@@ -82,10 +76,10 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
                       <code>{name}</code>
                     </th>
                     <td class="wrap">
-                      <Hostile text={shownJson(one)} max={300} />
+                      <Hostile text={orDash(one, shownJson)} max={300} />
                     </td>
                     <td class="wrap">
-                      <Hostile text={shownJson(other)} max={300} />
+                      <Hostile text={orDash(other, shownJson)} max={300} />
                     </td>
                   </tr>
                 ))}
@@ -268,16 +262,14 @@ function PairedCards({
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">
-                    figure
-                  </th>
-                  <th scope="col">{a}</th>
-                  <th scope="col">{b}</th>
-                  <th scope="col">difference</th>
-                  <th scope="col">95 %</th>
-                  <th class="l" scope="col">
+                  <Th left>figure</Th>
+                  <Th>{a}</Th>
+                  <Th>{b}</Th>
+                  <Th>difference</Th>
+                  <Th>95 %</Th>
+                  <Th left>
                     <span class="unseen">drawn</span>
-                  </th>
+                  </Th>
                 </tr>
               </thead>
               <tbody>
@@ -317,14 +309,10 @@ function PairedCards({
             <table>
               <thead>
                 <tr>
-                  <th class="l" scope="col">
-                    question
-                  </th>
-                  <th class="l" scope="col">
-                    became
-                  </th>
-                  <th scope="col">{a}</th>
-                  <th scope="col">{b}</th>
+                  <Th left>question</Th>
+                  <Th left>became</Th>
+                  <Th>{a}</Th>
+                  <Th>{b}</Th>
                 </tr>
               </thead>
               <tbody>
@@ -406,17 +394,15 @@ function MetricsCard({
 }) {
   return (
     <details class="card flush">
-      <summary>Means of every metric by round</summary>
+      <summary>Means of every metric by stage</summary>
       <Scrolls label="metrics">
         <table>
           <thead>
             <tr>
-              <th class="l" scope="col">
-                metric
-              </th>
-              <th scope="col">round</th>
-              <th scope="col">{a}</th>
-              <th scope="col">{b}</th>
+              <Th left>metric</Th>
+              <Th>stage</Th>
+              <Th>{a}</Th>
+              <Th>{b}</Th>
             </tr>
           </thead>
           <tbody>

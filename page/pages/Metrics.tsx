@@ -94,7 +94,11 @@ export function Metrics({ run }: { readonly run: string }) {
         </div>
         {names.length === 0 && (
           <div class="card empty">
-            <p>No metric is chosen. Choose names on the left.</p>
+            <p>
+              {data.names.length === 0
+                ? 'This run has written no metric.'
+                : 'No metric is chosen: choose names in the list.'}
+            </p>
           </div>
         )}
         <div class={names.length > 1 ? 'grid charts' : 'grid'}>

@@ -1,6 +1,5 @@
 /** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
 import { useEffect } from 'preact/hooks';
-import { counted } from '../../streams/doctor/counted.ts';
 import { orDash, percent, rate } from '../../views/numbers.ts';
 import type { Mill as MillData, OverviewTwin } from '../../views/page/wire.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
@@ -9,7 +8,7 @@ import { useHead } from '../data/shownHead.ts';
 import { listen, mill as liveMill, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
-import { milliseconds } from '../logic/format.ts';
+import { milliseconds, short } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { pathOf, twinOf } from '../logic/route.ts';
 import { bucketNote } from '../logic/series.ts';
@@ -74,7 +73,7 @@ export function Overview({ run }: { readonly run: string }) {
       )}
       {data.absent.length > 0 && (
         <section class="card" aria-labelledby="absent-title">
-          <h2 id="absent-title">Not measured {curves.length === 0 ? 'yet' : 'here'}</h2>
+          <h2 id="absent-title">Not measured</h2>
           <dl class="pair">
             {data.absent.map(({ name, why }) => (
               <>
@@ -151,7 +150,7 @@ function MillFacts({ mill, run }: { readonly mill: MillData; readonly run: strin
       )}
       {tokensPerSecond.trained !== null && (
         <li>
-          <span>trained</span> <b>{rate(tokensPerSecond.trained)}</b> <span>tokens/s</span>
+          <span>trained</span> <b>{short(tokensPerSecond.trained)}</b> <span>tokens/s</span>
         </li>
       )}
       {tools !== null && (
@@ -176,7 +175,7 @@ function MillFacts({ mill, run }: { readonly mill: MillData; readonly run: strin
       )}
       {living.length > 0 && (
         <li>
-          <b>{counted(living.length, 'process').replace('processs', 'processes')}</b>{' '}
+          <b>{living.length === 1 ? '1 process' : `${living.length} processes`}</b>{' '}
           <span>on {[...new Set(living.map(({ host }) => host))].join(', ')}</span>
         </li>
       )}

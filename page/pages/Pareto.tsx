@@ -9,7 +9,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
-import { Missing, Scrolls } from '../parts/basics.tsx';
+import { Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
 const passed = ['step', 'stage', 'x', 'y', 'at'];
@@ -26,7 +26,7 @@ export function Pareto({ run }: { readonly run: string }) {
   const wanted: Query = Object.fromEntries(
     passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
   );
-  // A round is judged as a whole, so that a new answer is due only when verdicts came.
+  // A stage is judged as a whole, so that a new answer is due only when verdicts came.
   const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
   const answer = useTwin<ParetoTwin>(
     twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted),
@@ -67,7 +67,7 @@ export function Pareto({ run }: { readonly run: string }) {
         <h1>Pareto selection</h1>
         {data.stages.length > 1 && (
           <label>
-            round
+            stage
             <select
               value={String(data.stage ?? '')}
               onChange={(event) =>
@@ -223,21 +223,15 @@ function Groups({
       <table>
         <thead>
           <tr>
-            <th class="l" scope="col">
-              question
-            </th>
-            <th class="l" scope="col">
-              verdict
-            </th>
-            <th scope="col">front</th>
+            <Th left>question</Th>
+            <Th left>verdict</Th>
+            <Th>front</Th>
             {others.map((axis) => (
-              <th scope="col" key={axis}>
-                {short[data[axis]] ?? data[axis]}
-              </th>
+              <Th key={axis}>{short[data[axis]] ?? data[axis]}</Th>
             ))}
-            <th scope="col">right</th>
-            <th scope="col">calls</th>
-            <th scope="col">reward</th>
+            <Th>right</Th>
+            <Th>calls</Th>
+            <Th>reward</Th>
           </tr>
         </thead>
         <tbody>

@@ -102,10 +102,10 @@ function GroupCard({
   const { verdict, batch } = group;
   const branched = group.rollouts.some(({ parent }) => parent !== null);
   return (
-    <section class="card group" aria-label={`${group.phase}, round ${group.stage}`}>
+    <section class="card group" aria-label={`${group.phase}, stage ${group.stage}`}>
       <div class="card-head">
         <h2>
-          {group.phase} · round {group.stage}
+          {group.phase} · stage {group.stage}
           {group.version !== null && <span class="muted"> · version {group.version}</span>}
         </h2>
         <span class="grow" />
@@ -128,7 +128,7 @@ function GroupCard({
         )}
         {group.scored === null && (
           <span class="muted">
-            not scored yet: {group.rollouts.length} of {group.size} rollouts are there
+            not scored: {group.rollouts.length} of {counted(group.size, 'rollout')} there
           </span>
         )}
         {group.scored !== null && group.rollouts.length < group.size && (

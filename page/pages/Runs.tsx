@@ -8,7 +8,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
-import { Ago, Command, Empty, Missing, Scrolls, State } from '../parts/basics.tsx';
+import { Ago, Command, Empty, Missing, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 
 export function Runs() {
@@ -40,8 +40,8 @@ export function Runs() {
           <Empty>
             <h2>No run yet</h2>
             <p>
-              Runs appear here as soon as they are in <code>{data.folder}</code>. Either of these
-              makes one:
+              Runs appear here as soon as they are in <code>{data.folder}</code>. The first of these
+              makes one, the second lists the jobs that there are:
             </p>
             {data.commands.map((text) => (
               <p key={text}>
@@ -55,25 +55,19 @@ export function Runs() {
           <table class="runs">
             <thead>
               <tr>
-                <th class="l" scope="col">
-                  run
-                </th>
-                <th class="l" scope="col">
-                  state
-                </th>
-                <th class="l" scope="col">
-                  job
-                </th>
-                <th scope="col">step</th>
+                <Th left>run</Th>
+                <Th left>state</Th>
+                <Th left>job</Th>
+                <Th>step</Th>
                 <th class="l" scope="col" colSpan={2}>
                   newest value
                 </th>
-                <th scope="col">started</th>
-                <th scope="col">heard</th>
+                <Th>started</Th>
+                <Th>heard</Th>
                 {other !== undefined && (
-                  <th scope="col">
+                  <Th>
                     <span class="unseen">compare</span>
-                  </th>
+                  </Th>
                 )}
               </tr>
             </thead>

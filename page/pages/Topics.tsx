@@ -1,5 +1,6 @@
 /** The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it grows. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../streams/doctor/counted.ts';
 import { size } from '../../views/numbers.ts';
 import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../views/page/wire.ts';
 import { useKeys } from '../data/keyboard.ts';
@@ -190,9 +191,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
         </span>
       </div>
       {answer.problem !== null && <p class="note bad">{answer.problem.message}</p>}
-      {data.unreadable.map((row) => (
-        <Unreadable key={row.ref} row={row} />
-      ))}
+      <UnreadableRows rows={data.unreadable} />
       {rows.length === 0 && data.unreadable.length === 0 ? (
         <div class="card empty">
           {filtered ? (
@@ -388,6 +387,26 @@ function linkOf(href: string): string {
   const full = at.value === '' ? over : { at: at.value, ...over };
   const text = new URLSearchParams(full as Record<string, string>).toString();
   return linkTo(`${path}${text === '' ? '' : `?${text}`}`);
+}
+
+/** A damaged log may have many: the first tell what is wrong. */
+const unreadableMax = 3;
+
+function UnreadableRows({ rows }: { readonly rows: readonly UnreadableRow[] }) {
+  const shown = (some: readonly UnreadableRow[]) =>
+    some.map((row) => <Unreadable key={row.ref} row={row} />);
+  const rest = rows.slice(unreadableMax);
+  return (
+    <>
+      {shown(rows.slice(0, unreadableMax))}
+      {rest.length > 0 && (
+        <details class="card unreadable">
+          <summary>{counted(rest.length, 'more record')} that cannot be read</summary>
+          {shown(rest)}
+        </details>
+      )}
+    </>
+  );
 }
 
 function Unreadable({ row }: { readonly row: UnreadableRow }) {

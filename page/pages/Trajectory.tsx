@@ -13,7 +13,7 @@ import { command } from '../data/take.ts';
 import { prefetch, useTwin } from '../data/twin.ts';
 import { useTokens } from '../data/useTokens.ts';
 import { count } from '../logic/format.ts';
-import { paints } from '../logic/paint.ts';
+import { isKnown, paints } from '../logic/paint.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, textOf } from '../parts/basics.tsx';
@@ -80,7 +80,10 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         data?.group.rollouts.find(({ parent }) => parent?.index === data.rollout.index)?.ref ??
           null,
       ),
-    paint: () => setQuery({ show: paints[(paints.indexOf(paint) + 1) % paints.length] }),
+    paint: () => {
+      const known = paints.filter((one) => one === paint || isKnown(tokens, one));
+      setQuery({ show: known[(known.indexOf(paint) + 1) % known.length] });
+    },
     toggle: () => {
       const tool = data?.turns.find(({ kind, index }) => kind === 'tool' && index >= (turn ?? 0));
       if (tool === undefined) return;
@@ -138,7 +141,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         <aside class="reader-group" aria-label="Its group">
           <section class="card">
             <h2>
-              {group.phase} · round {group.stage}
+              {group.phase} · stage {group.stage}
             </h2>
             <BranchTree rollouts={group.rollouts} run={run} here={rollout.ref} />
           </section>

@@ -11,7 +11,7 @@ import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';
 import { count, value } from '../logic/format.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
-import { Ago, Empty, Missing, Scrolls } from '../parts/basics.tsx';
+import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Weights({ run, version }: { readonly run: string; readonly version: string }) {
@@ -50,15 +50,11 @@ function Versions({ run }: { readonly run: string }) {
           <table>
             <thead>
               <tr>
-                <th scope="col" class="l">
-                  version
-                </th>
-                <th scope="col">step</th>
-                <th scope="col">reward</th>
-                <th scope="col" class="l">
-                  digest
-                </th>
-                <th scope="col">made</th>
+                <Th left>version</Th>
+                <Th>step</Th>
+                <Th>reward</Th>
+                <Th left>digest</Th>
+                <Th>made</Th>
               </tr>
             </thead>
             <tbody>
@@ -198,7 +194,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
             What it was trained on:{' '}
             <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
             <span class="muted">
-              {batch.kind}, round {batch.stage}
+              {batch.kind}, stage {batch.stage}
             </span>
           </h2>
           {batch.groups.length > 0 ? (

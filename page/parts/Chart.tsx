@@ -8,7 +8,7 @@ import uPlot from 'uplot';
 import { count, curveSentence, tickTexts, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
-import { Scrolls } from './basics.tsx';
+import { Scrolls, Th } from './basics.tsx';
 import { look } from './look.ts';
 
 export interface ChartProps {
@@ -370,11 +370,9 @@ function CurveTable({
       <table>
         <thead>
           <tr>
-            <th scope="col">{unit === 'steps' ? 'step' : unit}</th>
+            <Th>{unit === 'steps' ? 'step' : unit}</Th>
             {lines.map(({ label }) => (
-              <th scope="col" key={label}>
-                {label}
-              </th>
+              <Th key={label}>{label}</Th>
             ))}
           </tr>
         </thead>

@@ -64,10 +64,10 @@ function Controlled({ children }: { readonly children: ComponentChildren }) {
   }, [refreshes.value]);
   const [typed, setTyped] = useState('');
   if (control.value?.control !== true) return null;
-  if (token.value !== '') return <p class="bar">{children}</p>;
+  if (token.value !== '') return <p class="bar control">{children}</p>;
   return (
     <form
-      class="bar"
+      class="bar control"
       onSubmit={(event) => {
         event.preventDefault();
         token.value = typed.trim();

@@ -8,7 +8,7 @@ import type { Mill as MillData, MillSource, MillStage, Shares } from '../../view
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
 import { type Box, millLayout, partsOf } from '../logic/millLayout.ts';
-import { Scrolls } from './basics.tsx';
+import { Scrolls, Th } from './basics.tsx';
 
 const kinds = [
   ['busy', 'B', 'busy'],
@@ -44,7 +44,11 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
         </ul>
       </div>
       <div ref={box} class="mill">
-        {width > 0 && <Drawing mill={mill} run={run} width={width} />}
+        {mill.stages.length === 0 ? (
+          <p class="muted">No process of this run has reported its stages.</p>
+        ) : (
+          width > 0 && <Drawing mill={mill} run={run} width={width} />
+        )}
       </div>
     </section>
   );
@@ -157,7 +161,7 @@ function SourceBox({
   const { x, y, width, height } = box;
   const isHeld = source.held > 0.05 && !source.done;
   const facts = [
-    `${short(source.items)} items`,
+    source.items === 1 ? '1 item' : `${short(source.items)} items`,
     source.done ? 'all read' : isHeld || !now ? '' : `${rate(source.perSecond)}/s`,
     isHeld ? `held ${percent(source.held, 0)}` : '',
   ].filter((fact) => fact !== '');
@@ -169,10 +173,10 @@ function SourceBox({
     >
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
-        {fitted(source.name, width)}
+        {fitted(width, source.name)}
       </text>
       <text x={x + 12} y={y + 42} class="part-fact">
-        {fitted(facts.join(' · '), width)}
+        {fitted(width, facts.join(' · '))}
       </text>
     </a>
   );
@@ -194,15 +198,11 @@ function StageBox({
   const { x, y, width, height } = box;
   const inner = width - 24;
   const top = mostly(stage.shares);
-  const flow = now
-    ? `${rate(stage.inPerSecond)}/s in · ${rate(stage.outPerSecond)}/s out`
-    : `${short(stage.in)} in · ${short(stage.out)} out`;
-  const work = [
-    stage.inflightMax > 0 ? `work ${stage.inflight}/${stage.inflightMax}` : '',
-    `lag ${short(stage.lag)}`,
-  ]
-    .filter((fact) => fact !== '')
-    .join(' · ');
+  const [per, into, out] = now
+    ? ['/s', rate(stage.inPerSecond), rate(stage.outPerSecond)]
+    : ['', short(stage.in), short(stage.out)];
+  const lag = `lag ${short(stage.lag)}`;
+  const work = `${stage.inflight}/${stage.inflightMax} · ${lag}`;
   return (
     <a
       href={linkAt({ page: 'topics', run, id: stage.to || stage.from })}
@@ -211,26 +211,27 @@ function StageBox({
     >
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
-        {fitted(stage.name, width - 50)}
+        {fitted(width - 50, stage.name)}
       </text>
       <text x={x + width - 12} y={y + 22} class="part-share" text-anchor="end">
         {top}
       </text>
       <ShareBar x={x + 12} y={y + 30} width={inner} shares={stage.shares} />
       <text x={x + 12} y={y + 64} class="part-fact">
-        {fitted(flow, width)}
+        {fitted(width, `${into}${per} in · ${out}${per} out`, `${into} → ${out}${per}`)}
       </text>
       <text x={x + 12} y={y + 81} class="part-fact">
-        {fitted(work, width)}
+        {stage.inflightMax > 0 ? fitted(width, `work ${work}`, work) : lag}
       </text>
     </a>
   );
 }
 
-/** Wide letters take about 6.6 px at this size; a name that does not fit is cut. */
-function fitted(text: string, width: number): string {
-  const most = Math.floor((width - 22) / 6.3);
-  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
+/** The first of them that fits; where none does, the last is cut. Letters take about 6 px at this size. */
+function fitted(width: number, ...texts: readonly string[]): string {
+  const most = Math.floor((width - 22) / 6.1);
+  const last = texts.at(-1)!;
+  return texts.find(({ length }) => length <= most) ?? `${last.slice(0, Math.max(1, most - 1))}…`;
 }
 
 function ShareBar({
@@ -300,19 +301,15 @@ export function StageTable({ mill, run }: { readonly mill: MillData; readonly ru
       <table>
         <thead>
           <tr>
-            <th class="l" scope="col">
-              stage
-            </th>
-            <th class="l" scope="col">
-              from → to
-            </th>
+            <Th left>stage</Th>
+            <Th left>from → to</Th>
             {kinds.map(([name, letter]) => (
-              <th scope="col" key={name}>{`${letter} ${name}`}</th>
+              <Th key={name}>{`${letter} ${name}`}</Th>
             ))}
-            <th scope="col">in work</th>
-            <th scope="col">in /s</th>
-            <th scope="col">out /s</th>
-            <th scope="col">lag</th>
+            <Th>in work</Th>
+            <Th>in /s</Th>
+            <Th>out /s</Th>
+            <Th>lag</Th>
           </tr>
         </thead>
         <tbody>

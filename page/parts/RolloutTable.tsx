@@ -1,10 +1,10 @@
 /** Rollouts as rows, each a link to its trajectory. */
-import { fixed, NOTHING, orDash, signed } from '../../views/numbers.ts';
+import { fixed, orDash, signed } from '../../views/numbers.ts';
 import type { RolloutRow } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
 import { count } from '../logic/format.ts';
 import { glyphOf } from './BranchTree.tsx';
-import { Scrolls } from './basics.tsx';
+import { Scrolls, Th } from './basics.tsx';
 
 export function RolloutTable({
   rollouts,
@@ -18,32 +18,24 @@ export function RolloutTable({
   readonly withQuestion?: boolean;
 }) {
   const parts = [...new Set(rollouts.flatMap((rollout) => Object.keys(rollout.parts)))].slice(0, 6);
+  // Of rollouts that nobody has scored two columns would say nothing.
+  const scored = rollouts.some(({ reward }) => reward !== null);
   return (
     <Scrolls label="rollouts">
       <table>
         <thead>
           <tr>
-            <th class="l" scope="col">
-              rollout
-            </th>
-            {withQuestion && (
-              <th class="l" scope="col">
-                question
-              </th>
-            )}
-            <th class="l" scope="col">
-              ended
-            </th>
-            <th scope="col">reward</th>
+            <Th left>rollout</Th>
+            {withQuestion && <Th left>question</Th>}
+            <Th left>ended</Th>
+            {scored && <Th>reward</Th>}
             {parts.map((name) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
+              <Th key={name}>{name}</Th>
             ))}
-            <th scope="col">advantage</th>
-            <th scope="col">calls</th>
-            <th scope="col">tokens</th>
-            <th scope="col">version</th>
+            {scored && <Th>advantage</Th>}
+            <Th>calls</Th>
+            <Th>tokens</Th>
+            <Th>version</Th>
           </tr>
         </thead>
         <tbody>
@@ -75,15 +67,17 @@ export function RolloutTable({
                     <span class="muted">, {rollout.finish}</span>
                   )}
                 </td>
-                <td>
-                  <b>{orDash(rollout.reward, fixed(3))}</b>
-                </td>
+                {scored && (
+                  <td>
+                    <b>{orDash(rollout.reward, fixed(3))}</b>
+                  </td>
+                )}
                 {parts.map((name) => (
                   <td key={name}>{orDash(rollout.parts[name], fixed(2))}</td>
                 ))}
-                <td>
-                  {rollout.advantage === null ? NOTHING : signed(rollout.advantage, fixed(2))}
-                </td>
+                {scored && (
+                  <td>{orDash(rollout.advantage, (advantage) => signed(advantage, fixed(2)))}</td>
+                )}
                 <td>
                   {rollout.toolCalls}
                   {(rollout.toolErrors ?? 0) > 0 && (

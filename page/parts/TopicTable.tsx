@@ -4,7 +4,7 @@ import type { MillTopic } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { count } from '../logic/format.ts';
-import { Ago, Scrolls } from './basics.tsx';
+import { Ago, Scrolls, Th } from './basics.tsx';
 import { Spark } from './Spark.tsx';
 
 export function TopicTable({
@@ -21,19 +21,13 @@ export function TopicTable({
       <table class="topics">
         <thead>
           <tr>
-            <th class="l" scope="col">
-              topic
-            </th>
-            <th scope="col">records</th>
-            <th scope="col">per second</th>
-            <th class="l" scope="col">
-              last 5 min
-            </th>
-            <th class="l" scope="col">
-              lag of its readers
-            </th>
-            <th scope="col">size</th>
-            <th scope="col">newest</th>
+            <Th left>topic</Th>
+            <Th>records</Th>
+            <Th>per second</Th>
+            <Th left>last 5 min</Th>
+            <Th left>lag of its readers</Th>
+            <Th>size</Th>
+            <Th>newest</Th>
           </tr>
         </thead>
         <tbody>

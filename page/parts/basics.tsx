@@ -156,3 +156,18 @@ export function Scrolls({
     </div>
   );
 }
+
+/** The head of a column: numbers stand right, text stands left. */
+export function Th({
+  left = false,
+  children,
+}: {
+  readonly left?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <th class={left ? 'l' : undefined} scope="col">
+      {children}
+    </th>
+  );
+}

@@ -21,7 +21,7 @@ const args = [
 ];
 
 /** A launch hangs once in a while: it is tried a second time, nothing else is. */
-export async function launch(): Promise<Browser> {
-  const options = { executablePath: chromiumPath!, args, timeout: 20_000 };
+export async function launch(more: readonly string[] = []): Promise<Browser> {
+  const options = { executablePath: chromiumPath!, args: [...args, ...more], timeout: 20_000 };
   return chromium.launch(options).catch(() => chromium.launch({ ...options, timeout: 60_000 }));
 }

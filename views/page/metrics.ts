@@ -141,5 +141,7 @@ function whyAbsent({ book, timeline, behind }: RunView, name: string): string {
   }
   if (behind > 0) return 'the metrics of this run are still being read';
   const steps = timeline.newest?.step ?? 0;
-  return steps === 0 ? 'it is written with the first step' : 'this job writes none of that name';
+  return steps === 0
+    ? 'no step was made: it is written with the first'
+    : 'this job writes none of that name';
 }

@@ -1,5 +1,6 @@
 /** A record as a row: a line about it, its value, and the pages about what it names. Pure. */
 
+import { counted } from '../../streams/doctor/counted.ts';
 import type { Stored } from '../../streams/log.ts';
 import type * as r from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
@@ -51,7 +52,7 @@ function aboutOf({ topic, position, value }: Stored<unknown>, run: string): Abou
     }
     case topics.rollouts.name: {
       const { question: q, index, finish, tokens, toolCalls, version } = value as r.Rollout;
-      const line = `rollout ${index} of ${q.id}, ${q.phase} ${q.stage}: ${finish}, ${tokens.length} tokens, ${toolCalls} calls, v${version}`;
+      const line = `rollout ${index} of ${q.id}, ${q.phase} ${q.stage}: ${finish}, ${counted(tokens.length, 'token')}, ${counted(toolCalls, 'call')}, v${version}`;
       const trajectory = { label: 'trajectory', href: `${at}/t/${refOf(position)}` };
       return { line, links: [trajectory, question(q.id)] };
     }
@@ -73,9 +74,10 @@ function aboutOf({ topic, position, value }: Stored<unknown>, run: string): Abou
     }
     case topics.batches.name: {
       const { step, stage, kind, groups, examples } = value as r.Batch;
-      const what = kind === 'policy' ? `${groups.length} groups` : `${examples.length} examples`;
+      const what =
+        kind === 'policy' ? counted(groups.length, 'group') : counted(examples.length, 'example');
       const made = { label: `as of step ${step}`, href: `${at}?at=step:${step}` };
-      return { line: `step ${step}, round ${stage}: ${what} (${kind})`, links: [made] };
+      return { line: `step ${step}, stage ${stage}: ${what} (${kind})`, links: [made] };
     }
     case topics.weights.name: {
       const { version, step, bytes } = value as r.Weights;
@@ -99,12 +101,12 @@ function aboutOf({ topic, position, value }: Stored<unknown>, run: string): Abou
     }
     case topics.pairs.name: {
       const { question: q, pairs } = value as r.Pairs;
-      return { line: `${q.id}: ${pairs.length} pairs`, links: [question(q.id)] };
+      return { line: `${q.id}: ${counted(pairs.length, 'pair')}`, links: [question(q.id)] };
     }
     case topics.windows.name: {
       const { stage, size, why } = value as r.Window;
       return {
-        line: `stage ${stage}: ${size} candidates, cut as it was ${why === 'full' ? 'full' : 'time'}`,
+        line: `stage ${stage}: ${counted(size, 'candidate')}, cut as it was ${why === 'full' ? 'full' : 'time'}`,
         links: [],
       };
     }

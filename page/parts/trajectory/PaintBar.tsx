@@ -1,7 +1,7 @@
 /** How the text of a trajectory is coloured: the choice, its scale, and the strip of the whole response. */
 import type { TrajectoryTwin } from '../../../views/page/wire.ts';
 import { setQuery } from '../../data/place.ts';
-import { type Paint, paints, versionName } from '../../logic/paint.ts';
+import { isKnown, type Paint, paints, versionName } from '../../logic/paint.ts';
 import type { Tokens } from '../../logic/tokens.ts';
 import { Strip } from '../Strip.tsx';
 
@@ -24,9 +24,6 @@ export function PaintBar({
   readonly data: TrajectoryTwin;
 }) {
   if (data.tokens === null) return <p class="note">{why}</p>;
-  const known = (one: Paint): boolean =>
-    tokens === null ||
-    (one === 'logprob' ? tokens.logProb !== null : one !== 'entropy' || tokens.entropy !== null);
   return (
     <section class="card paint" aria-label="How sure the policy was">
       <div class="bar">
@@ -36,8 +33,8 @@ export function PaintBar({
               key={one}
               type="button"
               aria-pressed={paint === one}
-              disabled={!known(one)}
-              title={known(one) ? 'e' : 'not measured in this job'}
+              disabled={!isKnown(tokens, one)}
+              title={isKnown(tokens, one) ? 'e' : 'not measured in this job'}
               onClick={() => setQuery({ show: one === 'logprob' ? undefined : one })}
             >
               {paintWords[one]}

@@ -94,7 +94,7 @@ withBrowser('the page of a finished run', () => {
     },
   );
 
-  test('no view scrolls sideways, on a desk, a tablet or a phone', async () => {
+  test('no view scrolls sideways or cuts a table off, on a desk, a tablet or a phone', async () => {
     seen = await watched(browser, viewer, { width: 1400 });
     const wide: string[] = [];
     for (const [name, path, heading] of pages) {
@@ -105,6 +105,10 @@ withBrowser('the page of a finished run', () => {
           'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth - innerWidth))))',
         );
         if (over > 0) wide.push(`${name} at ${width} by ${over}`);
+        const cut = await seen.page.evaluate<number>(
+          `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth && getComputedStyle(one).overflowX !== 'auto').length`,
+        );
+        if (cut > 0) wide.push(`${name} at ${width}: what is too wide is cut off`);
       }
     }
     expect(wide).toEqual([]);
