@@ -7,8 +7,11 @@
  */
 import type { Preset } from '../defineJob.ts';
 
-/** What the trainers of all five have in common (ARPO reference §7.7, ET-Agent §8.1; S). */
+/** What the RL trainers have in common (ARPO reference §7.7, ET-Agent §8.1; S). */
 const optimiser = { weightDecay: 0.01, gradNormMax: 1 };
+
+/** Where LLaMA-Factory trains alone: the defaults of transformers' trainer, which no recipe changes. */
+const llamaFactoryOptimiser = { weightDecay: 0, gradNormMax: 1 };
 
 /** The loss of ET-Agent, ARPO and AEPO (ARPO reference §7.3, §7.4; ET-Agent §8.8; S). */
 const clippedLoss = {
@@ -311,7 +314,7 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
         epochs: 3, // §4.6 (S)
         size: 32, // §4.6: 1 × 4 on 8 GPUs (S; the number of GPUs: ours)
       },
-      trainer: optimiser,
+      trainer: llamaFactoryOptimiser,
     },
   },
 };
@@ -327,7 +330,7 @@ const llamaFactory = {
   schedule: 'cosine',
   warmupRatio: 0.1,
   rateAt: 'start', // get_cosine_schedule_with_warmup
-  trainer: { weightDecay: 0, gradNormMax: 1 }, // the trainer's defaults
+  trainer: llamaFactoryOptimiser,
 };
 
 /** Presets of `sft`. */

@@ -6,6 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readyJobs } from '../../../cli/readyJobs.ts';
 import { checkSettings, type Settings, settingsOf } from '../../../cli/settings.ts';
 import { policyLossOf } from '../../../jobs/lossSettings.ts';
+import { presetNumbers } from './presetNumbers.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -20,6 +21,16 @@ function settingsOfPreset(name: string): Settings {
   return checkSettings(job.settings, given);
 }
 
+/** Numbers and lists of numbers of a tree, each with its path. */
+function numbersIn(tree: unknown, path = ''): [string, unknown][] {
+  if (typeof tree === 'number' || (Array.isArray(tree) && typeof tree[0] === 'number'))
+    return [[path, tree]];
+  if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) return [];
+  return Object.entries(tree).flatMap(([key, value]) =>
+    numbersIn(value, path === '' ? key : `${path}.${key}`),
+  );
+}
+
 describe('a preset', () => {
   test.each(presets.map(({ name }) => name))('%s sets settings that its job has', (name) => {
     const settings = settingsOfPreset(name);
@@ -32,6 +43,11 @@ describe('a preset', () => {
     const { batchGroups, miniBatches } = settingsOfPreset(name);
     if (typeof batchGroups !== 'number') return;
     expect(batchGroups % (miniBatches as number)).toBe(0);
+  });
+
+  test.each(presets)('$name has the numbers of the notes, and no others', ({ name, preset }) => {
+    const expected = Object.entries(presetNumbers[name]!).map(([path, [value]]) => [path, value]);
+    expect(Object.fromEntries(numbersIn(preset.settings))).toEqual(Object.fromEntries(expected));
   });
 
   test.each<[string, readonly [number, number, number, number, number, number]]>([
