@@ -25,8 +25,8 @@ const readers: Readonly<Record<string, Reader>> = {
   '.parquet': parquetRows,
 };
 
-/** The extension, with the one before it where the file is packed. */
-function kindOf(path: string): string {
+/** The extension, one of `fileKinds` if the file can be read; with the one before it where it is packed. */
+export function kindOf(path: string): string {
   const kind = extname(path).toLowerCase();
   return kind === '.gz' ? extname(path.slice(0, -kind.length)).toLowerCase() + kind : kind;
 }

@@ -7,11 +7,11 @@
  * and folders within it too.
  */
 import { readdir, stat } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { hasCode } from '../../base/errors.ts';
 import type { Opening, PlacedItem } from '../../streams/resumable.ts';
-import { deadRow, fileKinds, openRows } from '../openRows.ts';
+import { deadRow, fileKinds, kindOf, openRows } from '../openRows.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import { questionsFileError } from '../rawRow.ts';
 import { arrival } from './arrival.ts';
@@ -89,9 +89,7 @@ class Folder {
         error,
       );
     });
-    return names
-      .filter((name) => !name.startsWith('.') && fileKinds.includes(extname(name).toLowerCase()))
-      .sort();
+    return names.filter((name) => !name.startsWith('.') && fileKinds.includes(kindOf(name))).sort();
   }
 
   async #place(name: string): Promise<FilePlace> {
@@ -105,7 +103,7 @@ class Folder {
 
   async *#read(name: string, look: Look): AsyncGenerator<PlacedItem<QuestionRow>, void> {
     const path = join(this.#folder, name);
-    const source = basename(name, extname(name));
+    const source = name.slice(0, -kindOf(name).length);
     const { rows: taken } = await this.#place(name);
     let rows = 0;
     try {

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
@@ -145,7 +146,7 @@ describe('a folder that fills', () => {
     mkdirSync(inbox);
     taking = new Taking(() => followFolder(inbox, options));
   });
-  const put = (name: string, text: string): void => {
+  const put = (name: string, text: string | Buffer): void => {
     writeFileSync(join(folder.path, 'half'), text);
     renameSync(join(folder.path, 'half'), join(inbox, name));
   };
@@ -155,9 +156,10 @@ describe('a folder that fills', () => {
     put('a.csv', 'id,question,answer\na1,?,1\na2,?,\na3,?,3\n');
     put('.hidden.jsonl', lines('h'));
     put('notes.txt', 'no questions');
+    put('c.jsonl.gz', gzipSync(lines('c1')));
     expect(await taking.take(2)).toEqual(['a1', 'a.csv:3']);
     await taking.stop();
-    expect(await taking.take(3)).toEqual(['a3', 'b1', 'b2']);
+    expect(await taking.take(4)).toEqual(['a3', 'b1', 'b2', 'c1']);
     const next = taking.take(1);
     put('a0.json', '[{"id":"n","question":"?","answer":"1"}]');
     expect(await next).toEqual(['n']);
