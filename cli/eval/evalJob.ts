@@ -9,6 +9,7 @@ import { checkPolicy } from '../../jobs/parts/checkPolicy.ts';
 import { dialectOf } from '../../jobs/parts/dialectOf.ts';
 import { checkEngineFits, checkVocabulary } from '../../jobs/parts/promptLimit.ts';
 import { pythonOf } from '../../jobs/parts/pythonOf.ts';
+import { systemPrompt } from '../../jobs/parts/systemPrompt.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
@@ -35,13 +36,13 @@ export const evalJob = defineJob({
   async build(context) {
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
-    const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
     const dialect = await dialectOf({
       name: settings.dialect,
       folder: settings.tokenizer,
       tools,
-      system: system.trim(),
+      system: await systemOf(settings, tools),
+      faults: settings.callFaults,
     });
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const longest = longestPrompt(plan.items, dialect.prompt);
@@ -70,6 +71,14 @@ export const evalJob = defineJob({
     });
   },
 });
+
+async function systemOf(
+  { system, explained, dialect }: EvalSettings,
+  tools: readonly Tool[],
+): Promise<string> {
+  if (system !== '') return (await readFile(system, 'utf8')).trim();
+  return explained ? systemPrompt(dialect, tools) : '';
+}
 
 /** The policy in this process, or what servers have, which is version 0 and stays it. */
 async function engineOf(

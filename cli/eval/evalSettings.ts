@@ -7,6 +7,8 @@ import { serverSettings } from '../../model/remote/serverEngine.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 
+import { callFaults } from '../../operators/dialect/native/nativeDialect.ts';
+
 const count = z.number().int().positive();
 
 export const toolNames = ['python', 'search'] as const;
@@ -39,7 +41,17 @@ export const evalSettings = evaluateSettings.extend({
     .enum(dialectNames)
     .default('tags')
     .describe('how the policy calls: tags, or native function calling (docs/dialects.md)'),
+  callFaults: z
+    .enum(callFaults)
+    .default('answered')
+    .describe('native: what becomes of a call that cannot be made: answered, or the rollout ends'),
   system: z.string().default('').describe('file with the system prompt; empty = none'),
+  explained: z
+    .boolean()
+    .default(false)
+    .describe(
+      'where `system` is empty: the system prompt of ready jobs, which says how to answer and which tools there are',
+    ),
   questions: z
     .array(z.object({ path: z.string(), name: z.string().optional() }))
     .min(1)

@@ -1,6 +1,6 @@
 /**
  * The flags of `millrace eval` as settings of its job. What is not given is left out, so that a resumed run keeps what it
- * began with; a policy brings defaults of its own (its tokenizer, the limits it was trained under, its corpus).
+ * began with; a policy brings defaults of its own (its tokenizer, its corpus, how training asked it).
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -62,9 +62,8 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...(policy === null
       ? {}
       : { policy: policy.weights, policyName: policy.name, tokenizer: policy.tokenizer }),
-    ...policy?.limits,
+    ...askedAs(flags, policy, io),
     ...served?.engine,
-    ...(flags.system === undefined ? {} : { system: resolve(io.cwd, flags.system) }),
     ...(questions.length === 0 ? {} : { questions }),
     ...sampling(flags),
     ...shaping(flags),
@@ -73,6 +72,18 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...plain(flags),
   };
   return Object.entries(values).map(([key, value]) => setting(key, value));
+}
+
+/** As the policy was asked in training, but for what the flags say. */
+function askedAs(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Settings {
+  const { tools: _tools, callFaults, explained, ...asked } = policy?.asked ?? {};
+  const { dialect = asked.dialect, system } = flags;
+  return {
+    ...asked,
+    ...(dialect === 'native' && callFaults !== undefined ? { callFaults } : {}),
+    ...(explained && system === undefined ? { explained } : {}),
+    ...(system === undefined ? {} : { system: resolve(io.cwd, system) }),
+  };
 }
 
 interface Served {
@@ -107,7 +118,7 @@ function servedPolicy(flags: EvalFlags, io: Io): Served | null {
       weights: policy,
       tokenizer: resolve(io.cwd, tokenizer),
       corpus: null,
-      limits: {},
+      asked: {},
     },
     engine: {
       'engine.server': server,
@@ -185,7 +196,7 @@ function toolsOf(
     corpus === undefined ? (policy?.corpus ?? beside.find(existsSync)) : resolve(io.cwd, corpus);
   const wanted: readonly string[] =
     tools === undefined
-      ? ['python', ...(found === undefined ? [] : ['search'])]
+      ? (policy?.asked.tools ?? ['python', ...(found === undefined ? [] : ['search'])])
       : tools === 'none'
         ? []
         : tools.split(',').map((name) => name.trim());

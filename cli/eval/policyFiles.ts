@@ -16,10 +16,12 @@ import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../streams/records.ts';
 import { topics } from '../../streams/topics.ts';
+import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { versionsIn } from '../rewind/steps.ts';
 import { findRun, type Run, withLog } from '../runs.ts';
 import { tokenizerFolders } from '../runTokenizer.ts';
+import { toolNames } from './evalSettings.ts';
 
 export interface PolicyFiles {
   /** What people call it. */
@@ -30,13 +32,24 @@ export interface PolicyFiles {
   readonly tokenizer: string;
   /** Documents that it was trained to search; null when none lie with it. */
   readonly corpus: string | null;
-  /** Limits that it was trained under, where they are known. */
-  readonly limits: {
-    readonly responseMax?: number;
-    readonly callLimit?: number;
-    /** As it was set for the Python tool. */
-    readonly python?: object;
-  };
+  /** How it was asked in training, where that is known. */
+  readonly asked: AskedAs;
+}
+
+/** Settings of the evaluation that a run brings: limits, and what the prompt is made of. */
+export interface AskedAs {
+  readonly responseMax?: number;
+  readonly callLimit?: number;
+  /** As it was set for the Python tool. */
+  readonly python?: object;
+  readonly tools?: readonly string[];
+  readonly searchTop?: number;
+  readonly dialect?: string;
+  readonly callFaults?: string;
+  /** File with the system prompt; absolute. */
+  readonly system?: string;
+  /** Without such a file: that of ready jobs. */
+  readonly explained?: boolean;
 }
 
 export interface PolicyPlace {
@@ -71,7 +84,7 @@ function ofFile(path: string, name: string, place: PolicyPlace, io: Io): PolicyF
     throw noPolicy(`${path} is no policy; give a .safetensors file, a folder or a run`);
   }
   const tokenizer = tokenizerIn([dirname(path)], place, io);
-  return { name, weights: path, tokenizer, corpus: null, limits: {} };
+  return { name, weights: path, tokenizer, corpus: null, asked: {} };
 }
 
 function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): PolicyFiles {
@@ -82,7 +95,7 @@ function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): Polic
   }
   const tokenizer = tokenizerIn([path], place, io);
   const weights = existsSync(own) ? own : path;
-  return { name, weights, tokenizer, corpus: null, limits: {} };
+  return { name, weights, tokenizer, corpus: null, asked: {} };
 }
 
 async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
@@ -99,22 +112,46 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
     weights: await wholePath(run, weights),
     tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
-    limits: {
-      ...limit(settings, 'responseMax'),
-      ...limit(settings, 'callLimit'),
-      ...pythonLimits(settings),
-    },
+    asked: askedBy(run, io),
   };
 }
 
-function pythonLimits({ tools }: Readonly<Record<string, unknown>>): PolicyFiles['limits'] {
-  const python = (tools as { readonly python?: unknown } | null | undefined)?.python;
-  return typeof python === 'object' && python !== null ? { python } : {};
+/** Fails with code `USAGE` for a run whose episodes are no rollouts of a dialect that an evaluation knows. */
+function askedBy({ name, record }: Run, io: Io): AskedAs {
+  const { settings, job } = record;
+  if (job.name === 'deep-agent') {
+    throw usageError(
+      `${name} is a run of deep-agent, whose episodes an evaluation cannot ask for: its own one, of held-out questions, is in millrace report ${name}; more of it: heldOutFile and heldOut of a run that begins with policy=runs/${name} (docs/deepagent.md)`,
+    );
+  }
+  const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
+  const { python, use } = (settings.tools ?? {}) as { python?: unknown; use?: unknown };
+  const programs = typeof python === 'object' && python !== null ? { python } : {};
+  // Ready jobs alone have it; other jobs make prompts of their own.
+  if (typeof settings.promptMax !== 'number') return { ...limits, ...programs };
+  const { system, dialect, callFaults } = settings;
+  return {
+    ...limits,
+    ...programs,
+    ...number(settings, 'searchTop'),
+    ...(isToolNames(use) ? { tools: use } : {}),
+    ...(typeof dialect === 'string' ? { dialect } : {}),
+    ...(typeof callFaults === 'string' ? { callFaults } : {}),
+    ...(typeof system === 'string' && system !== ''
+      ? { system: resolve(io.cwd, system) }
+      : { explained: true }),
+  };
 }
 
-function limit(settings: Readonly<Record<string, unknown>>, key: 'responseMax' | 'callLimit') {
+function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {
   const value = settings[key];
   return typeof value === 'number' ? { [key]: value } : {};
+}
+
+/** Whether an evaluation has all of these tools. */
+function isToolNames(given: unknown): given is readonly string[] {
+  const known: readonly unknown[] = toolNames;
+  return Array.isArray(given) && given.every((name) => known.includes(name));
 }
 
 function manifests(run: Run): Promise<Weights[]> {

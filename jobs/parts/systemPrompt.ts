@@ -5,6 +5,15 @@
  */
 import { onlyText, specOf } from '../../operators/dialect/native/toolCalls.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
+import type { DialectName } from './dialectOf.ts';
+
+/** That of ready jobs. */
+export function systemPrompt(
+  dialect: DialectName,
+  tools: readonly Pick<Tool, 'name' | 'about' | 'parameters'>[],
+): string {
+  return dialect === 'native' ? nativeSystemPrompt : tagsSystemPrompt(tools);
+}
 
 /** For a policy that calls functions: its chat template shows it the tools. */
 export const nativeSystemPrompt =

@@ -38,7 +38,7 @@ import {
 } from '../parts/promptLimit.ts';
 import { checkPublished } from '../parts/published.ts';
 import { indexFile } from '../parts/retrieverAt.ts';
-import { nativeSystemPrompt, tagsSystemPrompt } from '../parts/systemPrompt.ts';
+import { systemPrompt } from '../parts/systemPrompt.ts';
 import { toolSettings } from '../parts/toolSettings.ts';
 import { type ToolsSettings, toolsOf } from '../parts/toolsOf.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
@@ -280,7 +280,7 @@ async function systemOf(
   { system, dialect }: ReadySettings,
   tools: readonly Tool[],
 ): Promise<string> {
-  if (system === '') return dialect === 'native' ? nativeSystemPrompt : tagsSystemPrompt(tools);
+  if (system === '') return systemPrompt(dialect, tools);
   return (await readFile(system, 'utf8')).trim();
 }
 

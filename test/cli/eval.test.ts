@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type EvalFlags, givenSettings } from '../../cli/eval/givenSettings.ts';
 import { main } from '../../cli/program.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
 import { engineServer } from '../support/engineServer.ts';
@@ -127,6 +128,26 @@ describe('millrace eval', () => {
     record.settings.tools = { use: ['python'], python: { timeoutMs: 1234, spares: 0 } };
     await writeFile(path, JSON.stringify(record));
     await evaluate('--policy', 'first@0', '--questions', 'sums.csv', '--run', 'limits');
+    const given = async (flags: Partial<EvalFlags> = {}) => {
+      await writeFile(path, JSON.stringify(record));
+      const all = { runs: 'runs', data: 'data', policy: 'first@0', ...flags };
+      const settings = await givenSettings(all, fakeIo(cwd, 5000));
+      return Object.fromEntries(settings.map(({ key, text }) => [key, text]));
+    };
+    expect(await given()).not.toHaveProperty('explained');
+    const ready = { promptMax: 9, dialect: 'native', callFaults: 'ends', system: '', searchTop: 3 };
+    record.settings = { ...record.settings, ...ready };
+    const { dialect, callFaults, system } = ready;
+    expect(await given()).toMatchObject({
+      ...{ dialect, callFaults, explained: 'true', searchTop: '3', tools: '["python"]' },
+    });
+    expect(await given()).not.toHaveProperty('system', system);
+    const other = await given({ dialect: 'tags', system: 'mine.txt' });
+    expect(other).toMatchObject({ dialect: 'tags', system: join(cwd, 'mine.txt') });
+    expect(other).not.toHaveProperty('callFaults');
+    expect(other).not.toHaveProperty('explained');
+    record.job.name = 'deep-agent';
+    await expect(given()).rejects.toThrow(/first is a run of deep-agent.*millrace report first/);
     await writeFile(path, before);
     const { settings } = JSON.parse(await readFile(join(cwd, 'runs/limits/run.json'), 'utf8'));
     expect(settings.python).toMatchObject({ timeoutMs: 1234, spares: 0, characters: 1000 });
