@@ -13,6 +13,7 @@ import {
   deepParts,
   defineJob,
   librarySettings,
+  notRead,
   readyParts,
   readySettings,
   roleSettings,
@@ -24,10 +25,10 @@ export const deepAgentJob = defineJob({
   about: 'DeepAgent: tools that have to be found, memory that folds, ToolPO.',
   settings: z
     .object(readySettings)
+    .omit(notRead)
     .extend(deepAgentSettings.shape)
     .extend({
       ...librarySettings,
-      dialect: z.enum(['tags']).default('tags').describe('not read: this job has its own'),
       promptMax: readySettings.promptMax.default(4096),
       responseMax: readySettings.responseMax.default(4096),
       lr: z.number().positive().default(1e-6).describe('learning rate'),

@@ -130,6 +130,21 @@ export interface ReadySettings extends PolicySettings, ToolsSettings {
   readonly provider: Provider;
 }
 
+/** What nothing reads in a job that has a dialect and tools of its own. */
+const chosen = [
+  ...(['dialect', 'callFaults', 'system'] as const),
+  ...(['tools', 'corpus', 'searchTop', 'searchCharacters'] as const),
+] as const;
+type Chosen = (typeof chosen)[number];
+
+/** `readySettings` for such a job. */
+export type OwnSettings = Omit<ReadySettings, Chosen> & Partial<Pick<ReadySettings, Chosen>>;
+
+/** The settings of `readySettings` that such a job leaves out: `schema.omit(notRead)`. */
+export const notRead = Object.fromEntries(chosen.map((name) => [name, true])) as Readonly<
+  Record<Chosen, true>
+>;
+
 /** What a ready job is wired of. */
 export interface ReadyParts<D extends Dialect = Dialect> {
   readonly parts: PolicyParts;
@@ -152,10 +167,22 @@ export interface OwnParts<D extends Dialect = Dialect> {
  * The parts that the settings of a ready job choose, but for those that are given; the job's context owns them. Fails with
  * `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
-export async function readyParts<D extends Dialect = Dialect>(
+export function readyParts<D extends Dialect = Dialect>(
+  context: JobContext<OwnSettings>,
+  given: Required<OwnParts<D>>,
+): Promise<ReadyParts<D>>;
+/** The same, where the settings choose dialect, tools or both. */
+export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<ReadySettings>,
+  given?: OwnParts<D>,
+): Promise<ReadyParts<D>>;
+/** Both. */
+export async function readyParts<D extends Dialect>(
+  asked: JobContext<OwnSettings>,
   given: OwnParts<D> = {},
 ): Promise<ReadyParts<D>> {
+  // Whoever leaves some of them out gives what they would choose.
+  const context = asked as JobContext<ReadySettings>;
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
   const policy = await findPolicy(settings.policy);
@@ -168,13 +195,13 @@ export async function readyParts<D extends Dialect = Dialect>(
     print: context.print,
   });
   warnOfSize(context);
-  const { questions, corpus, system } = settings;
+  const { questions, corpus = '', system = '', tools: choice } = asked.settings;
   if (context.replay === undefined)
     await sameInputs(context.folder, [
       ...[questions, heldOutFile, corpus, system].map((file) =>
         file === '' || namesEndless(file) ? '' : resolve(file),
       ),
-      indexFile(settings.tools.search.index),
+      indexFile(choice?.search.index ?? ''),
       ...tokenizerFiles(policy.folder),
     ]);
   const tools = given.tools ?? (await toolsOf(context));
