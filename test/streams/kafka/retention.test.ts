@@ -31,9 +31,14 @@ describeKafka('an archive of a run on Kafka', () => {
   let log: Log;
   let admin: Admin;
   let child: Child | null = null;
+  let store: Awaited<ReturnType<typeof objectStore>> | null = null;
 
-  const open = (mode: 'read' | 'write'): Promise<Log> =>
-    openKafkaLog({ url, run, mode, logFolder, clock: manualClock() });
+  const opened: Log[] = [];
+  const open = async (mode: 'read' | 'write'): Promise<Log> => {
+    const of = await openKafkaLog({ url, run, mode, logFolder, clock: manualClock() });
+    opened.push(of);
+    return of;
+  };
 
   beforeEach(async () => {
     run = freshRun();
@@ -46,8 +51,10 @@ describeKafka('an archive of a run on Kafka', () => {
   afterEach(async () => {
     await child?.kill();
     child = null;
+    await store?.close();
+    store = null;
     await admin.disconnect();
-    await log.close();
+    for (const of of opened.splice(0)) await of.close();
   });
 
   async function fill(from: number, to: number): Promise<void> {
@@ -96,7 +103,6 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(deleted.every((low) => low > 2 * SEGMENT)).toBe(true);
     expect(inOrder(await tap(before))).toEqual(all);
     expect(await before.lost!()).toEqual([]);
-    await before.close();
     expect(inOrder(await tap())).toEqual(all);
     while (following.length < all.length) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(inOrder(following)).toEqual(all);
@@ -136,7 +142,6 @@ describeKafka('an archive of a run on Kafka', () => {
     await expect(copyRun({ url, run, folder, logFolder })).rejects.toMatchObject({
       code: 'TOPIC_GONE',
     });
-    await reader.close();
   }, 60_000);
 
   test('is deleted later where the broker does not do it now', async () => {
@@ -166,7 +171,7 @@ describeKafka('an archive of a run on Kafka', () => {
   test('is whole when its process is killed at any moment of it', async () => {
     await fill(0, 120);
     await log.close();
-    const store = await objectStore();
+    store = await objectStore();
     for (const moment of ['PUT 1', 'GET 2', 'after 2', 'PUT 2']) {
       const reached = store.until(moment);
       child = startChild(archiver, url, run, `${store.url}/bucket`, String(SEGMENT));
@@ -183,7 +188,6 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(new Set(read.map(({ value }) => value.rolloutId)).size).toBe(120);
     await isWhole(120);
     expect(Math.min(...(await begins()))).toBeGreaterThan(4 * SEGMENT);
-    await store.close();
   }, 120_000);
 });
 
