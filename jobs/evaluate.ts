@@ -92,6 +92,7 @@ export async function evaluate(
     gate,
     seed,
     clock,
+    report: print,
     samples: () => settings.rollouts,
     branching: () => null,
   });

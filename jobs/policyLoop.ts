@@ -148,7 +148,7 @@ export async function policyLoop(
     policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine, paused$, places }),
   );
 
-  const policy = { engine, tools, dialect, gate, seed, clock };
+  const policy = { engine, tools, dialect, gate, seed, clock, report: context.print };
   const rolling = rollout({ ...settings, ...options, ...policy, live });
   const openMax = concurrency * 2;
   const judged = score({

@@ -16,6 +16,7 @@ import { expandEach } from '../streams/primitives.ts';
 import type { Question, Rollout } from '../streams/records.ts';
 import { topics } from '../streams/topics.ts';
 import { BOUNDED_BY_ADMISSION } from './gate.ts';
+import { tellingFailures } from './rollout/failures.ts';
 import { growGroup } from './rollout/growGroup.ts';
 import type { RolloutOptions } from './rollout/options.ts';
 
@@ -42,6 +43,7 @@ export function rollout(
   options: RolloutOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {
   const admission = options.gate.admission(options.concurrency);
+  const tellFailures = tellingFailures(options.report ?? (() => undefined));
   return expandEach(
     async (question, scope) => {
       const { signal } = scope;
@@ -51,6 +53,7 @@ export function rollout(
         const asked = options.gate.withFirstVersion(question);
         const { grow = growGroup } = options;
         const group = await grow(asked, await optionsOf(asked, options, signal), signal);
+        tellFailures(group.rollouts);
         for (const call of group.toolCalls) scope.also(topics.toolCalls, call);
         for (const { topic, value } of group.also ?? []) scope.also(topic, value);
         return group.rollouts;

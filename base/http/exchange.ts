@@ -46,10 +46,13 @@ export interface HttpReply {
 export class NoReply extends Error {
   /** Whether the request may have reached the server all the same. */
   readonly sent: boolean;
+  /** Whether somebody answered, with what is no reply: too large, or not HTTP. */
+  readonly answered: boolean;
 
-  constructor(reason: string, sent: boolean) {
+  constructor(reason: string, sent: boolean, answered = false) {
     super(reason);
     this.sent = sent;
+    this.answered = answered;
   }
 }
 
@@ -138,7 +141,13 @@ function noReply(error: unknown): NoReply {
   const code = error instanceof FetchError ? (error.code ?? '') : '';
   const said = messageOf(error);
   const reason = error instanceof FetchError ? said.replace(/^.*?, reason: /s, '') : said;
-  return new NoReply(outsideText(reason), !NOT_SENT.includes(code));
+  const answered = error instanceof FetchError && isNonsense(error.type, code);
+  return new NoReply(outsideText(reason), !NOT_SENT.includes(code), answered);
+}
+
+/** Too many bytes, headers that are none, a body that cannot be unpacked. */
+function isNonsense(type: string, code: string): boolean {
+  return type === 'max-size' || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
 }
 
 /** Whether the reply sends the request elsewhere. */

@@ -10,6 +10,8 @@ import type { Generated, Serving } from './serverWire.ts';
 
 /** What SGLang calls the weights that it was started with. */
 const AT_START = 'default';
+/** Where the vocabulary is not known: what is no id of any, and has no place among tokens as they are kept (32 bits). */
+const ANY_VOCABULARY = 2 ** 31;
 /** A log-prob of 0 may come out of half precision as a little more than that. */
 const ROUNDING = 1e-3;
 
@@ -17,7 +19,7 @@ export interface Expected {
   /** Most tokens that were asked for. */
   readonly maxTokens: number;
   readonly serving: Serving;
-  /** Ids are below it; no bound where it is not known. */
+  /** Ids are below it; below 2 to the power of 31 where it is not known. */
   readonly vocabSize?: number;
 }
 
@@ -28,7 +30,7 @@ export interface Expected {
  */
 export function checked(made: Generated, expected: Expected): Generated {
   const { tokens, logProbs, topLogProbs } = made;
-  const { maxTokens, serving, vocabSize = Number.POSITIVE_INFINITY } = expected;
+  const { maxTokens, serving, vocabSize = ANY_VOCABULARY } = expected;
   if (tokens.length !== logProbs.length) {
     throw new Error(`${tokens.length} tokens came with ${logProbs.length} log-probs`);
   }
@@ -37,7 +39,7 @@ export function checked(made: Generated, expected: Expected): Generated {
   }
   for (const [place, token] of tokens.entries()) {
     if (!Number.isInteger(token) || token < 0 || token >= vocabSize) {
-      const vocabulary = Number.isFinite(vocabSize) ? `, the vocabulary has ${vocabSize}` : '';
+      const vocabulary = vocabSize === ANY_VOCABULARY ? '' : `, the vocabulary has ${vocabSize}`;
       throw new Error(`token ${place} of the reply is ${token}: no token id${vocabulary}`);
     }
   }

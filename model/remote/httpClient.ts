@@ -79,7 +79,7 @@ export class HttpClient {
       );
       return reply.ok ? replied(reply.text(), plain) : this.#failed(url, reply);
     } catch (error) {
-      if (error instanceof NoReply) return transient(error.message, { away: true });
+      if (error instanceof NoReply) return transient(error.message, { away: !error.answered });
       throw error;
     }
   }

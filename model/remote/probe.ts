@@ -3,9 +3,10 @@
  * started differently.
  */
 import { draws } from '../../base/draws.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/errors.ts';
 import { askServerTokens, type TokenServers } from './askTokens.ts';
 import { isLabel } from './publish.ts';
+import type { PoolResult } from './serverPool.ts';
 import type { Serving } from './serverWire.ts';
 
 /** Log-probs of the same token may differ by this much between two calls, for the rounding of half precision. */
@@ -202,6 +203,51 @@ export async function checkVocabulary(servers: TokenServers, serving: Serving): 
       );
     }
   });
+}
+
+/** A text, and its tokens by the tokenizer that is used here. */
+export interface EncodedText {
+  readonly text: string;
+  readonly tokens: Int32Array;
+}
+
+/**
+ * Whether each server encodes the texts as here; a line for one that does not. It is no error: requests are tokens, so the server's own
+ * tokenizer is not used, and some servers read tokenizer.json otherwise than it says. One without such a route is not judged.
+ */
+export async function compareTokenizers(
+  { pool, wire }: TokenServers,
+  serving: Serving,
+  texts: readonly EncodedText[],
+): Promise<readonly string[]> {
+  const { tokenize } = wire;
+  if (tokenize === undefined) return [];
+  const lines = await onEach(pool.urls, async (url, server) => {
+    for (const { text, tokens } of texts) {
+      const { path, body } = tokenize.request(text, serving);
+      const theirs = tokenize.read(
+        await answered(() => pool.askServer(server, path, body, { triesMax: 1 })),
+      );
+      if (theirs === null || theirs.join() === tokens.join()) continue;
+      return (
+        `warning: ${url} makes ${theirs.length} tokens (${theirs.slice(0, 3).join(', ')}, …) of a text that is ${tokens.length} ` +
+        `(${[...tokens.slice(0, 3)].join(', ')}, …) by the tokenizer given here: if that is not the tokenizer of its model, it is asked and read wrongly`
+      );
+    }
+    return '';
+  });
+  return lines.filter((line) => line !== '');
+}
+
+/** What a server said to a request that it need not know; null where it did not do it. */
+async function answered(ask: () => Promise<PoolResult<unknown>>): Promise<unknown> {
+  try {
+    const result = await ask();
+    return result.kind === 'answer' ? result.value : null;
+  } catch (error) {
+    if (hasCode(error, 'MODEL_ACCESS')) return null;
+    throw error;
+  }
 }
 
 async function got({ pool }: TokenServers, server: number, path: string): Promise<unknown> {

@@ -31,7 +31,9 @@ import {
   checkModels,
   checkUnreplaced,
   checkVocabulary,
+  compareTokenizers,
   contextMaxOf,
+  type EncodedText,
   ordinaryContexts,
   seedsHold,
   type Tempered,
@@ -57,6 +59,8 @@ export interface RemoteEngineOptions extends PoolOptions {
   readonly vocabSize?: number;
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
   readonly tokenBytes?: TokenBytes;
+  /** Texts as they are encoded here: a server that encodes them otherwise is told of. None are compared when left out. */
+  readonly texts?: readonly EncodedText[];
   /** Contexts of ordinary tokens to try the servers out with; drawn from the vocabulary when left out. */
   readonly probes?: readonly Int32Array[];
   /** Compares what was published with the trainer (`compareWith`); left out = it is not. */
@@ -132,6 +136,7 @@ export class RemoteEngine implements PolicyEngine {
       const contextMax = options.contextMax ?? (await contextMaxOf(servers));
       const probes = options.probes ?? ordinaryContexts(vocabSize);
       await checkVocabulary(servers, base);
+      for (const line of await compareTokenizers(servers, base, options.texts ?? [])) report(line);
       const tempered = await temperedOf(servers, base, probes);
       if (wire.seedsNeed !== undefined && !(await seedsHold(servers, base, probes)))
         report(

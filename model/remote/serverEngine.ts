@@ -126,6 +126,10 @@ export async function serverEngine(
     report: print,
     tokenBytes: tokenBytes(tokenizer),
     probes,
+    // Who has the policy compares its log-probs; who has a tokenizer alone sees here whether it is the right one.
+    ...(policy === null
+      ? { texts: TEXTS.map((text) => ({ text, tokens: tokenizer.encode(text, { tags: false }) })) }
+      : {}),
     ...(vocabSize === undefined ? {} : { vocabSize }),
     ...(folders === null ? { version: 0 } : publishing(publish, folders)),
     ...(canaryMax > 0 && folders !== null

@@ -54,6 +54,8 @@ export interface ServerWire {
   readonly contextMax?: ContextMaxWire;
   /** How given tokens are scored; left out = what is published cannot be compared with the trainer's (canary.ts). */
   readonly score?: ScoreWire;
+  /** How a server encodes a text; left out = that it has another tokenizer than the policy's shows nowhere. */
+  readonly tokenize?: TokenizeWire;
   /** Where a server says which models and adapters it has; left out = a wrong name shows at the first request. */
   readonly models?: ModelsWire;
   /** What a server has to be started with for the same seed to give the same tokens; left out = nothing. */
@@ -78,6 +80,25 @@ export interface ScoreWire {
   /** Per token its log-prob (nats) at temperature 1 after those before it; place 0 is not read. Throws on another shape. */
   read(body: unknown, tokens: readonly number[]): readonly number[];
 }
+
+/** A request for the tokens of a text, without special ones around it, and how its reply is read. */
+export interface TokenizeWire {
+  request(text: string, serving: Serving): WireRequest;
+  /** Null where the reply has none. */
+  read(body: unknown): readonly number[] | null;
+}
+
+/** `/tokenize`, as vLLM has it, and SGLang after it. */
+export const tokenizeRoute: TokenizeWire = {
+  request: (prompt, { model }) => ({
+    path: '/tokenize',
+    body: { model, prompt, add_special_tokens: false },
+  }),
+  read(body) {
+    const { tokens } = (body ?? {}) as { readonly tokens?: unknown };
+    return Array.isArray(tokens) && tokens.every(Number.isInteger) ? tokens : null;
+  },
+};
 
 /** A GET request whose reply lists what a server serves. */
 export interface ModelsWire {

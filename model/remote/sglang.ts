@@ -13,6 +13,7 @@ import {
   type ServerWire,
   samplingParameters,
   TOP_LOG_PROBS,
+  tokenizeRoute,
 } from './serverWire.ts';
 
 /** [log-prob, token id, text or null] */
@@ -115,6 +116,7 @@ export const sglang: ServerWire = {
       });
     },
   },
+  tokenize: tokenizeRoute,
   contextMax: listedContextMax,
   seedsNeed: '--enable-deterministic-inference',
   adapters: adaptersBelow(''),

@@ -22,6 +22,7 @@ import {
   type ServerWire,
   samplingParameters,
   TOP_LOG_PROBS,
+  tokenizeRoute,
 } from './serverWire.ts';
 
 interface Choice {
@@ -117,6 +118,7 @@ export const vllm: ServerWire = {
   },
   contextMax: listedContextMax,
   models: listedModels,
+  tokenize: tokenizeRoute,
   adapters: adaptersBelow('/v1'),
   replacement: {
     load: (label, folder) => [

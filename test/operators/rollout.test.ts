@@ -48,6 +48,20 @@ describe('rollout', () => {
     expect(run.sideRecords).toEqual({});
   });
 
+  test('tells of the first rollout that fails, of the tenth, the hundredth', async () => {
+    const told: string[] = [];
+    const script = () => {
+      throw new Error('the engine\n is ill');
+    };
+    const broken = rolloutOptions(script, { concurrency: 1, report: (line) => told.push(line) });
+    const many = Array.from({ length: 8 }, (_, i) => question({ id: `q${i}` }));
+    await runOperator(rollout(broken), topics.questions, many);
+    expect(told).toEqual([
+      'rollout q0/explore-0/0 failed: the engine is ill (1 of 2 rollouts here so far; their topic has each with its reason)',
+      'rollouts fail, q4/explore-0/1 too: the engine is ill (10 of 10 rollouts here so far; their topic has each with its reason)',
+    ]);
+  });
+
   test('ends with a tool that is down in failed rollouts, with one that is broken at once', async () => {
     const calling = (error: Error) => {
       const call = () => Promise.reject(error);

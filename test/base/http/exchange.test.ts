@@ -76,6 +76,35 @@ describe('an exchange', () => {
   });
 });
 
+describe('whether somebody answered', () => {
+  test.each<[string, boolean, (response: ServerResponse) => void]>([
+    ['a reply that is too large', true, (response) => response.end('x'.repeat(2000))],
+    [
+      'a body that cannot be unpacked',
+      true,
+      (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
+    ],
+    [
+      'headers without end',
+      true,
+      (response) => response.socket!.end(`HTTP/1.1 200 OK\r\na: ${'x'.repeat(100_000)}`),
+    ],
+    ['what is not HTTP', true, (response) => response.socket!.end('220 mail is here\r\n\r\n')],
+    ['a connection that ends', false, (response) => response.socket!.destroy()],
+    [
+      'a reply that ends too soon',
+      false,
+      (response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('half');
+        setTimeout(() => response.socket!.destroy(), 20);
+      },
+    ],
+  ])('%s', async (_, answered, answer) => {
+    const url = await server(answer);
+    expect((await failure(exchange().ask({ url, headers: {} }, never))).answered).toBe(answered);
+  });
+});
+
 test.each([
   ['{"error":{"message":"m"}}', 'm'],
   ['{"error":"m"}', 'm'],

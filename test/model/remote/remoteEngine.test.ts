@@ -259,6 +259,65 @@ describe('a remote engine', () => {
     });
   });
 
+  it('refuses an id that is none of any vocabulary where it knows none', async () => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3
+        ? answer(reply([2 ** 40], [-1]))
+        : undefined,
+    );
+    await expect((await remote([server])).generate(ask)).rejects.toMatchObject({
+      code: 'MODEL_DOWN',
+      message: expect.stringContaining(`is ${2 ** 40}: no token id`),
+    });
+  });
+
+  const nonsense: Readonly<Record<string, Behaviour>> = {
+    'is not HTTP': (_, response) => {
+      response.socket!.end('220 mail is here\r\n\r\n');
+    },
+    'cannot be unpacked': (_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+    },
+  };
+  it.each(Object.keys(nonsense))('does not wait for a server whose answer %s', async (kind) => {
+    const server = await inFront(await wrapped(), ({ body }) =>
+      (body?.prompt as number[] | undefined)?.length === 3 ? nonsense[kind] : undefined,
+    );
+    const told: string[] = [];
+    const engine = await remote([server], { report: (line) => told.push(line) });
+    await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'MODEL_DOWN' });
+    expect(told.filter((line) => line.includes('no model server answers'))).toEqual([]);
+  });
+
+  describe('with texts', () => {
+    const text = 'I look it up';
+    const tokens = Int32Array.from(tinyWords.encode(text));
+    const saying = async (reply: Behaviour) =>
+      inFront(await wrapped(), ({ path }) => (path === '/tokenize' ? reply : undefined));
+
+    const told = async (reply: Behaviour): Promise<string[]> => {
+      const lines: string[] = [];
+      const texts = [{ text, tokens }];
+      await remote([await saying(reply)], { texts, report: (line) => lines.push(line) });
+      return lines;
+    };
+
+    it('tells of servers that make other tokens of them', async () => {
+      expect(await told(answer({ tokens: [7, 8, 9] }))).toEqual([
+        expect.stringMatching(/^warning: http:.* makes 3 tokens \(7, 8, 9, …\) of a text that is /),
+      ]);
+    });
+
+    it.each<[string, unknown, number]>([
+      ['make the same', { tokens: [...tokens] }, 200],
+      ['have no such route', { detail: 'Not Found' }, 404],
+      ['answer something else', '<p>a proxy</p>', 200],
+      ['fail', { error: 'no tokenizer' }, 500],
+    ])('is silent about those that %s', async (_, reply, status) => {
+      expect(await told(answer(reply, status))).toEqual([]);
+    });
+  });
+
   it('takes a log-prob of 0 that half precision made a little more', async () => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3

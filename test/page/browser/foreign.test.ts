@@ -76,6 +76,7 @@ withBrowser('a page of another site', () => {
       form.submit();
     })()`);
     expect((await answer).status()).toBe(403);
+    await page.waitForURL(url);
     const twin = await seen.context.request.get(`${viewer.origin}/control.json`);
     expect(await twin.json()).toMatchObject({ control: true, job: null });
   });

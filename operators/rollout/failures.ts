@@ -1,0 +1,27 @@
+/**
+ * Rollouts that fail, told to whoever watches: each is a record with its reason and the run goes on, so without a line a job
+ * whose server answers nonsense would look like one that learns nothing. The first, the tenth, the hundredth … are told: few
+ * lines, however many fail.
+ */
+import { outsideText } from '../../base/outsideText.ts';
+import { counted } from '../../streams/doctor/counted.ts';
+import type { Rollout } from '../../streams/records.ts';
+
+/** A function that is given each group once it is finished. */
+export function tellingFailures(
+  report: (line: string) => void,
+): (group: readonly Rollout[]) => void {
+  let [rollouts, failed, tellAt] = [0, 0, 1];
+  return (group) => {
+    rollouts += group.length;
+    for (const { id, status, reason } of group) {
+      if (status !== 'failed') continue;
+      failed += 1;
+      if (failed < tellAt) continue;
+      tellAt *= 10;
+      const which = failed === 1 ? `rollout ${id} failed` : `rollouts fail, ${id} too`;
+      const many = `${failed} of ${counted(rollouts, 'rollout')} here so far`;
+      report(`${which}: ${outsideText(reason)} (${many}; their topic has each with its reason)`);
+    }
+  };
+}
