@@ -100,7 +100,7 @@ export class RunView {
       this.#follow(topics.weights, earliest, (stored) => this.timeline.add(stored)),
       this.#follow(topics.metrics, earliest, ({ value, position }) => {
         this.#cursor.seen(position);
-        this.places.seen(position.offset, value.step);
+        this.places.seen(position, value.step);
         this.samples$.next({ name: value.name, sample: this.book.add(value) });
       }),
     ];
