@@ -6,7 +6,6 @@ import { pythonSettings } from '../../jobs/parts/pythonOf.ts';
 import { serverSettings } from '../../model/remote/serverEngine.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
-
 import { callFaults } from '../../operators/dialect/native/nativeDialect.ts';
 
 const count = z.number().int().positive();

@@ -7,6 +7,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { systemCode } from '../../base/systemError.ts';
 import { type ChatTemplate, chatTemplate } from './chatTemplate.ts';
 
 /** As `chat_template` in a JSON file has them. */
@@ -31,7 +32,7 @@ const USED = [DEFAULT, WITH_TOOLS];
 
 /**
  * The template of a folder; null where it has none. `inFiles` are those of its JSON files, the first that has any counts; `tokens` as in
- * `chatTemplate`. Throws `CHAT_TEMPLATE` when one does not parse.
+ * `chatTemplate`. Throws `CHAT_TEMPLATE` when one does not parse, and what the system says of a file that cannot be read.
  */
 export async function folderTemplate(
   folder: string,
@@ -55,7 +56,7 @@ export async function folderTemplate(
 
 async function ownFiles(folder: string): Promise<Sources> {
   const more = join(folder, 'additional_chat_templates');
-  const names = await readdir(more).catch(() => []);
+  const names = (await ifThere(readdir(more))) ?? [];
   const files = [
     [DEFAULT, join(folder, 'chat_template.jinja')] as const,
     ...names
@@ -64,11 +65,21 @@ async function ownFiles(folder: string): Promise<Sources> {
   ];
   const found = await Promise.all(
     files.map(async ([name, path]) => {
-      const text = await readFile(path, 'utf8').catch(() => null);
+      const text = await ifThere(readFile(path, 'utf8'));
       return text === null ? [] : [[name, { path, text }] as const];
     }),
   );
   return new Map(found.flat());
+}
+
+/** Null where there is none: one that cannot be read must not let another take its place. */
+async function ifThere<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 function listed(path: string, given: GivenTemplates): Sources {

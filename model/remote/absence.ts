@@ -30,15 +30,15 @@ export class Absence {
     this.#toldMs = nowMs;
     const seconds = Math.round((nowMs - this.#sinceMs) / 1000);
     report(
-      `no model server answers since ${seconds} s (${reason}); requests wait up to ${Math.round(maxMs / 1000)} s`,
+      `no model server has answered for ${seconds} s (${reason}); requests wait up to ${Math.round(maxMs / 1000)} s`,
     );
   }
 
-  /** Somebody answered, or the waiting is given up. */
+  /** Somebody answered. */
   ended(): void {
     if (this.#sinceMs === null) return;
     const seconds = Math.round((this.#options.clock.now() - this.#sinceMs) / 1000);
-    this.#options.report(`a model server answers after ${seconds} s`);
+    this.#options.report(`a model server answers again, after ${seconds} s`);
     this.#sinceMs = null;
     this.#toldMs = Number.NEGATIVE_INFINITY;
   }

@@ -94,7 +94,7 @@ async function isReady(
     if (nowMs - toldMs > PROGRESS_MS) {
       toldMs = nowMs;
       tell(
-        `${name} starts since ${Math.round((nowMs - startedMs) / 1000)} s (it takes one to three minutes)`,
+        `${name} has been starting for ${Math.round((nowMs - startedMs) / 1000)} s (it takes one to three minutes)`,
       );
     }
     await new Promise((done) => setTimeout(done, 500));

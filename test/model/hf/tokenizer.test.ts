@@ -317,6 +317,15 @@ test('of several templates a conversation with tools takes tool_use, any other t
   }
 });
 
+test('a template that cannot be read leaves its place to no other', async () => {
+  const path = changed('unreadable', 'tokenizer_config.json', (json: object) => ({
+    ...json,
+    chat_template: 'not this one',
+  }));
+  mkdirSync(join(path, 'chat_template.jinja'));
+  await expect(loadTokenizer(path)).rejects.toThrow(/EISDIR/);
+});
+
 test('what ends a text is named by the tokenizer or the model', async () => {
   const path = changed('ends', 'tokenizer_config.json', () => ({
     bos_token: { content: '<|im_start|>' },

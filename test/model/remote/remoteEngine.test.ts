@@ -286,7 +286,7 @@ describe('a remote engine', () => {
     const told: string[] = [];
     const engine = await remote([server], { report: (line) => told.push(line) });
     await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'MODEL_DOWN' });
-    expect(told.filter((line) => line.includes('no model server answers'))).toEqual([]);
+    expect(told.filter((line) => line.includes('no model server has answered'))).toEqual([]);
   });
 
   describe('with texts', () => {

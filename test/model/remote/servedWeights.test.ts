@@ -346,10 +346,10 @@ describe('a server that is away', () => {
     server.faults.before = () => false;
     expect((await made).map(({ version }) => version)).toEqual([1, 1]);
     expect(clock.now() - startedMs).toBeGreaterThan(60_000);
-    const told = lines.filter((line) => line.includes('no model server answers since'));
+    const told = lines.filter((line) => line.includes('no model server has answered'));
     expect(told.length).toBeGreaterThan(2);
-    expect(told.at(-1)).toMatch(/since \d+ s .*requests wait up to 600 s/);
-    expect(lines.join()).toMatch(/a model server answers after \d+ s/);
+    expect(told.at(-1)).toMatch(/for \d+ s .*requests wait up to 600 s/);
+    expect(lines.join()).toMatch(/a model server answers again, after \d+ s/);
     expect(server.adapters()).toEqual(['policy-v1']);
   });
 
