@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
@@ -65,6 +66,20 @@ describeKafka('an archive of a run on Kafka', () => {
         }
       });
     }
+  }
+
+  /** Sets the topic's cleanup policy. A broker answers before it acts on it, so it is asked to delete nothing until it does as it is told. */
+  async function cleanup(value: 'compact' | 'delete'): Promise<void> {
+    const topic = `${run}.tool-calls`;
+    const entry = { type: 2, name: topic, configEntries: [{ name: 'cleanup.policy', value }] };
+    await admin.alterConfigs({ validateOnly: false, resources: [entry] });
+    const partitions = [0, 1].map((partition) => ({ partition, offset: '0' }));
+    const deletes = () =>
+      admin.deleteTopicRecords({ topic, partitions }).then(
+        () => true,
+        () => false,
+      );
+    while ((await deletes()) !== (value === 'delete')) await pause(50);
   }
 
   const tap = (of: Log = log): Promise<Stored<ToolCall>[]> =>
@@ -146,13 +161,7 @@ describeKafka('an archive of a run on Kafka', () => {
 
   test('is deleted later where the broker does not do it now', async () => {
     await fill(0, 60);
-    const of = (value: string) => ({
-      validateOnly: false,
-      resources: [
-        { type: 2, name: `${run}.tool-calls`, configEntries: [{ name: 'cleanup.policy', value }] },
-      ],
-    });
-    await admin.alterConfigs(of('compact')); // of such a topic no records can be deleted
+    await cleanup('compact'); // of such a topic no records can be deleted
     const retention = { bytesMax: 0, segmentRecords: SEGMENT };
     await expect(log.retain!(retention)).rejects.toThrow(/polic/i);
     await expect(log.retain!(retention)).rejects.toThrow(/polic/i);
@@ -161,7 +170,7 @@ describeKafka('an archive of a run on Kafka', () => {
     await log.close();
     log = await open('write');
     await isWhole(60);
-    await admin.alterConfigs(of('delete'));
+    await cleanup('delete');
     const { segments } = await log.retain!(retention);
     expect(segments).toBeGreaterThan(1);
     expect(Math.min(...(await begins()))).toBeGreaterThan(SEGMENT);
