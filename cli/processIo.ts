@@ -10,6 +10,9 @@ import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';
 
+/** `timeout`, npm and some supervisors send a signal to the process and to its group: what follows so soon is the same one. */
+const ECHO_MS = 250;
+
 /** A terminal with colours, where neither NO_COLOR nor TERM=dumb speaks against it. */
 function takesColour(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && stream.hasColors();
@@ -40,9 +43,16 @@ export function processIo(): Io {
     out: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
     err: (line) => void process.stderr.write(`${terminalText(line)}\n`),
     onInterrupt(handler) {
-      for (const signal of stopSignals) process.on(signal, handler);
+      let heardMs = Number.NEGATIVE_INFINITY;
+      const hear = () => {
+        const nowMs = performance.now();
+        if (nowMs - heardMs < ECHO_MS) return;
+        heardMs = nowMs;
+        handler();
+      };
+      for (const signal of stopSignals) process.on(signal, hear);
       return () => {
-        for (const signal of stopSignals) process.off(signal, handler);
+        for (const signal of stopSignals) process.off(signal, hear);
       };
     },
     onInputEnd(handler) {

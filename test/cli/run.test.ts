@@ -258,7 +258,8 @@ describe('the process of a run', () => {
     const child = start('run', 'test/cli/fixtures/waiting.job.ts', '--run', 'waiting');
     const end = ended(child);
     child.stderr!.on('data', (chunk) => {
-      if (/waiting for a server/.test(String(chunk))) child.kill('SIGTERM');
+      if (!/waiting for a server/.test(String(chunk))) return;
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) child.kill(signal); // as `timeout` sends one to the process and its group
     });
     const { code, err } = await end;
     expect(err).toMatch(/\nstopped; resume with: /);
@@ -270,7 +271,8 @@ describe('the process of a run', () => {
     const child = start('run', job, '--run', 'twice', '--set', 'workMs=30000');
     const end = ended(child);
     child.stderr!.on('data', (chunk) => {
-      if (/at work|Ctrl-C again/.test(String(chunk))) child.kill('SIGINT');
+      if (/at work/.test(String(chunk))) child.kill('SIGINT');
+      if (/Ctrl-C again/.test(String(chunk))) setTimeout(() => child.kill('SIGINT'), 500);
     });
     expect((await end).code).toBe(130);
   });
