@@ -15,10 +15,10 @@ import {
   findCoordinatorV4,
   metadataV9,
   ProtocolError,
-  parseBroker,
   TimeoutError,
 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/errors.ts';
+import { Brokers } from './brokers.ts';
 import type { KafkaSettings } from './kafkaUrl.ts';
 import { isRefused, kindOf, type Remedy, reasonOf, remedyFor } from './problems.ts';
 
@@ -62,14 +62,16 @@ const NOTICE_AFTER_MS = 3_000;
 const GONE_AFTER_MS = 5_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
+/** A broker that says nothing about the cluster for so long is passed over: another will. */
+const METADATA_MS = 5_000;
 /** The library's own limit, beyond each of ours. */
 const REQUEST_MS_MAX = 600_000;
-const PORT = 9092;
 /** The protocol's numbers of what a coordinator is for. */
 const COORDINATORS = { group: 0, transaction: 1 } as const;
 
 export class Link {
   readonly #options: LinkOptions;
+  readonly #brokers: Brokers;
   readonly #coordinators = new Map<string, Broker>();
   /** By topic, then partition. */
   readonly #leaders = new Map<string, ReadonlyMap<number, Broker>>();
@@ -80,8 +82,9 @@ export class Link {
 
   readonly #end = (): void => void this.close();
 
-  constructor(options: LinkOptions) {
+  constructor(options: LinkOptions, brokers = new Brokers(options.settings.brokers)) {
     this.#options = options;
+    this.#brokers = brokers;
     options.closing.addEventListener('abort', this.#end, { once: true });
   }
 
@@ -94,9 +97,9 @@ export class Link {
     return this.#clusterId;
   }
 
-  /** Another link with the same options. */
+  /** Another link with the same options, which knows the same brokers. */
   another(): Link {
-    return new Link(this.#options);
+    return new Link(this.#options, this.#brokers);
   }
 
   /**
@@ -107,8 +110,10 @@ export class Link {
     target: Target,
     request: Request<Args, Answer>,
     args: Args,
-    { patienceMs = this.#options.patienceMs, answerMs = ANSWER_MS, topics }: Limits = {},
+    limits: Limits = {},
   ): Promise<Answer> {
+    const { patienceMs = this.#options.patienceMs, topics } = limits;
+    const { answerMs = target.kind === 'any' ? METADATA_MS : ANSWER_MS } = limits;
     const sinceMs = performance.now();
     const about = topics ?? (target.kind === 'leader' ? [target.topic] : []);
     let unknownMs: number | null = null;
@@ -116,9 +121,9 @@ export class Link {
     for (let attempt = 0; ; attempt++) {
       const pool = this.#open();
       try {
-        const connection = await this.#connectionFor(pool, target);
+        const connection = await inTime(this.#connectionFor(pool, target), ANSWER_MS);
         const answer = await inTime(request.async(connection, ...args), answerMs);
-        if (told) this.#options.notice(`the broker at ${this.#address} answers again`);
+        if (told) this.#options.notice(`${this.#who} at ${this.#address} answers again`);
         return answer;
       } catch (error) {
         this.#mustBeOpen();
@@ -133,7 +138,7 @@ export class Link {
         }
         if (waitedMs > patienceMs) throw this.#gaveUp(error, waitedMs);
         if (waitedMs > NOTICE_AFTER_MS && !told && remedy === 'reconnect') {
-          this.#options.notice(`the broker at ${this.#address} does not answer; waiting for it`);
+          this.#options.notice(this.#silent);
           told = true;
         }
         this.#mend(remedy, target, pool);
@@ -144,8 +149,11 @@ export class Link {
 
   /** Waits for any of the brokers. Fails as `ask` does. */
   async reach(patienceMs: number): Promise<void> {
-    const { clusterId } = await this.ask({ kind: 'any' }, metadataV9.api, [[]], { patienceMs });
+    const { clusterId, brokers } = await this.ask({ kind: 'any' }, metadataV9.api, [[]], {
+      patienceMs,
+    });
     this.#clusterId = clusterId ?? '';
+    this.#brokers.learn([...brokers.values()]);
   }
 
   /** Fails with code `TOPIC_GONE` when a broker says that one of the topics does not exist. */
@@ -186,6 +194,16 @@ export class Link {
 
   get #address(): string {
     return this.settings.brokers.join(', ');
+  }
+
+  get #who(): string {
+    return this.#brokers.several ? 'the cluster' : 'the broker';
+  }
+
+  get #silent(): string {
+    return this.#brokers.several
+      ? `a broker of the cluster at ${this.#address} does not answer; waiting until it does or another has taken its place`
+      : `the broker at ${this.#address} does not answer; waiting for it`;
   }
 
   #mustBeOpen(): void {
@@ -231,7 +249,7 @@ export class Link {
   }
 
   #any(pool: ConnectionPool): Promise<Connection> {
-    return pool.getFirstAvailable(this.settings.brokers.map((broker) => parseBroker(broker, PORT)));
+    return pool.getFirstAvailable(this.#brokers.inTurn);
   }
 
   async #leadersOf(pool: ConnectionPool, topic: string): Promise<ReadonlyMap<number, Broker>> {
@@ -243,8 +261,9 @@ export class Link {
 
   async #refresh(pool: ConnectionPool, topics: string[]): Promise<void> {
     const connection = await this.#any(pool);
-    const answer = await inTime(metadataV9.api.async(connection, topics), ANSWER_MS);
+    const answer = await inTime(metadataV9.api.async(connection, topics), METADATA_MS);
     const brokers = new Map(answer.brokers.map((broker) => [broker.nodeId, broker]));
+    this.#brokers.learn(answer.brokers);
     this.#controller = brokers.get(answer.controllerId) ?? null;
     for (const { name, partitions } of answer.topics) {
       const leaders = partitions.flatMap(({ partitionIndex, leaderId }) => {
@@ -263,7 +282,7 @@ export class Link {
     if (known !== undefined) return known;
     const connection = await this.#any(pool);
     const asked = findCoordinatorV4.api.async(connection, COORDINATORS[of], [id]);
-    const [coordinator] = (await inTime(asked, ANSWER_MS)).coordinators;
+    const [coordinator] = (await inTime(asked, METADATA_MS)).coordinators;
     if (coordinator === undefined) throw new ProtocolError('COORDINATOR_NOT_AVAILABLE');
     this.#coordinators.set(`${of}/${id}`, coordinator);
     return coordinator;
@@ -273,7 +292,10 @@ export class Link {
     if (target.kind === 'coordinator') this.#coordinators.delete(`${target.of}/${target.id}`);
     if (target.kind === 'leader' && remedy === 'metadata') this.#leaders.delete(target.topic);
     if (target.kind === 'controller') this.#controller = null;
-    if (remedy === 'reconnect' && pool === this.#pool) void this.#drop();
+    if (remedy === 'reconnect' && pool === this.#pool) {
+      this.#brokers.next();
+      void this.#drop();
+    }
   }
 
   /** What is asked over these connections fails at once; the next request makes new ones. */

@@ -80,11 +80,12 @@ export function remedyFor(error: unknown): Remedy | null {
   return codes.some((code) => UNREADABLE.test(code)) ? 'metadata' : null;
 }
 
-/** The group goes on without this member, or in another generation. */
+/** The group goes on without this member, in another generation, or with another under its name: perhaps ourselves, joined anew. */
 export function isGroupMoved(error: unknown): boolean {
-  return ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS'].includes(
-    kindOf(error),
-  );
+  return [
+    ...['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS'],
+    'FENCED_INSTANCE_ID',
+  ].includes(kindOf(error));
 }
 
 /** The transaction is lost, and its producer's state with it: begin with a new epoch. */
