@@ -3,7 +3,8 @@
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
  * from `run.json`; what it says must agree, or the command fails and says what differs. A run without a
- * single record (it failed before its first) is bound to nothing and starts from the beginning.
+ * single record (it was stopped or killed before its first) is bound to nothing and starts from the beginning: with what
+ * the command line says, or, where that says nothing of settings, with what it was started with.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { hasCode } from '../base/errors.ts';
@@ -56,7 +57,8 @@ export async function startRun(
     );
   }
   await beginAnew({ name, folder, log: run.log ?? record.log, startOver });
-  return { record: startOver ? againRecord(request, run) : freshRecord(request), resumed: false };
+  const asBefore = startOver || request.given.length === 0;
+  return { record: asBefore ? againRecord(request, run) : freshRecord(request), resumed: false };
 }
 
 /** Whether anything was committed in a run. */
@@ -70,9 +72,10 @@ export async function hasRecords(run: Run, notice?: (line: string) => void): Pro
   }
 }
 
-function freshRecord(request: StartRequest): RunRecord {
+/** `before` = what the settings are when they are not given. */
+function freshRecord(request: StartRequest, before?: RunRecord['settings']): RunRecord {
   const { job, file, given, seed, nowMs, log, preset, settingsFile } = request;
-  const settings = checkSettings(job.settings, given);
+  const settings = checkSettings(job.settings, given, before);
   return {
     millrace: version,
     job: { name: job.name, file },
@@ -88,15 +91,15 @@ function freshRecord(request: StartRequest): RunRecord {
   };
 }
 
-/** As the run was started, with what is given now over it. */
+/** As the run was started, with what is given now over it. Another job has nothing of it. */
 function againRecord(request: StartRequest, { record }: Run): RunRecord {
-  const fresh = freshRecord({
-    ...request,
-    seed: request.seed ?? record.seed,
-    log: request.log ?? record.log,
-  });
-  const settings = checkSettings(request.job.settings, request.given, record.settings);
-  return { ...fresh, settings };
+  if (record.job.name !== request.job.name) return freshRecord(request);
+  const { given, seed = record.seed, log = record.log } = request;
+  const { preset = record.preset, settingsFile = record.settingsFile } = request;
+  const fresh = freshRecord({ ...request, seed, log, preset, settingsFile }, record.settings);
+  return given.length > 0 || record.changed === undefined
+    ? fresh
+    : { ...fresh, changed: record.changed };
 }
 
 function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {

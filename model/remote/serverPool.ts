@@ -9,11 +9,11 @@
 import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { Absence } from '../../base/http/absence.ts';
 import { MODEL_SERVER, serverAddress } from '../../base/http/serverAddress.ts';
 import { RateLimit } from '../../base/rateLimit.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
-import { Absence } from './absence.ts';
 import { SessionAffinity } from './affinity.ts';
 import { HttpClient, type Transient } from './httpClient.ts';
 
@@ -82,6 +82,13 @@ const busy = (waiting: number): MillraceError =>
     `${waiting} requests are waiting for a model server already: send fewer at a time, or raise waitingMax`,
   );
 
+const WORDS = {
+  one: 'a model server',
+  silent: 'no model server has answered',
+  look: 'see whether it runs there, and what its log says',
+  after: 'the requests that wait fail',
+};
+
 /** A server that asks for a longer pause than this is left for another. */
 const RETRY_AFTER_MAX_MS = 60_000;
 /** Between rounds, while no server is there. */
@@ -113,6 +120,7 @@ export class ServerPool {
     this.#absence = new Absence({
       clock,
       maxMs: options.awayMaxMs ?? 0,
+      ...WORDS,
       report: options.report ?? (() => undefined),
     });
   }
@@ -136,7 +144,7 @@ export class ServerPool {
     const plain = read === undefined;
     const ask = (linked: AbortSignal) => {
       const round = () => this.#tryOne(request, server, triesMax, linked, plain);
-      return patient ? this.#rounds(request.session, linked, round) : round();
+      return patient ? this.#rounds(request, linked, round) : round();
     };
     return last ? ask(new AbortController().signal) : this.#linked(undefined, ask);
   }
@@ -155,7 +163,7 @@ export class ServerPool {
   }
 
   #tryAll<T>(request: PoolRequest<T>, signal: AbortSignal): Promise<PoolResult<T>> {
-    return this.#rounds(request.session, signal, async (round) => {
+    return this.#rounds(request, signal, async (round) => {
       const reasons: string[] = [];
       let away = true;
       let retryAfterMs: number | null = null;
@@ -175,7 +183,7 @@ export class ServerPool {
 
   /** Goes round while nobody is there, for as long as that may take; the first round begins at once. */
   async #rounds<T>(
-    session: string,
+    { path, session }: Pick<PoolRequest<T>, 'path' | 'session'>,
     signal: AbortSignal,
     tryAll: (round: number) => Promise<PoolResult<T>>,
   ): Promise<PoolResult<T>> {
@@ -192,7 +200,7 @@ export class ServerPool {
       const backoff = Math.min(this.#backoff(session, round + 2), ROUND_PAUSE_MAX_MS);
       const pause = Math.max(backoff, result.retryAfterMs ?? 0);
       if (clock.now() + pause > untilMs) return result;
-      this.#absence.goesOn(result.reason);
+      this.#absence.goesOn(path, result.reason);
       await clock.sleep(pause, signal);
     }
   }

@@ -7,6 +7,7 @@
  * 200 with an `error`); some give a result once and never more.
  */
 import { MillraceError } from '../../base/errors.ts';
+import { Absence, wholeSeconds } from '../../base/http/absence.ts';
 import { outsideText } from '../../base/outsideText.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
@@ -17,7 +18,9 @@ export type Repeat =
   /** Nothing. */
   | 'harmless'
   /** It would train once more, unless the service knows a repetition by its number. */
-  | 'numbered';
+  | 'numbered'
+  /** Nothing, and nobody waits for it: a service that is away is not waited for. */
+  | 'once';
 
 /** The service does not do this, however often it is asked. */
 export class Refused extends Error {
@@ -37,8 +40,15 @@ export interface ClientOptions {
   readonly clock: SleepClock;
   /** How long the service may be away before that is an error. */
   readonly awayMs: number;
-  /** Told, while the service is away, since when and why. */
+  /** Told, while the service is away, since when and why, and that it answers again. */
   readonly print: (line: string) => void;
+}
+
+/** What a request answers with, before there is a result. */
+export interface Future {
+  readonly id: string;
+  /** Of the request that made it. */
+  readonly route: string;
 }
 
 /** A result of a future, unread: it may be large. */
@@ -52,7 +62,10 @@ const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
 /** Times in a row that a result is asked for when the service answers that something went wrong in it: half a minute. */
 const BROKEN_MAX = 10;
-const SAID_EVERY_MS = 10_000;
+const ADVICE = {
+  look: 'see whether it runs there, and what its log says',
+  after: 'the run ends, and can be started again',
+};
 const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
 const GIVEN_BEFORE = /already (been )?retrieved/i;
 
@@ -60,9 +73,15 @@ export class Client {
   /** Whether the service knows a repeated request by its number; it is tried out (probe.ts). */
   deduplicates = false;
   readonly #options: ClientOptions;
+  /** Of the service, whichever request finds it away. */
+  readonly #absence: Absence;
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    const { clock, awayMs: maxMs, print: report, transport } = options;
+    const one = `training service ${transport.url}`;
+    const silent = `${one} has not answered`;
+    this.#absence = new Absence({ clock, maxMs, one, silent, ...ADVICE, report });
   }
 
   get url(): string {
@@ -75,29 +94,31 @@ export class Client {
   }
 
   async bytes(ask: Ask, repeat: Repeat = 'harmless'): Promise<Uint8Array> {
-    const absence = this.#absence();
+    const patience = this.#patience(ask.route);
     for (;;) {
       const answer = await this.#ask(ask);
+      if (answer.kind !== 'away') patience.ends();
       if (answer.kind === 'reply') return answer.bytes;
       if (answer.kind === 'status') throw this.#refused(answer.status, answer.detail);
       if (answer.arrived && repeat === 'numbered' && !this.deduplicates) {
         throw new StateLost(`the reply to ${ask.route} was lost (${answer.reason})`);
       }
-      await absence.lasts(answer.reason);
+      if (repeat === 'once') throw new StateLost(answer.reason);
+      await patience.wait(answer.reason);
     }
   }
 
-  /** Number of the future that a request makes. */
-  async submit(ask: Ask, repeat: Repeat = 'harmless'): Promise<string> {
+  async submit(ask: Ask, repeat: Repeat = 'harmless'): Promise<Future> {
     const { request_id: id, future_id: other } = await this.call(ask, repeat);
     const found = id ?? other;
-    if (typeof found === 'string' || typeof found === 'number') return String(found);
-    throw new MillraceError('TRAINER_REPLY', `${this.url}: ${ask.route} names no request_id`);
+    const { route } = ask;
+    if (typeof found === 'string' || typeof found === 'number') return { id: String(found), route };
+    throw new MillraceError('TRAINER_REPLY', `${this.url}: ${route} names no request_id`);
   }
 
   /** Waits for the result of a future. Rejects as `call` does; a failed future is a `Refused` of status 400. */
-  async result(id: string): Promise<Result> {
-    const absence = this.#absence();
+  async result({ id, route }: Future, repeat: Repeat = 'harmless'): Promise<Result> {
+    const patience = this.#patience(`${route} (its result)`);
     const pauses = new Pauses(this.#options.clock);
     let broken = 0;
     for (;;) {
@@ -106,10 +127,11 @@ export class Client {
         broken = answer.status === 500 ? broken + 1 : 0;
         // a result that the service cannot write (numbers that are no JSON) stays so
         if (broken === BROKEN_MAX) throw new Refused(500, answer.reason);
-        await absence.lasts(answer.reason);
+        if (repeat === 'once') throw new StateLost(answer.reason);
+        await patience.wait(answer.reason);
         continue;
       }
-      absence.ends();
+      patience.ends();
       if (answer.kind === 'status') {
         if (answer.status === 408) continue;
         throw this.#failed(answer.status, answer.detail);
@@ -128,7 +150,7 @@ export class Client {
 
   /** A request and the result of its future, parsed. */
   async run(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
-    const { bytes } = await this.result(await this.submit(ask, repeat));
+    const { bytes } = await this.result(await this.submit(ask, repeat), repeat);
     return parsed(bytes);
   }
 
@@ -155,51 +177,51 @@ export class Client {
     return this.#refused(status, detail);
   }
 
-  #absence(): Absence {
-    return new Absence(this.#options, this.url);
+  #patience(route: string): Patience {
+    return new Patience(this.#options, { url: this.url, route, absence: this.#absence });
   }
 }
 
-/** How long a service has been away, and what is said of it. */
-class Absence {
+/** How long a service may be away from one request. */
+class Patience {
   readonly #options: ClientOptions;
-  readonly #url: string;
+  readonly #of: { readonly url: string; readonly route: string; readonly absence: Absence };
   #sinceMs: number | null = null;
-  #saidMs = 0;
   #pauseMs = FIRST_PAUSE_MS;
 
-  constructor(options: ClientOptions, url: string) {
+  constructor(
+    options: ClientOptions,
+    of: { readonly url: string; readonly route: string; readonly absence: Absence },
+  ) {
     this.#options = options;
-    this.#url = url;
+    this.#of = of;
   }
 
   /** Waits before the next try. Rejects with code `TRAINER_DOWN` when it has lasted too long. */
-  async lasts(reason: string): Promise<void> {
-    const { clock, awayMs, print } = this.#options;
+  async wait(reason: string): Promise<void> {
+    const { clock, awayMs } = this.#options;
+    const { url, route, absence } = this.#of;
     const nowMs = clock.now();
     this.#sinceMs ??= nowMs;
     const goneMs = nowMs - this.#sinceMs;
     if (goneMs >= awayMs) {
       throw new MillraceError(
         'TRAINER_DOWN',
-        `the training service ${this.#url} has not answered for ${seconds(goneMs)} s: ${reason}. Start it (npm run servers -- start skyrl) ` +
-          'and start the run again, or let it be away for longer (trainer.waitSeconds).',
-        { context: { url: this.#url } },
+        `the training service ${url} has not answered ${route} for ${wholeSeconds(goneMs)} s: ${reason}. Its log says why; start it again as it was, with its ` +
+          'database and its checkpoints (npm run servers -- start skyrl for one on this machine), then start the run again, which goes on from its last step. ' +
+          'It may be away for longer with trainer.waitSeconds.',
+        { context: { url, route } },
       );
     }
-    if (goneMs >= this.#saidMs) {
-      this.#saidMs += SAID_EVERY_MS;
-      print(
-        `training service ${this.#url} does not answer (${reason}); waiting, ${seconds(goneMs)} of ${seconds(awayMs)} s`,
-      );
-    }
+    absence.goesOn(route, reason);
     await clock.sleep(Math.min(this.#pauseMs, awayMs - goneMs));
     this.#pauseMs = Math.min(2 * this.#pauseMs, LAST_PAUSE_MS);
   }
 
+  /** The service answered. */
   ends(): void {
+    this.#of.absence.ended();
     this.#sinceMs = null;
-    this.#saidMs = 0;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 }
@@ -218,10 +240,6 @@ class Pauses {
     const waitedMs = this.#clock.now() - this.#startMs;
     return this.#clock.sleep(Math.min(1000, Math.max(5, waitedMs / 100)));
   }
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms / 1000);
 }
 
 /** A reply as an object. Rejects with code `TRAINER_REPLY`. */

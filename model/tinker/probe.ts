@@ -6,6 +6,7 @@
  * model as it was.
  */
 import { MillraceError } from '../../base/errors.ts';
+import type { Future } from './client.ts';
 import { datum, passBody } from './encode.ts';
 import { logProbsIn, type Reduction } from './passes.ts';
 import type { AdamParams, Pass, RemoteModel } from './remoteModel.ts';
@@ -98,7 +99,7 @@ async function sameFuture(model: RemoteModel): Promise<boolean> {
     await model.submit('forward', body),
   ];
   await model.result(first);
-  if (first === second) return true;
+  if (first.id === second.id) return true;
   await model.result(second);
   return false;
 }
@@ -124,12 +125,12 @@ export async function probeLogProbs(model: RemoteModel): Promise<Float32Array> {
 }
 
 /** The same in two parts, so that other requests can follow at once. */
-export function submitProbe(model: RemoteModel): Promise<string> {
+export function submitProbe(model: RemoteModel): Promise<Future> {
   const body = bodyOf(model, 'forward', 'cross_entropy', { logProbs: null, weight: 1 });
   return model.submit('forward', body);
 }
 
-export async function probeResult(model: RemoteModel, future: string): Promise<Float32Array> {
+export async function probeResult(model: RemoteModel, future: Future): Promise<Float32Array> {
   const { bytes } = await model.result(future);
   return logProbsIn(bytes, [PLACES.length])[0] as Float32Array;
 }

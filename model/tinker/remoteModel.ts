@@ -5,7 +5,7 @@
  * always has the next one.
  */
 import { MillraceError } from '../../base/errors.ts';
-import { type Client, Refused, type Result } from './client.ts';
+import { type Client, type Future, Refused, type Result } from './client.ts';
 
 /** AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that. */
 export interface AdamParams {
@@ -39,11 +39,11 @@ export class RemoteModel {
   }
 
   /** `body` is that of the route, whole. Its result comes with `result`. */
-  submit(pass: Pass, body: Uint8Array | object): Promise<string> {
+  submit(pass: Pass, body: Uint8Array | object): Promise<Future> {
     return this.#client.submit({ route: pass, body }, pass === 'forward' ? 'harmless' : 'numbered');
   }
 
-  result(future: string): Promise<Result> {
+  result(future: Future): Promise<Result> {
     return this.#client.result(future);
   }
 
@@ -53,7 +53,7 @@ export class RemoteModel {
     return this.gradNorm(future);
   }
 
-  submitOptimise({ lr, beta1, beta2, eps, weightDecay, gradNormMax }: AdamParams): Promise<string> {
+  submitOptimise({ lr, beta1, beta2, eps, weightDecay, gradNormMax }: AdamParams): Promise<Future> {
     const params = { learning_rate: lr, beta1, beta2, eps, weight_decay: weightDecay };
     const clipping = gradNormMax > 0 ? { grad_clip_norm: gradNormMax } : {};
     const body = {
@@ -65,7 +65,7 @@ export class RemoteModel {
     return this.#client.submit({ route: 'optim_step', body }, 'numbered');
   }
 
-  async gradNorm(future: string): Promise<number> {
+  async gradNorm(future: Future): Promise<number> {
     const { bytes } = await this.#client.result(future);
     return gradNormIn(new TextDecoder().decode(bytes));
   }
@@ -107,12 +107,10 @@ export class RemoteModel {
     return this.#client.run({ route: 'asample', body });
   }
 
-  /** Gives its place in the service back. */
+  /** Gives its place in the service back. A service that is away is not waited for: it takes the place back itself. */
   async unload(): Promise<void> {
-    await this.#client.run({
-      route: 'unload_model',
-      body: { model_id: this.id, type: 'unload_model' },
-    });
+    const body = { model_id: this.id, type: 'unload_model' };
+    await this.#client.run({ route: 'unload_model', body }, 'once');
   }
 
   /** A name is never used for two states, also where the reply to the first one was lost. */

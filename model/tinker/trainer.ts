@@ -18,9 +18,11 @@
  * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the service, which
  *   training goes on from.
  */
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { MillraceError } from '../../base/errors.ts';
 import { saveAdapterFile } from '../adapterFile.ts';
+import { digestAt } from '../checkpoints/digest.ts';
 import { localFiles } from '../checkpoints/local.ts';
 import type {
   Checkpoint,
@@ -95,6 +97,8 @@ export class TinkerTrainer implements TrainerEngine {
   readonly #options: TinkerTrainerOptions;
   readonly #service: TinkerService;
   readonly #found: Found;
+  /** Of the policy that adapters are published for; undefined = it does not lie here. */
+  readonly #baseDigest: string | undefined;
   readonly #steps: BatchSteps;
   readonly #now: () => number;
   /** What is trained; null = it has to be made from its origin. */
@@ -111,10 +115,15 @@ export class TinkerTrainer implements TrainerEngine {
   #scoresFrozen = false;
   #turn: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: TinkerTrainerOptions, service: TinkerService, found: Found) {
+  private constructor(
+    options: TinkerTrainerOptions,
+    service: TinkerService,
+    [found, baseDigest]: readonly [Found, string | undefined],
+  ) {
     this.#options = options;
     this.#service = service;
     this.#found = found;
+    this.#baseDigest = baseDigest;
     this.#steps = new BatchSteps({
       reduction: found.reduction,
       limits: options.limits ?? requestLimits,
@@ -126,12 +135,15 @@ export class TinkerTrainer implements TrainerEngine {
   /** Waits for the service and tries out what it does. */
   static async create(options: TinkerTrainerOptions): Promise<TinkerTrainer> {
     const { policy, baseModels = [policy], reduction = null, adam = {} } = options;
+    const { publish = 'adapter' } = options;
     const service = await TinkerService.connect(options, baseModels);
     try {
       const clips = (adam.gradNormMax ?? 0) > 0;
       const found = await tryOut(service, specOf(options), { reduction, clips });
       service.client.deduplicates = found.deduplicates;
-      return new TinkerTrainer(options, service, found);
+      const named = publish === 'adapter' && existsSync(policy);
+      const baseDigest = named ? await digestAt(policy) : undefined;
+      return new TinkerTrainer(options, service, [found, baseDigest]);
     } catch (error) {
       service.close();
       throw error;
@@ -206,7 +218,7 @@ export class TinkerTrainer implements TrainerEngine {
         }
         this.#service.print(
           `training service ${this.#service.url}: ${error.message}. What the model holds is not known; ` +
-            `${this.#origin.state ?? 'the policy'} is loaded and ${this.#since.length} steps since are made once more`,
+            `${this.#origin.state ?? 'the policy'} is loaded${onceMore(this.#since.length)}`,
         );
       }
     }
@@ -332,7 +344,8 @@ export class TinkerTrainer implements TrainerEngine {
     const adapter = await adapterIn(await model.archive(name));
     const path = localFiles(target).weights;
     await mkdir(target.folder, { recursive: true });
-    const { sha256, bytes } = await saveAdapterFile(path, { ...adapter, base: policy });
+    const named = { ...adapter, base: policy, baseDigest: this.#baseDigest };
+    const { sha256, bytes } = await saveAdapterFile(path, named);
     return { version, uri: path, digest: sha256, bytes };
   }
 
@@ -371,6 +384,13 @@ export class TinkerTrainer implements TrainerEngine {
   #isHere(origin: Origin): boolean {
     return this.#model !== null && this.#since.length === 0 && sameOrigin(this.#origin, origin);
   }
+}
+
+function onceMore(steps: number): string {
+  if (steps === 0) return '';
+  return steps === 1
+    ? ', the step since is made once more'
+    : `, the ${steps} steps since are made once more`;
 }
 
 function specOf({ rank = 8, seed = 0 }: TinkerTrainerOptions) {

@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Loss, TrainSequence } from '../../../model/engine.ts';
 import { readAdapter, writeAdapter } from '../../../model/hf/adapterFiles.ts';
 import { TinkerTrainer, type TinkerTrainerOptions } from '../../../model/tinker/trainer.ts';
@@ -354,9 +355,14 @@ test.each([false, true])(
     }, 300);
     await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.15 });
     expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
-    expect(said.join('\n')).toMatch(/does not answer.*waiting/);
+    const told = said.filter((line) => line.includes('has not answered'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(
+      /^training service http:\S+ has not answered \w+ for 0 s \(.+\): see whether it runs there, and what its log says\. Work goes on by itself once there is an answer; after 5 s the run ends, and can be started again$/,
+    );
+    expect(said.join('\n')).toMatch(/training service http:\S+ answers again, after \d+ s/);
     expect(said.join('\n')).toMatch(
-      /weights\/v000001-1 is loaded and 1 steps since are made once more/,
+      /weights\/v000001-1 is loaded, the step since is made once more/,
     );
   },
 );
@@ -369,6 +375,35 @@ test('a model that something else has trained is made once more before the next 
   await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
   expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
   expect(said.join()).toContain('changed by something else');
+});
+
+test('a service that does not come back is waited for once: giving its models back, and closing, wait no more', async () => {
+  const clock = impatientClock((ms) => ms >= 10_000);
+  const { server, trainer, said } = await opened(skyrlJax, { clock, awayMs: 60_000 });
+  await steps(server, trainer, 1);
+  server.down(true);
+  const startedMs = clock.now();
+  const step = trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  await expect(step).rejects.toMatchObject({
+    code: 'TRAINER_DOWN',
+    message: expect.stringMatching(
+      /has not answered forward for 60 s: .*start it again as it was, with its database and its checkpoints.*then start the run again/,
+    ),
+  });
+  await trainer.close();
+  expect(clock.now() - startedMs).toBe(60_000);
+  const told = said.filter((line) => line.includes('has not answered forward for'));
+  expect(told.map((line) => /for (\d+) s/.exec(line)?.[1])).toEqual(['0', '16', '31', '46']);
+});
+
+test('a model that a service took back is not waited for when the trainer closes', async () => {
+  const clock = impatientClock((ms) => ms >= 10_000);
+  const { server, trainer } = await opened(skyrlJax, { clock, awayMs: 60_000 });
+  await steps(server, trainer, 1);
+  server.down(true);
+  const startedMs = clock.now();
+  await trainer.close();
+  expect(clock.now() - startedMs).toBe(0);
 });
 
 test('a failure of the service is its own words, and nothing of the batch stays', async () => {
@@ -445,6 +480,16 @@ test('a save leaves the adapter as a file that engines load and PEFT can be give
   const config = JSON.parse(await readFile(join(folder, 'peft', 'adapter_config.json'), 'utf8'));
   expect(config.target_modules.sort()).toEqual(['q_proj', 'up_proj']);
   expect(modulesOf(await readAdapter(join(folder, 'peft')))).toEqual(modules);
+});
+
+test('an adapter for a policy that lies here says which bytes that policy has', async () => {
+  const folder = await folderFor();
+  const policy = join(folder, 'policy.safetensors');
+  await writeFile(policy, 'the policy');
+  const { trainer } = await opened({}, { policy, baseModels: ['table'] });
+  const { weights } = await trainer.save({ version: 1, folder });
+  const adapter = await loadAdapterFile(weights.uri);
+  expect(adapter).toMatchObject({ base: policy, baseDigest: await digestAt(policy) });
 });
 
 test('a version that is saved twice has two places and one digest', async () => {
@@ -545,7 +590,7 @@ test('a service that comes late is waited for', async () => {
   server.down(true);
   setTimeout(() => server.down(false), 400);
   const { said } = await trainerOn(server);
-  expect(said.join()).toContain('waiting');
+  expect(said.join()).toMatch(/has not answered get_server_capabilities for 0 s.*answers again/);
 });
 
 test('a model waits for room, as a killed run gives it back late', async () => {

@@ -1,0 +1,59 @@
+/**
+ * The time in which no server is there, told to the person who watches: a line that counts, says what is known and what becomes of
+ * what waits, and one when it is over. However many requests wait, they tell of it together.
+ */
+import type { SleepClock } from '../sleepClock.ts';
+
+const LINE_EVERY_MS = 15_000;
+
+export interface AbsenceOptions {
+  readonly clock: SleepClock;
+  /** How long it may last. */
+  readonly maxMs: number;
+  /** As lines call it: `a model server`. */
+  readonly one: string;
+  /** As lines say that there is none: `no model server has answered`. */
+  readonly silent: string;
+  /** What to look at meanwhile. */
+  readonly look: string;
+  /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
+  readonly after: string;
+  readonly report: (line: string) => void;
+}
+
+export class Absence {
+  readonly #options: AbsenceOptions;
+  #sinceMs: number | null = null;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AbsenceOptions) {
+    this.#options = options;
+  }
+
+  /** `request` found nobody there, and waits. */
+  goesOn(request: string, reason: string): void {
+    const { clock, maxMs, silent, look, after, report } = this.#options;
+    const nowMs = clock.now();
+    this.#sinceMs ??= nowMs;
+    if (nowMs - this.#toldMs < LINE_EVERY_MS) return;
+    this.#toldMs = nowMs;
+    report(
+      `${silent} ${request} for ${wholeSeconds(nowMs - this.#sinceMs)} s (${reason}): ${look}. ` +
+        `Work goes on by itself once there is an answer; after ${wholeSeconds(maxMs)} s ${after}`,
+    );
+  }
+
+  /** Somebody answered. */
+  ended(): void {
+    if (this.#sinceMs === null) return;
+    const seconds = wholeSeconds(this.#options.clock.now() - this.#sinceMs);
+    this.#options.report(`${this.#options.one} answers again, after ${seconds} s`);
+    this.#sinceMs = null;
+    this.#toldMs = Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** As lines and errors say it. */
+export function wholeSeconds(ms: number): number {
+  return Math.round(ms / 1000);
+}
