@@ -88,16 +88,20 @@ function shortly(schema: z.ZodType): (setting: Setting) => Setting {
   };
 }
 
-/** The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`. */
+/**
+ * The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`; `help` ends what it then
+ * says, in lines, for a command that has no `--show-settings`.
+ */
 export function checkSettings(
   schema: z.ZodType,
   all: readonly Setting[],
   base: Settings = {},
+  help?: readonly string[],
 ): Settings {
   const given = singly(schema, all);
   const known = knownSettings(schema).map(({ key }) => key);
   const unknown = given.filter(({ key }) => known.length > 0 && !isKnown(key, known));
-  if (unknown.length > 0) throw usageError(complaint(unknown.map(unknownKey(known)), known));
+  if (unknown.length > 0) throw usageError(complaint(unknown.map(unknownKey(known)), known, help));
   const parsed = (asText: (setting: Setting) => boolean) =>
     schema.safeParse(overDefaults(schema, overlay(base, given, asText)));
   let result = parsed(() => false);
@@ -111,7 +115,7 @@ export function checkSettings(
     const setting = lastGiven(given, key);
     return `${key === '' ? 'settings' : key}: ${message}${setting === undefined ? '' : ` (${givenAs(setting)})`}`;
   });
-  throw usageError(complaint(lines, known));
+  throw usageError(complaint(lines, known, help));
 }
 
 /** Every setting of a schema by its dotted key; empty when the schema is no object. */
@@ -229,6 +233,11 @@ function shapeOf(schema: z.ZodType): Record<string, z.ZodType> | null {
   return inner === undefined ? null : shapeOf(inner);
 }
 
+/** Where commands that have no `--show-settings` send those who look for the settings of a job. */
+export function listedBy(program: string, jobFile: string): string {
+  return `what each setting means: ${program} run ${jobFile} --show-settings`;
+}
+
 /** A leaf, a group of leaves (its value is then JSON), or a part of a leaf that is no plain value. */
 function isKnown(key: string, known: readonly string[]): boolean {
   return known.some(
@@ -269,14 +278,20 @@ function givenAs({ text, from }: Setting): string {
 /** More names than one takes in at a glance are not listed. */
 const listedMax = 12;
 
-function complaint(lines: readonly string[], known: readonly string[]): string {
-  const allowed =
-    known.length === 0
-      ? ''
-      : known.length <= listedMax
-        ? `\nsettings of this job: ${known.join(', ')}`
-        : `\nthe job has ${known.length} settings; with --show-settings in the place of --set you see what each means and its default`;
-  return `settings are not right\n${lines.map((line) => `  ${line}`).join('\n')}${allowed}`;
+function complaint(
+  lines: readonly string[],
+  known: readonly string[],
+  help = helpOfRun(known),
+): string {
+  return ['settings are not right', ...lines.map((line) => `  ${line}`), ...help].join('\n');
+}
+
+function helpOfRun(known: readonly string[]): readonly string[] {
+  if (known.length === 0) return [];
+  if (known.length <= listedMax) return [`settings of this job: ${known.join(', ')}`];
+  return [
+    `the job has ${known.length} settings; with --show-settings in the place of --set you see what each means and its default`,
+  ];
 }
 
 function textWanted(error: z.ZodError): string[] {

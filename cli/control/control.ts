@@ -20,7 +20,7 @@ import { loadJob } from '../loadJob.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, logFolder, openRunLog, type Run, withLog } from '../runs.ts';
-import { checkSettings, knownSettings, parseSetting } from '../settings.ts';
+import { checkSettings, knownSettings, listedBy, parseSetting } from '../settings.ts';
 import { isWorkedOn } from '../startGuard.ts';
 import { type Change, changesOf, controlsOf, lagMaxOf } from './changes.ts';
 import { asked, put } from './inbox.ts';
@@ -131,17 +131,20 @@ async function checked(
   const settings = given.map(parseSetting);
   const known = knownSettings(job.settings);
   const live = known.filter(({ live: may = false }) => may).map(({ key }) => key);
+  const can = [
+    `settings that can change while a run goes on: ${live.join(', ')}`,
+    listedBy(io.program, record.job.file),
+  ];
   for (const { key } of settings) {
     if (live.includes(key)) continue;
     const fixed = known.some((one) => one.key === key);
     const why = fixed ? 'cannot change while a run goes on' : 'is no setting of this job';
-    throw usageError(
-      `${key} ${why}${fixed ? '' : didYouMean(nearestNames(key, live))}\nsettings that can: ${live.join(', ')}`,
-    );
+    const meant = fixed ? '' : didYouMean(nearestNames(key, live));
+    throw usageError([`${key} ${why}${meant}`, ...can].join('\n'));
   }
   const now = await withLog(run, (log) => changesOf(log, lagMaxOf(record.settings)));
   const changed = Object.fromEntries(now.map(({ setting, value }) => [setting, value]));
-  const all = checkSettings(job.settings, settings, { ...record.settings, ...changed });
+  const all = checkSettings(job.settings, settings, { ...record.settings, ...changed }, can);
   for (const { key } of settings) {
     const why = known.find((one) => one.key === key)?.idle?.(all) ?? null;
     if (why !== null) throw usageError(`${key} would change nothing: ${why}`);

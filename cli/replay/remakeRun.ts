@@ -18,7 +18,7 @@ import { withLocalLog } from '../localLog.ts';
 import { privateFiles } from '../privateFiles.ts';
 import { ended, type RunRecord, readRunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, logFolder, type Run } from '../runs.ts';
-import { checkSettings, parseSetting } from '../settings.ts';
+import { checkSettings, listedBy, parseSetting } from '../settings.ts';
 import { takeKeptFiles } from './keptFiles.ts';
 
 export interface RemakeCommand {
@@ -83,7 +83,8 @@ async function recordOf(
   folder: string,
   io: Io,
 ): Promise<RunRecord> {
-  const settings = checkSettings(job.settings, set.map(parseSetting), run.record.settings);
+  const help = [listedBy(io.program, run.record.job.file)];
+  const settings = checkSettings(job.settings, set.map(parseSetting), run.record.settings, help);
   const start = { startedMs: io.clock.now(), endedMs: null };
   const replayed = { run: run.name, from };
   const known = await readRunRecord(folder);

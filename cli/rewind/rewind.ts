@@ -23,7 +23,7 @@ import { privateFiles } from '../privateFiles.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
 import { checkedRunName, findRun, logFolder, type Run } from '../runs.ts';
 import { inScratch } from '../scratch.ts';
-import { checkSettings, parseSetting } from '../settings.ts';
+import { checkSettings, listedBy, parseSetting } from '../settings.ts';
 import { forkFiles } from './forkFiles.ts';
 import { type Version, versionOfStep, versionsIn } from './steps.ts';
 
@@ -118,7 +118,8 @@ async function settingsOf(
 ): Promise<RunRecord['settings']> {
   if (set.length === 0) return record.settings;
   const job = await loadJob(record.job.file, io.cwd);
-  return checkSettings(job.settings, set.map(parseSetting), record.settings);
+  const help = [listedBy(io.program, record.job.file)];
+  return checkSettings(job.settings, set.map(parseSetting), record.settings, help);
 }
 
 /** A folder for a run of this name, which must not be there. */
