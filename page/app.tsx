@@ -106,9 +106,7 @@ export function App() {
             <kbd>?</kbd>
           </button>
         </div>
-        {run !== null && <Tabs run={run} now={now} />}
-        {now.page === 'diff' && <div class="tabs" />}
-        {run === null && now.page !== 'diff' && <div class="tabs" />}
+        {run === null ? <div class="tabs" /> : <Tabs run={run} now={now} />}
         <Banners away={away} head={ofRun} />
       </header>
       <main id="main" ref={main} tabIndex={-1} class={away ? 'stale' : undefined}>
@@ -256,7 +254,7 @@ function RunLine({
             </li>
           )}
           {pinned === '' && now !== null && now.policyLag !== null && (
-            <li>
+            <li title="versions that rollouts are behind the policy / that they may be">
               <span>lag</span>{' '}
               <b>
                 {now.policyLag}
@@ -355,13 +353,27 @@ function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogEleme
         if (event.target === dialog.current) dialog.current?.close();
       }}
     >
-      <h1 id="keys-title">Keys</h1>
+      <div class="bar">
+        <h1 id="keys-title">Keys</h1>
+        <span class="grow" />
+        <label>
+          <input
+            type="checkbox"
+            checked={lettersOn.value}
+            onChange={(event) => setLetters(event.currentTarget.checked)}
+          />
+          Single letters act
+        </label>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
       <div class="keys">
         {keyHelp.map(([title, keys]) => (
           <section key={title}>
             <h2>{title}</h2>
             <dl>
-              {keys.map(({ keys: names, does }) => (
+              {keys.map(([names, does]) => (
                 <>
                   <dt>
                     {names.split(' ').map((name, i) => (
@@ -377,20 +389,6 @@ function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogEleme
             </dl>
           </section>
         ))}
-      </div>
-      <div class="bar">
-        <label>
-          <input
-            type="checkbox"
-            checked={lettersOn.value}
-            onChange={(event) => setLetters(event.currentTarget.checked)}
-          />
-          Single letters act
-        </label>
-        <span class="grow" />
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
       </div>
     </dialog>
   );
@@ -411,7 +409,7 @@ function Wheel() {
     >
       <circle cx="12" cy="12" r="8" />
       <circle cx="12" cy="12" r="2" fill="currentColor" />
-      <path d="M12 1.5v8M12 14.5v8M1.5 12h8M14.5 12h8M4.6 4.6l5.6 5.6M13.8 13.8l5.6 5.6M19.4 4.6l-5.6 5.6M10.2 13.8l-5.6 5.6" />
+      <path d="M12 1.5v21M1.5 12h21M4.6 4.6l14.8 14.8M19.4 4.6L4.6 19.4" />
     </svg>
   );
 }

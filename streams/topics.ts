@@ -68,7 +68,7 @@ export const topics = {
   }),
   metrics: defineTopic<r.Metric>({
     name: 'metrics',
-    about: 'One number at one step. Any stage writes it; reports and `millrace top` read it.',
+    about: 'One number at one step. Any stage writes it; reports and millrace top read it.',
     shape: r.metric,
     key: (value) => value.name,
   }),

@@ -52,7 +52,7 @@ export async function answer(
 }
 
 async function given(
-  { path, query }: Asking,
+  { path, query, headers }: Asking,
   from: IncomingMessage,
   to: ServerResponse,
   parts: ServerParts,
@@ -69,6 +69,10 @@ async function given(
     }
     if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
+    // The page says that there is nothing, and leads back.
+    if (found === null && assets.index !== null && wantsPage(headers)) {
+      return send(to, { ...assets.index, status: 404 });
+    }
     if (found === null) throw new MillraceError('NOT_FOUND', 'no such address');
     send(to, found);
   } catch (error) {
@@ -97,6 +101,11 @@ async function listed({ folder }: ServerParts): Promise<Answer> {
   return { status: 200, type: HTML_TYPE, body: twinsPage(runs.map(({ name }) => name)) };
 }
 
+/** A person's browser asks so, for an address that was typed or followed. */
+function wantsPage({ accept = '' }: Asking['headers']): boolean {
+  return accept.includes('text/html');
+}
+
 function refuse(
   { headers }: Asking,
   { status, code, why }: { status: number; code: string; why: string },
@@ -104,7 +113,7 @@ function refuse(
   guard: GuardOptions,
 ): void {
   if (code === 'METHOD') to.setHeader('allow', methods(guard));
-  const asHtml = code === 'TOKEN' && (headers.accept ?? '').includes('text/html');
+  const asHtml = code === 'TOKEN' && wantsPage(headers);
   const page = (): Answer => {
     return { status, type: HTML_TYPE, body: plainPage('Millrace', [html`${why}`]) };
   };

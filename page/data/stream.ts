@@ -44,7 +44,8 @@ export function listenPoints(listen: OnPoints): () => void {
   return () => onPoints.delete(listen);
 }
 
-let wanted: Want = { run: null, metrics: [], runs: false, since: '' };
+const nothing: Want = { run: null, metrics: [], runs: false, since: '' };
+let wanted = nothing;
 let server = '';
 
 function heard(message: Heard): void {
@@ -98,8 +99,9 @@ function event(name: keyof StreamEvents, data: unknown): void {
   }
 }
 
-/** Says what this page wants to hear of; replaces what it wanted. */
-export function listen(want: Want): void {
+/** Says what this page wants to hear of, what is left out not; replaces what it wanted. */
+export function listen(asked: Partial<Want>): void {
+  const want: Want = { ...nothing, ...asked };
   if (frozen !== null || same(want, wanted)) return;
   if (want.run !== wanted.run) {
     mill.value = null;

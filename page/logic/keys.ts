@@ -10,54 +10,51 @@ export interface Press {
   readonly typing: boolean;
 }
 
-export interface KeyHelp {
-  readonly keys: string;
-  readonly does: string;
-}
+type KeyHelp = readonly [keys: string, does: string];
 
 /** Every key of the page, as the list behind `?` shows it. */
 export const keyHelp: readonly (readonly [string, readonly KeyHelp[]])[] = [
   [
     'Go to',
     [
-      { keys: 'g o', does: 'overview' },
-      { keys: 'g m', does: 'metrics' },
-      { keys: 'g t', does: 'topics' },
-      { keys: 'g p', does: 'Pareto' },
-      { keys: 'g w', does: 'weights' },
-      { keys: 'g d', does: 'diff' },
-      { keys: 'g r', does: 'replay' },
-      { keys: 'g s', does: 'results, in a report' },
+      ['g o', 'overview'],
+      ['g m', 'metrics'],
+      ['g t', 'topics'],
+      ['g p', 'Pareto'],
+      ['g w', 'weights'],
+      ['g d', 'diff'],
+      ['g r', 'replay'],
+      ['g s', 'results, in a report'],
     ],
   ],
   [
     'Move',
     [
-      { keys: 'j k', does: 'next, previous turn or row' },
-      { keys: 'n p', does: 'next, previous rollout of the group' },
-      { keys: 'N P', does: 'next, previous group' },
-      { keys: 'h l', does: 'parent, child branch' },
-      { keys: 'g g', does: 'first' },
-      { keys: 'G', does: 'last' },
+      ['j k', 'next, previous turn or row'],
+      ['n p', 'next, previous rollout of the group'],
+      ['N P', 'next, previous group'],
+      ['h l', 'parent, child branch'],
+      ['g g', 'first'],
+      ['G', 'last'],
     ],
   ],
   [
     'Look',
     [
-      { keys: 'e', does: 'paint entropy, log-prob, version, nothing' },
-      { keys: 'x', does: 'open or close the tool result' },
-      { keys: 'f', does: 'follow the newest records' },
-      { keys: '[ ]', does: 'one step back, forward in time' },
-      { keys: '\\', does: 'back to live' },
-      { keys: '/', does: 'filter; Esc leaves it' },
+      ['e', 'paint entropy, log-prob, version, nothing'],
+      ['x', 'open or close the tool result'],
+      ['f', 'follow the newest records'],
+      ['[ ]', 'one step back, forward in time'],
+      ['\\', 'back to live'],
+      ['/', 'filter; Esc leaves it'],
     ],
   ],
   [
     'Take along',
     [
-      { keys: 'y', does: 'copy a link to exactly this view' },
-      { keys: 'c', does: 'copy the command that shows the same' },
-      { keys: '?', does: 'this list' },
+      ['y', 'copy a link to exactly this view'],
+      ['c', 'copy the command that shows the same'],
+      ['?', 'this list'],
     ],
   ],
 ];

@@ -23,7 +23,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   const { data } = answer;
   useEffect(() => {
     shownHead.value = null;
-    listen({ run: null, metrics: [], runs: false, since: '' });
+    listen({});
   }, []);
   useEffect(() => {
     command.value = data?.command ?? `npx millrace diff ${a} ${b}`;

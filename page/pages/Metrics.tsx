@@ -39,8 +39,7 @@ export function Metrics({ run }: { readonly run: string }) {
   const shown = useMemo(() => [...new Set(series.map(({ name }) => name))], [series]);
   useEffect(() => {
     command.value = `npx millrace tap ${run}.metrics --where 'name = ${shown[0] ?? 'reward/mean'}'`;
-    if (data !== null)
-      listen({ run, metrics: pinned ? [] : shown, runs: false, since: data.cursor });
+    if (data !== null) listen({ run, metrics: pinned ? [] : shown, since: data.cursor });
   }, [data, shown.join(), pinned, run]);
   if (data === null) return <Missing answer={answer} />;
   const many = new Set(series.map((one) => one.run)).size > 1;

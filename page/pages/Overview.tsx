@@ -41,7 +41,7 @@ export function Overview({ run }: { readonly run: string }) {
     command.value = `npx millrace top ${run}`;
     if (data === null) return;
     const names = [...data.curves.map(({ name }) => name), ...data.absent.map(({ name }) => name)];
-    listen({ run, metrics: pinned ? [] : names, runs: false, since: data.cursor });
+    listen({ run, metrics: pinned ? [] : names, since: data.cursor });
   }, [data, pinned, run]);
   // A metric that was absent has come: its curve is in the twin now.
   if (data === null) return <Missing answer={answer} />;
@@ -90,10 +90,12 @@ export function Overview({ run }: { readonly run: string }) {
         <h2 id="topics-title">Topics</h2>
         <TopicTable topics={mill.topics} run={run} live={live} />
       </section>
-      <details class="card flush">
-        <summary>Stages as a table</summary>
-        <StageTable mill={mill} run={run} />
-      </details>
+      {!pinned && (
+        <details class="card flush">
+          <summary>Stages as a table</summary>
+          <StageTable mill={mill} run={run} />
+        </details>
+      )}
       {live && (
         <details class="card">
           <summary>Commands for this run</summary>

@@ -36,7 +36,7 @@ export function Pareto({ run }: { readonly run: string }) {
   useHead(data);
   useEffect(() => {
     command.value = `npx millrace tap ${run}.selected`;
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [run]);
   const [chosen, setChosen] = useState<readonly ParetoPoint[] | null>(null);
   const verdict = now.verdict;
@@ -121,10 +121,9 @@ export function Pareto({ run }: { readonly run: string }) {
               onChoose={setChosen}
             />
             <p class="note">
-              ● kept, ○ not kept. Groups with the same values lie around their place.{' '}
-              {withFronts ? (
-                'Lines join the first fronts; front 0 is the best.'
-              ) : (
+              ● kept, ○ not kept. Groups with the same values lie around their place. Front 0: none
+              is better in both objectives; front 1: only those of front 0 are, and so on.{' '}
+              {!withFronts && (
                 <button
                   type="button"
                   class="quiet"

@@ -1,7 +1,7 @@
 /** A question and every time that it was rolled out: its rollouts side by side, how they branched, what came of the group. */
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../streams/doctor/counted.ts';
-import { fixed } from '../../views/numbers.ts';
+import { fixed, orDash } from '../../views/numbers.ts';
 import type { Group, QuestionTwin } from '../../views/page/wire.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
@@ -24,7 +24,7 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
   useHead(data);
   useEffect(() => {
     command.value = `npx millrace tap ${run}.rollouts --key ${JSON.stringify(id)}`;
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [run, id]);
   const rollouts = data?.groups.flatMap((group) => group.rollouts) ?? [];
   const [selected, setSelected] = useState<string | null>(null);
@@ -116,8 +116,8 @@ function GroupCard({
             </a>
             <span class="muted">
               {' '}
-              front {verdict.front}, objectives{' '}
-              {verdict.objectives.map((one) => (one === null ? '–' : fixed(2)(one))).join(' · ')}
+              front {verdict.front}, spread of calls {orDash(verdict.objectives[0], fixed(2))}, of
+              right {orDash(verdict.objectives[1], fixed(2))}
             </span>
           </span>
         )}

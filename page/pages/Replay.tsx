@@ -24,7 +24,7 @@ export function Replay({ run }: { readonly run: string }) {
   const { data } = answer;
   useHead(data);
   useEffect(() => {
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [run]);
   useEffect(() => {
     command.value = data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`;
@@ -144,7 +144,7 @@ export function Replay({ run }: { readonly run: string }) {
         </section>
       )}
       <section class="card">
-        <h2>Verified</h2>
+        <h2>Verification</h2>
         {data.verified === null ? (
           <p class="muted">
             Nobody has recomputed this run yet. The first command does, and compares every record.

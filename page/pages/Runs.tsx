@@ -1,4 +1,5 @@
 /** All runs of the folder, newest first; with `?diff=RUN` the other half of a comparison is chosen here. */
+import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { orDash } from '../../views/numbers.ts';
 import type { RunRow, RunsTwin } from '../../views/page/wire.ts';
@@ -17,7 +18,7 @@ export function Runs() {
   const other = query.value.diff;
   useEffect(() => {
     command.value = 'npx millrace view';
-    listen({ run: null, metrics: [], runs: true, since: '' });
+    listen({ runs: true });
   }, []);
   if (data === null) return <Missing answer={answer} />;
   const rows = newest(data.runs, runRows.value);
@@ -63,7 +64,7 @@ export function Runs() {
                   newest value
                 </th>
                 <Th>started</Th>
-                <Th>heard</Th>
+                <Th>last heard</Th>
                 {other !== undefined && (
                   <Th>
                     <span class="unseen">compare</span>
@@ -73,45 +74,54 @@ export function Runs() {
             </thead>
             <tbody>
               {rows.map((row) => (
-                <tr key={row.name}>
-                  <th scope="row">
-                    <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
-                      {row.name}
-                    </a>
-                    {row.stateText !== '' && <p class="note">{row.stateText}</p>}
-                  </th>
-                  <td class="l">
-                    <State state={row.state} />
-                  </td>
-                  <td class="l">{row.job}</td>
-                  <td>{orDash(row.step, String)}</td>
-                  <td class="l">
-                    {row.metric !== null && (
-                      <>
-                        <b class="num">{value(row.last)}</b> <span class="muted">{row.metric}</span>
-                      </>
-                    )}
-                  </td>
-                  <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
-                  <td>
-                    <Ago at={row.startedMs} />
-                  </td>
-                  <td>
-                    <Ago at={row.heardMs} />
-                  </td>
-                  {other !== undefined && (
-                    <td>
-                      {row.name !== other && (
-                        <a
-                          class="button"
-                          href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}
-                        >
-                          compare
-                        </a>
+                <Fragment key={row.name}>
+                  <tr class={row.stateText === '' ? undefined : 'told'}>
+                    <th scope="row">
+                      <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
+                        {row.name}
+                      </a>
+                    </th>
+                    <td class="l">
+                      <State state={row.state} />
+                    </td>
+                    <td class="l">{row.job}</td>
+                    <td>{orDash(row.step, String)}</td>
+                    <td class="l">
+                      {row.metric !== null && (
+                        <>
+                          <b class="num">{value(row.last)}</b>{' '}
+                          <span class="muted">{row.metric}</span>
+                        </>
                       )}
                     </td>
+                    <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
+                    <td>
+                      <Ago at={row.startedMs} />
+                    </td>
+                    <td>
+                      <Ago at={row.heardMs} />
+                    </td>
+                    {other !== undefined && (
+                      <td>
+                        {row.name !== other && (
+                          <a
+                            class="button"
+                            href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}
+                          >
+                            compare
+                          </a>
+                        )}
+                      </td>
+                    )}
+                  </tr>
+                  {row.stateText !== '' && (
+                    <tr>
+                      <td class="l" colSpan={9}>
+                        <p class="note">{row.stateText}</p>
+                      </td>
+                    </tr>
                   )}
-                </tr>
+                </Fragment>
               ))}
             </tbody>
           </table>

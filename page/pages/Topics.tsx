@@ -25,7 +25,7 @@ export function Topics({ run }: { readonly run: string }) {
   useHead(data);
   useEffect(() => {
     command.value = `npx millrace topics ${run}`;
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [run]);
   if (data === null) return <Missing answer={answer} />;
   return (
@@ -100,7 +100,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
 
   useEffect(() => {
     command.value = data?.command ?? `npx millrace tap ${run}.${topic}`;
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [data, run, topic]);
 
   const [selected, setSelected] = useState<string | null>(null);
@@ -185,7 +185,8 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
         )}
         <span class="grow" />
         <span class="muted num">
-          {count(Math.max(data.of, follow ? grown : 0))} records · {size(data.topic.bytes)}
+          {count(Math.max(data.of, follow ? grown : 0))} records
+          {data.topic.bytes !== null && ` · ${size(data.topic.bytes)}`}
           {filtered &&
             ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}
         </span>

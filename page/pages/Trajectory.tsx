@@ -33,7 +33,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
   const { data } = answer;
   useHead(data);
   useEffect(() => setFull(false), [id]);
-  useEffect(() => listen({ run, metrics: [], runs: false, since: '' }), [run]);
+  useEffect(() => listen({ run }), [run]);
   useEffect(() => {
     if (data === null) return;
     command.value = data.command;

@@ -17,7 +17,7 @@ import { RolloutTable } from '../parts/RolloutTable.tsx';
 export function Weights({ run, version }: { readonly run: string; readonly version: string }) {
   useEffect(() => {
     command.value = `npx millrace tap ${run}.weights`;
-    listen({ run, metrics: [], runs: false, since: '' });
+    listen({ run });
   }, [run]);
   return version === '' ? <Versions run={run} /> : <Version run={run} version={version} />;
 }

@@ -274,7 +274,11 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
             ? {}
             : {
                 values: (_: uPlot, splits: number[]) =>
-                  splits.map((x) => (Number.isInteger(x) ? count(x) : '')),
+                  splits.map((x, i) =>
+                    Number.isInteger(x)
+                      ? (i > 0 ? '' : `${unit === 'steps' ? 'step' : unit} `) + count(x)
+                      : '',
+                  ),
               }),
         },
         { ...axis, size: 52, space: 28, values: (_, splits) => tickTexts(splits) },

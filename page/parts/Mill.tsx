@@ -3,7 +3,7 @@
  * it says stands in the table of stages and topics beneath it as well.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { percent, rate } from '../../views/numbers.ts';
+import { orDash, percent, rate } from '../../views/numbers.ts';
 import type { Mill as MillData, MillSource, MillStage, Shares } from '../../views/page/wire.ts';
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
@@ -20,6 +20,7 @@ const kinds = [
 export function Mill({ mill, run }: { readonly mill: MillData; readonly run: string }) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  const known = mill.stages.some(({ shares }) => shares !== null);
   useEffect(() => {
     const element = box.current!;
     const sized = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
@@ -30,18 +31,20 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
     <section class="card" aria-labelledby="mill-title">
       <div class="card-head">
         <h2 id="mill-title">The mill</h2>
-        <ul class="legend">
-          {kinds.map(([name, letter, about]) => (
-            <li key={name}>
-              <svg width="18" height="14" aria-hidden="true">
-                <rect class={`share ${name}`} width="18" height="14" rx="2" />
-              </svg>
-              <span>
-                <b>{letter}</b> {about}
-              </span>
-            </li>
-          ))}
-        </ul>
+        {known && (
+          <ul class="legend">
+            {kinds.map(([name, letter, about]) => (
+              <li key={name}>
+                <svg width="18" height="14" aria-hidden="true">
+                  <rect class={`share ${name}`} width="18" height="14" rx="2" />
+                </svg>
+                <span>
+                  <b>{letter}</b> {about}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
       </div>
       <div ref={box} class="mill">
         {mill.stages.length === 0 ? (
@@ -50,6 +53,12 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
           width > 0 && <Drawing mill={mill} run={run} width={width} />
         )}
       </div>
+      {known && (
+        <p class="note">
+          in, out: records it took and wrote · work 3/64: 3 are under way, 64 at most · lag: those
+          it has still to take
+        </p>
+      )}
     </section>
   );
 }
@@ -196,8 +205,6 @@ function StageBox({
   readonly now: boolean;
 }) {
   const { x, y, width, height } = box;
-  const inner = width - 24;
-  const top = mostly(stage.shares);
   const [per, into, out] = now
     ? ['/s', rate(stage.inPerSecond), rate(stage.outPerSecond)]
     : ['', short(stage.in), short(stage.out)];
@@ -214,15 +221,19 @@ function StageBox({
         {fitted(width - 50, stage.name)}
       </text>
       <text x={x + width - 12} y={y + 22} class="part-share" text-anchor="end">
-        {top}
+        {mostly(stage.shares)}
       </text>
-      <ShareBar x={x + 12} y={y + 30} width={inner} shares={stage.shares} />
-      <text x={x + 12} y={y + 64} class="part-fact">
-        {fitted(width, `${into}${per} in · ${out}${per} out`, `${into} → ${out}${per}`)}
-      </text>
-      <text x={x + 12} y={y + 81} class="part-fact">
-        {stage.inflightMax > 0 ? fitted(width, `work ${work}`, work) : lag}
-      </text>
+      {stage.shares !== null && (
+        <>
+          <ShareBar x={x + 12} y={y + 30} width={width - 24} shares={stage.shares} />
+          <text x={x + 12} y={y + 64} class="part-fact">
+            {fitted(width, `${into}${per} in · ${out}${per} out`, `${into} → ${out}${per}`)}
+          </text>
+          <text x={x + 12} y={y + 81} class="part-fact">
+            {stage.inflightMax > 0 ? fitted(width, `work ${work}`, work) : lag}
+          </text>
+        </>
+      )}
     </a>
   );
 }
@@ -243,54 +254,51 @@ function ShareBar({
   readonly x: number;
   readonly y: number;
   readonly width: number;
-  readonly shares: Shares | null;
+  readonly shares: Shares;
 }) {
   const height = 16;
   let at = x;
   return (
     <g class="shares">
       <rect x={x} y={y} width={width} height={height} rx="3" class="share none" />
-      {shares !== null &&
-        kinds.map(([name, letter]) => {
-          const wide = shares[name] * width;
-          const left = at;
-          at += wide;
-          if (wide < 0.5) return null;
-          return (
-            <g key={name}>
-              <rect x={left} y={y} width={wide} height={height} class={`share ${name}`} />
-              {wide > 13 && (
-                <text
-                  x={left + wide / 2}
-                  y={y + 12}
-                  text-anchor="middle"
-                  class={`share-letter on-${name}`}
-                >
-                  {letter}
-                </text>
-              )}
-            </g>
-          );
-        })}
+      {kinds.map(([name, letter]) => {
+        const wide = shares[name] * width;
+        const left = at;
+        at += wide;
+        if (wide < 0.5) return null;
+        return (
+          <g key={name}>
+            <rect x={left} y={y} width={wide} height={height} class={`share ${name}`} />
+            {wide > 13 && (
+              <text
+                x={left + wide / 2}
+                y={y + 12}
+                text-anchor="middle"
+                class={`share-letter on-${name}`}
+              >
+                {letter}
+              </text>
+            )}
+          </g>
+        );
+      })}
     </g>
   );
 }
 
 /** `B 97 %`: what it mostly does. */
 function mostly(shares: Shares | null): string {
-  if (shares === null) return '–';
+  if (shares === null) return '';
   const [name, letter] = [...kinds].sort((a, b) => shares[b[0]] - shares[a[0]])[0]!;
   return `${letter} ${percent(shares[name], 0)}`;
 }
 
 function said({ name, shares, lag, inflight, inflightMax }: MillStage): string {
-  const time =
-    shares === null
-      ? 'no report yet'
-      : kinds
-          .filter(([kind]) => shares[kind] >= 0.005)
-          .map(([kind]) => `${kind} ${percent(shares[kind], 0)}`)
-          .join(', ');
+  if (shares === null) return `stage ${name}`;
+  const time = kinds
+    .filter(([kind]) => shares[kind] >= 0.005)
+    .map(([kind]) => `${kind} ${percent(shares[kind], 0)}`)
+    .join(', ');
   return `stage ${name}: ${time}, ${inflight} of ${inflightMax} in work, lag ${lag}`;
 }
 
@@ -326,7 +334,7 @@ export function StageTable({ mill, run }: { readonly mill: MillData; readonly ru
                 )}
               </td>
               {kinds.map(([name]) => (
-                <td key={name}>{stage.shares === null ? '–' : percent(stage.shares[name], 0)}</td>
+                <td key={name}>{orDash(stage.shares?.[name], (share) => percent(share, 0))}</td>
               ))}
               <td>
                 {stage.inflight}/{stage.inflightMax}

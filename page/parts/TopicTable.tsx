@@ -48,7 +48,7 @@ export function TopicTable({
                   </span>
                 ))}
               </td>
-              <td>{size(bytes)}</td>
+              <td>{orDash(bytes, size)}</td>
               <td>
                 <Ago at={lastMs} />
               </td>

@@ -59,15 +59,12 @@ export function Wrong({ problem }: { readonly problem: Problem }) {
   );
 }
 
+/** Of those whose message does not say it all. */
 const titles: Readonly<Record<string, string>> = {
   NO_RUN: 'There is no such run',
   NOT_FOUND: 'There is nothing here',
   UNREACHABLE: 'The server is away',
   TOKEN: 'This page needs its link',
-  DAMAGED: 'Bytes of this run were changed',
-  RUN_RECORD: 'What the run is cannot be read',
-  NO_LOG: 'This run has no log',
-  NO_BROKER: 'The broker does not answer',
   NOT_FROZEN: 'Not part of this file',
 };
 
@@ -88,7 +85,14 @@ export function Empty({ children }: { readonly children: ComponentChildren }) {
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="with-copy">
-      <code class="command">{text}</code>
+      <code class="command">
+        {text.split(' ').map((word, i) => (
+          <>
+            {i > 0 && ' '}
+            <span>{word}</span>
+          </>
+        ))}
+      </code>
       <button type="button" class="quiet" onClick={() => void copy(text, 'command')}>
         copy
       </button>

@@ -49,7 +49,7 @@ describe('keys', () => {
   });
 
   test('of the list all act', () => {
-    for (const { keys } of keyHelp.flatMap(([, keys]) => keys)) {
+    for (const [keys] of keyHelp.flatMap(([, keys]) => keys)) {
       const parts = keys.split(' ');
       const sequence = parts[0] === 'g' ? [parts] : parts.map((key) => [key]);
       for (const one of sequence) expect(typed(one.map((key) => press(key))).at(-1)).not.toBeNull();

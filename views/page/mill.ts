@@ -4,6 +4,7 @@ import { topics } from '../../streams/topics.ts';
 import type { RunFacts } from '../summary/facts.ts';
 import { isLive, isOld, type Live, type StageRow } from '../summary/live.ts';
 import { healthOf, PACED } from './health.ts';
+import type { Moment } from './moment.ts';
 import type { RateHistory } from './rateHistory.ts';
 import type { Recent } from './recent.ts';
 import { finite } from './shown.ts';
@@ -71,6 +72,13 @@ export function topicsOf(stats: readonly TopicStat[], history: RateHistory): Mil
       return { name: topic, about: known, records, bytes, perSecond, lastMs: grewMs, lag, spark };
     })
     .sort((a, b) => place(a.name) - place(b.name) || (a.name < b.name ? -1 : 1));
+}
+
+/** As of a moment; of now it is as it is. */
+export function topicAt(topic: MillTopic, { at, recordsOf }: Moment): MillTopic {
+  if (at === null) return topic;
+  const records = recordsOf(topic.name) ?? topic.records;
+  return { ...topic, records, bytes: null, perSecond: null, lastMs: null, lag: {}, spark: [] };
 }
 
 function stageOf(row: StageRow): MillStage {

@@ -1,6 +1,7 @@
 /** The twin of a run's first page: the mill, six curves, and what it was started with. */
 import type { RunFacts } from '../summary/facts.ts';
 import { curveNames, seriesOf, whole } from './metrics.ts';
+import { topicAt } from './mill.ts';
 import type { Moment } from './moment.ts';
 import type { RunView } from './runView.ts';
 import { shown } from './shown.ts';
@@ -28,14 +29,18 @@ export async function overviewTwin(view: RunView, moment: Moment): Promise<Overv
   };
 }
 
-/** What is known of it as of then: sizes, not rates; nobody keeps what a stage did then. */
-function millAt(mill: Mill, { at, recordsOf }: Moment): Mill {
-  const { step, version, atMs } = at!;
+/** What is known of it as of then: how many records, no rates; nobody keeps what a stage had done. */
+export function millAt(mill: Mill, moment: Moment): Mill {
+  const { step, version, atMs } = moment.at!;
   return {
     ...mill,
     atMs,
     rates: 'none',
-    health: { level: 'note', text: `As of step ${step}.`, stage: null },
+    health: {
+      level: 'note',
+      text: `As of step ${step}. What each stage had done by then is not kept.`,
+      stage: null,
+    },
     step,
     version,
     policyLag: null,
@@ -45,19 +50,20 @@ function millAt(mill: Mill, { at, recordsOf }: Moment): Mill {
     stages: mill.stages.map((stage) => ({
       ...stage,
       shares: null,
+      full: 0,
+      in: 0,
+      out: 0,
       inPerSecond: 0,
       outPerSecond: 0,
       inflight: 0,
+      inflightMax: 0,
       waiting: 0,
       lag: 0,
       lagMs: null,
       oldestMs: 0,
       isOld: false,
     })),
-    topics: mill.topics.map((topic) => {
-      const records = recordsOf(topic.name) ?? topic.records;
-      return { ...topic, records, perSecond: null, lastMs: null, lag: {}, spark: [] };
-    }),
+    topics: mill.topics.map((topic) => topicAt(topic, moment)),
     workers: [],
     weights: { version, step, atMs },
     tools: null,

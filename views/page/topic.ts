@@ -3,7 +3,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { Cursor } from './cursor.ts';
-import { topicsOf } from './mill.ts';
+import { topicAt, topicsOf } from './mill.ts';
 import type { Moment } from './moment.ts';
 import { stretch } from './records.ts';
 import { positionIn } from './refs.ts';
@@ -11,14 +11,7 @@ import type { RunView } from './runView.ts';
 import { keyOf } from './topicList.ts';
 import { rowOf } from './topicRow.ts';
 import { where } from './where.ts';
-import {
-  limits,
-  type MillTopic,
-  type TopicsTwin,
-  type TopicTwin,
-  type UnreadableRow,
-  WIRE,
-} from './wire.ts';
+import { limits, type TopicsTwin, type TopicTwin, type UnreadableRow, WIRE } from './wire.ts';
 
 /** Records that are read at once. */
 const STRETCH = 128;
@@ -45,12 +38,6 @@ export async function topicsTwin(view: RunView, moment: Moment): Promise<TopicsT
     at: moment.at,
     topics: mill.topics.map((topic) => topicAt(topic, moment)),
   };
-}
-
-function topicAt(topic: MillTopic, { at, recordsOf }: Moment): MillTopic {
-  if (at === null) return topic;
-  const records = recordsOf(topic.name) ?? topic.records;
-  return { ...topic, records, perSecond: null, lastMs: null, lag: {}, spark: [] };
 }
 
 export async function topicTwin(

@@ -285,7 +285,7 @@ export interface MillStage {
   readonly from: string;
   /** '' when it writes to no topic. */
   readonly to: string;
-  /** Null before its first report. */
+  /** Null as of a step: nobody keeps what a stage had done by then, and the numbers below are 0. */
   readonly shares: Shares | null;
   /** Part of `busy` with every place taken. */
   readonly full: number;
@@ -321,7 +321,8 @@ export interface MillTopic {
   readonly name: string;
   readonly about: string;
   readonly records: number;
-  readonly bytes: number;
+  /** Null as of a step: nobody keeps how large it was then. */
+  readonly bytes: number | null;
   /** Since this server follows the run; null before two looks. */
   readonly perSecond: number | null;
   /** When its newest record was appended; null where it has none or nobody looked. */

@@ -7,6 +7,7 @@ import { copy } from '../../data/take.ts';
 import { count, milliseconds } from '../../logic/format.ts';
 import type { Tokens } from '../../logic/tokens.ts';
 import { Hostile } from '../basics.tsx';
+import { Parts } from './Parts.tsx';
 
 export function Facts({
   data,
@@ -18,8 +19,6 @@ export function Facts({
   readonly tokens: Tokens | null;
 }) {
   const { rollout, facts, group } = data;
-  const parts = Object.entries(rollout.parts);
-  const largest = Math.max(0.001, ...parts.map(([, part]) => Math.abs(part)));
   return (
     <>
       <section class="card">
@@ -29,33 +28,7 @@ export function Facts({
         ) : (
           <>
             <p class="big num">{fixed(3)(rollout.reward)}</p>
-            <table class="parts">
-              <tbody>
-                {parts.map(([name, part]) => (
-                  <tr key={name}>
-                    <th scope="row">{name}</th>
-                    <td>
-                      <svg
-                        width="64"
-                        height="10"
-                        aria-hidden="true"
-                        class={part < 0 ? 'ink3' : 'ink0'}
-                      >
-                        <rect
-                          x="0"
-                          y="1"
-                          width={(64 * Math.abs(part)) / largest}
-                          height="8"
-                          rx="1"
-                          fill="currentColor"
-                        />
-                      </svg>
-                    </td>
-                    <td>{signed(part, fixed(2))}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <Parts of={rollout} group={group.rollouts} />
             {rollout.advantage !== null && (
               <p>
                 advantage <b class="num">{signed(rollout.advantage, fixed(3))}</b>

@@ -1,14 +1,11 @@
 /** One turn: who wrote it, the tool calls that it made, and its text. */
 import { useState } from 'preact/hooks';
 import type { Call, Turn } from '../../../views/page/wire.ts';
-import { canHighlight } from '../../data/highlights.ts';
 import { linkAt, query } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { count, milliseconds, value } from '../../logic/format.ts';
-import { nameOf, type Paint } from '../../logic/paint.ts';
 import { withQuery } from '../../logic/route.ts';
 import type { ShownText } from '../../logic/shownText.ts';
-import type { Tokens } from '../../logic/tokens.ts';
 import { Hostile, textOf } from '../basics.tsx';
 
 /** A turn and its text as it is shown. */
@@ -28,8 +25,6 @@ export function TurnItem({
   run,
   id,
   closed,
-  tokens,
-  paint,
   onFull,
 }: {
   readonly prepared: Prepared;
@@ -37,8 +32,6 @@ export function TurnItem({
   readonly here: boolean;
   readonly run: string;
   readonly closed: boolean;
-  readonly tokens: Tokens | null;
-  readonly paint: Paint;
   readonly onFull: () => void;
 }) {
   const isTool = turn.kind === 'tool';
@@ -79,11 +72,7 @@ export function TurnItem({
         <CallLine key={call.ref} call={call} run={run} />
       ))}
       <div class={folded ? 'turn-text folded' : 'turn-text'}>
-        {canHighlight || tokens === null || isTool ? (
-          <Blocks blocks={blocks} />
-        ) : (
-          <Spans turn={turn} tokens={tokens} paint={paint} shown={shown} />
-        )}
+        <Blocks blocks={blocks} />
       </div>
       {part !== '' && (
         <p class="note">
@@ -112,32 +101,6 @@ function Blocks({ blocks }: { readonly blocks: readonly string[] }) {
       })}
     </>
   );
-}
-
-/** For browsers without custom highlights: an element a token. */
-function Spans({
-  turn,
-  tokens,
-  paint,
-  shown,
-}: {
-  readonly turn: Turn;
-  readonly tokens: Tokens;
-  readonly paint: Paint;
-  readonly shown: ShownText;
-}) {
-  const base = tokens.starts[turn.start]!;
-  const parts = [];
-  for (let token = turn.start; token < turn.end; token++) {
-    const start = shown.at(tokens.starts[token]! - base);
-    const end = shown.at(tokens.starts[token + 1]! - base);
-    parts.push(
-      <span key={token} class={nameOf(tokens, paint, token)} data-start={start}>
-        {shown.text.slice(start, end)}
-      </span>,
-    );
-  }
-  return <div class="block">{parts}</div>;
 }
 
 function CallLine({ call, run }: { readonly call: Call; readonly run: string }) {

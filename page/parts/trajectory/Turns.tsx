@@ -75,8 +75,6 @@ export function Turns({
             run={run}
             id={data.rollout.ref}
             closed={closed.has(one.turn.index)}
-            tokens={tokens}
-            paint={paint}
             onFull={onFull}
           />
         ))}

@@ -1,6 +1,7 @@
 /** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import type { TrajectoryTwin } from '../../../views/page/wire.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { violations } from './axe.ts';
@@ -207,7 +208,35 @@ withBrowser('the page of a finished run', () => {
         await seen.page.goto(addressOf(path));
         await seen.page.getByRole('alert').waitFor();
       }
+      for (const path of ['/nowhere', '/diff/tiny']) {
+        await seen.page.goto(addressOf(path));
+        await seen.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+        await seen.page.getByRole('link', { name: 'All runs', exact: true }).waitFor();
+      }
     });
+  });
+
+  test('parts of a reward have a scale each: where they stand in their group', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await page.goto(addressOf(`/r/tiny/t/${rolloutId}`));
+    const rows = page.locator('.parts tr');
+    await rows.first().waitFor();
+    // The place of this rollout and of the others, from 0 (the least of the group) to 1, as it is drawn and as the numbers are.
+    const { rollout, group } = await page.evaluate<Pick<TrajectoryTwin, 'rollout' | 'group'>>(
+      `fetch('/r/tiny/t/${rolloutId}.json').then((answer) => answer.json())`,
+    );
+    for (const [name, part] of Object.entries(rollout.parts)) {
+      const all = group.rollouts.map(({ parts }) => parts[name]!);
+      const [least, most] = [Math.min(...all), Math.max(...all)];
+      const row = rows.filter({ has: page.getByRole('rowheader', { name, exact: true }) });
+      if (least === most) await row.getByText('all alike').waitFor();
+      else {
+        const x = Number(await row.locator('.this').getAttribute('cx'));
+        expect((x - 5) / 54).toBeCloseTo((part - least) / (most - least), 3);
+      }
+    }
+    await seen.context.close();
   });
 
   test('a server with control takes its token from who typed it, and verifies', async () => {
