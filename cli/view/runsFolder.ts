@@ -8,7 +8,7 @@ import { listRuns, type Run, unreadableRuns, withLog } from '../runs.ts';
 import { version } from '../version.ts';
 
 const ROWS_MAX = 200;
-/** Logs that one listing opens: the newest runs. The others are listed by what `run.json` says. */
+/** Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later listings open them. */
 const GLANCES_MAX = 24;
 const UNREADABLE_MAX = 20;
 const KNOWN_MAX = 1_000;
@@ -18,7 +18,6 @@ const BROKER_FRESH_MS = 15_000;
 const BROKER_OPEN_MS = 5_000;
 
 interface Known {
-  /** Of the record that it was read under. */
   readonly sign: string;
   readonly atMs: number;
   readonly row: RunRow;
@@ -67,8 +66,10 @@ export class RunsFolder {
   async #list(): Promise<RunsTwin> {
     const runs = await listRuns(this.#folder);
     const rows: RunRow[] = [];
-    for (const [i, run] of runs.slice(0, ROWS_MAX).entries()) {
-      rows.push(await this.#row(run, i < GLANCES_MAX));
+    let left = GLANCES_MAX;
+    for (const run of runs.slice(0, ROWS_MAX)) {
+      const known = this.#fresh(run);
+      rows.push(known ?? (await this.#row(run, left-- > 0)));
     }
     const { program, clock } = this.#io;
     return {
@@ -84,21 +85,24 @@ export class RunsFolder {
     };
   }
 
-  async #row(run: Run, mayOpen: boolean): Promise<RunRow> {
-    const sign = JSON.stringify([run.record.status, run.record.starts]);
+  /** What was read of it, where that is not old. */
+  #fresh(run: Run): RunRow | null {
     const known = this.#known.get(run.name);
-    const nowMs = this.#io.clock.now();
-    const isOnBroker = run.record.log !== undefined;
-    const isFresh =
-      run.record.status !== 'running' ||
-      nowMs - (known?.atMs ?? 0) < (isOnBroker ? BROKER_FRESH_MS : FRESH_MS);
-    if (known?.sign === sign && isFresh) return known.row;
-    if (!mayOpen) return this.#keep(run, sign, unread);
-    if (!isOnBroker) return this.#keep(run, sign, await this.#look(run));
+    if (known?.sign !== signOf(run)) return null;
+    const freshMs = isOnBroker(run) ? BROKER_FRESH_MS : FRESH_MS;
+    const isOld = run.record.status === 'running' && this.#io.clock.now() - known.atMs >= freshMs;
+    return isOld ? null : known.row;
+  }
+
+  async #row(run: Run, mayOpen: boolean): Promise<RunRow> {
+    const known = this.#known.get(run.name);
+    const before = known?.sign === signOf(run) ? known.row : undefined;
+    if (!mayOpen) return before ?? this.#rowOf(run, unread);
+    if (!isOnBroker(run)) return this.#keep(run, this.#rowOf(run, await this.#look(run)));
     this.#asked = this.#asked
       .then(() => this.#look({ ...run, openMs: BROKER_OPEN_MS }))
-      .then((looked) => void this.#keep(run, sign, looked));
-    return this.#keep(run, sign, unread, known?.sign === sign ? known.row : undefined);
+      .then((looked) => void this.#keep(run, this.#rowOf(run, looked)));
+    return this.#keep(run, before ?? this.#rowOf(run, unread));
   }
 
   /** Never rejects. */
@@ -110,18 +114,28 @@ export class RunsFolder {
     }
   }
 
-  #keep(run: Run, sign: string, { seen, problem }: Looked, before?: RunRow): RunRow {
-    const { name, record } = run;
-    const nowMs = this.#io.clock.now();
+  #rowOf({ name, record }: Run, { seen, problem }: Looked): RunRow {
     const viewed = {
       name,
       place: record.log ?? 'folder',
       resume: `${this.#io.program} run ${record.job.file} --run ${name}`,
     };
-    const row = before ?? rowOf({ viewed, facts: record, seen, problem, nowMs });
-    this.#known.delete(name);
-    this.#known.set(name, { sign, atMs: nowMs, row });
+    return rowOf({ viewed, facts: record, seen, problem, nowMs: this.#io.clock.now() });
+  }
+
+  #keep(run: Run, row: RunRow): RunRow {
+    this.#known.delete(run.name);
+    this.#known.set(run.name, { sign: signOf(run), atMs: this.#io.clock.now(), row });
     if (this.#known.size > KNOWN_MAX) this.#known.delete([...this.#known.keys()][0]!);
     return row;
   }
+}
+
+/** What a row was read under: a run that was started again, or has ended, is read anew. */
+function signOf({ record }: Run): string {
+  return JSON.stringify([record.status, record.starts]);
+}
+
+function isOnBroker({ record }: Run): boolean {
+  return record.log !== undefined;
 }
