@@ -31,6 +31,8 @@ export interface KnownSetting {
   readonly live?: boolean;
   /** Why a change of it would do nothing in a run with these settings; null where it does something. */
   readonly idle?: (settings: Settings) => string | null;
+  /** Whether it is only where something lies, so that a run that goes on may have another (`placeSetting`). */
+  readonly place?: boolean;
 }
 
 /** Reads `key=value`. */
@@ -121,10 +123,10 @@ export function checkSettings(
 /** Every setting of a schema by its dotted key; empty when the schema is no object. */
 export function knownSettings(schema: z.ZodType): KnownSetting[] {
   const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
-    fields.flatMap(({ key, about, live, idle, inner }) =>
+    fields.flatMap(({ key, about, live, idle, place, inner }) =>
       inner.length > 0
         ? leaves(inner)
-        : [{ key, about, ...(live ? { live } : {}), ...(idle && { idle }) }],
+        : [{ key, about, ...(live && { live }), ...(idle && { idle }), ...(place && { place }) }],
     );
   return leaves(groupsOf(schema));
 }
@@ -143,8 +145,8 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
     const inner = groupsOf(field, `${key}.`);
-    const live = liveOf(field);
-    return { name, key, about: aboutOf(field), choices: choicesOf(field), ...live, inner };
+    const marks = marksOf(field);
+    return { name, key, about: aboutOf(field), choices: choicesOf(field), ...marks, inner };
   });
 }
 
@@ -154,15 +156,16 @@ function aboutOf(schema: z.ZodType): string {
   return schema.description ?? (inner === undefined ? '' : aboutOf(inner));
 }
 
-/** What `mayChange` says of it. */
-function liveOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle'> {
+/** What `mayChange` and `placeSetting` say of it. */
+function marksOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle' | 'place'> {
   const meta = schema.meta();
+  if (meta?.place === true) return { place: true };
   if (meta?.live === true) {
     const idle = meta.idle as KnownSetting['idle'];
     return { live: true, ...(idle && { idle }) };
   }
   const inner = innerOf(schema.def as unknown as Definition);
-  return inner === undefined ? {} : liveOf(inner);
+  return inner === undefined ? {} : marksOf(inner);
 }
 
 /**
@@ -196,7 +199,8 @@ function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
   return { ...below, ...Object.fromEntries(both) };
 }
 
-function isGroup(value: unknown): value is Settings {
+/** Settings under one name. */
+export function isGroup(value: unknown): value is Settings {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -2,7 +2,8 @@
  * Whether a run begins or goes on, and with what.
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
- * from `run.json`; what it says must agree, or the command fails and says what differs. A run without a
+ * from `run.json`; what it says must agree, or the command fails and says what differs; only where servers are
+ * (`placeSetting`) may be said anew. A run without a
  * single record (it was stopped or killed before its first) is bound to nothing and starts from the beginning: with what
  * the command line says, or, where that says nothing of settings, with what it was started with.
  */
@@ -13,7 +14,7 @@ import { changedSettings } from './changedSettings.ts';
 import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';
-import { checkSettings, type Setting } from './settings.ts';
+import { checkSettings, isGroup, knownSettings, type Setting } from './settings.ts';
 import { beginAnew, workIn } from './startOver.ts';
 import { version } from './version.ts';
 
@@ -107,6 +108,8 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
   const settings = checkSettings(job.settings, given, record.settings);
   // A setting that is newer than the run has its default: such a default is what runs did without it.
   const began = checkSettings(job.settings, [], record.settings);
+  const places = knownSettings(job.settings).flatMap(({ key, place }) => (place ? [key] : []));
+  const others = differing({ ...record.settings, ...began }, settings);
   const differences = [
     ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
     ...(seed === undefined || seed === record.seed
@@ -117,7 +120,9 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
       : [
           `log: its records lie ${record.log === undefined ? 'in its folder' : `at ${record.log}`}`,
         ]),
-    ...changed({ ...record.settings, ...began }, settings),
+    ...others
+      .filter(({ key }) => !places.includes(key))
+      .map(({ key, was, now }) => `${key}: it was started with ${show(was)}, not ${show(now)}`),
   ];
   if (differences.length > 0) {
     throw usageError(
@@ -126,14 +131,26 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
     );
   }
   const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];
-  return { ...record, settings, status: 'running', starts, reason: '' };
+  const changed = changedSettings(job.settings, given, settings);
+  const moved = others.flatMap(({ key }) => (changed[key] ? [[key, changed[key]]] : []));
+  const anew =
+    moved.length > 0 ? { changed: { ...record.changed, ...Object.fromEntries(moved) } } : {};
+  return { ...record, settings, ...anew, status: 'running', starts, reason: '' };
 }
 
-function changed(before: Readonly<Record<string, unknown>>, now: typeof before): string[] {
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  return keys
-    .filter((key) => !isDeepStrictEqual(before[key], now[key]))
-    .map((key) => `${key}: it was started with ${show(before[key])}, not ${show(now[key])}`);
+interface Difference {
+  /** Dotted. */
+  readonly key: string;
+  readonly was: unknown;
+  readonly now: unknown;
+}
+
+/** Single settings, also of groups. */
+function differing(was: unknown, now: unknown, path: readonly string[] = []): Difference[] {
+  if (isDeepStrictEqual(was, now)) return [];
+  if (!isGroup(was) || !isGroup(now)) return [{ key: path.join('.'), was, now }];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(now)])];
+  return names.flatMap((name) => differing(was[name], now[name], [...path, name]));
 }
 
 function show(value: unknown): string {

@@ -1,19 +1,28 @@
 /** `engine.server=vllm` and `engine.server=sglang`: inference servers (model/remote/serverEngine.ts). */
 import { MillraceError } from '../../base/errors.ts';
+import { placeSetting } from '../../base/placeSetting.ts';
 import { type ServerName, serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
 import type { EngineKind } from './places.ts';
 
-function onServers(server: ServerName): EngineKind<typeof serverSettings> {
+const settings = {
+  ...serverSettings,
+  urls: placeSetting(serverSettings.urls),
+  keyEnv: placeSetting(serverSettings.keyEnv),
+  timeoutMs: placeSetting(serverSettings.timeoutMs),
+  awayMaxMs: placeSetting(serverSettings.awayMaxMs),
+};
+
+function onServers(server: ServerName): EngineKind<typeof settings> {
   return {
-    settings: serverSettings,
-    open(settings, place) {
-      if (settings.urls === '') {
+    settings,
+    open(chosen, place) {
+      if (chosen.urls === '') {
         throw new MillraceError(
           'USAGE',
           `engine.server=${server} needs engine.urls: http://127.0.0.1:8000, say`,
         );
       }
-      return serverEngine(server, settings, place);
+      return serverEngine(server, chosen, place);
     },
   };
 }

@@ -2,28 +2,33 @@
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import { addressSetting, TRAINING_SERVICE } from '../../base/http/serverAddress.ts';
+import { placeSetting } from '../../base/placeSetting.ts';
 import { adamDefaults, TinkerTrainer } from '../../model/tinker/trainer.ts';
 import { embeddedTrainer } from './embeddedTrainer.ts';
 import type { TrainerKind } from './places.ts';
 
 const settings = {
-  url: addressSetting(TRAINING_SERVICE)
-    .default('')
-    .describe('tinker: address of the service, http://host:8000'),
-  keyEnv: z
-    .string()
-    .default('')
-    .describe('tinker: environment variable that holds its API key; empty = none'),
-  baseModel: z
-    .string()
-    .default('')
-    .describe('tinker: what the service calls the policy; empty = as `policy` names it'),
+  url: placeSetting(
+    addressSetting(TRAINING_SERVICE)
+      .default('')
+      .describe('tinker: address of the service, http://host:8000'),
+  ),
+  keyEnv: placeSetting(
+    z
+      .string()
+      .default('')
+      .describe('tinker: environment variable that holds its API key; empty = none'),
+  ),
+  baseModel: placeSetting(
+    z
+      .string()
+      .default('')
+      .describe('tinker: what the service calls the policy; empty = as `policy` names it'),
+  ),
   rank: z.number().int().nonnegative().default(8).describe('tinker: rank of the low-rank adapter'),
-  waitSeconds: z
-    .number()
-    .nonnegative()
-    .default(600)
-    .describe('tinker: how long the service may be away'),
+  waitSeconds: placeSetting(
+    z.number().nonnegative().default(600).describe('tinker: how long the service may be away'),
+  ),
   reduction: z
     .enum(['try', 'sum', 'sequence-mean'])
     .default('try')

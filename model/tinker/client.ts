@@ -209,7 +209,7 @@ class Patience {
         'TRAINER_DOWN',
         `the training service ${url} has not answered ${route} for ${wholeSeconds(goneMs)} s: ${reason}. Its log says why; start it again as it was, with its ` +
           'database and its checkpoints (npm run servers -- start skyrl for one on this machine), then start the run again, which goes on from its last step. ' +
-          'It may be away for longer with trainer.waitSeconds.',
+          'Where it lies elsewhere now say trainer.url, where it takes longer trainer.waitSeconds.',
         { context: { url, route } },
       );
     }

@@ -1,14 +1,25 @@
 /** A run that was stopped or killed before its first record goes on as the command that stopped it says: by its name alone. */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { placeSetting } from '../../base/placeSetting.ts';
+import { logFolder } from '../../cli/runs.ts';
 import type { Setting } from '../../cli/settings.ts';
 import { startRun } from '../../cli/startRun.ts';
 import { defineJob } from '../../jobs/defineJob.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
+import { topics } from '../../streams/topics.ts';
 import { freshFolders } from '../support/folder.ts';
+import { question } from './support/records.ts';
 
 const fresh = freshFolders();
-const settings = z.object({ policy: z.string(), lr: z.number().default(1) });
+const settings = z.object({
+  policy: z.string(),
+  lr: z.number().default(1),
+  trainer: z
+    .object({ url: placeSetting(z.string().default('')), rank: z.number().default(8) })
+    .prefault({}),
+});
 const jobNamed = (name: string) =>
   defineJob({ name, about: 'Needs a policy.', settings, build: () => flow() });
 
@@ -39,18 +50,51 @@ test('a run without a record that is started by its name has its settings, seed 
 test('one that is given settings has these alone', async () => {
   const { request, run } = await stoppedAtOnce();
   const { record } = await startRun({ ...request, given: [set('policy', 'other')] }, run);
-  expect(record.settings).toEqual({ policy: 'other', lr: 1 });
+  expect(record.settings).toMatchObject({ policy: 'other', lr: 1 });
 });
 
 test('one that is started over keeps what is not given', async () => {
   const { request, run } = await stoppedAtOnce();
   const given = [set('lr', 5)];
   const { record } = await startRun({ ...request, given, startOver: true }, run);
-  expect(record.settings).toEqual({ policy: 'mine', lr: 5 });
+  expect(record.settings).toMatchObject({ policy: 'mine', lr: 5 });
 });
 
 test('another job has nothing of it', async () => {
   const { request, run } = await stoppedAtOnce();
   const started = startRun({ ...request, job: jobNamed('other') }, run);
   await expect(started).rejects.toMatchObject({ code: 'USAGE' });
+});
+
+describe('a run with records', () => {
+  async function begun() {
+    const { request, run } = await stoppedAtOnce();
+    const log = await openLog({ folder: logFolder(run.folder), mode: 'write' });
+    await log.commit((tx) => tx.append(topics.questions, question('q')));
+    await log.close();
+    return { request, run };
+  }
+
+  test('goes on with a server that lies elsewhere now', async () => {
+    const { request, run } = await begun();
+    const given = [set('trainer.url', 'http://new:1')];
+    const { record, resumed } = await startRun({ ...request, given }, run);
+    expect(resumed).toBe(true);
+    expect(record.settings).toMatchObject({
+      policy: 'mine',
+      trainer: { url: 'http://new:1', rank: 8 },
+    });
+    expect(record.changed).toEqual({
+      ...run.record.changed,
+      'trainer.url': { from: '--set', default: '' },
+    });
+  });
+
+  test('is bound to the rest of the group, and told which setting it is', async () => {
+    const { request, run } = await begun();
+    const given = [set('trainer.url', 'http://new:1'), set('trainer.rank', 4)];
+    await expect(startRun({ ...request, given }, run)).rejects.toThrow(
+      /something else\n {2}trainer\.rank: it was started with 8, not 4\nleave/,
+    );
+  });
 });
