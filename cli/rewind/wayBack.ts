@@ -8,30 +8,34 @@ import { topics } from '../../streams/topics.ts';
 import type { Run } from '../runs.ts';
 import { type Version, versionsIn } from './steps.ts';
 
-/** `rewind …` to the newest step whose files are whole; null where the error is none of a version, or none is left. */
+/**
+ * `rewind …` to the newest step whose files are whole, but for the version that failed, which may be gone where nobody here can see
+ * (a training service); null where the error is none of a version, or none is left.
+ */
 export async function wayBack(
   { name, folder }: Run,
   log: Log,
   error: unknown,
 ): Promise<string | null> {
-  if (!isOfVersion(error)) return null;
+  const failed = versionBehind(error);
+  if (failed === undefined) return null;
   const manifests: Weights[] = [];
   const from = { kind: 'earliest' } as const;
   for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
   for (const version of (await versionsIn(folder, manifests)).toReversed()) {
     const { step } = version.manifest;
-    if (await isWhole(folder, version)) {
+    if (version.manifest.version !== failed && (await isWhole(folder, version))) {
       return `rewind ${name} --to step=${step} --into ${name}-step-${step}`;
     }
   }
   return null;
 }
 
-/** Whether an error of a version's files is behind it. */
-function isOfVersion(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+/** The version whose files an error is of; undefined = it is of none. */
+function versionBehind(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
   const isOfFiles = error instanceof MillraceError && CODES.includes(error.code);
-  return (isOfFiles && error.context.version !== undefined) || isOfVersion(error.cause);
+  return (isOfFiles ? error.context.version : undefined) ?? versionBehind(error.cause);
 }
 
 const CODES: readonly string[] = ['DIGEST', 'CHECKPOINT'];
