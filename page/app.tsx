@@ -96,7 +96,6 @@ export function App() {
           </a>
           {run !== null && <RunLine run={run} head={ofRun} toStep={toStep} />}
           {run === null && <span class="grow" />}
-          {run === null && <NotLive />}
           <button
             type="button"
             class="quiet"
@@ -254,7 +253,7 @@ function RunLine({
             </li>
           )}
           {pinned === '' && now !== null && now.policyLag !== null && (
-            <li title="versions that rollouts are behind the policy / that they may be">
+            <li title="versions that rollouts are behind / may be">
               <span>lag</span>{' '}
               <b>
                 {now.policyLag}
@@ -288,15 +287,6 @@ function RunLine({
         </span>
       )}
     </>
-  );
-}
-
-function NotLive() {
-  if (frozen === null) return null;
-  return (
-    <span class="muted">
-      frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC
-    </span>
   );
 }
 
@@ -404,7 +394,6 @@ function Wheel() {
       fill="none"
       stroke="currentColor"
       stroke-width="1.8"
-      stroke-linecap="round"
       aria-hidden="true"
     >
       <circle cx="12" cy="12" r="8" />

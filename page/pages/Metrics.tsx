@@ -228,10 +228,8 @@ function Names({
             ))}
           </fieldset>
         ))}
-        {shown.length === 0 && (
-          <p class="muted">
-            {twin.names.length === 0 ? 'No metric yet.' : 'No name has these words.'}
-          </p>
+        {shown.length === 0 && twin.names.length > 0 && (
+          <p class="muted">No name has these words.</p>
         )}
       </div>
     </aside>

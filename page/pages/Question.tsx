@@ -13,7 +13,8 @@ import { useTwin } from '../data/twin.ts';
 import { count } from '../logic/format.ts';
 import { pathOf, twinOf } from '../logic/route.ts';
 import { BranchTree } from '../parts/BranchTree.tsx';
-import { Hostile, Missing, textOf } from '../parts/basics.tsx';
+import { Hostile, Missing } from '../parts/basics.tsx';
+import { QuestionCard } from '../parts/QuestionCard.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Question({ run, id }: { readonly run: string; readonly id: string }) {
@@ -46,7 +47,6 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
   });
   if (data === null) return <Missing answer={answer} />;
   const { question, groups, total } = data;
-  const text = textOf(question.text);
   return (
     <>
       <div class="page-head">
@@ -55,18 +55,7 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
           <Hostile text={question.id} max={120} />
         </h1>
       </div>
-      <section class="card question" aria-label="question">
-        <p class="question-text">
-          <Hostile text={text.text} />
-        </p>
-        <p class="muted">
-          expected{' '}
-          <b>
-            <Hostile text={question.answers.join(' or ')} max={400} />
-          </b>{' '}
-          · {question.source} · {question.ability}
-        </p>
-      </section>
+      <QuestionCard question={question} />
       {groups.length === 0 && (
         <div class="card empty">
           <p>It was not rolled out {at.value === '' ? 'yet' : 'then'}.</p>

@@ -17,6 +17,7 @@ import { isKnown, paints } from '../logic/paint.ts';
 import { pathOf, type Query, twinOf } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, textOf } from '../parts/basics.tsx';
+import { QuestionCard } from '../parts/QuestionCard.tsx';
 import { Facts } from '../parts/trajectory/Facts.tsx';
 import { PaintBar } from '../parts/trajectory/PaintBar.tsx';
 import { Turns } from '../parts/trajectory/Turns.tsx';
@@ -96,7 +97,6 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
   if (data === null) return <Missing answer={answer} />;
   const { rollout, question, group } = data;
   const [glyph, tone, word] = glyphOf(rollout);
-  const text = textOf(question.text);
   return (
     <>
       <div class="page-head">
@@ -147,23 +147,14 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
           </section>
         </aside>
         <div class="reader-text">
-          <section class="card question" aria-label="question">
-            <p class="question-text">
-              <Hostile text={text.text} />
-            </p>
-            <p class="muted">
-              expected{' '}
-              <b>
-                <Hostile text={question.answers.join(' or ')} max={300} />
-              </b>
-            </p>
+          <QuestionCard question={question}>
             <details>
               <summary>Prompt, {count(data.prompt.tokens)} tokens</summary>
               <pre tabIndex={0}>
                 <Hostile text={textOf(data.prompt.text).text || 'Its text is not known.'} />
               </pre>
             </details>
-          </section>
+          </QuestionCard>
           <PaintBar paint={paint} tokens={tokens} why={data.tokensWhy} data={data} />
           <Turns
             data={data}

@@ -55,8 +55,7 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
       </div>
       {known && (
         <p class="note">
-          in, out: records it took and wrote · work 3/64: 3 are under way, 64 at most · lag: those
-          it has still to take
+          in, out: records taken, written · work 3/64: 3 under way, 64 at most · lag: not yet taken
         </p>
       )}
     </section>

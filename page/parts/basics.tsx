@@ -86,10 +86,9 @@ export function Command({ text }: { readonly text: string }) {
   return (
     <span class="with-copy">
       <code class="command">
-        {text.split(' ').map((word, i) => (
+        {text.split(' ').map((word) => (
           <>
-            {i > 0 && ' '}
-            <span>{word}</span>
+            <span>{word}</span>{' '}
           </>
         ))}
       </code>

@@ -14,9 +14,10 @@ export async function questionTwin(
 ): Promise<QuestionTwin> {
   const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
   if (question === null) {
+    const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';
     throw new MillraceError(
       'NOT_FOUND',
-      `no question ${JSON.stringify(id.slice(0, 200))} in ${scanned} records of ${of} that were read`,
+      `there is no question ${JSON.stringify(id.slice(0, 200))} in this run${among}`,
     );
   }
   return {

@@ -67,7 +67,7 @@ export class Search {
   readonly #log: Log;
   readonly #moment: Moment;
   readonly #most: number;
-  /** Records that were read, of all in the topics that were searched. */
+  /** Records that were read, of those and the ones that were left out since they were too many. What an index passes over is neither. */
   scanned = 0;
   of = 0;
 
@@ -79,12 +79,16 @@ export class Search {
 
   /** Oldest first. `takes` has the last word: an index may give others. */
   async find<T>(topic: Topic<T>, only: Only, takes: (value: T) => boolean): Promise<Stored<T>[]> {
-    const end = await this.#endOf(topic.name);
-    this.of += end;
-    const newest = { kind: 'offset', offset: Math.max(0, end - this.#most) } as const;
+    const before = this.scanned;
     const isIndexed = this.#log.standing !== undefined;
-    const found = isIndexed ? await this.#read(topic, only, takes, { kind: 'earliest' }) : null;
-    return found ?? (await this.#read(topic, only, takes, newest)) ?? [];
+    let found = isIndexed ? await this.#read(topic, only, takes, { kind: 'earliest' }) : null;
+    let leftOut = 0;
+    if (found === null) {
+      leftOut = Math.max(0, (await this.#endOf(topic.name)) - this.#most);
+      found = await this.#read(topic, only, takes, { kind: 'offset', offset: leftOut });
+    }
+    this.of += this.scanned - before + leftOut;
+    return found ?? [];
   }
 
   /** Null where it would read more than the budget. */

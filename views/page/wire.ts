@@ -499,7 +499,7 @@ export interface QuestionTwin extends OfRun {
   /** Each time that it was rolled out, oldest first; at most 64. */
   readonly groups: readonly Group[];
   readonly total: number;
-  /** Records read to find them, where they had to be searched; of all. */
+  /** Records read to find them, of those that had to be: fewer where there were too many to search them all. */
   readonly scanned: number;
   readonly of: number;
 }

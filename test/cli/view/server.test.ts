@@ -180,6 +180,9 @@ describe('twins', () => {
     const kept = points.find((point) => point.kept)!;
     const asked = await twin<QuestionTwin>(`/r/first/q/${encodeURIComponent(kept.question)}.json`);
     expect(asked.question.id).toBe(kept.question);
+    // An index found them all: nothing was left out.
+    expect(asked.scanned).toBeGreaterThan(0);
+    expect(asked.of).toBe(asked.scanned);
     const judged = asked.groups.find(({ verdict }) => verdict !== null)!;
     expect(judged.verdict).toMatchObject({ kept: true, why: kept.verdict, front: kept.front });
     expect(asked.groups.some(({ batch }) => batch !== null)).toBe(true);
