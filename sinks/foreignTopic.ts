@@ -12,7 +12,7 @@ import { orAborted } from '../base/orAborted.ts';
 import type { SleepClock } from '../base/sleepClock.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { unlessStopping } from '../streams/deliveries/stopping.ts';
-import { type ForeignTopic, foreignKafka } from '../streams/kafka/foreignTopic.ts';
+import { type ForeignTopic, foreignKafka, wholeProducer } from '../streams/kafka/foreignTopic.ts';
 import { mapEach } from '../streams/primitives.ts';
 
 export interface ForeignSinkOptions<T> {
@@ -137,10 +137,8 @@ class Sender {
     const kafka = await foreignKafka(to, 'millrace');
     await madeTopic(kafka, to.topic);
     const { Partitioners } = (await import('kafkajs')).default;
-    const producer = kafka.producer({
+    const producer = wholeProducer(kafka, {
       allowAutoTopicCreation: false,
-      maxInFlightRequests: 1,
-      retry: RETRY,
       createPartitioner: Partitioners.DefaultPartitioner,
     });
     await producer.connect();

@@ -5,10 +5,11 @@
  * committed offsets of a group of the mirror's own, how far it has read; who opens the same mirror again ends what another left open
  * (one transactional id), reads those offsets and goes on there. What waits in memory is bounded (`WAITING`).
  */
-import type { Admin, Kafka, Producer, TopicMessages } from 'kafkajs';
+import type { Admin, Kafka, Producer, ProducerBatch, TopicMessages, Transaction } from 'kafkajs';
 import { Subscription } from 'rxjs';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
+import { wholeProducer } from '../../streams/kafka/foreignTopic.ts';
 import type { Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 
@@ -40,6 +41,9 @@ const WAITING = { records: 1000, bytes: 4 * 2 ** 20 };
 /** Of topics that are made: a trajectory may be larger than the megabyte that brokers take by default. */
 const MESSAGE_BYTES_MAX = 16 * 2 ** 20;
 const PAUSE_MS = 2000;
+/** How soon a transaction is tried again when the brokers are not done with the one before, and how often. */
+const DECIDING_MS = 20;
+const DECIDING_MAX = 250;
 /** A mirror that does not follow gives up when this many attempts in a row wrote nothing. */
 const ATTEMPTS_MAX = 10;
 
@@ -65,15 +69,23 @@ export async function mirror(options: MirrorOptions): Promise<void> {
   }
 }
 
+type SentOffsets = Parameters<Transaction['sendOffsets']>[0];
+
 interface Failure {
   readonly type?: string;
   readonly cause?: { readonly type?: string };
 }
 
+/** The protocol's name of it, or ''. */
+function typeOf(error: unknown): string {
+  const { type, cause } = error as Failure;
+  return type ?? cause?.type ?? '';
+}
+
 /** What is no use to try again. */
 function asFailure(error: unknown, id: string): MillraceError | null {
   if (error instanceof MillraceError && !hasCode(error, 'KAFKA')) return error;
-  const { type = (error as Failure).cause?.type ?? '' } = error as Failure;
+  const type = typeOf(error);
   if (/FENCED|INVALID_PRODUCER_EPOCH/.test(type)) {
     return new MillraceError(
       'FENCED',
@@ -109,17 +121,14 @@ class Turn {
     this.#options = options;
     this.#progressed = progressed;
     this.#admin = options.kafka.admin();
-    this.#producer = options.kafka.producer({
-      transactionalId: options.id,
-      idempotent: true,
-      maxInFlightRequests: 1,
-    });
+    this.#producer = wholeProducer(options.kafka, { transactionalId: options.id });
   }
 
   async run(): Promise<void> {
-    // First of all: it ends the transaction that a killed mirror left open, so that the offsets are the last.
     await this.#producer.connect();
     await this.#admin.connect();
+    // First of all: a transaction of ours is begun once the one before is decided everywhere, so that the offsets are the last.
+    await (await this.#producer.transaction()).abort();
     await this.#makeTopics();
     const { topics, signal } = this.#options;
     const wake = (): void => this.#wake();
@@ -222,7 +231,7 @@ class Turn {
 
   /** All that waits, in one transaction. */
   async #write(): Promise<void> {
-    const { id, nameOf, encode, compression, written } = this.#options;
+    const { id, nameOf, encode, compression, written, clock, signal } = this.#options;
     const taken = this.#waiting;
     this.#waiting = [];
     this.#bytes = 0;
@@ -238,26 +247,37 @@ class Turn {
       messages.set(name, of);
       next.set(name, (next.get(name) ?? new Map<number, number>()).set(partition, offset + 1));
     }
-    const transaction = await this.#producer.transaction();
-    try {
-      await transaction.sendBatch({ topicMessages: [...messages.values()], compression });
-      await transaction.sendOffsets({
-        consumerGroupId: id,
-        topics: [...next].map(([topic, partitions]) => ({
-          topic,
-          partitions: [...partitions].map(([partition, offset]) => ({
-            partition,
-            offset: String(offset),
-          })),
+    const batch = { topicMessages: [...messages.values()], compression };
+    const offsets = {
+      consumerGroupId: id,
+      topics: [...next].map(([topic, partitions]) => ({
+        topic,
+        partitions: [...partitions].map(([partition, offset]) => ({
+          partition,
+          offset: String(offset),
         })),
-      });
-      await transaction.commit();
-    } catch (error) {
-      await transaction.abort().catch(() => undefined);
-      throw error;
+      })),
+    };
+    for (let attempt = 1; !(await this.#commit(batch, offsets, attempt)); attempt++) {
+      await clock.sleep(DECIDING_MS, signal);
     }
     this.#progressed();
     written(taken.length);
     this.#release();
+  }
+
+  /** Whether it was made: not while the brokers are still writing the end of the one before. */
+  async #commit(batch: ProducerBatch, offsets: SentOffsets, attempt: number): Promise<boolean> {
+    const transaction = await this.#producer.transaction();
+    try {
+      await transaction.sendBatch(batch);
+      await transaction.sendOffsets(offsets);
+      await transaction.commit();
+      return true;
+    } catch (error) {
+      await transaction.abort().catch(() => undefined);
+      if (typeOf(error) === 'CONCURRENT_TRANSACTIONS' && attempt < DECIDING_MAX) return false;
+      throw error;
+    }
   }
 }

@@ -31,6 +31,8 @@ export interface KafkaQuestionsOptions extends ArrivalRules {
 const WAITING_MAX = 64;
 const HEARTBEAT_MS = 1000;
 const FETCH_BYTES = 1024 * 1024;
+/** How soon partitions that are added to the topic are read; kafkajs would take five minutes. */
+const METADATA_MS = 30_000;
 const SCHEMAS_MAX = 1024;
 
 /**
@@ -86,6 +88,7 @@ class Reading {
     const consumer = kafka.consumer({
       groupId: `millrace-${freshName()}`,
       maxBytesPerPartition: FETCH_BYTES,
+      metadataMaxAge: METADATA_MS,
       allowAutoTopicCreation: false,
     });
     try {
@@ -128,13 +131,24 @@ class Reading {
     from: 'earliest' | 'latest',
   ): AsyncGenerator<PlacedItem<QuestionRow>, void> {
     const { topic, shown } = this.#foreign;
-    for (const { partition, low, high } of await endsOf(kafka, topic, shown)) {
-      const cursor = await this.#opening.cursor(String(partition));
-      const begin = cursor === null ? BigInt(from === 'latest' ? high : low) : BigInt(cursor);
-      const at = { [partition]: String(begin) };
+    const ends = await endsOf(kafka, topic, shown);
+    const cursors = await Promise.all(
+      ends.map(({ partition }) => this.#opening.cursor(String(partition))),
+    );
+    // A partition that was added later has nothing that was there before the run.
+    const latest = from === 'latest' && cursors.every((cursor) => cursor === null);
+    const begins: Record<number, string> = {};
+    for (const [i, { partition, low, high }] of ends.entries()) {
+      const cursor = cursors[i] ?? null;
+      const begin = BigInt(cursor ?? (latest ? high : low));
       this.#next.set(partition, begin);
-      if (cursor === null) yield { at };
-      else if (begin > BigInt(high)) {
+      if (cursor === null) begins[partition] = String(begin);
+    }
+    if (cursors.includes(null)) yield { at: begins };
+    for (const [i, { partition, low, high }] of ends.entries()) {
+      const begin = this.#next.get(partition)!;
+      if (cursors[i] === null) continue;
+      if (begin > BigInt(high)) {
         this.#next.set(partition, BigInt(low));
         yield this.#madeAgain(partition, begin, BigInt(low));
       } else if (begin < BigInt(low)) {

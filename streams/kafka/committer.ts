@@ -14,7 +14,14 @@ import { reasonOf } from './problems.ts';
 import type { Message, Writes } from './records.ts';
 import { type Schemas, seal } from './registry.ts';
 import { offsetsOf, type Settle, settledBy } from './settles.ts';
-import { type CommitNote, type Count, groupKey, markKey, type StateTopic } from './stateTopic.ts';
+import {
+  type CommitNote,
+  type Count,
+  groupKey,
+  markKey,
+  partitionsKey,
+  type StateTopic,
+} from './stateTopic.ts';
 import { GroupMoved, type Transaction, type Transactor } from './transactor.ts';
 
 /** An encoded record, not yet sealed with its schema's id. */
@@ -207,8 +214,14 @@ export class Committer {
   async #write(commits: readonly Waiting[], settles: readonly Settle[]): Promise<void> {
     const { transactor, clock } = this.#parts;
     this.#atMs = Math.max(this.#atMs, clock.now());
-    const { writes, counts, appended } = await this.#sealed(commits.flatMap(({ all }) => all));
+    const { writes, counts, appended, partitions } = await this.#sealed(
+      commits.flatMap(({ all }) => all),
+    );
     const entries = new Map<string, unknown>();
+    for (const [topic, count] of partitions) {
+      const key = partitionsKey(topic);
+      if (this.#parts.state.get(key) === undefined) entries.set(key, count);
+    }
     for (const { marks, joins, entries: noted = [] } of commits) {
       for (const [key, value] of noted) entries.set(key, value);
       for (const [name, value] of marks) entries.set(markKey(name), value);
@@ -241,11 +254,13 @@ export class Committer {
     const writes = new Map<string, Writes>();
     const counts = new Map<string, { records: number; bytes: number }>();
     const appended: Record<string, number[]> = {};
+    const used = new Map<string, number>();
     for (const { topic, key, body } of appends) {
       const contract = contracts.get(topic) ?? (await this.#contractOf(topic));
       contracts.set(topic, contract);
       const { name, partitions, schemaId, headers } = contract;
       const partition = partitionOf(key, partitions);
+      used.set(topic.name, partitions);
       const at = `${name}/${partition}`;
       const { messages } = writes.get(at) ?? { messages: [] as Message[] };
       if (messages.length === 0) writes.set(at, { topic: name, partition, messages });
@@ -261,7 +276,7 @@ export class Committer {
       if (turns.at(-2) === partition) turns[turns.length - 1]! += 1;
       else turns.push(partition, 1);
     }
-    return { writes: [...writes.values()], counts, appended };
+    return { writes: [...writes.values()], counts, appended, partitions: used };
   }
 }
 
@@ -269,6 +284,8 @@ interface Sealed {
   readonly writes: readonly Writes[];
   readonly counts: ReadonlyMap<string, Count>;
   readonly appended: CommitNote['appended'];
+  /** By topic, how many it has. */
+  readonly partitions: ReadonlyMap<string, number>;
 }
 
 /** How records of a topic are written. */

@@ -5,7 +5,7 @@
  * (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is written down with a run's settings, so it holds no login:
  * users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and …_PASSWORD, or else from those of the log.
  */
-import type { CompressionTypes, Kafka, SASLOptions } from 'kafkajs';
+import type { CompressionTypes, Kafka, Producer, ProducerConfig, SASLOptions } from 'kafkajs';
 import { MillraceError } from '../../base/errors.ts';
 import { type Environment, type KafkaSettings, kafkaSettings } from './kafkaUrl.ts';
 
@@ -61,6 +61,16 @@ export async function foreignKafka({ settings }: ForeignTopic, clientId: string)
     ...(tls === null ? {} : { ssl: { ...tls } }),
     ...(sasl === null ? {} : { sasl: sasl as SASLOptions }),
   });
+}
+
+/**
+ * A producer of it that sends everything that it was given, or fails.
+ *
+ * Tried again by kafkajs itself, a request to several partitions leaves out those that have moved to a broker which had answered already, and
+ * counts as sent: so who asks tries again, with all of it.
+ */
+export function wholeProducer(kafka: Kafka, config: Omit<ProducerConfig, 'retry'>): Producer {
+  return kafka.producer({ ...config, maxInFlightRequests: 1, retry: { retries: 0 } });
 }
 
 /** Topics are often written with snappy, lz4 or zstd, which kafkajs leaves to others. */

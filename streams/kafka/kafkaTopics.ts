@@ -4,7 +4,8 @@
  * Their records are kept forever, whatever the broker's default: a run is its records (what processes say about
  * themselves is none, and goes). A topic whose
  * order across keys matters has one partition; the others have as many as was asked for when they were
- * made, and a key always goes to the same one (murmur2, as other Kafka clients do it).
+ * made, and a key always goes to the same one (murmur2, as other Kafka clients do it). Partitions that somebody adds later are not
+ * used: keys would move, and processes that started before would not read what others write there.
  */
 import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/errors.ts';
@@ -32,6 +33,8 @@ export class KafkaTopics {
   readonly #run: string;
   /** Partitions of those that are known to be there. */
   readonly #known = new Map<string, Promise<number>>();
+  /** Partitions that the run's records are in. */
+  readonly #used = new Map<string, number>();
 
   constructor(link: Link, run: string) {
     if (!compressionsAlgorithms[link.settings.compression].available) {
@@ -65,6 +68,13 @@ export class KafkaTopics {
     return count;
   }
 
+  /** What the run says of a topic: its records are in so many partitions, however many there are now. */
+  use(topic: string, partitions: number): void {
+    if (this.#used.get(topic) === partitions) return;
+    this.#used.set(topic, partitions);
+    this.#known.delete(topic);
+  }
+
   async #findOrMake(topic: string, kind: Kind): Promise<number> {
     const count = await this.#count(topic);
     if (count > 0) return count;
@@ -77,8 +87,10 @@ export class KafkaTopics {
     }
   }
 
-  #count(topic: string): Promise<number> {
-    return this.#link.ask({ kind: 'any' }, partitionCount, [this.nameOf(topic)]);
+  async #count(topic: string): Promise<number> {
+    const there = await this.#link.ask({ kind: 'any' }, partitionCount, [this.nameOf(topic)]);
+    const used = ORDERED.has(topic) ? 1 : this.#used.get(topic);
+    return Math.min(there, used ?? there);
   }
 
   async #make(topic: string, kind: Kind): Promise<void> {

@@ -322,8 +322,8 @@ export class Link {
     if (isRefused(cause)) {
       return new MillraceError(
         'KAFKA_AUTH',
-        `the broker at ${this.#address} refuses: ${reasonOf(cause)}; check user, password and rights`,
-        { context: { brokers: this.settings.brokers, kind } },
+        `the broker at ${this.#address} refuses: ${reasonOf(cause).replace(/\.$/, '')}; check user, password and rights`,
+        { context: { brokers: this.settings.brokers, kind }, cause },
       );
     }
     return kind === '' && cause instanceof Error ? cause : new Error(reasonOf(cause), { cause });

@@ -3,7 +3,7 @@
  *
  * Under `writer/<worker>` lies what each process has appended so far and the number of its last commit;
  * under `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…`
- * progress too long for a committed offset's metadata; under `archive/…` what has left the topics for the archive; under `commit/<worker>/<number>` what each commit did,
+ * progress too long for a committed offset's metadata; under `partitions/<topic>` how many the run's records are in; under `archive/…` what has left the topics for the archive; under `commit/<worker>/<number>` what each commit did,
  * which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the commits
  * it is about, so it is true whenever it can be read: counting a topic needs no reading of it.
  */
@@ -107,7 +107,14 @@ export class StateTopic {
   committed(key: string, value: unknown): void {
     if (this.#isArchived(key, value)) return;
     this.#own.add(key);
+    this.#set(key, value);
+  }
+
+  #set(key: string, value: unknown): void {
     this.#values.set(key, value);
+    if (key.startsWith(PARTITIONS)) {
+      this.#topics.use(key.slice(PARTITIONS.length), value as number);
+    }
   }
 
   under<T>(prefix: string): readonly (readonly [rest: string, value: T])[] {
@@ -137,7 +144,7 @@ export class StateTopic {
       for (const { key, value } of records) {
         if (key.startsWith(COMMITS) || this.#own.has(key)) continue;
         const entry = JSON.parse(value.toString('utf8'));
-        if (!this.#isArchived(key, entry)) this.#values.set(key, entry);
+        if (!this.#isArchived(key, entry)) this.#set(key, entry);
       }
       this.#next = next;
     }
@@ -154,6 +161,8 @@ export class StateTopic {
 export const COMMITS = 'commit/';
 /** And those of writers. */
 export const WRITERS = 'writer/';
+const PARTITIONS = 'partitions/';
+export const partitionsKey = (topic: string): string => `${PARTITIONS}${topic}`;
 export const commitKey = (worker: string, number: number): string =>
   `${COMMITS}${worker}/${number}`;
 export const writerKey = (worker: string): string => `${WRITERS}${worker}`;

@@ -6,6 +6,7 @@
  * and deleted when retention next begins. No transaction covers file, entry and deletion, and none has to.
  */
 import { deleteRecordsV2 } from '@platformatic/kafka';
+import { MillraceError } from '../../../base/errors.ts';
 import { type Candidate, LARGE, type Shrinking } from '../../archive/retain.ts';
 import { type Folders, writeSegment } from '../../archive/segments.ts';
 import type { Committer } from '../committer.ts';
@@ -14,6 +15,7 @@ import type { KafkaTopics } from '../kafkaTopics.ts';
 import type { Link } from '../link.ts';
 import { beginning, type Raw, stableEnd } from '../pages.ts';
 import { lowOf } from '../partitionProgress.ts';
+import { kindOf } from '../problems.ts';
 import { countedBytes } from '../registry.ts';
 import { committedProgress } from '../settles.ts';
 import { groupKey, type StateTopic } from '../stateTopic.ts';
@@ -185,9 +187,23 @@ export class ShrinkingRun implements Shrinking<Next> {
     const { link, topics } = this.#parts;
     const name = topics.nameOf(topic);
     const partitions = [{ partitionIndex: partition, offset: BigInt(to) }];
-    await link.ask({ kind: 'leader', topic: name, partition }, deleteRecordsV2.api, [
-      [{ name, partitions }],
-      DELETING_MS,
-    ]);
+    const target = { kind: 'leader', topic: name, partition } as const;
+    try {
+      await link.ask(target, deleteRecordsV2.api, [[{ name, partitions }], DELETING_MS]);
+    } catch (error) {
+      throw kindOf(error) === 'TOPIC_AUTHORIZATION_FAILED'
+        ? this.#mayNotDelete(name, error)
+        : error;
+    }
+  }
+
+  #mayNotDelete(name: string, cause: unknown): MillraceError {
+    const { run } = this.#parts;
+    return new MillraceError(
+      'KAFKA_AUTH',
+      `the run's user may not delete records of ${name}: give it the right to delete on topics that begin with ${run}. ` +
+        '(what is archived already is deleted then), or run without --keep-log; nothing is lost',
+      { context: { run, topic: name }, cause },
+    );
   }
 }

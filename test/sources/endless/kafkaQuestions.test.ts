@@ -82,6 +82,21 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(1)).toEqual(['b']);
   });
 
+  test('reads a partition that was added from its first record, also where it began at the end', async () => {
+    await send(0, question('old'));
+    const taking = reading('?from=latest');
+    const next = taking.take(1);
+    while (taking.cursors.size < 2) await new Promise((done) => setTimeout(done, 20));
+    await send(0, question('a'));
+    expect(await next).toEqual(['a']);
+    await taking.stop();
+    await admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] });
+    await producer.disconnect();
+    await producer.connect();
+    await send(2, question('b'), question('c'));
+    expect(await taking.take(2)).toEqual(['b', 'c']);
+  });
+
   test('reads what was written with gzip, snappy and lz4', async () => {
     const { snappy, lz4 } = compressionsAlgorithms;
     for (const [type, codec] of [

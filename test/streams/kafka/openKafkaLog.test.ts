@@ -218,6 +218,43 @@ describeKafka('a log on Kafka', () => {
     expect(await lastValueFrom(last$.pipe(toArray()))).toHaveLength(7);
   });
 
+  test('uses the partitions that its topics were made with, whatever is added to them', async () => {
+    const log = await open({ url: `${kafkaUrl}?partitions=2`, worker: 'a' });
+    const ids = Array.from({ length: 30 }, (_, i) => `q${i}`);
+    await fill(log, 30);
+    await log.commit((tx) => tx.append(topics.metrics, metric()));
+    const admin = new Kafka({
+      brokers: [kafkaUrl.slice('kafka://'.length)],
+      logLevel: logLevel.NOTHING,
+    }).admin();
+    await admin.connect();
+    await admin.createPartitions({
+      topicPartitions: ['questions', 'metrics'].map((topic) => ({
+        topic: `${run}.${topic}`,
+        count: 5,
+      })),
+    });
+    await admin.disconnect();
+    const later = await open({ worker: 'b' });
+    await fill(later, 30);
+    await later.commit((tx) => {
+      for (let step = 0; step < 9; step++) tx.append(topics.metrics, metric({ name: `m${step}` }));
+    });
+    const third = await open({ mode: 'read' });
+    for (const reader of [log, later, third]) {
+      const read = await all(reader, topics.questions);
+      expect(read.map(({ id }) => id).sort()).toEqual([...ids, ...ids].sort());
+      expect(await all(reader, topics.metrics)).toHaveLength(10);
+    }
+    const records$ = third.tap(topics.questions, { from: { kind: 'earliest' }, follow: false });
+    const places = new Set(
+      (await lastValueFrom(records$.pipe(toArray()))).map(
+        ({ key, position }) => `${key}@${position.partition}`,
+      ),
+    );
+    expect(places.size).toBe(30);
+  });
+
   test('gives every record of every partition to who pulls them', async () => {
     const log = await open({ url: `${kafkaUrl}?partitions=4` });
     await fill(log, 300);
