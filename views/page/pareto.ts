@@ -20,11 +20,8 @@ export const axes: ParetoTwin['axes'] = [
   { name: 'correct', about: 'share of right rollouts' },
   { name: 'reward', about: 'mean reward' },
   { name: 'length', about: 'tokens a response' },
-  { name: 'spreadCalls', about: 'how much rollouts differ in tool calls (the first objective)' },
-  {
-    name: 'spreadCorrect',
-    about: 'how much rollouts differ in being right (the second objective)',
-  },
+  { name: 'spreadCalls', about: 'spread of calls (objective 1)' },
+  { name: 'spreadCorrect', about: 'spread of right (objective 2)' },
 ];
 
 export interface ParetoAsked {
