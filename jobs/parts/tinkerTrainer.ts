@@ -58,6 +58,7 @@ export const tinkerTrainer: TrainerKind<typeof settings> = {
         'trainer.kind=tinker needs the address of the service: --set trainer.url=http://host:8000',
       );
     }
+    print(`trying out how ${url} trains; a service that loads or compiles takes minutes for it`);
     return TinkerTrainer.create({
       ...{ url, keyEnv, policy, rank, seed, publish, clock, print },
       baseModels: baseModel === '' ? [policyName, policy] : [baseModel],

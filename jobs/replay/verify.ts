@@ -140,7 +140,7 @@ class Verification {
   }
 
   #context(control: Control): JobContext<unknown> {
-    const { run, folder, seed, settings, scratch, clock } = this.#options;
+    const { run, folder, seed, settings, scratch, clock, print } = this.#options;
     return {
       run,
       folder,
@@ -148,7 +148,7 @@ class Verification {
       settings,
       clock,
       log: scratch,
-      print: () => undefined,
+      print,
       own: (resource) => {
         this.#owned.push(resource);
         return resource;

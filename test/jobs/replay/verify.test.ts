@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
-import type { Job } from '../../../jobs/defineJob.ts';
+import type { Job, JobContext } from '../../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../../jobs/replay/verify.ts';
 import { toolDown } from '../../../operators/tools/tool.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
@@ -36,12 +36,21 @@ interface Again extends TinyJobOptions {
   readonly settings?: Settings;
   readonly signal?: AbortSignal;
   readonly recorded?: (log: Log) => Log;
+  readonly print?: (line: string) => void;
+  readonly onBuild?: (context: JobContext<unknown>) => void;
 }
 
 /** Verifies the run in `folder`; also where the replay left its records. */
 async function verified(
   folder: string,
-  { settings, signal, recorded: through = (log) => log, ...job }: Again = {},
+  {
+    settings,
+    signal,
+    recorded: through = (log) => log,
+    print = () => undefined,
+    onBuild = () => undefined,
+    ...job
+  }: Again = {},
 ): Promise<Verified & { readonly scratch: string; readonly toolsCalled: number }> {
   const scratch = fresh();
   mkdirSync(join(scratch, 'log'));
@@ -49,19 +58,24 @@ async function verified(
   const log = await openLog({ folder: join(scratch, 'log'), mode: 'write' });
   let toolsCalled = 0;
   try {
+    const tiny = tinyJob({
+      timing: 1000,
+      ...job,
+      onWired: (wiring) => {
+        job.onWired?.(wiring);
+        const call = wiring.tools.call;
+        wiring.tools.call = (...given) => {
+          toolsCalled += 1;
+          return call(...given);
+        };
+      },
+    });
+    const build: Job['build'] = (context) => {
+      onBuild(context);
+      return tiny.build(context);
+    };
     const result = await verify({
-      job: tinyJob({
-        timing: 1000,
-        ...job,
-        onWired: (wiring) => {
-          job.onWired?.(wiring);
-          const call = wiring.tools.call;
-          wiring.tools.call = (...given) => {
-            toolsCalled += 1;
-            return call(...given);
-          };
-        },
-      }),
+      job: { ...tiny, build },
       run: 'tiny',
       seed: 7,
       settings: { ...tinySettings, ...settings },
@@ -70,7 +84,7 @@ async function verified(
       scratch: log,
       clock: manualClock(5),
       signal: signal ?? new AbortController().signal,
-      print: () => undefined,
+      print,
     });
     return { ...result, scratch, toolsCalled };
   } finally {
@@ -237,6 +251,15 @@ describe('verify', () => {
       topic: 'metrics',
       id: 'extra of step 9, stage 1',
     });
+  });
+
+  test('says what the parts of the job say, and not the progress that the run told of', async () => {
+    const folder = await made();
+    const said: string[] = [];
+    const onBuild = (context: JobContext<unknown>) => context.print('the service is away');
+    const found = await verified(folder, { onBuild, print: (line) => said.push(line) });
+    expect(found.difference).toBeNull();
+    expect(said.filter((line) => !line.startsWith('version '))).toEqual(['the service is away']);
   });
 
   test('stops in the middle when it is told to', async () => {
