@@ -167,8 +167,8 @@ class Turn {
   /** First offset to mirror, by topic and partition of the run. */
   async #begins(): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
     const { topics, nameOf, id } = this.#options;
-    const names = topics.map(({ name }) => nameOf(name));
-    const offsets = await this.#admin.fetchOffsets({ groupId: id, topics: names });
+    // All that the group has: of topics that are named, kafkajs leaves out those whose metadata it does not have yet.
+    const offsets = await this.#admin.fetchOffsets({ groupId: id });
     return new Map(
       topics.map(({ name }) => {
         const known = offsets.find(({ topic }) => topic === nameOf(name))?.partitions ?? [];
