@@ -1,0 +1,33 @@
+/** Whether a process of a run on Kafka is alive, by what it says about itself. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { mustHaveSources } from '../../cli/startGuard.ts';
+
+/** A log whose board says these one after the other, the last one for good; a number: after so many milliseconds, what was said before. */
+function board(...said: readonly (string | number)[]) {
+  let at = 0;
+  let last = '';
+  return {
+    async posted() {
+      const next = said[Math.min(at++, said.length - 1)]!;
+      if (typeof next === 'number') await pause(next);
+      else last = next;
+      return [{ worker: 'other', host: 'elsewhere', pid: 1, sources: [{ name: 's' }], at: last }];
+    },
+  };
+}
+
+const run = { name: 'r', log: 'kafka://b', record: {} } as unknown as Parameters<
+  typeof mustHaveSources
+>[0];
+const flow = { sources: [{ name: 's' }] } as unknown as Parameters<typeof mustHaveSources>[1];
+const asked = (log: unknown) =>
+  mustHaveSources(run, flow, log as Parameters<typeof mustHaveSources>[2]);
+
+test('a process that was not heard while the broker stood still is alive', async () => {
+  await expect(asked(board('one', 4_000, 'two'))).rejects.toMatchObject({ code: 'LOCKED' });
+}, 20_000);
+
+test('a process that says nothing new is gone', async () => {
+  await expect(asked(board('one'))).resolves.toBeUndefined();
+}, 20_000);
