@@ -3,7 +3,7 @@
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
  * from `run.json`; what it says must agree, or the command fails and says what differs; only where servers are
- * (`placeSetting`) may be said again, otherwise. A run without a
+ * (`placeSetting`) may be said otherwise. A run without a
  * single record (it was stopped or killed before its first) is bound to nothing and starts from the beginning: with what
  * the command line says, or, where that says nothing of settings, with what it was started with.
  */
@@ -133,9 +133,9 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
   const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];
   const changed = changedSettings(job.settings, given, settings);
   const moved = others.flatMap(({ key }) => (changed[key] ? [[key, changed[key]]] : []));
-  const anew =
+  const noted =
     moved.length > 0 ? { changed: { ...record.changed, ...Object.fromEntries(moved) } } : {};
-  return { ...record, settings, ...anew, status: 'running', starts, reason: '' };
+  return { ...record, settings, ...noted, status: 'running', starts, reason: '' };
 }
 
 interface Difference {

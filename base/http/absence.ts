@@ -5,6 +5,8 @@
 import type { SleepClock } from '../sleepClock.ts';
 
 const LINE_EVERY_MS = 15_000;
+/** What to look at meanwhile. */
+const ADVICE = 'see whether it runs there, and what its log says';
 
 export interface AbsenceOptions {
   readonly clock: SleepClock;
@@ -14,8 +16,6 @@ export interface AbsenceOptions {
   readonly one: string;
   /** As lines say that there is none: `no model server has answered`. */
   readonly silent: string;
-  /** What to look at meanwhile. */
-  readonly look: string;
   /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
   readonly after: string;
   readonly report: (line: string) => void;
@@ -32,13 +32,13 @@ export class Absence {
 
   /** `request` found nobody there, and waits. */
   goesOn(request: string, reason: string): void {
-    const { clock, maxMs, silent, look, after, report } = this.#options;
+    const { clock, maxMs, silent, after, report } = this.#options;
     const nowMs = clock.now();
     this.#sinceMs ??= nowMs;
     if (nowMs - this.#toldMs < LINE_EVERY_MS) return;
     this.#toldMs = nowMs;
     report(
-      `${silent} ${request} for ${wholeSeconds(nowMs - this.#sinceMs)} s (${reason}): ${look}. ` +
+      `${silent} ${request} for ${wholeSeconds(nowMs - this.#sinceMs)} s (${reason}): ${ADVICE}. ` +
         `Work goes on by itself once there is an answer; after ${wholeSeconds(maxMs)} s ${after}`,
     );
   }

@@ -131,7 +131,7 @@ export class RunsFolder {
   }
 }
 
-/** What a row was read under: a run that was started again, or has ended, is read anew. */
+/** What a row was read under: a run that was started again, or has ended, is read again. */
 function signOf({ record }: Run): string {
   return JSON.stringify([record.status, record.starts]);
 }

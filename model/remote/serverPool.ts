@@ -85,7 +85,6 @@ const busy = (waiting: number): MillraceError =>
 const WORDS = {
   one: 'a model server',
   silent: 'no model server has answered',
-  look: 'see whether it runs there, and what its log says',
   after: 'the requests that wait fail',
 };
 

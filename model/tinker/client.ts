@@ -62,10 +62,7 @@ const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
 /** Times in a row that a result is asked for when the service answers that something went wrong in it: half a minute. */
 const BROKEN_MAX = 10;
-const ADVICE = {
-  look: 'see whether it runs there, and what its log says',
-  after: 'the run ends, and can be started again',
-};
+const ENDS = 'the run ends, and can be started again';
 const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
 const GIVEN_BEFORE = /already (been )?retrieved/i;
 
@@ -81,7 +78,7 @@ export class Client {
     const { clock, awayMs: maxMs, print: report, transport } = options;
     const one = `training service ${transport.url}`;
     const silent = `${one} has not answered`;
-    this.#absence = new Absence({ clock, maxMs, one, silent, ...ADVICE, report });
+    this.#absence = new Absence({ clock, maxMs, one, silent, after: ENDS, report });
   }
 
   get url(): string {
