@@ -42,6 +42,9 @@ async function* packedRows(path: string): AsyncGenerator<RawRow> {
   }
 }
 
+/** How sources without an end are named (endless/fromSetting.ts), by somebody who takes them to be read everywhere. */
+const ENDLESS = /^(kafka:|follow:|listen:)/;
+
 /** The extensions of files that can be read. */
 export const fileKinds: readonly string[] = Object.keys(readers);
 
@@ -58,9 +61,14 @@ export interface Rows {
  * kind or not there, at once, and when it turns out to be unusable as a whole, while it is read.
  */
 export async function openRows(path: string, what: string, check: CheckColumns): Promise<Rows> {
+  const kinds = fileKinds.join(', ');
+  if (ENDLESS.test(path)) {
+    throw questionsFileError(
+      `${what} ${path}: only a file is read here, one that ends in ${kinds}; what comes without an end is for the setting questions of the ready jobs (et-agent, arpo …)`,
+    );
+  }
   const kind = kindOf(path);
   const read = readers[kind];
-  const kinds = fileKinds.join(', ');
   if (read === undefined) {
     const why = kind === '' ? 'has no extension' : `ends in ${kind}`;
     throw questionsFileError(`${what} ${path} ${why}; give a file that ends in ${kinds}`);

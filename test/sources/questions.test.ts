@@ -209,4 +209,11 @@ describe('the file itself', () => {
   ])('is refused with advice: %s', async (name, message) => {
     await expect(all(join(folder, name))).rejects.toThrow(message);
   });
+
+  it.each(['kafka://b:9092/q', 'follow:q.jsonl', 'listen:80'])(
+    'is no source without an end: %s',
+    async (address) => {
+      await expect(all(address)).rejects.toThrow(/only a file is read here.*of the ready jobs/);
+    },
+  );
 });
