@@ -195,7 +195,8 @@ export const arpoPresets: Readonly<Record<string, Preset>> = {
     },
   },
   'arpo-14b': {
-    about: 'deep search, Qwen3-14B after its cold start, 16 GPUs of 80 GB (the paper’s scripts)',
+    about:
+      'deep search, Qwen3-14B after its cold start, 16 GPUs of 80 GB in the paper (its script asks for 8)',
     settings: { ...deepSearch14b, branching: 'arpo' },
   },
 };
@@ -219,7 +220,7 @@ export const aepoPresets: Readonly<Record<string, Preset>> = {
     settings: { ...reasoning7b, ...aepoParts },
   },
   'aepo-14b': {
-    about: 'deep search, Qwen3-14B after its cold start, 16 GPUs of 80 GB (the paper’s scripts)',
+    about: 'deep search, Qwen3-14B after its cold start, 16 GPUs of 80 GB in the paper',
     settings: { ...deepSearch14b, ...aepoParts },
   },
 };
