@@ -4,6 +4,7 @@
  */
 
 export { type SleepClock, sleepClock } from '../base/sleepClock.ts';
+export { Float, parseJson } from '../jinja/index.ts';
 export type { CheckpointStore, Condition } from './checkpoints/checkpointStore.ts';
 export { checkpointsIn } from './checkpoints/checkpointsIn.ts';
 export * from './config.ts';
@@ -24,7 +25,6 @@ export * from './hf/grownChat.ts';
 export { type OpenPolicy, openPolicy } from './hf/loadPolicy.ts';
 export * from './hf/loadTokenizer.ts';
 export * from './hf/lora.ts';
-export { Float, parseJson } from './hf/template/jsonNumbers.ts';
 export { inMemory, type TensorSource } from './hf/tensorSource.ts';
 export { type FolderOptions, type SavedFolder, writeFolder } from './hf/writeFolder.ts';
 export {

@@ -9,8 +9,9 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** What each folder may import of ours. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   base: ['base'],
+  jinja: ['jinja'],
   streams: ['streams', 'base'],
-  model: ['model', 'base'],
+  model: ['model', 'jinja', 'base'],
   operators: ['operators', 'streams', 'model', 'base'],
   sources: ['sources', 'streams', 'model', 'base'],
   sinks: ['sinks', 'streams', 'model', 'base'],

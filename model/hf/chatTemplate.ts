@@ -6,11 +6,15 @@
  */
 import { withinDeadline } from '../../base/deadline.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { convert } from './template/convert.ts';
-import { TemplateFailure } from './template/failure.ts';
-import { compile } from './template/render.ts';
-import type { Run } from './template/text.ts';
-import { Dict, List, type Value } from './template/values.ts';
+import {
+  compile,
+  convert,
+  Dict,
+  List,
+  type Run,
+  TemplateFailure,
+  type Value,
+} from '../../jinja/index.ts';
 
 /** A call that an assistant's message holds, as the OpenAI form has it. */
 export interface ChatToolCall {

@@ -6,10 +6,10 @@
  * arguments of a call quoted in its own way), they stay as they are, and `chatDifference` says where that is and how.
  */
 import { MillraceError } from '../../base/errors.ts';
+import type { Run } from '../../jinja/index.ts';
 import type { ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
 import { partsOf } from './guardedParts.ts';
 import type { LoadedTokenizer } from './loadTokenizer.ts';
-import type { Run } from './template/text.ts';
 
 /** What growing needs of a loaded tokenizer. */
 export type ChatTokenizer = Pick<

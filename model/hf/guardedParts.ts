@@ -2,9 +2,10 @@
  * A rendered chat in parts: what the template, the job and the policy wrote, and what came from outside, in whatever form
  * the template gave it (trimmed, split, quoted as JSON).
  */
+
+import type { Run } from '../../jinja/index.ts';
 import type { TextPart } from './bpeTokenizer.ts';
 import type { ChatMessage, ChatOptions, ChatTemplate } from './chatTemplate.ts';
-import type { Run } from './template/text.ts';
 
 /** The parts of a chat; only those with `tags` may give tag tokens. Throws `CHAT_TEMPLATE`. */
 export function guardedParts(

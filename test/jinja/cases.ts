@@ -2,17 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MillraceError } from '../../../../base/errors.ts';
-import {
-  type ChatMessage,
-  type ChatTemplate,
-  chatTemplate,
-} from '../../../../model/hf/chatTemplate.ts';
-import { convert } from '../../../../model/hf/template/convert.ts';
-import { TemplateFailure } from '../../../../model/hf/template/failure.ts';
-import { parseJson } from '../../../../model/hf/template/jsonNumbers.ts';
-import { compile } from '../../../../model/hf/template/render.ts';
-import type { Value } from '../../../../model/hf/template/values.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Value } from '../../jinja/index.ts';
+import { compile, convert, parseJson, TemplateFailure } from '../../jinja/index.ts';
+import { type ChatMessage, type ChatTemplate, chatTemplate } from '../../model/hf/chatTemplate.ts';
 
 const TOKENS = { bos_token: '<s>', eos_token: '</s>', pad_token: '<pad>', unk_token: '<unk>' };
 const NOW = new Date('2026-11-22T12:00:00Z');

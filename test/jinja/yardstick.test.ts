@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { type Python, yardstick } from '../../../support/python.ts';
+import { type Python, yardstick } from '../support/python.ts';
 import { fixtures, type Renderings, renderAll, sources } from './cases.ts';
 
 const script = fileURLToPath(new URL('oracle.py', import.meta.url));
