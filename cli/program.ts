@@ -120,6 +120,10 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
         'show all settings and where each came from, as yaml or json that --settings reads; run nothing',
       ).choices(['yaml', 'json']),
     )
+    .option(
+      '--show-prompt [FILE]',
+      'show the prompt that the policy is asked with, or write it to a file; run nothing',
+    )
     .option('--run <NAME>', 'name of the run (default: the job with a number)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option(

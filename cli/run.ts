@@ -26,8 +26,9 @@ import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RetentionFlags, retentionOf } from './retention/retention.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, freeRunName, logFolder, type Run, type RunPart } from './runs.ts';
-import { parseSetting, type Setting, settingsOf } from './settings.ts';
+import { checkSettings, parseSetting, type Setting, settingsOf } from './settings.ts';
 import { readSettingsFile } from './settingsFile.ts';
+import { showPrompt } from './showPrompt.ts';
 import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
 import { beginAnew } from './startOver.ts';
@@ -55,6 +56,8 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   readonly startOver?: boolean;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';
+  /** Show the prompt that the policy is asked with, or write it to a file, instead of running the job. */
+  readonly showPrompt?: true | string;
   /** Say only what goes wrong, or say it as JSON on stdout. */
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -77,6 +80,13 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   const job = await loadJob(file, io.cwd);
   const given = await givenSettings(job, options, io);
   if (options.showSettings) return shown(job, { ...options, file, given }, io);
+  if (options.showPrompt !== undefined) {
+    const settings = checkSettings(job.settings, given, begun?.settings);
+    const seed = options.seed ?? begun?.seed ?? 1;
+    const whose =
+      begun === null || given.length > 0 ? {} : { begun: join(root, options.run ?? '') };
+    return showPrompt({ job, settings, seed, ...whose }, options.showPrompt, io);
+  }
   const name = checkedRunName(options.run ?? (await freeRunName(root, job.name)));
   const folder = join(root, name);
   const request = {

@@ -13,6 +13,7 @@ import type { ProgressScreen } from '../sinks/progress/events.ts';
 import type { Control } from '../streams/control.ts';
 import type { Flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
+import type { PromptRecord } from './parts/promptRecord.ts';
 
 /** What a job is given. */
 export interface JobContext<Settings> {
@@ -33,6 +34,8 @@ export interface JobContext<Settings> {
   readonly control?: Control;
   /** Set when a recorded run is replayed: what rolls out goes through it. */
   readonly replay?: Replay;
+  /** Set when the policy's prompt alone is wanted (`--show-prompt`): it takes the prompt as soon as it is known, and throws. */
+  readonly prompted?: (prompt: PromptRecord) => never;
 }
 
 /** What a replay puts in the place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its own calls it. */

@@ -30,6 +30,7 @@ import type { Question, Scored } from '../streams/records.ts';
 import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
 import { topics } from '../streams/topics.ts';
 import type { JobContext } from './defineJob.ts';
+import { promptRecord, writePrompt } from './parts/promptRecord.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
 
@@ -75,6 +76,7 @@ export async function evaluate(
   const { plan, dialect, jury } = parts;
   const { concurrency, judgedAtOnce } = settings;
   for (const note of dialect.notes ?? []) print(note);
+  await writePrompt(folder, promptRecord(dialect));
   const engine = replay?.engine(parts.engine) ?? parts.engine;
   const tools = replay?.tools(parts.tools) ?? parts.tools;
 

@@ -43,6 +43,7 @@ import { topics } from '../streams/topics.ts';
 import { announcing } from './announce.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';
+import { promptRecord, writePrompt } from './parts/promptRecord.ts';
 import type { QuestionPlan } from './plan.ts';
 import type { PolicySettings } from './policySettings.ts';
 
@@ -131,6 +132,9 @@ export async function policyLoop(
   const { parts, answering } = called(replayed(given, context.replay), context);
   const { engine, tools, dialect } = parts;
   const { lagMax, concurrency } = settings;
+  const asked = promptRecord(dialect);
+  context.prompted?.(asked);
+  await writePrompt(folder, asked);
   for (const note of dialect.notes ?? []) context.print(note);
   for (const loss of Object.values(options.training.losses)) await parts.trainer.check?.(loss);
   const store = weightsStore(folder, log);

@@ -77,11 +77,19 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--conciseness', 'the judge also votes, ten times a response, on redundant calls')
     .option('--tokenizer <FOLDER>', 'tokenizer and chat template (default: beside the policy)')
     .addOption(
-      new Option('--dialect <name>', 'how the policy calls tools (default: tags)').choices(
-        dialectNames,
-      ),
+      new Option(
+        '--dialect <name>',
+        'how the policy calls tools (default: as in its run, else tags)',
+      ).choices(dialectNames),
     )
-    .option('--system <FILE>', 'system prompt')
+    .option(
+      '--system <FILE|default|none>',
+      'system prompt (default: that of the run; else one that explains the tools)',
+    )
+    .option(
+      '--show-prompt [FILE]',
+      'show the prompt that the policy is asked with, or write it to a file; run nothing',
+    )
     .option('--threads <N>', 'threads of the engine (default: 2)', positive)
     .addOption(
       new Option('--provider <NAME>', 'what the engine computes on (default: cpu)').choices(

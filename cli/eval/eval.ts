@@ -19,6 +19,8 @@ import type { Io } from '../io.ts';
 import { tell } from '../programName.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { checkedRunName, freeRunName, type Run, withLog } from '../runs.ts';
+import { checkSettings } from '../settings.ts';
+import { showPrompt } from '../showPrompt.ts';
 import { startRun } from '../startRun.ts';
 import { writePage } from '../writePage.ts';
 import { evalJob } from './evalJob.ts';
@@ -30,6 +32,7 @@ export interface EvalOptions extends EvalFlags {
   readonly runs: string;
   readonly seed?: number;
   readonly json?: boolean;
+  readonly showPrompt?: true | string;
 }
 
 const jobFile = fileURLToPath(
@@ -44,10 +47,16 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
   if (known === null && (options.policy === undefined || options.questions === undefined)) {
     throw usageError('--policy and --questions are needed, unless a run is resumed (--run NAME)');
   }
+  const given = await givenSettings(options, io);
+  if (options.showPrompt !== undefined) {
+    const settings = checkSettings(evalJob.settings, given, known?.settings);
+    const begun = known === null ? {} : { begun: folder };
+    return showPrompt({ job: evalJob, settings, seed: 1, ...begun }, options.showPrompt, io);
+  }
   const request = {
     job: evalJob,
     file: jobFile,
-    given: await givenSettings(options, io),
+    given,
     seed: options.seed,
     nowMs: io.clock.now(),
   };

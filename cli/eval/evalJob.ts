@@ -1,15 +1,15 @@
 /** The job behind `millrace eval`: the evaluation of a policy here or on servers, with the tools and the judge that its settings name. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
 import { checkPolicy } from '../../jobs/parts/checkPolicy.ts';
+import { askedBefore, chosenPrompt, sayPrompt } from '../../jobs/parts/chosenPrompt.ts';
 import { dialectOf } from '../../jobs/parts/dialectOf.ts';
 import { checkEngineFits, checkVocabulary } from '../../jobs/parts/promptLimit.ts';
+import { promptRecord } from '../../jobs/parts/promptRecord.ts';
 import { pythonOf } from '../../jobs/parts/pythonOf.ts';
-import { systemPrompt } from '../../jobs/parts/systemPrompt.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
@@ -37,13 +37,18 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
-    const dialect = await dialectOf({
-      name: settings.dialect,
-      folder: settings.tokenizer,
+    const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
+    const before = await askedBefore(context, known);
+    const chosen = await chosenPrompt(settings, before, {
       tools,
-      system: await systemOf(settings, tools),
-      faults: settings.callFaults,
+      unset: settings.explained ? 'default' : 'none',
     });
+    const faults = before?.prompt.callFaults ?? settings.callFaults;
+    const dialect = await dialectOf({
+      ...{ ...chosen, folder: settings.tokenizer, tools },
+      ...(chosen.name === 'native' ? { faults } : {}),
+    });
+    sayPrompt(context, before, promptRecord(dialect));
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const longest = longestPrompt(plan.items, dialect.prompt);
     const contextMax = longest + responseMax;
@@ -71,14 +76,6 @@ export const evalJob = defineJob({
     });
   },
 });
-
-async function systemOf(
-  { system, explained, dialect }: EvalSettings,
-  tools: readonly Tool[],
-): Promise<string> {
-  if (system !== '') return (await readFile(system, 'utf8')).trim();
-  return explained ? systemPrompt(dialect, tools) : '';
-}
 
 /** The policy in this process, or what servers have, which is version 0 and stays it. */
 async function engineOf(

@@ -1,12 +1,12 @@
 /** Settings of `millrace eval` as they stand in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
 import { evaluateSettings } from '../../jobs/evaluate.ts';
-import { dialectNames } from '../../jobs/parts/dialectOf.ts';
+import { dialectSetting, systemSetting } from '../../jobs/parts/chosenPrompt.ts';
 import { pythonSettings } from '../../jobs/parts/pythonOf.ts';
 import { serverSettings } from '../../model/remote/serverEngine.ts';
 import { providers } from '../../model/runtime/provider.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
-import { callFaults } from '../../operators/dialect/native/nativeDialect.ts';
+import { callFaults } from '../../operators/dialect/callFaults.ts';
 
 const count = z.number().int().positive();
 
@@ -36,21 +36,20 @@ export const evalSettings = evaluateSettings.extend({
     .describe('safetensors file, Hugging Face folder, or URL of a server that has it'),
   policyName: z.string().default('').describe('what people call it'),
   tokenizer: z.string().min(1).describe('folder with tokenizer.json and the chat template'),
-  dialect: z
-    .enum(dialectNames)
-    .default('tags')
-    .describe('how the policy calls: tags, or native function calling (docs/dialects.md)'),
+  promptIn: z
+    .string()
+    .default('')
+    .describe('folder that says how the policy is asked: of the run that trained it, or its own'),
+  dialect: dialectSetting,
   callFaults: z
     .enum(callFaults)
     .default('answered')
     .describe('native: what becomes of a call that cannot be made: answered, or the rollout ends'),
-  system: z.string().default('').describe('file with the system prompt; empty = none'),
+  system: systemSetting,
   explained: z
     .boolean()
-    .default(false)
-    .describe(
-      'where `system` is empty: the system prompt of ready jobs, which says how to answer and which tools there are',
-    ),
+    .default(true)
+    .describe('of older evaluations: whether an empty `system` is default, or none'),
   questions: z
     .array(z.object({ path: z.string(), name: z.string().optional() }))
     .min(1)

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { MODEL_SERVER, serverAddresses } from '../../base/http/serverAddress.ts';
+import { systemFile } from '../../jobs/parts/chosenPrompt.ts';
 import { findDataset } from '../../sources/datasets.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -61,8 +62,12 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
   const values: Settings = {
     ...(policy === null
       ? {}
-      : { policy: policy.weights, policyName: policy.name, tokenizer: policy.tokenizer }),
-    ...askedAs(flags, policy, io),
+      : {
+          ...{ policy: policy.weights, policyName: policy.name, tokenizer: policy.tokenizer },
+          promptIn: policy.promptIn,
+        }),
+    ...limitsOf(policy),
+    ...systemOf(flags, io),
     ...served?.engine,
     ...(questions.length === 0 ? {} : { questions }),
     ...sampling(flags),
@@ -74,16 +79,15 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
   return Object.entries(values).map(([key, value]) => setting(key, value));
 }
 
-/** As the policy was asked in training, but for what the flags say. */
-function askedAs(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Settings {
-  const { tools: _tools, callFaults, explained, ...asked } = policy?.asked ?? {};
-  const { dialect = asked.dialect, system } = flags;
-  return {
-    ...asked,
-    ...(dialect === 'native' && callFaults !== undefined ? { callFaults } : {}),
-    ...(explained && system === undefined ? { explained } : {}),
-    ...(system === undefined ? {} : { system: resolve(io.cwd, system) }),
-  };
+/** As the policy was asked in training. */
+function limitsOf(policy: PolicyFiles | null): Settings {
+  const { tools: _tools, ...limits } = policy?.asked ?? {};
+  return { ...limits };
+}
+
+function systemOf({ system }: EvalFlags, io: Io): Settings {
+  if (system === undefined) return {};
+  return { system: systemFile({ system }) === '' ? system : resolve(io.cwd, system) };
 }
 
 interface Served {
@@ -118,6 +122,7 @@ function servedPolicy(flags: EvalFlags, io: Io): Served | null {
       weights: policy,
       tokenizer: resolve(io.cwd, tokenizer),
       corpus: null,
+      promptIn: resolve(io.cwd, tokenizer),
       asked: {},
     },
     engine: {

@@ -10,6 +10,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
+import { besideWeights } from '../../jobs/parts/policyPlace.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { localPath } from '../../model/checkpoints/local.ts';
 import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
@@ -32,11 +33,13 @@ export interface PolicyFiles {
   readonly tokenizer: string;
   /** Documents that it was trained to search; null when none lie with it. */
   readonly corpus: string | null;
-  /** How it was asked in training, where that is known. */
+  /** The folder that may say how it is asked: of the run that trained it, or its own. */
+  readonly promptIn: string;
+  /** Limits and tools of its training, where they are known. */
   readonly asked: AskedAs;
 }
 
-/** Settings of the evaluation that a run brings: limits, and what the prompt is made of. */
+/** Settings of the evaluation that a run brings. */
 export interface AskedAs {
   readonly responseMax?: number;
   readonly callLimit?: number;
@@ -44,12 +47,6 @@ export interface AskedAs {
   readonly python?: object;
   readonly tools?: readonly string[];
   readonly searchTop?: number;
-  readonly dialect?: string;
-  readonly callFaults?: string;
-  /** File with the system prompt; absolute. */
-  readonly system?: string;
-  /** Without such a file: that of ready jobs. */
-  readonly explained?: boolean;
 }
 
 export interface PolicyPlace {
@@ -83,8 +80,13 @@ function ofFile(path: string, name: string, place: PolicyPlace, io: Io): PolicyF
   if (!path.endsWith('.safetensors')) {
     throw noPolicy(`${path} is no policy; give a .safetensors file, a folder or a run`);
   }
-  const tokenizer = tokenizerIn([dirname(path)], place, io);
-  return { name, weights: path, tokenizer, corpus: null, asked: {} };
+  const folder = dirname(path);
+  const tokenizer = tokenizerIn([folder], place, io);
+  return {
+    ...{ name, weights: path, tokenizer, corpus: null },
+    promptIn: besideWeights(folder),
+    asked: {},
+  };
 }
 
 function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): PolicyFiles {
@@ -95,7 +97,7 @@ function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): Polic
   }
   const tokenizer = tokenizerIn([path], place, io);
   const weights = existsSync(own) ? own : path;
-  return { name, weights, tokenizer, corpus: null, asked: {} };
+  return { name, weights, tokenizer, corpus: null, promptIn: path, asked: {} };
 }
 
 async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
@@ -112,12 +114,13 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
     weights: await wholePath(run, weights),
     tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
-    asked: askedBy(run, io),
+    promptIn: run.folder,
+    asked: askedBy(run),
   };
 }
 
 /** Fails with code `USAGE` for a run whose episodes are no rollouts of a dialect that an evaluation knows. */
-function askedBy({ name, record }: Run, io: Io): AskedAs {
+function askedBy({ name, record }: Run): AskedAs {
   const { settings, job } = record;
   if (job.name === 'deep-agent') {
     throw usageError(
@@ -129,17 +132,11 @@ function askedBy({ name, record }: Run, io: Io): AskedAs {
   const programs = typeof python === 'object' && python !== null ? { python } : {};
   // Ready jobs alone have it; other jobs make prompts of their own.
   if (typeof settings.promptMax !== 'number') return { ...limits, ...programs };
-  const { system, dialect, callFaults } = settings;
   return {
     ...limits,
     ...programs,
     ...number(settings, 'searchTop'),
     ...(isToolNames(use) ? { tools: use } : {}),
-    ...(typeof dialect === 'string' ? { dialect } : {}),
-    ...(typeof callFaults === 'string' ? { callFaults } : {}),
-    ...(typeof system === 'string' && system !== ''
-      ? { system: resolve(io.cwd, system) }
-      : { explained: true }),
   };
 }
 

@@ -4,8 +4,9 @@
  * A tensor at a time, so a policy larger than memory is converted too.
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { findPolicy } from '../../jobs/parts/policyPlace.ts';
+import { dirname, join, resolve } from 'node:path';
+import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';
+import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/promptRecord.ts';
 import { loadAdapterFile } from '../../model/adapterFile.ts';
 import { readAdapter } from '../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
@@ -26,7 +27,7 @@ export interface ConvertOptions {
 
 export async function convertCommand(options: ConvertOptions, io: Io): Promise<number> {
   const at = (path: string) => resolve(io.cwd, path);
-  const { path: given, began } = await locate(at(options.from));
+  const { path: given, began, promptIn: asked } = await locate(at(options.from));
   const own = given.endsWith('.safetensors') ? await loadAdapterFile(given) : null;
   const from = own?.base ?? given;
   const policy = await openPolicy(from);
@@ -51,15 +52,37 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
       ...(tokenizer === undefined ? {} : { tokenizer }),
       ...(options.shardBytes === undefined ? {} : { shardBytesMax: options.shardBytes }),
     };
-    return await writePolicy(policy.config, source, destination, io);
+    const code = await writePolicy(policy.config, source, destination, io);
+    const prompt = await promptIn(asked);
+    if (prompt !== null) await keepPrompt(prompt, destination.path, io);
+    return code;
   } finally {
     await policy.close();
   }
 }
 
 /** What lies there; of a run its newest weights (`runs/NAME@12`: those of a version), with the folder that it began with. */
-async function locate(from: string): Promise<{ readonly path: string; readonly began?: string }> {
-  if (!existsSync(join(from.replace(/@\d+$/, ''), 'run.json'))) return { path: from };
-  const { path, folder } = await findPolicy(from);
-  return { path, began: folder };
+async function locate(from: string): Promise<Located> {
+  const run = from.replace(/@\d+$/, '');
+  if (existsSync(join(run, 'run.json'))) {
+    const { path, folder } = await findPolicy(from);
+    return { path, began: folder, promptIn: run };
+  }
+  const isFile = from.endsWith('.safetensors');
+  return { path: from, promptIn: isFile ? besideWeights(dirname(from)) : from };
+}
+
+interface Located {
+  readonly path: string;
+  readonly began?: string;
+  /** The folder that says how it is asked, where that is known. */
+  readonly promptIn: string;
+}
+
+/** How the policy is asked goes with it. */
+async function keepPrompt(prompt: PromptRecord, path: string, io: Io): Promise<void> {
+  if (!path.endsWith('.safetensors')) return writePrompt(path, prompt);
+  io.err(
+    'one file does not say how the policy is asked (dialect, system prompt): write a folder, or set dialect and system where it is used',
+  );
 }

@@ -3,10 +3,13 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../../base/systemError.ts';
 import { MCP_FILE } from '../../jobs/parts/mcpTools.ts';
+import { PROMPT_FILE } from '../../jobs/parts/promptRecord.ts';
 
 /** What is not there, or is in `to` already, is left as it is. */
 export async function takeKeptFiles(from: string, to: string): Promise<void> {
-  await copyFile(join(from, MCP_FILE), join(to, MCP_FILE)).catch((error: unknown) => {
-    if (systemCode(error) !== 'ENOENT') throw error;
-  });
+  for (const file of [MCP_FILE, PROMPT_FILE]) {
+    await copyFile(join(from, file), join(to, file)).catch((error: unknown) => {
+      if (systemCode(error) !== 'ENOENT') throw error;
+    });
+  }
 }

@@ -2,12 +2,12 @@
  * A dialect by its name, over the tokenizer and the chat template that lie in a policy's folder.
  */
 import { MillraceError } from '../../base/errors.ts';
-import type { Dialect } from '../../operators/dialect/dialect.ts';
+import type { CallFaults } from '../../operators/dialect/callFaults.ts';
+import type { Declared, Dialect } from '../../operators/dialect/dialect.ts';
 import { chatFence } from '../../operators/dialect/fence.ts';
-import { type CallFaults, nativeDialect } from '../../operators/dialect/native/nativeDialect.ts';
+import { nativeDialect } from '../../operators/dialect/native/nativeDialect.ts';
 import { specOf } from '../../operators/dialect/native/toolCalls.ts';
 import { tagsDialect } from '../../operators/dialect/tagsDialect.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
 import { loadChatPrompt } from './chatPrompt.ts';
 import { loadChatTokenizer } from './chatTokenizer.ts';
 import { nativeChat } from './nativeChat.ts';
@@ -17,12 +17,16 @@ export const dialectNames = ['tags', 'native'] as const;
 /** One of `dialectNames`. */
 export type DialectName = (typeof dialectNames)[number];
 
+export function isDialectName(name: string | undefined): name is DialectName {
+  return (dialectNames as readonly (string | undefined)[]).includes(name);
+}
+
 /** What a dialect is made of. */
 export interface DialectOptions {
   readonly name: DialectName;
   /** Folder with `tokenizer.json` and a chat template. */
   readonly folder: string;
-  readonly tools: readonly Pick<Tool, 'name' | 'about' | 'parameters'>[];
+  readonly tools: readonly Declared[];
   /** The system prompt; none when left out or empty. */
   readonly system?: string;
   /** Native: what becomes of a call that cannot be made; `answered` when left out. */
@@ -32,11 +36,13 @@ export interface DialectOptions {
 /** Rejects with `TOKENIZER`, `CHAT_TEMPLATE`, `DIALECT`, or `USAGE` for what only the other dialect has. */
 export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   const { name, folder, tools, system = '', faults = 'answered' } = options;
+  const asked = { system, tools: tools.map(told) };
   if (name === 'native') {
     const specs = tools.map(specOf);
     const tokenizer = await loadChatTokenizer(folder);
     const { chat, form } = nativeChat({ tokenizer, tools: specs, system, folder });
-    return nativeDialect({ chat, form, tools: specs, faults });
+    const dialect = nativeDialect({ chat, form, tools: specs, faults });
+    return { ...dialect, asked: { ...asked, callFaults: faults } };
   }
   if (faults === 'ends') {
     throw new MillraceError(
@@ -45,9 +51,12 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
     );
   }
   const { tokenizer, prompt } = await loadChatPrompt(folder, system);
-  return tagsDialect({
-    tokenizer,
-    tools: tools.map((tool) => tool.name),
-    prompt: (question) => prompt(chatFence(question)),
-  });
+  const names = tools.map((tool) => tool.name);
+  const ask = (question: string) => prompt(chatFence(question));
+  return { ...tagsDialect({ tokenizer, tools: names, prompt: ask }), asked };
+}
+
+/** Of a tool what the policy is told of it. */
+function told({ name, about, parameters }: Declared): Declared {
+  return { name, about, ...(parameters === undefined ? {} : { parameters }) };
 }

@@ -17,6 +17,8 @@ export interface PolicyPlace {
   readonly folder: string;
   /** As it was named. */
   readonly name: string;
+  /** The folder that may say how it is asked: of the run that it is from, or its own. */
+  readonly promptIn: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -40,7 +42,8 @@ export async function findPolicy(name: string, env: Env = process.env): Promise<
 function ofFile(path: string, name: string): PolicyPlace {
   if (path.endsWith('.safetensors')) {
     const isCheckpoint = basename(path).startsWith('model');
-    return { path: isCheckpoint ? dirname(path) : path, folder: dirname(path), name };
+    const folder = dirname(path);
+    return { path: isCheckpoint ? folder : path, folder, name, promptIn: besideWeights(folder) };
   }
   throw new MillraceError(
     'POLICY',
@@ -51,9 +54,10 @@ function ofFile(path: string, name: string): PolicyPlace {
 async function ofFolder(path: string, name: string, env: Env): Promise<PolicyPlace> {
   const files = new Set(await readdir(path));
   if (files.has('run.json')) return ofRun(path, name, { version: null, env });
-  if (files.has('config.json')) return { path, folder: path, name };
+  const own = { folder: path, name, promptIn: path };
+  if (files.has('config.json')) return { path, ...own };
   if (files.has('policy.safetensors')) {
-    return { path: join(path, 'policy.safetensors'), folder: path, name };
+    return { path: join(path, 'policy.safetensors'), ...own };
   }
   throw new MillraceError(
     'POLICY',
@@ -68,7 +72,13 @@ async function ofRun(
 ): Promise<PolicyPlace> {
   const { weights, began } = await policyOfRun(path, version);
   const { folder } = await findPolicy(began, env);
-  return { path: weights, folder, name };
+  return { path: weights, folder, name, promptIn: path };
+}
+
+/** For weights of a run that are named by their file: the run. */
+export function besideWeights(folder: string): string {
+  const run = dirname(folder);
+  return existsSync(join(run, 'run.json')) ? run : folder;
 }
 
 /** As `huggingface_hub` finds it. */

@@ -3,15 +3,13 @@
  *
  * The papers' own texts come with their data; this one says the same in few words.
  */
+
+import type { Declared } from '../../operators/dialect/dialect.ts';
 import { onlyText, specOf } from '../../operators/dialect/native/toolCalls.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
 import type { DialectName } from './dialectOf.ts';
 
 /** That of ready jobs. */
-export function systemPrompt(
-  dialect: DialectName,
-  tools: readonly Pick<Tool, 'name' | 'about' | 'parameters'>[],
-): string {
+export function systemPrompt(dialect: DialectName, tools: readonly Declared[]): string {
   return dialect === 'native' ? nativeSystemPrompt : tagsSystemPrompt(tools);
 }
 
@@ -20,9 +18,7 @@ export const nativeSystemPrompt =
   'Solve the question step by step. Call a tool only when it helps. End with the exact final answer in \\boxed{}.';
 
 /** For a policy that may call these tools. */
-export function tagsSystemPrompt(
-  tools: readonly Pick<Tool, 'name' | 'about' | 'parameters'>[],
-): string {
+export function tagsSystemPrompt(tools: readonly Declared[]): string {
   const calls = tools.map(
     (tool) => `- <${tool.name}>…</${tool.name}>: ${tool.about}${input(tool)}`,
   );
@@ -42,7 +38,7 @@ export function tagsSystemPrompt(
 }
 
 /** What is written between the tags, where that is more than one text. */
-function input(tool: Pick<Tool, 'name' | 'about' | 'parameters'>): string {
+function input(tool: Declared): string {
   const { parameters } = tool;
   if (parameters === undefined || onlyText(specOf(tool)) !== null) return '';
   const fields = Object.entries(parameters.properties).map(([name, { type, description }]) => {

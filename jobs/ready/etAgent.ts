@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import {
   calibrate,
+  dataPromptLines,
   defineJob,
   etAgent,
   etAgentPresets,
@@ -18,6 +19,7 @@ import {
   lrIdle,
   mayChange,
   openData,
+  promptRecord,
   readyParts,
   readySettings,
   roleSettings,
@@ -50,6 +52,7 @@ export const etAgentJob = defineJob({
     if (settings.sft.data !== '') {
       const { tokenizer } = parts.dialect;
       const data = await openData(settings.sft, { tokenizer, folder, stage: 1, print });
+      for (const line of dataPromptLines(data, promptRecord(parts.dialect))) print(line);
       const methods = [learnData(settings.sft, data), calibrate(settings)];
       return trainPolicy(context, parts, questions, methods);
     }

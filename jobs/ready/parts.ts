@@ -3,7 +3,6 @@
  *
  * Everything that can be wrong with a setting fails here, before the first rollout, with what to do about it.
  */
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -13,8 +12,8 @@ import { type Provider, providers } from '../../model/runtime/provider.ts';
 import { samplingOf, textModelSettings } from '../../model/text/configured.ts';
 import { enginePolicy } from '../../model/text/enginePolicy.ts';
 import { callTools } from '../../operators/callTools.ts';
+import { type CallFaults, callFaults } from '../../operators/dialect/callFaults.ts';
 import type { Dialect } from '../../operators/dialect/dialect.ts';
-import { type CallFaults, callFaults } from '../../operators/dialect/native/nativeDialect.ts';
 import type { Complete } from '../../operators/evolve/models.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { readDataset } from '../../sources/datasets.ts';
@@ -25,7 +24,16 @@ import type { JobContext } from '../defineJob.ts';
 import { sameInputs, tokenizerFiles } from '../inputs.ts';
 import { loadChatPrompt } from '../parts/chatPrompt.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';
-import { type DialectName, dialectNames, dialectOf } from '../parts/dialectOf.ts';
+import {
+  askedBefore,
+  chosenPrompt,
+  dialectSetting,
+  type PromptSettings,
+  sayPrompt,
+  systemFile,
+  systemSetting,
+} from '../parts/chosenPrompt.ts';
+import { dialectOf } from '../parts/dialectOf.ts';
 import { type EngineSettings, engineSettings, openEngine } from '../parts/engines.ts';
 import { findPolicy, type PolicyPlace } from '../parts/policyPlace.ts';
 import {
@@ -36,9 +44,9 @@ import {
   promptFault,
   withinPrompt,
 } from '../parts/promptLimit.ts';
+import { promptRecord } from '../parts/promptRecord.ts';
 import { checkPublished } from '../parts/published.ts';
 import { indexFile } from '../parts/retrieverAt.ts';
-import { systemPrompt } from '../parts/systemPrompt.ts';
 import { toolSettings } from '../parts/toolSettings.ts';
 import { type ToolsSettings, toolsOf } from '../parts/toolsOf.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from '../parts/trainers.ts';
@@ -68,22 +76,14 @@ export const readySettings = {
     .string()
     .default('')
     .describe('questions to evaluate on; empty = some of `questions` are held out'),
-  dialect: z
-    .enum(dialectNames)
-    .default('tags')
-    .describe('how the policy writes: the papers’ tags, or its own function calling (native)'),
+  dialect: dialectSetting,
   callFaults: z
     .enum(callFaults)
     .default('answered')
     .describe(
       'native: what becomes of a call that cannot be made: it is answered with what is wrong, or ends the rollout',
     ),
-  system: z
-    .string()
-    .default('')
-    .describe(
-      'file with the system prompt; empty = one that says how to answer, and explains the tags and the tools where the dialect has tags',
-    ),
+  system: systemSetting,
   tools: toolSettings,
   corpus: z
     .string()
@@ -115,14 +115,12 @@ export const readySettings = {
 export const roleSettings = textModelSettings;
 
 /** `readySettings` with all defaults filled in, beside those of the loop. */
-export interface ReadySettings extends PolicySettings, ToolsSettings {
+export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSettings {
   readonly policy: string;
   readonly questions: string;
   readonly repeats: (typeof repeatsAre)[number];
   readonly heldOutFile: string;
-  readonly dialect: DialectName;
   readonly callFaults: CallFaults;
-  readonly system: string;
   readonly promptMax: number;
   readonly engine: EngineSettings;
   readonly trainer: TrainerSettings;
@@ -195,27 +193,27 @@ export async function readyParts<D extends Dialect>(
     print: context.print,
   });
   warnOfSize(context);
-  const { questions, corpus = '', system = '', tools: choice } = asked.settings;
+  const { questions, corpus = '', tools: choice } = asked.settings;
   if (context.replay === undefined)
     await sameInputs(context.folder, [
-      ...[questions, heldOutFile, corpus, system].map((file) =>
+      ...[questions, heldOutFile, corpus].map((file) =>
         file === '' || namesEndless(file) ? '' : resolve(file),
       ),
+      systemFile(asked.settings),
       indexFile(choice?.search.index ?? ''),
       ...tokenizerFiles(policy.folder),
     ]);
   const tools = given.tools ?? (await toolsOf(context));
   const called = own(callTools(tools, { clock }));
+  const before = await askedBefore(context, policy);
   const chosen = async (): Promise<Dialect> =>
     dialectOf({
-      name: settings.dialect,
-      folder: policy.folder,
-      tools,
-      system: await systemOf(settings, tools),
-      faults: settings.callFaults,
+      ...(await chosenPrompt(settings, before, { tools })),
+      ...{ folder: policy.folder, tools, faults: settings.callFaults },
     });
   // Without a dialect of the caller's, any will do.
   const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
+  sayPrompt(context, before, promptRecord(dialect));
   const limit = { prompt: dialect.prompt, promptMax };
   checkPromptFits(limit);
   checkVocabulary(dialect, vocabSize);
@@ -301,14 +299,6 @@ async function rolesOf(
     }
     return ({ engine }) => completeWith(enginePolicy({ ...plain, engine }), samplingOf(model));
   };
-}
-
-async function systemOf(
-  { system, dialect }: ReadySettings,
-  tools: readonly Tool[],
-): Promise<string> {
-  if (system === '') return systemPrompt(dialect, tools);
-  return (await readFile(system, 'utf8')).trim();
 }
 
 /** Longest prompt and response, in tokens. */

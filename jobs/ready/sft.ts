@@ -26,7 +26,9 @@ export const sftJob = defineJob({
       .prefault('')
       .describe(data.description ?? ''),
     dialect,
-    system: system.describe('file with the system prompt, for prompt=policy; empty = none'),
+    system: system.describe(
+      'for prompt=policy: file with the system prompt, default or none; empty = as the policy was asked in the run that it is from, else none',
+    ),
     trainer,
     threads,
     provider,

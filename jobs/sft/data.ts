@@ -49,6 +49,10 @@ export interface SftData {
   /** Each row once, in the order of the files: a demonstration, or a dead letter. */
   items(): AsyncIterable<ConversationItem>;
   readonly encodeGiven: EncodeGiven;
+  /** How its conversations ask. */
+  readonly asked: Found['asked'];
+  /** Whether they are learnt as they are; else in the policy's own prompt. */
+  readonly asTheyAre: boolean;
   /** The first `heldOutMax` usable rows of the held-out file, read when they are asked for; none without one. */
   heldOut(encode: EncodeExample): Promise<readonly TrainSequence[]>;
 }
@@ -63,6 +67,11 @@ const found = z.object({
   /** Rows that are none, and the first of them. */
   unusable: z.number(),
   first: z.string(),
+  /** The system prompt and the functions of the rows; null = they differ from row to row. Older runs have not noted it. */
+  asked: z
+    .object({ system: z.string().nullable(), functions: z.string().nullable() })
+    .nullable()
+    .default(null),
 });
 type Found = z.infer<typeof found>;
 
@@ -89,6 +98,8 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
   return {
     rows: known.rows,
     stage,
+    asked: known.asked,
+    asTheyAre: chat !== null,
     items: () => learnable(files, stage, new Map(Object.entries(known.refused))),
     encodeGiven,
     heldOut: (encode) => heldOutOf(settings, encode, encodeGiven),
@@ -200,6 +211,8 @@ async function readFound(path: string): Promise<Found | null> {
 
 async function survey(files: readonly ConversationFile[], stage: number, check: Check) {
   const refused: Record<string, string> = {};
+  const systems = new Set<string>();
+  const functions = new Set<string>();
   let rows = 0;
   let unusable = 0;
   let first = '';
@@ -212,14 +225,32 @@ async function survey(files: readonly ConversationFile[], stage: number, check: 
     }
     const { question, kept } = item.value;
     try {
-      check(kept[0]!, question);
+      const [given] = kept;
+      check(given!, question);
       rows++;
+      if (systems.size < 2) systems.add(systemOf(given!));
+      if (functions.size < 2) functions.add(given!.functions);
     } catch (error) {
       refused[question.id] = messageOf(error);
       if (first === '') first = `${question.id}: ${messageOf(error)}`;
     }
   }
-  return { rows, unusable, refused, first };
+  return {
+    rows,
+    unusable,
+    refused,
+    first,
+    asked: { system: only(systems), functions: only(functions) },
+  };
+}
+
+function systemOf({ turns: [first] }: Demonstration): string {
+  return first?.role === 'system' ? first.text : '';
+}
+
+function only(texts: ReadonlySet<string>): string | null {
+  const [text = ''] = texts;
+  return texts.size > 1 ? null : text;
 }
 
 async function* learnable(

@@ -1,24 +1,29 @@
 /** What `sft` runs on, by its settings: the policy, its data, a trainer. The job's context owns them. */
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import type { Provider } from '../../model/runtime/provider.ts';
 import type { JobContext } from '../defineJob.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';
-import { type DialectName, dialectOf } from '../parts/dialectOf.ts';
+import {
+  type AskedBefore,
+  askedBefore,
+  chosenPrompt,
+  type PromptSettings,
+  sayPrompt,
+} from '../parts/chosenPrompt.ts';
+import { dialectOf } from '../parts/dialectOf.ts';
 import { findPolicy } from '../parts/policyPlace.ts';
+import { type PromptRecord, promptRecord, renderedPrompt } from '../parts/promptRecord.ts';
 import { openTrainer, type TrainerSettings } from '../parts/trainers.ts';
-import { openData } from './data.ts';
+import { openData, type SftData } from './data.ts';
+import { dataPromptLines } from './dataPrompt.ts';
 import type { SftSettings } from './settings.ts';
 import type { SftParts } from './sft.ts';
 
 /** The settings of the job, with all defaults filled in. */
-export interface SftJobSettings extends SftSettings {
+export interface SftJobSettings extends SftSettings, PromptSettings {
   readonly policy: string;
-  readonly dialect: DialectName;
-  /** File with the system prompt of `prompt=policy`; '' = none. */
-  readonly system: string;
   readonly trainer: TrainerSettings;
   readonly threads: number;
   readonly provider: Provider;
@@ -38,14 +43,22 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
     print,
   });
   const tokenizer = await loadTokenizer(policy.folder);
-  const system = settings.system === '' ? '' : await readFile(settings.system, 'utf8');
-  const dialect = await dialectOf({
-    name: settings.dialect,
-    folder: policy.folder,
-    tools: [],
-    system: system.trim(),
-  });
+  const before = await askedBefore(context, policy);
+  // No tool is called, and the policy may have been told of some.
+  const tools = before?.prompt.tools ?? [];
+  const chosen = await chosenPrompt(settings, before, { tools, unset: 'none' });
+  const dialect = await dialectOf({ ...chosen, folder: policy.folder, tools });
   const data = await openData(settings, { tokenizer, folder, stage: 1, print });
+  const prompt = data.asTheyAre
+    ? await ofConversations(data, { settings, before, folder: policy.folder })
+    : promptRecord(dialect);
+  sayPrompt(context, before, prompt);
+  if (data.asTheyAre && settings.system !== '') {
+    print(
+      'system is not used: conversations are learnt with their own (prompt=policy would use it)',
+    );
+  }
+  if (!data.asTheyAre) for (const line of dataPromptLines(data, prompt)) print(line);
   const trainer = await openTrainer(settings.trainer, {
     policy: policy.path,
     policyName: policy.name,
@@ -62,7 +75,32 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   return {
     trainer: own(trainer),
     base: policy.path,
+    prompt,
     data,
     encode: (question, text) => dialect.encodeExample(question, text, settings.results),
   };
+}
+
+interface Conversations {
+  readonly settings: SftJobSettings;
+  readonly before: AskedBefore | null;
+  /** Of the tokenizer. */
+  readonly folder: string;
+}
+
+/** How conversations ask that are learnt as they are; with functions, the policy learns to call them in its own way. */
+async function ofConversations(
+  { asked: known }: SftData,
+  { settings, before, folder }: Conversations,
+): Promise<PromptRecord> {
+  const { system, functions } = known ?? { system: null, functions: null };
+  const { dialect: set } = settings;
+  const { name: usual } = await chosenPrompt({ dialect: set, system: 'none' }, before, {
+    tools: [],
+  });
+  const name = set === 'auto' && functions !== null && functions !== '' ? 'native' : usual;
+  const asked = { dialect: name, system, tools: null };
+  if (system === null || functions !== '') return { ...asked, prompt: null };
+  const dialect = await dialectOf({ name: 'tags', folder, tools: [], system });
+  return { ...asked, prompt: renderedPrompt(dialect) };
 }

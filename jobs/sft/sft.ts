@@ -20,6 +20,7 @@ import { sink, source, stage } from '../../streams/stage.ts';
 import { topics } from '../../streams/topics.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { Method } from '../method.ts';
+import { type PromptRecord, writePrompt } from '../parts/promptRecord.ts';
 import { inflightFor } from '../policyLoop.ts';
 import type { SftData } from './data.ts';
 import type { SftSettings } from './settings.ts';
@@ -30,6 +31,8 @@ export interface SftParts {
   /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
   readonly base: string;
   readonly data: SftData;
+  /** How the policy is asked in what it learns; left out = it is not noted. */
+  readonly prompt?: PromptRecord;
   /** A question and an answer as a sequence, for `prompt: 'policy'`. */
   readonly encode: EncodeExample;
 }
@@ -42,9 +45,10 @@ export interface SftRun {
 /** The flow of a job that does nothing but fine-tune. */
 export async function sft(
   context: JobContext<SftSettings & SftRun>,
-  { trainer: engine, base, data, encode }: SftParts,
+  { trainer: engine, base, data, prompt, encode }: SftParts,
 ): Promise<Flow> {
   const { settings, log, folder, clock, seed, print, screen, replay } = context;
+  if (prompt !== undefined) await writePrompt(folder, prompt);
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(base) };
   const steps = stepsOf(settings, data);

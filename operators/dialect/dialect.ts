@@ -13,6 +13,8 @@
  */
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
 import type { Variant } from '../text/variant.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { CallFaults } from './callFaults.ts';
 import type { ResultTokens } from './encodeExample.ts';
 import type { FormatFault } from './format.ts';
 
@@ -44,6 +46,19 @@ export interface Stop {
 /** What a policy's turn comes to: calls to make, in order; the end with an answer; or the end without one. */
 export type Turn = { readonly calls: readonly DialectCall[] } | 'answer' | 'stop';
 
+/** A tool as a policy is told of it. */
+export type Declared = Pick<Tool, 'name' | 'about' | 'parameters'>;
+
+/** What a prompt says beside the question. */
+export interface AskedBy {
+  /** The system prompt; '' = none, null = it is not one text, or not known. */
+  readonly system: string | null;
+  /** null = they are not known. */
+  readonly tools: readonly Declared[] | null;
+  /** What becomes of a call that cannot be made, where the dialect lets one choose. */
+  readonly callFaults?: CallFaults;
+}
+
 /** How a policy writes. Pure: the same arguments give the same values. */
 export interface Dialect {
   /** `tags`, `native`, or a name of one's own. */
@@ -51,6 +66,8 @@ export interface Dialect {
   readonly tokenizer: Tokenizer;
   /** What a person who starts a run should know, a line each; left out = nothing. */
   readonly notes?: readonly string[];
+  /** What a run writes down of its prompt, so that whatever starts from the run asks the same way; left out = what `prompt` gives. */
+  readonly asked?: AskedBy;
   /** What can be called, by the tags of trajectories, in order. */
   readonly tools: readonly string[];
   /** A generation ends after one of these tokens. */

@@ -134,18 +134,12 @@ describe('millrace eval', () => {
       const settings = await givenSettings(all, fakeIo(cwd, 5000));
       return Object.fromEntries(settings.map(({ key, text }) => [key, text]));
     };
-    expect(await given()).not.toHaveProperty('explained');
-    const ready = { promptMax: 9, dialect: 'native', callFaults: 'ends', system: '', searchTop: 3 };
-    record.settings = { ...record.settings, ...ready };
-    const { dialect, callFaults, system } = ready;
-    expect(await given()).toMatchObject({
-      ...{ dialect, callFaults, explained: 'true', searchTop: '3', tools: '["python"]' },
-    });
-    expect(await given()).not.toHaveProperty('system', system);
+    record.settings = { ...record.settings, promptMax: 9, searchTop: 3 };
+    const promptIn = join(cwd, 'runs/first');
+    expect(await given()).toMatchObject({ promptIn, searchTop: '3', tools: '["python"]' });
     const other = await given({ dialect: 'tags', system: 'mine.txt' });
     expect(other).toMatchObject({ dialect: 'tags', system: join(cwd, 'mine.txt') });
-    expect(other).not.toHaveProperty('callFaults');
-    expect(other).not.toHaveProperty('explained');
+    expect(await given({ system: 'none' })).toMatchObject({ system: 'none' });
     record.job.name = 'deep-agent';
     await expect(given()).rejects.toThrow(/first is a run of deep-agent.*millrace report first/);
     await writeFile(path, before);

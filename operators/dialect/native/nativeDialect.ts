@@ -9,7 +9,9 @@
  * A call that cannot be made (no JSON, no such tool, a missing argument) stands as `<tool_call>…</tool_call>` and is a fault of
  * form. `faults` says what else: `answered` = the policy is told what is wrong and goes on, `ends` = the rollout ends.
  */
+
 import type { TrainSequence } from '../../../model/engine.ts';
+import type { CallFaults } from '../callFaults.ts';
 import { type Dialect, type DialectCall, endTokens, type Part } from '../dialect.ts';
 import type { ResultTokens } from '../encodeExample.ts';
 import { chatFence, fenceFor } from '../fence.ts';
@@ -19,11 +21,6 @@ import type { ChatSegment, NativeChat } from './chat.ts';
 import { type NativeForm, piecesOf, thinkingEnd } from './forms.ts';
 import type { ToolSpec } from './toolCalls.ts';
 import { turnsOf } from './trajectory.ts';
-
-/** What becomes of a call that cannot be made. */
-export const callFaults = ['answered', 'ends'] as const;
-/** One of `callFaults`. */
-export type CallFaults = (typeof callFaults)[number];
 
 /** What the native dialect is made of. */
 export interface NativeDialectOptions {

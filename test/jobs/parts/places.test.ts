@@ -37,7 +37,7 @@ describe('a policy by its name', () => {
   test('is found in the Hugging Face cache, at its main revision or another', async () => {
     const home = await cacheWith('Qwen/Qwen2.5-3B-Instruct', 'abc123');
     const folder = join(home, 'hub', 'models--Qwen--Qwen2.5-3B-Instruct', 'snapshots', 'abc123');
-    const named = { name: 'Qwen/Qwen2.5-3B-Instruct', path: folder, folder };
+    const named = { name: 'Qwen/Qwen2.5-3B-Instruct', path: folder, folder, promptIn: folder };
     expect(await findPolicy('Qwen/Qwen2.5-3B-Instruct', { HF_HOME: home })).toEqual(named);
     const cache = join(home, 'hub');
     const at = await findPolicy('Qwen/Qwen2.5-3B-Instruct@abc123', { HF_HUB_CACHE: cache });

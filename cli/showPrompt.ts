@@ -1,0 +1,84 @@
+/**
+ * `--show-prompt`: the prompt that a job asks its policy with, `{question}` in the question's place, on stdout or in a file. The job
+ * is built as far as its prompt, in a folder of its own; nothing is run, and no server of a policy is asked.
+ */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { visibleLines } from '../base/visible.ts';
+import type { Job } from '../jobs/defineJob.ts';
+import { type PromptRecord, QUESTION, recordedPrompt } from '../jobs/parts/promptRecord.ts';
+import { openLog } from '../streams/embedded/openLog.ts';
+import { exitCodes, usageError } from './failure.ts';
+import { stoppable } from './interruption.ts';
+import type { Io } from './io.ts';
+import { logFolder } from './runs.ts';
+import { inScratch } from './scratch.ts';
+
+/** Whose prompt it is. */
+export interface PromptOf {
+  readonly job: Job;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly seed: number;
+  /** The folder of a run that has begun: what it noted. */
+  readonly begun?: string;
+}
+
+/** `to` = a file, or true for stdout. */
+export async function showPrompt(of: PromptOf, to: string | true, io: Io): Promise<number> {
+  const noted = of.begun === undefined ? null : await recordedPrompt(of.begun);
+  const record = noted ?? (await builtPrompt(of, io));
+  const { prompt, dialect, system } = record;
+  if (prompt === null) {
+    const why =
+      system === null ? 'more than one system prompt is learnt' : 'its prompt needs a question';
+    throw usageError(`there is no one prompt to show: ${why}`);
+  }
+  if (to === true) await io.out(`${visibleLines(prompt)}\n`);
+  else await writeFile(resolve(io.cwd, to), prompt);
+  const where = to === true ? '' : `wrote ${to}: `;
+  io.err(
+    `${where}the prompt of ${of.job.name}, dialect ${dialect}; ${QUESTION} stands for the question`,
+  );
+  return exitCodes.done;
+}
+
+/** Ends the building of a job. */
+class Prompted extends Error {
+  readonly record: PromptRecord;
+
+  constructor(record: PromptRecord) {
+    super('only the prompt was wanted');
+    this.record = record;
+  }
+}
+
+async function builtPrompt({ job, settings, seed }: PromptOf, io: Io): Promise<PromptRecord> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-prompt-'));
+  return stoppable(io, (scratch) => inScratch(scratch, folder, () => built()));
+
+  async function built(): Promise<PromptRecord> {
+    const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
+    const owned: { close(): Promise<void> }[] = [];
+    try {
+      await job.build({
+        ...{ run: 'prompt', folder, seed, settings, log, clock: io.clock },
+        print: (line) => io.err(line),
+        own(resource) {
+          owned.push(resource);
+          return resource;
+        },
+        prompted(record) {
+          throw new Prompted(record);
+        },
+      });
+    } catch (error) {
+      if (error instanceof Prompted) return error.record;
+      throw error;
+    } finally {
+      for (const resource of owned.reverse()) await resource.close();
+      await log.close();
+    }
+    throw usageError(`the job ${job.name} does not say how it asks its policy`);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * How a job asks its policy: as the run did that the policy is from, unless the settings say otherwise; what is different then is said
+ * when the job starts, both texts beside each other.
+ */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
+import type { Declared } from '../../operators/dialect/dialect.ts';
+import type { JobContext } from '../defineJob.ts';
+import { type DialectName, dialectNames, isDialectName } from './dialectOf.ts';
+import { type KnownPrompt, type PromptRecord, promptIn, recordedPrompt } from './promptRecord.ts';
+import { systemPrompt } from './systemPrompt.ts';
+
+/** The setting `dialect`. */
+export const dialectSetting = z
+  .enum(['auto', ...dialectNames])
+  .default('auto')
+  .describe(
+    'how the policy writes: the papers’ tags, or its own function calling (native); auto = as it was asked in the run that it is from, else tags',
+  );
+
+/** The setting `system`. */
+export const systemSetting = z
+  .string()
+  .default('')
+  .describe(
+    'file with the system prompt; or default = one that says how to answer, and explains the tags and the tools where the dialect has tags; or none; empty = as the policy was asked in the run that it is from, else default',
+  );
+
+/** What settings say of the prompt. */
+export interface PromptSettings {
+  readonly dialect: 'auto' | DialectName;
+  readonly system: string;
+}
+
+/** The file that `system` names; '' = none. */
+export function systemFile({ system = '' }: Partial<PromptSettings>): string {
+  return ['', 'default', 'none'].includes(system) ? '' : resolve(system);
+}
+
+/** How the policy was asked until now, and where. */
+export interface AskedBefore {
+  readonly prompt: KnownPrompt;
+  /** A run or a folder as it was named; null = this run, which goes on. */
+  readonly from: string | null;
+}
+
+/** Null = nobody has noted it. */
+export async function askedBefore(
+  { folder, log, replay }: Pick<JobContext<unknown>, 'folder' | 'log' | 'replay'>,
+  policy: { readonly name: string; readonly promptIn: string | null },
+): Promise<AskedBefore | null> {
+  const goesOn = replay !== undefined || (await log.stats()).some(({ records }) => records > 0);
+  if (goesOn) {
+    const prompt = await recordedPrompt(folder);
+    return prompt === null ? null : { prompt, from: null };
+  }
+  const prompt = policy.promptIn === null ? null : await promptIn(policy.promptIn);
+  return prompt === null ? null : { prompt, from: policy.name };
+}
+
+/** What a prompt is made of. */
+export interface ChosenPrompt {
+  readonly name: DialectName;
+  readonly system: string;
+}
+
+/** `unset` = the system prompt of a policy of which nothing is known, where none is set. Fails with code `POLICY`. */
+export async function chosenPrompt(
+  { dialect, system }: PromptSettings,
+  before: AskedBefore | null,
+  {
+    tools,
+    unset = 'default',
+  }: { readonly tools: readonly Declared[]; readonly unset?: 'default' | 'none' },
+): Promise<ChosenPrompt> {
+  const known = before?.prompt;
+  const own = isDialectName(known?.dialect) ? known.dialect : 'tags';
+  const name = dialect === 'auto' ? own : dialect;
+  const usual = (): string => systemPrompt(name, tools);
+  switch (system) {
+    case 'none':
+      return { name, system: '' };
+    case 'default':
+      return { name, system: usual() };
+    case '':
+      break;
+    default:
+      return { name, system: (await readFile(system, 'utf8')).trim() };
+  }
+  if (known?.gone !== undefined) throw gone(before?.from ?? '', known.gone);
+  if (known?.usual) {
+    const same = known.dialect === name && known.tools !== null && sameTools(known.tools, tools);
+    return { name, system: same ? known.system! : usual() };
+  }
+  if (known?.system == null) return { name, system: unset === 'none' ? '' : usual() };
+  return { name, system: known.system };
+}
+
+function gone(run: string, file: string): MillraceError {
+  return new MillraceError(
+    'POLICY',
+    `${run} was asked with the system prompt in ${file}, which is not there any more: put it back, or say how to ask its policy (system=FILE, default or none)`,
+    { context: { file } },
+  );
+}
+
+/** Says how the policy is asked, where that is known of before; where only the prompt is wanted, gives it and goes no further. */
+export function sayPrompt(
+  { print, prompted, replay }: Pick<JobContext<unknown>, 'print' | 'prompted' | 'replay'>,
+  before: AskedBefore | null,
+  now: PromptRecord,
+): void {
+  prompted?.(now);
+  if (replay !== undefined || before === null) return;
+  for (const line of promptLines(before, now)) print(line);
+}
+
+/** A prompt beside that of before, for people; nothing to say of a run that goes on as it was. */
+export function promptLines({ prompt, from }: AskedBefore, now: PromptRecord): readonly string[] {
+  const differences = [
+    ...(prompt.dialect === now.dialect
+      ? []
+      : [`  dialect: ${prompt.dialect} there, ${now.dialect} here`]),
+    ...toolLines(prompt.tools, now.tools),
+    ...systemLines(prompt, now),
+  ];
+  const parts = differences.length > 1 ? differences : [...differences, ...wholeLines(prompt, now)];
+  if (parts.length === 0)
+    return from === null ? [] : [`the policy is asked as in ${from}: ${inWords(now)}`];
+  const where = from === null ? 'until now in this run' : `in ${from}`;
+  return [
+    `the policy is asked otherwise here than ${where} (--show-prompt prints the whole prompt):`,
+    ...parts,
+  ];
+}
+
+function inWords({ dialect, system }: PromptRecord): string {
+  const said =
+    system === null ? '' : system === '' ? ', no system prompt' : `, system prompt ${cut(system)}`;
+  return `dialect ${dialect}${said}`;
+}
+
+function toolLines(was: PromptRecord['tools'], now: PromptRecord['tools']): readonly string[] {
+  if (was === null || now === null || sameTools(was, now)) return [];
+  const names = (tools: readonly Declared[]): string =>
+    tools.map(({ name }) => visible(name)).join(', ') || 'none';
+  const told = names(was) === names(now) ? `${names(now)}, described otherwise` : names(now);
+  return [`  tools: ${names(was)} there; ${told} here`];
+}
+
+function systemLines(
+  { system: was, usual }: KnownPrompt,
+  { system: now }: PromptRecord,
+): readonly string[] {
+  // An older run's text followed its tools.
+  if (was === now || (was === null && usual)) return [];
+  if (was === null)
+    return [`  system prompt there: not known, or more than one; here: ${cut(now!)}`];
+  // A prompt of a job's own is compared whole.
+  return now === null ? [] : bothLines('system prompt', was, now);
+}
+
+/** Where all that has a name is the same. */
+function wholeLines(
+  { prompt: was }: PromptRecord,
+  { prompt: now }: PromptRecord,
+): readonly string[] {
+  if (was === null || now === null || was === now) return [];
+  return bothLines('prompt', was, now);
+}
+
+/** The first line of each that the other has not. */
+export function bothLines(
+  what: string,
+  was: string,
+  now: string,
+  [there, here]: readonly [string, string] = ['there', 'here'],
+): readonly string[] {
+  const [before, after] = [was.split('\n'), now.split('\n')];
+  const at = before.findIndex((line, i) => line !== after[i]);
+  const place = at < 0 ? before.length : at;
+  const line = place === 0 || was === '' || now === '' ? '' : `, line ${place + 1}`;
+  return [
+    `  ${what} ${there}${line}: ${was === '' ? 'none' : cut(before[place] ?? '')}`,
+    `  ${what} ${here}${line}: ${now === '' ? 'none' : cut(after[place] ?? '')}`,
+  ];
+}
+
+/** Most characters of a line that is shown. */
+const CHARACTERS_MAX = 100;
+
+/** The first line, shortened. */
+function cut(text: string): string {
+  const [line = ''] = text.split('\n');
+  const shown = line.length > CHARACTERS_MAX ? `${line.slice(0, CHARACTERS_MAX)}…` : line;
+  return `"${visible(shown)}"`;
+}
+
+function sameTools(a: readonly Declared[], b: readonly Declared[]): boolean {
+  const plain = (tools: readonly Declared[]): unknown =>
+    JSON.parse(JSON.stringify(tools.map(told)));
+  return isDeepStrictEqual(plain(a), plain(b));
+}
+
+function told({ name, about, parameters }: Declared): Declared {
+  return { name, about, ...(parameters === undefined ? {} : { parameters }) };
+}

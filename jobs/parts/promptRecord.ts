@@ -1,0 +1,158 @@
+/**
+ * How a policy is asked, as a run writes it down (`millrace-prompt.json` in its folder): whatever starts from the run asks its policy
+ * the same way. `millrace model convert` puts the file beside the weights that it writes.
+ *
+ * Runs of versions that had no such file are read by their settings.
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
+import { replaceFile } from '../../base/replaceFile.ts';
+import { systemCode } from '../../base/systemError.ts';
+import { callFaults } from '../../operators/dialect/callFaults.ts';
+import type { AskedBy, Dialect } from '../../operators/dialect/dialect.ts';
+import { isDialectName } from './dialectOf.ts';
+import { systemPrompt } from './systemPrompt.ts';
+
+/** In the folder of a run, or of a policy that was made of one. */
+export const PROMPT_FILE = 'millrace-prompt.json';
+
+/** Stands for the question in what a prompt comes to. */
+export const QUESTION = '{question}';
+
+const declared = z.looseObject({
+  name: z.string(),
+  about: z.string(),
+  parameters: z.looseObject({ type: z.literal('object') }).optional(),
+});
+
+const schema = z.object({
+  dialect: z.string(),
+  callFaults: z.enum(callFaults).optional(),
+  system: z.string().nullable(),
+  tools: z.array(declared).nullable(),
+  prompt: z.string().nullable(),
+});
+
+/** How a policy is asked. */
+export interface PromptRecord extends AskedBy {
+  /** `tags`, `native`, or that of a job of one's own. */
+  readonly dialect: string;
+  /** What the prompt of a question comes to, with `{question}` in its place; null = it is not known. */
+  readonly prompt: string | null;
+}
+
+/** A record that was read. */
+export interface KnownPrompt extends PromptRecord {
+  /** Its system prompt is the one that jobs have where none is given: it follows the tools. */
+  readonly usual: boolean;
+  /** The file with the system prompt of an older run, where it is not there any more. */
+  readonly gone?: string;
+}
+
+/** The record of a dialect. */
+export function promptRecord(dialect: Dialect): PromptRecord {
+  const { name, asked = { system: null, tools: null } } = dialect;
+  return { dialect: name, ...asked, prompt: renderedPrompt(dialect) };
+}
+
+/** The text of a question's prompt; null where a dialect of one's own has none for a question that is not there. */
+export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
+  try {
+    return tokenizer.decode(prompt(QUESTION));
+  } catch {
+    return null;
+  }
+}
+
+/** Written where it is not there already, or says something else. */
+export async function writePrompt(folder: string, record: PromptRecord): Promise<void> {
+  const path = join(folder, PROMPT_FILE);
+  const text = `${JSON.stringify(schema.parse(record), null, 1)}\n`;
+  if ((await textAt(path)) === text) return;
+  await mkdir(folder, { recursive: true });
+  await replaceFile(path, text);
+}
+
+/** The record in a folder; null where there is none. Fails with code `DAMAGED`. */
+export async function recordedPrompt(folder: string): Promise<KnownPrompt | null> {
+  const path = join(folder, PROMPT_FILE);
+  const text = await textAt(path);
+  if (text === null) return null;
+  try {
+    return known(schema.parse(JSON.parse(text)) as PromptRecord);
+  } catch (cause) {
+    throw new MillraceError(
+      'DAMAGED',
+      `${path} cannot be read: it says how the policy is asked. Put it back, or delete it and set dialect and system`,
+      { cause },
+    );
+  }
+}
+
+/** The same, or what the settings of an older run say. */
+export async function promptIn(folder: string): Promise<KnownPrompt | null> {
+  return (await recordedPrompt(folder)) ?? (await ofOldRun(folder));
+}
+
+function known(record: PromptRecord): KnownPrompt {
+  const { dialect, system, tools } = record;
+  const usual =
+    system !== null &&
+    tools !== null &&
+    isDialectName(dialect) &&
+    system === systemPrompt(dialect, tools);
+  return { ...record, usual };
+}
+
+const oldSettings = z.looseObject({
+  dialect: z.string().default('tags'),
+  callFaults: z.enum(callFaults).optional(),
+  system: z.string().default(''),
+  /** Ready jobs that roll out have it. */
+  promptMax: z.number().optional(),
+  /** Fine-tuning on data has it. */
+  prompt: z.string().optional(),
+});
+const oldRun = z.looseObject({
+  job: z.looseObject({ name: z.string() }),
+  settings: oldSettings,
+});
+
+async function ofOldRun(folder: string): Promise<KnownPrompt | null> {
+  const text = await textAt(join(folder, 'run.json'));
+  const found = text === null ? null : oldRun.safeParse(json(text));
+  if (found === null || !found.success) return null;
+  const { job, settings } = found.data;
+  const { dialect, callFaults: faults, system: file, promptMax, prompt } = settings;
+  const asked = {
+    tools: null,
+    prompt: null,
+    ...(faults === undefined ? {} : { callFaults: faults }),
+  };
+  if (job.name === 'deep-agent') return { ...asked, dialect: 'deep', system: null, usual: false };
+  if (file !== '') {
+    const system = (await textAt(file))?.trim() ?? null;
+    return { ...asked, dialect, system, usual: false, ...(system === null ? { gone: file } : {}) };
+  }
+  if (promptMax !== undefined) return { ...asked, dialect, system: null, usual: true };
+  // Conversations bring their own, which such a run has not noted.
+  const system = prompt === undefined || prompt === 'policy' ? '' : null;
+  return { ...asked, dialect, system, usual: false };
+}
+
+async function textAt(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,22 @@
+/** How conversations of a file ask, beside how the policy is asked: learnt in one prompt and asked in another, it has learnt for nothing. */
+import { bothLines } from '../parts/chosenPrompt.ts';
+import type { PromptRecord } from '../parts/promptRecord.ts';
+import type { SftData } from './data.ts';
+
+/** Lines for people where they differ; none of a run whose data was looked through by an older version. */
+export function dataPromptLines(
+  { asked, asTheyAre }: Pick<SftData, 'asked' | 'asTheyAre'>,
+  prompt: PromptRecord,
+): readonly string[] {
+  const own = asked?.system;
+  if (own === undefined || own === '' || prompt.system === null) return [];
+  if (own?.trim() === prompt.system.trim()) return [];
+  const first = asTheyAre
+    ? 'the conversations of the data are learnt with another system prompt than the policy is asked with (set system to theirs, or sft.prompt=policy):'
+    : 'the system prompts in the data are left out (prompt=policy):';
+  if (own === null) return [first, '  in the data: more than one'];
+  return [
+    first,
+    ...bothLines('system prompt', own, prompt.system, ['in the data', 'of the policy']),
+  ];
+}
