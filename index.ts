@@ -143,12 +143,9 @@ export {
   messageOf,
   openLog,
   pipeEach,
-  type Question,
-  type Rollout,
   resumable,
   runFlow,
   type Scope,
-  type Scored,
   type Source,
   type Stage,
   shapes,
@@ -157,6 +154,11 @@ export {
   stage,
   systemClock,
   type Topic,
+} from './streams/index.ts';
+export {
+  type Question,
+  type Rollout,
+  type Scored,
   topics,
   type Weights,
-} from './streams/index.ts';
+} from './topics/index.ts';

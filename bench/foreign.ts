@@ -15,8 +15,8 @@ import kafkajs from 'kafkajs';
 import { type Broker, freePort, startBroker } from '../scripts/kafka/broker.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
-import { topics } from '../streams/topics.ts';
 import { type Child, startChild } from '../test/support/child.ts';
+import { allTopics, topics } from '../topics/index.ts';
 import { benchmark, positive, whole } from './options.ts';
 import { folderOnDisk, pause } from './table.ts';
 
@@ -150,7 +150,7 @@ function say(line: string): void {
 
 /** What is in the log, by how often. */
 async function counted(): Promise<{ asked: Map<string, number>; letters: Map<string, number> }> {
-  const log = await openAnyLog({ at: logAt, run: RUN, mode: 'read' });
+  const log = await openAnyLog({ topics: allTopics, at: logAt, run: RUN, mode: 'read' });
   const asked = new Map<string, number>();
   const letters = new Map<string, number>();
   const add = (to: Map<string, number>, key: string) => to.set(key, (to.get(key) ?? 0) + 1);

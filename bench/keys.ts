@@ -12,9 +12,8 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { draws } from '../base/draws.ts';
 import { openLog } from '../streams/embedded/openLog.ts';
 import type { Log, Stored } from '../streams/log.ts';
-import type { Rollout } from '../streams/records.ts';
-import { topics } from '../streams/topics.ts';
 import { question, rollout } from '../test/support/records.ts';
+import { type Rollout, topics } from '../topics/index.ts';
 import { benchmark, count } from './options.ts';
 import { folderOnDisk, median, print, type Row, recordsPerSecond, timeMs } from './table.ts';
 

@@ -14,7 +14,7 @@ import { messageOf } from '../base/errors.ts';
 import { openKafkaLog } from '../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../streams/log.ts';
 import type { WorkerStatus } from '../streams/run/workerStatus.ts';
-import { topics } from '../streams/topics.ts';
+import { allTopics, topics } from '../topics/index.ts';
 import { benchmark, counts, positive } from './options.ts';
 import { pause, print, type Row, type Unmeasured } from './table.ts';
 
@@ -109,7 +109,7 @@ async function rateOf(workers: number, runs: string): Promise<number> {
 async function opened(run: string, main: ChildProcess): Promise<Log> {
   for (;;) {
     try {
-      return await openKafkaLog({ url, run, mode: 'read' });
+      return await openKafkaLog({ topics: allTopics, url, run, mode: 'read' });
     } catch (error) {
       if (main.exitCode !== null) throw error;
       await pause(200);
@@ -131,7 +131,13 @@ async function allWork(log: Log, workers: number): Promise<void> {
 }
 
 async function rows(): Promise<readonly (Row | Unmeasured)[]> {
-  const why = await openKafkaLog({ url, run: 'none', mode: 'read', openMs: 3000 }).then(
+  const why = await openKafkaLog({
+    topics: allTopics,
+    url,
+    run: 'none',
+    mode: 'read',
+    openMs: 3000,
+  }).then(
     () => null,
     (error: unknown) => ((error as { code?: string }).code === 'NO_LOG' ? null : messageOf(error)),
   );

@@ -13,11 +13,10 @@ import { draws } from '../base/draws.ts';
 import { openLog } from '../streams/embedded/openLog.ts';
 import { flow } from '../streams/flow.ts';
 import { mapEach } from '../streams/primitives.ts';
-import type { Question, Rollout } from '../streams/records.ts';
 import { type FlowStats, runFlow } from '../streams/run/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
 import { question, rollout } from '../test/support/records.ts';
+import { type Question, type Rollout, topics } from '../topics/index.ts';
 import { benchmark, positive } from './options.ts';
 import { folderOnDisk, pause, print, type Row, slope } from './table.ts';
 

@@ -7,11 +7,10 @@ import { openLog } from '../streams/embedded/openLog.ts';
 import { flow } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
-import type { Rollout } from '../streams/records.ts';
 import { runFlow } from '../streams/run/runFlow.ts';
 import { source, stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
 import { metric, question, rollout } from '../test/support/records.ts';
+import { type Rollout, topics } from '../topics/index.ts';
 import { median, pause, type Row, timeMs } from './table.ts';
 
 /** Records of one turn, and the service time of a rollout, of which `concurrency` are under way at once. */

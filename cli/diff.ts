@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Parted, type Parting, parting } from '../streams/replay/parting.ts';
+import { allTopics } from '../topics/index.ts';
 import { orDash, signed, significant } from '../views/numbers.ts';
 import { type ComparedMetric, compareMetrics } from '../views/summary/comparison.ts';
 import { readMetrics } from '../views/summary/reading.ts';
@@ -37,7 +38,7 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const { parted, metrics } = await stoppable(io, (scratch) =>
     withLocalLog(a, { io, scratch }, ({ log: first }) =>
       withLocalLog(b, { io, scratch }, async ({ log: second }) => ({
-        parted: await parting(first, second),
+        parted: await parting(allTopics, first, second),
         metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
       })),
     ),

@@ -7,13 +7,13 @@
  */
 
 import { hostname } from 'node:os';
+import { counted } from '../base/counted.ts';
 import { messageOf } from '../base/errors.ts';
 import { makeFolder } from '../base/makeFolder.ts';
 import { orAborted } from '../base/orAborted.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import type { Control } from '../streams/control.ts';
-import { counted } from '../streams/doctor/counted.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import {
@@ -23,7 +23,7 @@ import {
   runFlow,
 } from '../streams/run/runFlow.ts';
 import { reportStatus, STATUS_MS } from '../streams/run/workerStatus.ts';
-import { topics } from '../streams/topics.ts';
+import { topics } from '../topics/index.ts';
 import { changesOf, lagMaxOf } from './control/changes.ts';
 import { obey } from './control/obey.ts';
 import { doneSignal } from './doneSignal.ts';

@@ -6,6 +6,7 @@ import { mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openLog } from '../streams/embedded/openLog.ts';
 import type { Log } from '../streams/log.ts';
+import { allTopics } from '../topics/index.ts';
 import type { Io } from './io.ts';
 import { logFolder, type Run } from './runs.ts';
 import { inScratch, type Scratch } from './scratch.ts';
@@ -32,6 +33,7 @@ export async function withLocalLog<T>(
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
     const notice = (line: string): void => io.err(line);
     const { ahead } = await copyRun({
+      topics: allTopics,
       ...{ url, run: run.name, folder, env: process.env, notice },
       logFolder: logFolder(run.folder),
       ...(cluster === undefined ? {} : { cluster }),

@@ -12,6 +12,7 @@ import type { Job } from '../jobs/defineJob.ts';
 import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import type { FlowEnd } from '../streams/run/runFlow.ts';
+import { allTopics } from '../topics/index.ts';
 import { executeRun } from './executeRun.ts';
 import { leavingNothing } from './failedStart.ts';
 import { exitCodes, usageError } from './failure.ts';
@@ -202,7 +203,7 @@ function partIn({ only, except, worker }: RunOptions): RunPart | null {
 
 /** A run that began elsewhere is not gone on with by chance: here its folder, with the weights, is missing. */
 async function mustBeFree(run: string, at: string): Promise<void> {
-  const opening = openAnyLog({ at, run, mode: 'read', env: process.env });
+  const opening = openAnyLog({ topics: allTopics, at, run, mode: 'read', env: process.env });
   const log = await opening.catch((error: unknown) => {
     if (hasCode(error, 'NO_LOG')) return null;
     throw error;

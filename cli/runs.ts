@@ -8,6 +8,7 @@ import { MillraceError, messageOf } from '../base/errors.ts';
 import type { PartNames } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';
+import { allTopics } from '../topics/index.ts';
 import { usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { nearest } from './nearest.ts';
@@ -40,7 +41,7 @@ export function logFolder(runFolder: string): string {
 /** Opens the log of a run, wherever it lies. Passwords that its address leaves out are taken from the environment. */
 export function openRunLog(
   run: Run,
-  options: Omit<AnyLogOptions, 'at' | 'run' | 'env'>,
+  options: Omit<AnyLogOptions, 'at' | 'run' | 'env' | 'topics'>,
 ): Promise<Log> {
   const at = run.log ?? run.record.log ?? logFolder(run.folder);
   const { cluster } = run.record;
@@ -50,7 +51,15 @@ export function openRunLog(
     ...(cluster === undefined ? {} : { cluster }),
   };
   const near = { logFolder: logFolder(run.folder) };
-  return openAnyLog({ ...options, ...known, ...near, at, run: run.name, env: process.env });
+  return openAnyLog({
+    ...options,
+    topics: allTopics,
+    ...known,
+    ...near,
+    at,
+    run: run.name,
+    env: process.env,
+  });
 }
 
 /** A run's name is part of `<run>.<topic>` and a folder: no dots, no separators. */

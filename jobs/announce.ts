@@ -5,10 +5,9 @@
 import { sleepClock } from '../base/sleepClock.ts';
 import { foreignSink } from '../sinks/foreignTopic.ts';
 import { foreignTopic } from '../streams/kafka/foreignTopic.ts';
-import type { Metric, Rollout, Weights } from '../streams/records.ts';
 import { type Stage, sink } from '../streams/stage.ts';
 import type { Topic } from '../streams/topic.ts';
-import { topics } from '../streams/topics.ts';
+import { type Metric, type Rollout, topics, type Weights } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 
 /** The stages that announce; none on a replay, which tells nobody anything. Fails with code `USAGE` on a wrong address. */

@@ -29,20 +29,23 @@ import { arpo } from '../operators/sampling/arpo.ts';
 import type { RunningFront } from '../operators/sampling/runningFront.ts';
 import { type Feedback, feedback } from '../streams/feedback.ts';
 import { flow } from '../streams/flow.ts';
-import type { Batch, Question, Selected, Window } from '../streams/records.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
+import { stage } from '../streams/stage.ts';
 import {
   AFTER_LAST_STAGE,
+  type Batch,
   placesEach,
+  type Question,
+  type Selected,
   type StepSizes,
   stepAt,
   stepsOf,
   stepsOpen,
+  topics,
   versionOf,
+  type Window,
   windowsOpen,
-} from '../streams/schedule.ts';
-import { stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+} from '../topics/index.ts';
 import { type Idle, mayChange } from './live.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import type { LoopShare, Method, MethodPlace } from './method.ts';

@@ -19,7 +19,7 @@ import type { RewardFunction } from '../operators/rewards/reward.ts';
 import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/toolPo.ts';
 import type { Retriever } from '../operators/tools/retrieval/retriever.ts';
 import type { Tool } from '../operators/tools/tool.ts';
-import type { Question } from '../streams/records.ts';
+import type { Question } from '../topics/index.ts';
 import { calibrate, calibrateSettings } from './calibrate.ts';
 import type { Method } from './method.ts';
 import { positiveInt } from './policySettings.ts';

@@ -18,7 +18,6 @@ import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../sources/questions.ts';
 import type { Log } from '../streams/log.ts';
 import { RecentKeys } from '../streams/recentKeys.ts';
-import type { Question, Window } from '../streams/records.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
 import {
   beside,
@@ -28,9 +27,15 @@ import {
   type Resumable,
 } from '../streams/resumable.ts';
 import { pulled } from '../streams/run/sourceRunner.ts';
-import { type OpenWindow, windowLeftMs, windowWith } from '../streams/schedule.ts';
 import type { SourceItem } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import {
+  type OpenWindow,
+  type Question,
+  topics,
+  type Window,
+  windowLeftMs,
+  windowWith,
+} from '../topics/index.ts';
 import { oneAfterAnother, type StagePlan } from './plan.ts';
 
 /** What comes, and what is to be asked when. */

@@ -12,7 +12,7 @@ import { batchDemonstrations } from '../operators/batchExamples.ts';
 import { roundRate } from '../operators/batching/learningRate.ts';
 import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';

@@ -19,7 +19,7 @@ import { loadPrompts } from '../operators/evolve/prompts.ts';
 import { evolve } from '../operators/evolve.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';

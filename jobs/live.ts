@@ -14,13 +14,14 @@ import type { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Changes, Control } from '../streams/control.ts';
-import type { Question, Weights } from '../streams/records.ts';
 import {
   decidedBy,
+  type Question,
   type StepSizes,
   type VersionProgress,
   versionDue,
-} from '../streams/schedule.ts';
+  type Weights,
+} from '../topics/index.ts';
 
 /** With these settings of the run, why a change of one would do nothing, in words; null where it does something. */
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;

@@ -14,8 +14,8 @@ import { shuffled } from '../base/draws.ts';
 import { MillraceError } from '../base/errors.ts';
 import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
 import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
-import type { Phase, Question, Schedule } from '../streams/records.ts';
 import type { Items, SourceItem } from '../streams/stage.ts';
+import type { Phase, Question, Schedule } from '../topics/index.ts';
 
 /** One stage after the first. */
 export interface StagePlan {

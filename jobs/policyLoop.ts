@@ -36,10 +36,18 @@ import { neverStopping } from '../streams/deliveries/stopping.ts';
 import { feedback } from '../streams/feedback.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import { keepIf } from '../streams/primitives.ts';
-import type { Batch, BatchKind, Phase, Question, Rollout, Weights } from '../streams/records.ts';
-import { type StepSizes, stepsOpen } from '../streams/schedule.ts';
 import { type Stage, sink, source, stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import {
+  type Batch,
+  type BatchKind,
+  type Phase,
+  type Question,
+  type Rollout,
+  type StepSizes,
+  stepsOpen,
+  topics,
+  type Weights,
+} from '../topics/index.ts';
 import { announcing } from './announce.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';

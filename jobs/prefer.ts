@@ -13,7 +13,7 @@ import { roundRate } from '../operators/batching/learningRate.ts';
 import { type PairsOptions, pairs } from '../operators/pairs.ts';
 import { flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';

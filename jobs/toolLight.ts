@@ -30,9 +30,8 @@ import {
 import { efficiency } from '../operators/rewards/efficiency.ts';
 import { entropyOnly } from '../operators/sampling/entropyOnly.ts';
 import { type Flow, flow } from '../streams/flow.ts';
-import type { Question } from '../streams/records.ts';
 import { stage } from '../streams/stage.ts';
-import { topics } from '../streams/topics.ts';
+import { type Question, topics } from '../topics/index.ts';
 import { type LoopShare, type Method, sharesOf } from './method.ts';
 import type { StagePlan } from './plan.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';

@@ -24,8 +24,16 @@ import {
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
 import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
-import type { Batch, Position, Scored, Selected } from '../streams/records.ts';
-import { type ScheduleStep, stepAt, stepRecord, versionOf } from '../streams/schedule.ts';
+import {
+  type Batch,
+  type Position,
+  type ScheduleStep,
+  type Scored,
+  type Selected,
+  stepAt,
+  stepRecord,
+  versionOf,
+} from '../topics/index.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 interface ScheduleOptions {

@@ -11,15 +11,16 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
-import type {
-  Batch,
-  Demonstrations,
-  ExampleRef,
-  Pairs,
-  Position,
-  Question,
-} from '../streams/records.ts';
-import { stepRecord, versionOf } from '../streams/schedule.ts';
+import {
+  type Batch,
+  type Demonstrations,
+  type ExampleRef,
+  type Pairs,
+  type Position,
+  type Question,
+  stepRecord,
+  versionOf,
+} from '../topics/index.ts';
 import { type ClassMix, mixed } from './batching/mix.ts';
 
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */

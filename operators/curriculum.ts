@@ -12,8 +12,12 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
-import type { Demonstrations, Phase, Question } from '../streams/records.ts';
-import { AFTER_LAST_STAGE } from '../streams/schedule.ts';
+import {
+  AFTER_LAST_STAGE,
+  type Demonstrations,
+  type Phase,
+  type Question,
+} from '../topics/index.ts';
 
 /** Which questions `curriculum` chooses, and the stages that they are asked in. */
 export interface CurriculumOptions {

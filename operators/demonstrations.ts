@@ -12,7 +12,7 @@
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach } from '../streams/primitives.ts';
-import type { Demonstration, Demonstrations, Evolved } from '../streams/records.ts';
+import { asked, type Demonstration, type Demonstrations, type Evolved } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { chatFence } from './dialect/fence.ts';
 import { formatFault } from './dialect/format.ts';
@@ -81,7 +81,7 @@ export function demonstrations(
 ): OperatorFunction<Delivery<Evolved>, Delivery<Demonstrations>> {
   return pipe(
     gatherBy<Evolved>({
-      key: ({ question: { id, phase, stage } }) => `${id}/${phase}-${stage}`,
+      key: ({ question }) => asked(question),
       size: ({ of }) => of,
       openMax: options.openMax,
     }),

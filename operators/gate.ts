@@ -11,8 +11,13 @@
 import { type Observable, of } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
 import { notNow, type StopSignals } from '../streams/deliveries/stopping.ts';
-import type { Question, Weights } from '../streams/records.ts';
-import { type StepSizes, versionDue, withFirstVersion } from '../streams/schedule.ts';
+import {
+  type Question,
+  type StepSizes,
+  versionDue,
+  type Weights,
+  withFirstVersion,
+} from '../topics/index.ts';
 
 /** Who is admitted, so many at once. */
 export interface Admission {

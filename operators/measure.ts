@@ -5,7 +5,7 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
-import type { Metric, Scored } from '../streams/records.ts';
+import type { Metric, Scored } from '../topics/index.ts';
 import { behaviour, type NamedNumbers } from './metrics/behaviour.ts';
 import { evaluation } from './metrics/evaluation.ts';
 

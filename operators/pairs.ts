@@ -9,8 +9,7 @@ import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import type { Log } from '../streams/log.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
-import type { Pairs, Question, Scored } from '../streams/records.ts';
-import { topics } from '../streams/topics.ts';
+import { type Pairs, type Question, type Scored, topics } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { type Criterion, candidatesOf } from './preferences/candidate.ts';
 

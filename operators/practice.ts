@@ -7,7 +7,7 @@
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { keepIf, mapEach } from '../streams/primitives.ts';
-import type { Question, Selected } from '../streams/records.ts';
+import type { Question, Selected } from '../topics/index.ts';
 
 /** selected → questions of phase `practice`. */
 export function practice(): OperatorFunction<Delivery<Selected>, Delivery<Question>> {

@@ -18,7 +18,7 @@ import { MillraceError } from '../base/errors.ts';
 import type { GroupAdvantage } from '../model/credit/group.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
-import type { Question, Reward, Rollout, Scored } from '../streams/records.ts';
+import { asked, type Question, type Reward, type Rollout, type Scored } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { withEmptyResults } from './dialect/results.ts';
 import { inCallOrder } from './inCallOrder.ts';
@@ -57,10 +57,6 @@ export interface ScoreOptions {
   readonly concurrency?: number;
 }
 
-function groupKey({ question }: Rollout): string {
-  return `${question.id}/${question.phase}-${question.stage}`;
-}
-
 async function scoreGroup(
   members: readonly WithPosition<Rollout>[],
   options: ScoreOptions,
@@ -89,7 +85,7 @@ async function scoreGroup(
   const rewards = given.map((reward, i) => withFormat(reward, group, own[i] ?? ''));
   if (rewards.length !== rollouts.length) {
     throw new Error(
-      `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${groupKey(rollouts[0]!)}: give one each, in order`,
+      `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${asked(rollouts[0]!.question)}: give one each, in order`,
     );
   }
   const { partsNeeded = [], advantage, actionAdvantage } = options;
@@ -174,7 +170,7 @@ export function score(
       source.pipe(
         withPosition<Rollout>(),
         gatherBy({
-          key: ({ value }) => groupKey(value),
+          key: ({ value }) => asked(value.question),
           size: ({ value }) => value.groupSize,
           openMax: options.openMax,
         }),

@@ -4,7 +4,7 @@
 import type { OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { mapEach } from '../streams/primitives.ts';
-import type { Position } from '../streams/records.ts';
+import type { Position } from '../topics/index.ts';
 
 export interface WithPosition<T> {
   readonly value: T;

@@ -12,7 +12,7 @@ import type { OperatorFunction } from 'rxjs';
 import { csvCell } from '../base/csvCell.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
-import type { Metric } from '../streams/records.ts';
+import type { Metric } from '../topics/index.ts';
 
 export interface FilesOptions {
   readonly folder: string;

@@ -6,7 +6,7 @@ import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
-import type { Metric } from '../streams/records.ts';
+import type { Metric } from '../topics/index.ts';
 import type { ProgressEvent, ProgressScreen, Pulse } from './progress/events.ts';
 import { lineScreen } from './progress/lineScreen.ts';
 import { ProgressTracker, stageName, type TrackerOptions } from './progress/tracker.ts';

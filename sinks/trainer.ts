@@ -24,9 +24,14 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { unlessStopping } from '../streams/deliveries/stopping.ts';
 import type { Log } from '../streams/log.ts';
 import { mapEach } from '../streams/primitives.ts';
-import type { Batch, BatchKind, Weights } from '../streams/records.ts';
-import { beginOfStage, versionMade } from '../streams/schedule.ts';
-import { topics } from '../streams/topics.ts';
+import {
+  type Batch,
+  type BatchKind,
+  beginOfStage,
+  topics,
+  versionMade,
+  type Weights,
+} from '../topics/index.ts';
 import {
   demonstrationBatch,
   type EncodeExample,

@@ -17,9 +17,14 @@ import type {
   TrainerEngine,
 } from '../model/engine.ts';
 import type { From, Log } from '../streams/log.ts';
-import type { Batch, Position, Weights } from '../streams/records.ts';
-import { stagesDone, versionMade } from '../streams/schedule.ts';
-import { topics } from '../streams/topics.ts';
+import {
+  type Batch,
+  type Position,
+  stagesDone,
+  topics,
+  versionMade,
+  type Weights,
+} from '../topics/index.ts';
 
 export interface WeightsStore {
   /** What an engine loads for this manifest. */

@@ -9,7 +9,7 @@
  * A file may name its columns and roles otherwise (`Columns`, as in LLaMA-Factory's dataset_info.json). Pure functions of a
  * row; complaints name the field as the file has it.
  */
-import type { ChatCall, ChatTurn } from '../streams/records.ts';
+import type { ChatCall, ChatTurn } from '../topics/index.ts';
 
 /** The names of the forms; `auto` = told from the fields of each row. */
 export const conversationForms = ['auto', 'alpaca', 'sharegpt', 'openai'] as const;

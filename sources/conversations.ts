@@ -6,7 +6,7 @@
  * and field. One row is in memory at a time, so files may be of any size.
  */
 import { basename, extname } from 'node:path';
-import type { ChatTurn, DeadLetter, Demonstrations } from '../streams/records.ts';
+import type { ChatTurn, DeadLetter, Demonstrations } from '../topics/index.ts';
 import {
   type Columns,
   type Conversation,

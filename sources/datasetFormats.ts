@@ -5,7 +5,7 @@
  * is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to `aliases`.
  */
 import { lastBoxed, unwrap } from '../base/boxed.ts';
-import type { Ability } from '../streams/records.ts';
+import type { Ability } from '../topics/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

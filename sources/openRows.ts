@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
-import type { DeadLetter } from '../streams/records.ts';
+import type { DeadLetter } from '../topics/index.ts';
 import { csvRows } from './csv.ts';
 import { jsonArrayRows, jsonlRows } from './json.ts';
 import { parquetRows } from './parquet.ts';

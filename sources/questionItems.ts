@@ -5,7 +5,7 @@
  * Memory is bounded by what a format reader holds, plus the ids seen so far, which are kept to find
  * duplicates.
  */
-import type { DeadLetter } from '../streams/records.ts';
+import type { DeadLetter } from '../topics/index.ts';
 import { type CheckColumns, deadRow, openRows } from './openRows.ts';
 import type { Checked, QuestionRow } from './questionRow.ts';
 import { questionsFileError } from './rawRow.ts';

@@ -5,7 +5,7 @@
  * Rows of the RL schema (ET-Agent §7.6) are first brought to these names; complaints still name the
  * field as the file has it. Unknown fields are passed over.
  */
-import type { Ability } from '../streams/records.ts';
+import type { Ability } from '../topics/index.ts';
 
 /** One row of a questions file: a `Question` before it is given a phase and a stage. */
 export interface QuestionRow {

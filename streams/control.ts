@@ -7,10 +7,9 @@
  */
 import { BehaviorSubject, filter, firstValueFrom, type Observable, toArray } from 'rxjs';
 import { raceAbort } from '../base/raceAbort.ts';
+import { type ControlRecord, controlTopic } from './controlTopic.ts';
 import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { Log, TapOptions } from './log.ts';
-import type { Control as ControlRecord } from './records.ts';
-import { topics } from './topics.ts';
 
 /** Settings by name, with the values that they were changed to. */
 export type Changes = Readonly<Record<string, unknown>>;
@@ -46,12 +45,12 @@ export async function followControl(log: Log): Promise<Control> {
   const control = new Followed();
   const from = { kind: 'earliest' } as const;
   const known = await firstValueFrom(
-    log.tap(topics.control, { from, follow: false, unreadable }).pipe(toArray()),
+    log.tap(controlTopic, { from, follow: false, unreadable }).pipe(toArray()),
   );
   for (const { value } of known) control.take(value, false);
   const offset = (known.at(-1)?.position.offset ?? -1) + 1;
   const following = log
-    .tap(topics.control, { from: { kind: 'offset', offset }, follow: true, unreadable })
+    .tap(controlTopic, { from: { kind: 'offset', offset }, follow: true, unreadable })
     .subscribe({ next: ({ value }) => control.take(value, true), error: (e) => control.fail(e) });
   control.end = () => following.unsubscribe();
   return control;

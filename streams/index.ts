@@ -4,15 +4,17 @@
 export { type Clock, systemClock } from '../base/clock.ts';
 export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
 export { avroCodec } from './contracts/codec.ts';
-export { defineTopic } from './contracts/defineTopic.ts';
+export { defineTopic, type TopicSpec } from './contracts/defineTopic.ts';
 export * as shapes from './contracts/shapes.ts';
 export { type Changes, type Control, followControl, type SettingChange } from './control.ts';
+export { type DeadLetter, deadLetters } from './deadLetters.ts';
 export type { Delivery, SideRecord } from './deliveries/delivery.ts';
 export { notNow, type StopSignals, unlessStopping } from './deliveries/stopping.ts';
 export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 export { type Feedback, feedback } from './feedback.ts';
 export { type Flow, flow, type Part } from './flow.ts';
 export type * from './log.ts';
+export type { Position } from './position.ts';
 export {
   type EachOperator,
   type EachOptions,
@@ -26,38 +28,6 @@ export {
   pipeEach,
   type Scope,
 } from './primitives.ts';
-export type {
-  Ability,
-  Action,
-  ActionKind,
-  Batch,
-  BatchKind,
-  DeadLetter,
-  Demonstration,
-  Demonstrations,
-  EpisodeRecord,
-  Evolved,
-  ExampleRef,
-  Finish,
-  Fold,
-  FoldRecord,
-  Metric,
-  Pairs,
-  Phase,
-  Position,
-  PreferencePair,
-  Question,
-  Reward,
-  Rollout,
-  RolloutStatus,
-  Schedule,
-  Scored,
-  Segment,
-  Selected,
-  ToolCall,
-  Weights,
-} from './records.ts';
-export * as recordShapes from './records.ts';
 export { type RecordsOptions, recordsOf } from './recordsOf.ts';
 export {
   type CursorItem,
@@ -81,7 +51,6 @@ export {
   type WorkerId,
   type WorkerStatus,
 } from './run/workerStatus.ts';
-export * from './schedule.ts';
 export {
   type Run,
   type Source,
@@ -91,5 +60,4 @@ export {
   source,
   stage,
 } from './stage.ts';
-export type { Codec, Topic } from './topic.ts';
-export { topics } from './topics.ts';
+export type { Codec, Reference, Topic } from './topic.ts';

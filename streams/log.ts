@@ -11,8 +11,8 @@
 import type { Observable } from 'rxjs';
 import type { MillraceError } from '../base/errors.ts';
 import type { Delivery } from './deliveries/delivery.ts';
+import type { Position } from './position.ts';
 import type { ProgressState } from './progress.ts';
-import type { Position } from './records.ts';
 import type { Topic } from './topic.ts';
 
 /** A record as it lies in the log. */

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { openLog } from './embedded/openLog.ts';
 import { type Environment, isKafkaUrl } from './kafka/kafkaUrl.ts';
 import type { Log } from './log.ts';
+import type { Topic } from './topic.ts';
 
 export interface AnyLogOptions {
   /** `kafka://…`, or a folder. */
@@ -12,6 +13,8 @@ export interface AnyLogOptions {
   /** Names the topics on Kafka; a folder holds one run. */
   readonly run: string;
   readonly mode: 'write' | 'read';
+  /** The topics of the run, as far as they are known. */
+  readonly topics: readonly Topic<unknown>[];
   readonly clock?: Clock;
   /** On Kafka: the name of this process among those that share the run. */
   readonly worker?: string;
@@ -27,9 +30,9 @@ export interface AnyLogOptions {
 }
 
 export async function openAnyLog(options: AnyLogOptions): Promise<Log> {
-  const { at, mode, clock } = options;
+  const { at, mode, topics, clock } = options;
   if (!isKafkaUrl(at)) {
-    return openLog({ folder: at, mode, ...(clock === undefined ? {} : { clock }) });
+    return openLog({ folder: at, mode, topics, ...(clock === undefined ? {} : { clock }) });
   }
   // Loaded when it is needed: most runs need no Kafka.
   const { openKafkaLog } = await import('./kafka/openKafkaLog.ts');

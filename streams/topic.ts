@@ -1,6 +1,9 @@
 /**
- * A topic: a name, an Avro contract, a key and a sentence. Data only; logs read and write it.
+ * A topic: a name, an Avro contract, a key, and what its records mean to who compares two runs. Data only; logs read and
+ * write it. Made by `defineTopic`.
  */
+import type { Position } from './position.ts';
+
 export interface Topic<T> {
   readonly name: string;
   /** Contract version; raised when the schema changes. */
@@ -12,10 +15,40 @@ export interface Topic<T> {
   /** Which questions a record is about: its key is one, or this names them. Absent where it is about none. */
   readonly questions?: QuestionsOf<T>;
   readonly codec: Codec<T>;
+  /** Its records are read as one sequence: on Kafka it has one partition. */
+  readonly onePartition: boolean;
+  /** Its records are many or big: retention may move the oldest to an archive. */
+  readonly large: boolean;
+  /** Several stages write it and nothing refers to it, so the order of its records says nothing. */
+  readonly anyOrder: boolean;
+  /** Which record it is: unique in a run, and the same in another run of the same input. */
+  identity(value: T): string;
+  /** Orders records of all topics by when in a run's life they were made; -1 = before any work. */
+  moment(value: T): number;
+  /** Other records that it points at. */
+  references?(value: T): readonly Reference[];
+  /** A newer version of the software may write kinds of records that an older one did not; those are not compared. */
+  kindOf?(value: T): string;
+  /** Whether a record is about time alone, so that nothing of it can be compared. */
+  isTime?(value: T): boolean;
+  /** A record as it would have been made when `recorded` was, where that one is older and has less within its fields. */
+  asThen?(made: T, recorded: T): T;
+  /** Fields that records of an older contract lack: they read as null, which says nothing. */
+  readonly added: readonly string[];
+  /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
+  readonly named: readonly string[];
 }
 
 /** How a topic's records name their questions. */
 export type QuestionsOf<T> = 'key' | { bivariant(value: T): readonly string[] }['bivariant'];
+
+/** A field of a record that says where another record is. */
+export interface Reference {
+  /** Path of the field, e.g. `groups.3.scored`. */
+  readonly field: string;
+  readonly topic: Topic<unknown>;
+  readonly position: Position;
+}
 
 /** Values to bytes and back. `decode` names topic and field in its error (code `DECODE`). */
 export interface Codec<T> {

@@ -1,5 +1,5 @@
 /** What a reward's part `format` says. */
-import type { Reward } from './records.ts';
+import type { Reward } from '../topics/index.ts'; // FIXME
 
 /**
  * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and calls in pairs, one

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
+import { allTopics } from '../../topics/index.ts';
 import { withCommit } from '../withCommit.ts';
 import { type Attempt, OPENED } from './attempt.ts';
 import { killableJob, settings } from './job.ts';
@@ -23,8 +24,8 @@ const { folder, kafka, trainer, timing } = attempt;
 const points = killSwitch(attempt.kill, die);
 const real =
   kafka === null
-    ? await openAnyLog({ at: join(folder, 'log'), run: 'chaos', mode: 'write' })
-    : await openAnyLog({ at: kafka.url, run: kafka.run, mode: 'write' });
+    ? await openAnyLog({ topics: allTopics, at: join(folder, 'log'), run: 'chaos', mode: 'write' })
+    : await openAnyLog({ topics: allTopics, at: kafka.url, run: kafka.run, mode: 'write' });
 console.log(OPENED);
 await points.reach('opened');
 const log = withCommit(real, async (write) => {

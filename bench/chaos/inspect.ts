@@ -4,10 +4,8 @@
  */
 import { lastValueFrom, tap } from 'rxjs';
 import { checkWeightsFiles } from '../../cli/doctor/weightsFiles.ts';
-import { examined, Invariants } from '../../streams/doctor/invariants.ts';
 import type { Log, Standing } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, Invariants, topics, type Weights } from '../../topics/index.ts';
 
 export interface Inspected {
   /** A sentence each. */
@@ -36,7 +34,7 @@ export async function inspect(log: Log, folder: string): Promise<Inspected> {
   const manifests: Weights[] = [];
   const violations: string[] = [];
   let records = 0;
-  for (const topic of examined) {
+  for (const topic of allTopics) {
     const end = standing.ends[topic.name] ?? 0;
     let seen = 0;
     const stored$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false });

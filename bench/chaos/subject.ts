@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
 import { BUILT, sets } from '../../test/support/commandLine.ts';
+import { allTopics } from '../../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import { type Inspected, inspect } from './inspect.ts';
 import { prepare, type Trainer } from './job.ts';
@@ -84,7 +85,7 @@ export function quickstart({ folder, url }: Where): Subject {
 }
 
 async function inspected(at: Pick<AnyLogOptions, 'at' | 'run'>, folder: string) {
-  const log = await openAnyLog({ ...at, mode: 'read' });
+  const log = await openAnyLog({ topics: allTopics, ...at, mode: 'read' });
   try {
     return await inspect(log, folder);
   } finally {

@@ -6,8 +6,8 @@ import { writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log, Tx } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
 import { metric, question, rollout, samples } from '../../test/support/records.ts';
+import { topics } from '../../topics/index.ts';
 
 const GROUP = 8;
 const GROUPS_A_STEP = 8;

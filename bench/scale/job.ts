@@ -11,11 +11,11 @@ import { policySettings, positiveInt } from '../../jobs/policySettings.ts';
 import { advantageEstimators } from '../../model/credit/estimators.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { flow } from '../../streams/flow.ts';
-import type { Question } from '../../streams/records.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { tinyDialect, tinyWords } from '../../test/support/tinyWords.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import type { Question } from '../../topics/index.ts';
 import { pause } from '../table.ts';
 
 const settings = policySettings.extend({

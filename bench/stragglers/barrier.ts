@@ -7,7 +7,7 @@
  * takes is read from the records of the stream, so both do the same segments and the same calls. A rollout that joined
  * late (a refill) is let in at the first round, which favours the barrier.
  */
-import type { Batch, Rollout, Scored, ToolCall } from '../../streams/records.ts';
+import type { Batch, Rollout, Scored, ToolCall } from '../../topics/index.ts';
 import { rowsOf, type Simulation } from './simulation.ts';
 import { skippingClock } from './skippingClock.ts';
 

@@ -16,16 +16,23 @@ import type { CallTool } from '../../operators/callTools.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Batch, Question, Rollout, Scored, ToolCall, Weights } from '../../streams/records.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
-import { stepsOpen } from '../../streams/schedule.ts';
 import { stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
 import { fakeTrainer } from '../../test/support/fakeTrainer.ts';
 import { tinyDialect, tinyWords } from '../../test/support/tinyWords.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { type ScriptLine, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import {
+  type Batch,
+  type Question,
+  type Rollout,
+  type Scored,
+  stepsOpen,
+  type ToolCall,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 import { withCommit } from '../withCommit.ts';
 import { latencyMs, type Rows, rowsOf, type Simulation } from './simulation.ts';
 import { type SkippingClock, skippingClock } from './skippingClock.ts';

@@ -9,6 +9,7 @@ import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { mapEach } from '../../streams/primitives.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
+import { allTopics } from '../../topics/index.ts';
 import { median, type Row, type Unmeasured } from '../table.ts';
 import { throughKafkaStreams } from './kafkaStreams.ts';
 import { type Payload, payloads, payloadTopic, type Size, sizes } from './payload.ts';
@@ -84,7 +85,12 @@ const changed = ({ id, body }: Payload): Payload => {
 /** Milliseconds. */
 async function throughStage(address: string, run: string, size: Size): Promise<number> {
   const [from, to] = [payloadTopic('from'), payloadTopic('to')];
-  const log = await openKafkaLog({ url: `kafka://${address}`, run, mode: 'write' });
+  const log = await openKafkaLog({
+    topics: allTopics,
+    url: `kafka://${address}`,
+    run,
+    mode: 'write',
+  });
   try {
     const records = payloads(size);
     for (let at = 0; at < records.length; at += APPEND) {

@@ -6,9 +6,8 @@ import { lastValueFrom } from 'rxjs';
 import { RecordedGroups } from '../../jobs/replay/recordedGroups.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import type { Question, Rollout } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { question, rollout } from '../../test/support/records.ts';
+import { type Question, type Rollout, topics } from '../../topics/index.ts';
 import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 
 const GROUPS = 250;

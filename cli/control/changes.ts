@@ -1,9 +1,7 @@
 /** Which settings of a run changed while it went on, and from which step each holds: read from its `control` and `weights` topics. */
 import type { Log } from '../../streams/log.ts';
-import type { Control } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { firstStepOf } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
+import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 
 /** One change of a setting. */
 export interface Change {
@@ -16,8 +14,8 @@ export interface Change {
 }
 
 /** What the run was told, in order; each request once. */
-export async function controlsOf(log: Log): Promise<readonly Control[]> {
-  const found = new Map<string, Control>();
+export async function controlsOf(log: Log): Promise<readonly ControlRecord[]> {
+  const found = new Map<string, ControlRecord>();
   for await (const { value } of recordsOf(log, topics.control, { from: { kind: 'earliest' } })) {
     if (!found.has(value.id)) found.set(value.id, value);
   }

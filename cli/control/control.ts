@@ -8,10 +8,8 @@
 import { MillraceError } from '../../base/errors.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Control } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { firstStepOf } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
+import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
@@ -165,7 +163,7 @@ async function pausedNow(log: Log): Promise<boolean> {
 }
 
 /** Resolves when the run has written it down. */
-async function tell(run: Run, what: readonly Control[], io: Io): Promise<void> {
+async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<void> {
   await put(run, what);
   const untilMs = performance.now() + TOLD_MS;
   const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });

@@ -13,8 +13,7 @@ import { messageOf } from '../../base/errors.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { replaceFile } from '../../base/replaceFile.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Control } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type ControlRecord, topics } from '../../topics/index.ts';
 import { openRunLog, type Run } from '../runs.ts';
 
 const requests = z
@@ -39,9 +38,9 @@ let made = 0;
 
 /** What is asked of a run, with who asks and when. */
 export function asked(
-  what: Pick<Control, 'kind'> & Partial<Pick<Control, 'setting' | 'value'>>,
+  what: Pick<ControlRecord, 'kind'> & Partial<Pick<ControlRecord, 'setting' | 'value'>>,
   nowMs: number,
-): Control {
+): ControlRecord {
   made += 1;
   const id = `${String(nowMs).padStart(15, '0')}-${hostname()}-${process.pid}-${made}`;
   return { id, setting: '', value: '', ...what, by: who(), askedMs: nowMs };
@@ -56,7 +55,7 @@ function who(): string {
 }
 
 /** Puts it where the run finds it: all of it is written down in one commit. */
-export async function put(run: Run, what: readonly Control[]): Promise<void> {
+export async function put(run: Run, what: readonly ControlRecord[]): Promise<void> {
   const [first] = what;
   if (first === undefined) return;
   if ((run.log ?? run.record.log) === undefined) {

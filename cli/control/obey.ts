@@ -5,8 +5,7 @@
 import { skip } from 'rxjs';
 import { type Control, followControl } from '../../streams/control.ts';
 import type { Log } from '../../streams/log.ts';
-import { firstStepOf } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
+import { firstStepOf, topics } from '../../topics/index.ts';
 import type { RunOutput } from '../progress/runOutput.ts';
 import type { Run } from '../runs.ts';
 import { lagMaxOf } from './changes.ts';

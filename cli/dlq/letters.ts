@@ -2,9 +2,7 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
 import type { Log } from '../../streams/log.ts';
-import type { DeadLetter } from '../../streams/records.ts';
-import { allTopics } from '../../streams/replay/meaning.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, type DeadLetter, topics } from '../../topics/index.ts';
 
 export interface Letter {
   /** Offset in `dead-letters`: its number on the command line. */

@@ -10,9 +10,8 @@ import type { QuestionRow } from '../../sources/questionRow.ts';
 import { readQuestions } from '../../sources/questions.ts';
 import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
 import type { Log } from '../../streams/log.ts';
-import type { DeadLetter, Question } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { type DeadLetter, type Question, topics } from '../../topics/index.ts';
 import { isOfTopic, type Letter } from './letters.ts';
 
 /** What became of a letter. */

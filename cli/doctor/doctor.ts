@@ -9,16 +9,15 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { counted } from '../../base/counted.ts';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import { counted } from '../../streams/doctor/counted.ts';
-import { BRING_ARCHIVE_BACK, examine } from '../../streams/doctor/examine.ts';
+import { BRING_ARCHIVE_BACK } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { examineRun, topics, type Weights } from '../../topics/index.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -140,7 +139,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   let deadLetters = 0;
   const lost = await lostIn(log);
   const keys = run.record.log === undefined ? new KeyCheck(logFolder(run.folder)) : null;
-  const { findings, standing, records } = await examine(log, (topic, value, { offset }) => {
+  const { findings, standing, records } = await examineRun(log, (topic, value, { offset }) => {
     keys?.see(topic, value, offset);
     if (topic.name === topics.weights.name) manifests.push(value as Weights);
     if (topic.name === topics.deadLetters.name) deadLetters += 1;
@@ -206,7 +205,7 @@ async function withoutRecord(
   try {
     const log = await openLog({ folder: logFolder(folder), mode: 'read' });
     try {
-      const { findings: found, records } = await examine(log);
+      const { findings: found, records } = await examineRun(log);
       const findings = [damaged, ...found];
       return { run: name, records, weightsFiles: 0, deadLetters: 0, findings };
     } finally {

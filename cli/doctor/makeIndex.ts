@@ -1,5 +1,6 @@
 /** `millrace doctor RUN --index`: makes the index by key of a run again, from its records. */
 import { indexLog } from '../../streams/embedded/keys/indexLog.ts';
+import { allTopics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -14,7 +15,7 @@ export async function makeIndex(run: Run, io: Io): Promise<boolean> {
   const interrupted = interruption(io, null);
   const progress = tenths('index by key', io);
   try {
-    await indexLog(logFolder(run.folder), { progress, signal: interrupted.signal });
+    await indexLog(logFolder(run.folder), allTopics, { progress, signal: interrupted.signal });
     return !interrupted.signal.aborted;
   } finally {
     interrupted.release();

@@ -1,5 +1,5 @@
 /** `run.json` against the log: a run that says it is running is written by somebody, one that is done has nothing left. */
-import { counted } from '../../streams/doctor/counted.ts';
+import { counted } from '../../base/counted.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Standing } from '../../streams/log.ts';
 import { Progress } from '../../streams/progress.ts';

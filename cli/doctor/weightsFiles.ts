@@ -8,8 +8,7 @@ import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import type { Checkpoint } from '../../model/engine.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
-import type { Weights } from '../../streams/records.ts';
-import { finishesStage } from '../../streams/schedule.ts';
+import { finishesStage, type Weights } from '../../topics/index.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];

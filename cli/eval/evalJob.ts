@@ -24,8 +24,8 @@ import { type AskModel, type Jury, jury } from '../../operators/metrics/jury.ts'
 import { readCorpus } from '../../operators/tools/search/corpus.ts';
 import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
-import type { Question } from '../../streams/records.ts';
 import type { SourceItem } from '../../streams/stage.ts';
+import type { Question } from '../../topics/index.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
 
 export const evalJob = defineJob({

@@ -7,11 +7,11 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { columnsOf } from '../../sinks/tables/columns.ts';
 import { partedFiles } from '../../sinks/tables/parted.ts';
 import { linesFile, parquetFile, type TableFile } from '../../sinks/tables/tableFile.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import type { Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { jsonText } from '../../views/text/plain.ts';

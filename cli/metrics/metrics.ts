@@ -5,9 +5,10 @@
  * Like a tap it belongs to no group and commits nothing. Prometheus is served until an interrupt, also after the run has ended; the
  * others are carried what there is and what follows, until the run ends.
  */
+
+import { counted } from '../../base/counted.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import type { RunEnd } from '../../sinks/outside/exportMetrics.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import type { Log } from '../../streams/log.ts';
 import { doneSignal } from '../doneSignal.ts';
 import { exitCodes } from '../failure.ts';

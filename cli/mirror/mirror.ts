@@ -2,9 +2,10 @@
  * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on a Kafka of others, for consoles, ksqlDB, kcat and consumers in
  * any language. Its address is that of a topic of others (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
  */
+
+import { counted } from '../../base/counted.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { mirror } from '../../sinks/outside/mirror.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
 import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
 import { type KafkaSettings, kafkaSettings } from '../../streams/kafka/kafkaUrl.ts';

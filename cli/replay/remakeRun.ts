@@ -4,12 +4,12 @@
  */
 
 import { join, resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { messageOf } from '../../base/errors.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { type Beginning, type Lag, type Remade, remake } from '../../jobs/replay/remake.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';

@@ -8,10 +8,10 @@
 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { canWrite, makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';

@@ -2,10 +2,10 @@
  * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log, and where the rest goes.
  */
 import { resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { durationMs } from '../../base/duration.ts';
 import { messageOf } from '../../base/errors.ts';
 import { archiveAddress, isAddress } from '../../streams/archive/objectStore.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import type { Log, Retention } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
 

@@ -14,7 +14,7 @@ import type { Checkpoint } from '../../model/engine.ts';
 import { writeMetrics } from '../../sinks/metricFiles.ts';
 import type { Log } from '../../streams/log.ts';
 import { upTo } from '../../streams/replay/places.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { Run } from '../runs.ts';
 import { checkWhole, type Version } from './steps.ts';
 

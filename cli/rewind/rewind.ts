@@ -10,10 +10,9 @@ import { readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { forkLog } from '../../streams/embedded/forkLog.ts';
-import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -88,6 +87,7 @@ async function fork({ run, past, to, version, versions }: Fork): Promise<void> {
   privateFiles();
   await makeFolder(logFolder(to));
   const { ends } = await forkLog({
+    topics: allTopics,
     from: past.folder,
     to: logFolder(to),
     after: { topic: topics.weights as Topic<unknown>, offset: version.offset },

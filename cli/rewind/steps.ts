@@ -4,7 +4,7 @@ import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import type { TrainerCheckpoint } from '../../model/engine.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
-import type { Weights } from '../../streams/records.ts';
+import type { Weights } from '../../topics/index.ts';
 
 export interface Version extends TrainerCheckpoint {
   readonly manifest: Weights;

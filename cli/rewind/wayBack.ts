@@ -2,9 +2,8 @@
 import { MillraceError } from '../../base/errors.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics, type Weights } from '../../topics/index.ts';
 import type { Run } from '../runs.ts';
 import { type Version, versionsIn } from './steps.ts';
 

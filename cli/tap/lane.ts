@@ -6,7 +6,7 @@
 import type { Observable, Subscription } from 'rxjs';
 import { hasCode, type MillraceError } from '../../base/errors.ts';
 import type { Encoded, Stored, TapOptions } from '../../streams/log.ts';
-import type { Position } from '../../streams/records.ts';
+import type { Position } from '../../topics/index.ts';
 
 /** Below so many the log is asked for a stretch more. */
 const WAITING_MAX = 256;

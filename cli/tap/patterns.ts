@@ -5,7 +5,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { anyTopic } from '../../streams/contracts/anyTopic.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { nearest } from '../nearest.ts';
 

@@ -5,9 +5,9 @@
  * whose output is slow reads slowly; what it has not read stays in the log.
  */
 import { resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { hasCode } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import type { Encoded, Log, Stored, Unindexed } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { exitCodes, usageError } from '../failure.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
-import type { Weights } from '../../streams/records.ts';
+import type { Weights } from '../../topics/index.ts';
 import { RunView, type Viewed } from '../../views/page/runView.ts';
 import type { WeightsTwin } from '../../views/page/wire.ts';
 import type { Io } from '../io.ts';

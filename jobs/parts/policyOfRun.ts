@@ -8,9 +8,8 @@ import { localPath } from '../../model/checkpoints/local.ts';
 import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
-import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, topics, type Weights } from '../../topics/index.ts';
 
 /** What a run says of itself, as far as it matters here. */
 const runFile = z.looseObject({
@@ -56,7 +55,7 @@ export async function policyOfRun(folder: string, version: string | null): Promi
 async function manifestsOf(
   place: Pick<AnyLogOptions, 'at' | 'run' | 'cluster'>,
 ): Promise<readonly Weights[]> {
-  const log = await openAnyLog({ ...place, mode: 'read', env: process.env });
+  const log = await openAnyLog({ topics: allTopics, ...place, mode: 'read', env: process.env });
   try {
     const all: Weights[] = [];
     const from = { kind: 'earliest' } as const;

@@ -17,7 +17,7 @@ import type {
   PolicyEngine,
   VersionSpan,
 } from '../../model/engine.ts';
-import type { Weights } from '../../streams/records.ts';
+import type { Weights } from '../../topics/index.ts';
 import type { RecordedVersions } from './recordedVersions.ts';
 
 export interface HeldEngineOptions {

@@ -5,10 +5,16 @@
 import { defineTopic } from '../../streams/contracts/defineTopic.ts';
 import { record, text } from '../../streams/contracts/shapes.ts';
 import type { Log, Standing } from '../../streams/log.ts';
-import type { Position, Question, Rollout, ToolCall, Weights } from '../../streams/records.ts';
-import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
-import { topics } from '../../streams/topics.ts';
+import {
+  asked,
+  type Position,
+  type Question,
+  type Rollout,
+  type ToolCall,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 
 /** A group as it is recorded. */
 export interface RecordedGroup {

@@ -20,11 +20,19 @@ import { foldRecords } from '../../operators/deepAgent/foldRecords.ts';
 import { practised } from '../../operators/practice.ts';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { expandEach } from '../../streams/primitives.ts';
-import type { Question, Rollout, Selected, Weights } from '../../streams/records.ts';
-import { movedBy, movedSchedule, stagesBefore } from '../../streams/schedule.ts';
 import type { Stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import {
+  movedBy,
+  movedSchedule,
+  type Question,
+  type Rollout,
+  rolloutId,
+  type Selected,
+  stagesBefore,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 import type { RecordedGroups } from './recordedGroups.ts';
 
 export interface RecordedRolloutsOptions {
@@ -110,9 +118,8 @@ function movedRollout(moved: number, rollout: Rollout, question: Question): Roll
 
 /** The one member of a group that nobody rolled out: nothing is learnt from it, and the schedule goes on. */
 function notRolledOut(question: Question, { version }: Weights): Rollout {
-  const { id, phase, stage } = question;
   return {
-    id: `${id}/${phase}-${stage}/0`,
+    id: rolloutId(question, 0),
     question,
     index: 0,
     groupSize: 1,

@@ -10,9 +10,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { CallOrigin, CallTool } from '../../operators/callTools.ts';
 import type { Called } from '../../operators/tools/callTool.ts';
 import type { Log } from '../../streams/log.ts';
-import type { ToolCall } from '../../streams/records.ts';
-import { identityOf } from '../../streams/replay/meaning.ts';
-import { topics } from '../../streams/topics.ts';
+import { type ToolCall, topics } from '../../topics/index.ts';
 
 export const toolModes = ['live', 'recorded', 'recorded-else-live'] as const;
 export type ToolMode = (typeof toolModes)[number];
@@ -24,7 +22,7 @@ export class RecordedCalls {
   readonly #byInput = new Map<string, number>();
 
   add(call: ToolCall, offset: number): void {
-    this.#byOrigin.set(identityOf(topics.toolCalls, call), offset);
+    this.#byOrigin.set(topics.toolCalls.identity(call), offset);
     const input = inputKey(call.tool, call.input);
     if (!this.#byInput.has(input)) this.#byInput.set(input, offset);
   }

@@ -4,7 +4,7 @@
  */
 import type { DrawKey } from '../../base/draws.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
-import type { Rollout } from '../../streams/records.ts';
+import { type Phase, type Rollout, rolloutId } from '../../topics/index.ts';
 
 interface Spans {
   /** Tokens of the prompt, and response tokens at which each policy span begins. */
@@ -72,8 +72,8 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
  * those behind a fold by the number of the round after it.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
-  const [, id, phase, stage] = draws;
-  return `${id}/${phase}-${stage}/${isMonitor(draws) ? 0 : draws[4]}`;
+  const [, id, phase, stage, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];
+  return rolloutId({ id, phase, stage }, isMonitor(draws) ? 0 : index);
 }
 
 function isMonitor(draws: readonly DrawKey[]): boolean {

@@ -11,15 +11,21 @@ import { followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import { mapEach } from '../../streams/primitives.ts';
-import type { Question, Scored, Selected, ToolCall, Weights } from '../../streams/records.ts';
-import { asked } from '../../streams/replay/meaning.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import { isResumable } from '../../streams/resumable.ts';
 import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { itemsOf } from '../../streams/run/sourceRunner.ts';
 import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import {
+  asked,
+  type Question,
+  type Scored,
+  type Selected,
+  type ToolCall,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 import type { Job } from '../defineJob.ts';
 import { RecordedGroups } from './recordedGroups.ts';
 import { recordedItems } from './recordedItems.ts';

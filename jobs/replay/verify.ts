@@ -11,16 +11,20 @@ import { weightsStore } from '../../sinks/weights.ts';
 import { type Control, followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
-import type { Rollout, ToolCall, Weights } from '../../streams/records.ts';
 import { firstDifference, recordDifference } from '../../streams/replay/difference.ts';
-import { identityOf } from '../../streams/replay/meaning.ts';
 import { onlySettled } from '../../streams/replay/onlySettled.ts';
 import { Places } from '../../streams/replay/places.ts';
 import { type Difference, Retrace } from '../../streams/replay/retrace.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import {
+  allTopics,
+  type Rollout,
+  type ToolCall,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 import type { Job, JobContext, Replay } from '../defineJob.ts';
 import { HeldEngine } from './heldEngine.ts';
 import { recordedItems } from './recordedItems.ts';
@@ -76,7 +80,7 @@ async function read(log: Log): Promise<Recorded> {
   const versions = new RecordedVersions();
   const calls = new RecordedCalls();
   const controls = new Map<number, number>();
-  const places = await Places.of(log, standing, (topic, value, offset) => {
+  const places = await Places.of(log, allTopics, standing, (topic, value, offset) => {
     if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
     if (topic.name === topics.weights.name) {
       controls.set((value as Weights).version, (value as Weights).controls);
@@ -254,8 +258,8 @@ class Verification {
       const position = { partition: 0, offset };
       const [stored] = await recorded.fetch(topic, [position]);
       const [made] = await scratch.fetch(topic, [position]).catch(() => []);
-      const found = recordDifference(topic.name, stored!.value, made?.value);
-      const at = { topic: topic.name, id: identityOf(topic, stored!.value), offset };
+      const found = recordDifference(topic, stored!.value, made?.value);
+      const at = { topic: topic.name, id: topic.identity(stored!.value), offset };
       if (found !== null) this.#end({ kind: 'differs', ...at, ...found });
       else this.#same(topic.name, stored!.value);
     }

@@ -25,7 +25,7 @@ import {
   readConversations,
 } from '../../sources/conversations.ts';
 import type { ConversationFile } from '../../sources/datasetInfo.ts';
-import type { ChatTurn, Demonstration, Question } from '../../streams/records.ts';
+import type { ChatTurn, Demonstration, Question } from '../../topics/index.ts';
 import type { SftSettings } from './settings.ts';
 
 /** A tokenizer, with a chat template where the policy has one. */

@@ -17,7 +17,7 @@ import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { type Flow, flow } from '../../streams/flow.ts';
 import { sink, source, stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { Method } from '../method.ts';
 import { type PromptRecord, writePrompt } from '../parts/promptRecord.ts';

@@ -1,7 +1,7 @@
 /**
  * Learning-rate schedules as a factor on the configured rate (ARPO reference §7.7), and rates that follow a round.
  */
-import type { Batch } from '../../streams/records.ts';
+import type { Batch } from '../../topics/index.ts';
 
 /** A linear warm-up to factor 1, which then stays. Lengths in optimiser steps. */
 export interface ConstantSchedule {

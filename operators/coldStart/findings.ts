@@ -10,7 +10,7 @@
  * Several direct answers must all be right. An answer counts as tool-integrated when it calls a tool: one that did without
  * and is right where the direct one is wrong was lucky.
  */
-import type { Evolved } from '../../streams/records.ts';
+import type { Evolved } from '../../topics/index.ts';
 import type { PoolFindings } from '../demonstrations.ts';
 import { blocks } from '../dialect/tags.ts';
 import { strip } from '../text/characters.ts';

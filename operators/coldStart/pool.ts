@@ -9,7 +9,7 @@
  * Whether an answer is right is found by rule, the one that RL is rewarded by; no model judges. Every request is keyed by
  * its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the others stay.
  */
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
 import { firstCall } from '../dialect/calls.ts';
 import { withEmptyResults } from '../dialect/results.ts';

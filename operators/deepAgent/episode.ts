@@ -7,7 +7,7 @@
  * - `tokens`, `logProbs` and `mask` of a round are parallel; `mask` is 1 on the policy's own tokens, and on no other;
  * - every token of an action is one of these.
  */
-import type { Action, ActionKind, EpisodeRecord, Fold, Rollout } from '../../streams/records.ts';
+import type { Action, ActionKind, EpisodeRecord, Fold, Rollout } from '../../topics/index.ts';
 
 /** With the release's defects, or without. */
 export type EpisodeMode = EpisodeRecord['mode'];

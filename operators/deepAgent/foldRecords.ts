@@ -1,6 +1,6 @@
 /** The folds of a rollout as records of their own, to be tapped. Nothing in them but what the rollout says. */
 import { createHash } from 'node:crypto';
-import type { FoldRecord, Rollout } from '../../streams/records.ts';
+import type { FoldRecord, Rollout } from '../../topics/index.ts';
 
 /** One a fold, in order. */
 export function foldRecords({ id, question, episode }: Rollout): readonly FoldRecord[] {

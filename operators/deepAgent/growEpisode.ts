@@ -9,7 +9,15 @@
  */
 import { canonicalJson } from '../../base/canonicalJson.ts';
 import { hasCode, messageOf } from '../../base/errors.ts';
-import type { Action, Finish, Fold, Question, Rollout, ToolCall } from '../../streams/records.ts';
+import {
+  type Action,
+  type Finish,
+  type Fold,
+  type Question,
+  type Rollout,
+  rolloutId,
+  type ToolCall,
+} from '../../topics/index.ts';
 import { partsOf } from '../rollout/branch.ts';
 import { codePoints } from '../text/characters.ts';
 import type { Called } from '../tools/callTool.ts';
@@ -138,9 +146,8 @@ class Growth {
 
   constructor(growing: Growing) {
     const { question, index, options } = growing;
-    const { id, phase, stage } = question;
     this.#growing = growing;
-    this.id = `${id}/${phase}-${stage}/${index}`;
+    this.id = rolloutId(question, index);
     this.thought = new Thought(growing);
     const { mode, dialect, actionLimit: actions, foldLimit: folds, contextLimit } = options;
     this.#limits = {

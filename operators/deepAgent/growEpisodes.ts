@@ -3,9 +3,8 @@
  */
 
 import type { SideRecord } from '../../streams/deliveries/delivery.ts';
-import type { Question } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Question, topics } from '../../topics/index.ts';
 import type { Grow } from '../rollout/options.ts';
 import { foldRecords } from './foldRecords.ts';
 import { type EpisodeOptions, growEpisode } from './growEpisode.ts';

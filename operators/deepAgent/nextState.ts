@@ -7,7 +7,7 @@
  * after a fold that took its result away. Repaired, limits are inclusive and told by name, a fold may free a full context, an empty
  * body is told, a call that failed may be tried again, and a fold forgets which searches were made.
  */
-import type { ActionKind } from '../../streams/records.ts';
+import type { ActionKind } from '../../topics/index.ts';
 import { codePoints } from '../text/characters.ts';
 import { actionKey } from './actionKey.ts';
 import type { EpisodeMode } from './episode.ts';

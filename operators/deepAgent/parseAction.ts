@@ -4,7 +4,7 @@
  * `reference` looks at the end of everything that was ever written, so an empty reply repeats the action before it, and takes the
  * line breaks out of a body, within the strings of a program too. Repaired, a reply stands for itself and a body keeps its lines.
  */
-import type { ActionKind } from '../../streams/records.ts';
+import type { ActionKind } from '../../topics/index.ts';
 import { strip, stripEnd } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
 import { CALL, SEARCH, stops } from './tags.ts';

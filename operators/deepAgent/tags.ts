@@ -2,7 +2,7 @@
  * The marks of one continued thought (DeepAgent §1.2): how a policy searches for tools, calls one and folds its memory, and what is
  * put into its thought in return.
  */
-import type { ActionKind } from '../../streams/records.ts';
+import type { ActionKind } from '../../topics/index.ts';
 
 /** The tag of a search for tools. */
 export const SEARCH = 'tool_search';

@@ -10,7 +10,7 @@
 import type { DrawKey } from '../../base/draws.ts';
 import type { Generation } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
-import type { Action, Question } from '../../streams/records.ts';
+import type { Action, Question } from '../../topics/index.ts';
 import { endTokens } from '../dialect/dialect.ts';
 import { appendGeneration, appendResult, type Branch, root } from '../rollout/branch.ts';
 import type { RolloutOptions } from '../rollout/options.ts';

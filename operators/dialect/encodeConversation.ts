@@ -10,7 +10,7 @@
  * template allows, one for most, and every answer is learnt once, after what the policy would have been given.
  */
 import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
-import type { ChatTurn } from '../../streams/records.ts';
+import type { ChatTurn } from '../../topics/index.ts';
 import type { ResultTokens } from './encodeExample.ts';
 import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';

@@ -11,7 +11,7 @@
  *     evolve({ ..., actions: [...defaultActions, shorter] })
  */
 import type { Draws } from '../../base/draws.ts';
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 import type { Fence } from '../dialect/fence.ts';
 import type { Role } from './models.ts';
 import type { Prompts } from './prompts.ts';

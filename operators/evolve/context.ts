@@ -3,7 +3,7 @@
  * action is given.
  */
 import type { DrawKey, Draws } from '../../base/draws.ts';
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 import { calledTool } from '../dialect/calls.ts';
 import { chatFence, type Fence, fenceFor, ownWords, stepFence } from '../dialect/fence.ts';
 import { plainBlock, type ResultBlock } from '../dialect/resultBlock.ts';

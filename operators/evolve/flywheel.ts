@@ -4,7 +4,7 @@
  * join the pool.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import { rolloutF1 } from '../text/overlap.ts';

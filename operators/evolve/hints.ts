@@ -2,7 +2,7 @@
  * Hints that make a policy think again where it went wrong (ET-Agent §4.7): first-person, each sending it to the tool
  * that suits the question.
  */
-import type { Ability } from '../../streams/records.ts';
+import type { Ability } from '../../topics/index.ts';
 
 /** Sentences by kind of question; one of them is drawn. */
 export type Hints = Readonly<Record<Ability, readonly string[]>>;

@@ -2,7 +2,7 @@
  * The tools of one question's flywheel: each call runs in the toolbox and is kept as a `tool-calls` record of the
  * trajectory that made it.
  */
-import type { Question, ToolCall } from '../../streams/records.ts';
+import { type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
 import type { CallTool } from '../callTools.ts';
 import { isFailedResult } from '../dialect/results.ts';
 import type { RunTool } from './runTool.ts';
@@ -25,10 +25,10 @@ export function recordedCalls(question: Question, options: RecordedCallsOptions)
   const turns = new Map<string, number>();
   return {
     async run(tool, input, by, text) {
-      const rolloutId = `${question.id}/${question.phase}-${question.stage}/${by}`;
-      const turn = turns.get(rolloutId) ?? 0;
-      turns.set(rolloutId, turn + 1);
-      const origin = { rolloutId, turn };
+      const id = rolloutId(question, by);
+      const turn = turns.get(id) ?? 0;
+      turns.set(id, turn + 1);
+      const origin = { rolloutId: id, turn };
       const trajectory = () => text;
       const asked = { ...origin, trajectory };
       const called = await options.tools.call(tool, input, options.signal, asked);

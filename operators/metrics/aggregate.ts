@@ -1,7 +1,7 @@
 /**
  * The numbers of a benchmark from those of its samples (ET-Agent §9.5). A sample that timed out counts as zeros.
  */
-import type { Ability } from '../../streams/records.ts';
+import type { Ability } from '../../topics/index.ts';
 import type { SampleMetrics } from './sample.ts';
 
 /** A sample's numbers with the judge's verdict (1 or 0); null = no result (a timeout). */

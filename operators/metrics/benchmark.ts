@@ -6,7 +6,7 @@
  * `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw` and `format` as in training. With a jury also `judged`,
  * `judgeFailed`, and `concise` where it votes on that.
  */
-import type { Question, Reward } from '../../streams/records.ts';
+import type { Question, Reward } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import { correctness } from '../rewards/accuracy.ts';

@@ -4,7 +4,7 @@
  * A benchmark's headline number (ET-Agent §9.5) is the judge's verdict for mathematics (LaTeX equality where nobody
  * judged) and word F1 for knowledge. A reward that was not made for a benchmark has only `raw`.
  */
-import type { Ability, Reward } from '../../streams/records.ts';
+import type { Ability, Reward } from '../../topics/index.ts';
 
 type Parts = Reward['parts'];
 

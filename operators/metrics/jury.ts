@@ -7,7 +7,7 @@
  * Draws are keyed by question and request, so a resumed run asks the same and a cache can answer.
  */
 import type { DrawKey } from '../../base/draws.ts';
-import type { Question, Reward } from '../../streams/records.ts';
+import type { Question, Reward } from '../../topics/index.ts';
 import { firstCall } from '../dialect/calls.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { isConcise, redundancyVote, saysCorrect } from './judge.ts';

@@ -2,7 +2,7 @@
  * The numbers of one evaluated response (ET-Agent §9.3): is the answer right by several measures, and what did it
  * cost.
  */
-import type { Ability } from '../../streams/records.ts';
+import type { Ability } from '../../topics/index.ts';
 import { countPairs, withoutBlocks } from '../dialect/tags.ts';
 import { codePoints, strip, words } from '../text/characters.ts';
 import { isEquivalent } from '../text/latex.ts';

@@ -1,5 +1,5 @@
 /** What a preference criterion sees of a rollout, and what it makes of a group. */
-import type { PreferencePair, Rollout, Scored } from '../../streams/records.ts';
+import type { PreferencePair, Rollout, Scored } from '../../topics/index.ts';
 
 /** A finished rollout, as a preference criterion sees it. */
 export interface Candidate {

@@ -6,7 +6,7 @@
  * than `tokensMax`. The method does not say which of several wrong responses is rejected in stage 1: the one that calls
  * most, then the longest.
  */
-import type { PreferencePair } from '../../streams/records.ts';
+import type { PreferencePair } from '../../topics/index.ts';
 import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import {

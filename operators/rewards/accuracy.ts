@@ -7,7 +7,7 @@
  */
 
 import { boxContent, lastBoxed } from '../../base/boxed.ts';
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { plainWords, rewardF1, wordF1 } from '../text/overlap.ts';

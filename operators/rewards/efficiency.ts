@@ -7,7 +7,7 @@
  * t = finished tool calls, z = length standardised within the group, f(x) = 2 / (1 + exp x): between 0 and 2,
  * and 1 at the mean. With σ = 0 the reward is accuracy and format alone.
  */
-import type { Question, Reward } from '../../streams/records.ts';
+import type { Question, Reward } from '../../topics/index.ts';
 import { countToolCalls } from '../dialect/tags.ts';
 import { correctness } from './accuracy.ts';
 import { faultOf, ownTexts, type PureReward } from './reward.ts';

@@ -17,7 +17,7 @@
  * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
-import type { Question, Reward, Rollout } from '../../streams/records.ts';
+import type { Question, Reward, Rollout } from '../../topics/index.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import type { Variant } from '../text/variant.ts';

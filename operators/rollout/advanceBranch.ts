@@ -9,7 +9,7 @@ import type { DrawKey } from '../../base/draws.ts';
 import { hasCode, messageOf } from '../../base/errors.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
 import { samplingIn } from '../../model/sampling.ts';
-import type { Finish, Question, ToolCall } from '../../streams/records.ts';
+import type { Finish, Question, ToolCall } from '../../topics/index.ts';
 import type { Dialect, DialectCall } from '../dialect/dialect.ts';
 import type { Branching } from '../sampling/branching.ts';
 import {
@@ -151,8 +151,4 @@ async function callTool(
   const called = await options.tools.call(tool, input, signal, { ...origin, trajectory });
   toolCalls.push({ ...origin, questionId: question.id, tool, input, ...called });
   return called.output;
-}
-
-export function ownerOf({ id, phase, stage }: Question): string {
-  return `${id}/${phase}-${stage}`;
 }

@@ -3,9 +3,10 @@
  * whose server answers nonsense would look like one that learns nothing. The first, the tenth, the hundredth … are told: few
  * lines, however many fail.
  */
+
+import { counted } from '../../base/counted.ts';
 import { outsideText } from '../../base/outsideText.ts';
-import { counted } from '../../streams/doctor/counted.ts';
-import type { Rollout } from '../../streams/records.ts';
+import type { Rollout } from '../../topics/index.ts';
 
 /** A function that is given each group once it is finished. */
 export function tellingFailures(

@@ -9,10 +9,10 @@
  */
 import { draws } from '../../base/draws.ts';
 import { samplingIn } from '../../model/sampling.ts';
-import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
+import { asked, type Question, type Rollout, type ToolCall } from '../../topics/index.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { isGuided } from '../sampling/branching.ts';
-import { advanceBranch, type Growth, ownerOf, stopsOf } from './advanceBranch.ts';
+import { advanceBranch, type Growth, stopsOf } from './advanceBranch.ts';
 import { type Branch, clone, copy, partsOf, root } from './branch.ts';
 import { growGuided } from './growGuided.ts';
 import { monitor } from './monitor.ts';
@@ -43,7 +43,7 @@ export async function growGroup(
     signal,
     prompt: promptOf(question, options),
     key: [options.seed, id, phase, stage],
-    owner: ownerOf(question),
+    owner: asked(question),
     branches: [],
     toolCalls: [],
   };

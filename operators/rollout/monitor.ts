@@ -5,7 +5,7 @@
  * Both samples have draws of their own and are thrown away; the tool calls are recorded under the name `monitor`, because
  * a replay has to answer them. One that fails gives what it had; what ails the question shows in the group's own rollouts.
  */
-import type { ToolCall } from '../../streams/records.ts';
+import type { ToolCall } from '../../topics/index.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { root } from './branch.ts';
 import type { RolloutOptions } from './options.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
 import type { Sampling } from '../../model/sampling.ts';
 import type { SideRecord } from '../../streams/deliveries/delivery.ts';
-import type { Question, Rollout, ToolCall } from '../../streams/records.ts';
+import type { Question, Rollout, ToolCall } from '../../topics/index.ts';
 import type { CallTool } from '../callTools.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { PolicyGate } from '../gate.ts';

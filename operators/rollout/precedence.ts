@@ -2,7 +2,7 @@
  * Who goes first where generation is short: the group that is due earlier, so that a batch is complete while the engine is
  * still busy with the next one. A number, lower is earlier: the stage, and in it the place in the schedule.
  */
-import type { Question } from '../../streams/records.ts';
+import type { Question } from '../../topics/index.ts';
 
 /** More places than a stage has. */
 const PLACES = 2 ** 32;

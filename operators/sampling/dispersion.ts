@@ -4,7 +4,7 @@
  * Sums run in numpy's pairwise order. It matters: fronts are made by exact comparisons, and the last bits of a
  * variance depend on the order of its summands.
  */
-import type { Ability } from '../../streams/records.ts';
+import type { Ability } from '../../topics/index.ts';
 
 /** Population variance; 0 for an empty list. `deviation` is its root, the paper's form: same order, other distances. */
 export function dispersion(

@@ -5,7 +5,7 @@
  *
  *     const surprise: Objective = ({ rewards }) => Math.max(...rewards.map((reward) => reward.score));
  */
-import type { Scored } from '../../streams/records.ts';
+import type { Scored } from '../../topics/index.ts';
 import { dispersion } from './dispersion.ts';
 
 /** A number of a scored group; Pareto sampling prefers the larger. */

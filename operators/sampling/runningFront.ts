@@ -6,7 +6,7 @@
  * in these of their ids, which follows from the records alone: a run that starts again reads them back from its last
  * verdicts and judges on as if it had never stopped.
  */
-import type { Selected } from '../../streams/records.ts';
+import type { Selected } from '../../topics/index.ts';
 import type { Point } from './fronts.ts';
 
 /** What earlier windows are remembered by. */

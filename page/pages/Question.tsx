@@ -1,6 +1,6 @@
 /** A question and every time that it was rolled out: its rollouts side by side, how they branched, what came of the group. */
 import { useEffect, useState } from 'preact/hooks';
-import { counted } from '../../streams/doctor/counted.ts';
+import { counted } from '../../base/counted.ts';
 import { fixed, orDash } from '../../views/numbers.ts';
 import type { Group, QuestionTwin } from '../../views/page/wire.ts';
 import { useKeys } from '../data/keyboard.ts';

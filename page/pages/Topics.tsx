@@ -1,6 +1,6 @@
 /** The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it grows. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../streams/doctor/counted.ts';
+import { counted } from '../../base/counted.ts';
 import { size } from '../../views/numbers.ts';
 import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../views/page/wire.ts';
 import { useKeys } from '../data/keyboard.ts';

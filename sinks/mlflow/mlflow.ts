@@ -6,7 +6,7 @@
  * lost brings the same metrics (name, step, time, value), which MLflow's databases keep once.
  */
 import type { Stored } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 import { parseCursor } from '../outside/cursor.ts';
 import type { MetricTarget, RunAbout, RunEnd } from '../outside/exportMetrics.ts';
 import type { PatientClient } from '../outside/patientClient.ts';

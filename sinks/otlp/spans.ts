@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { outsideText } from '../../base/outsideText.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
 import { visibleLines } from '../../base/visible.ts';
-import type { Rollout, ToolCall } from '../../streams/records.ts';
+import type { Rollout, ToolCall } from '../../topics/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
 
 export interface SpanId {

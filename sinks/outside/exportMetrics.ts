@@ -6,8 +6,7 @@
  */
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Log, Stored } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { advanced, type Cursor, unread } from './cursor.ts';
 import { gathered } from './gathered.ts';
 

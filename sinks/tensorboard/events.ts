@@ -7,7 +7,7 @@
  */
 import { crc32c } from '../../base/crc32.ts';
 import type { Stored } from '../../streams/log.ts';
-import type { Metric, Position } from '../../streams/records.ts';
+import type { Metric, Position } from '../../topics/index.ts';
 import { bytesField, doubleField, fieldsOf, floatField, wholeField } from '../outside/proto.ts';
 
 /** Numbers of our own fields of an event. */

@@ -13,7 +13,7 @@ import { stringify } from 'yaml';
 import type { Clock } from '../../base/clock.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import type { Stored } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 import { advanced, BEGINNING, type Cursor } from '../outside/cursor.ts';
 import type { MetricTarget, RunAbout } from '../outside/exportMetrics.ts';
 import { fileEvent, originsIn, scalarEvent, textEvent } from './events.ts';

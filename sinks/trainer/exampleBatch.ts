@@ -6,9 +6,8 @@
  */
 import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Batch, Demonstration, Question } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Batch, type Demonstration, type Question, topics } from '../../topics/index.ts';
 import type { PreparedBatch } from './prepared.ts';
 
 /** A question and the text of a response as tokens, with the targets in the mask. */

@@ -6,10 +6,8 @@
  * one takes its place among the best. Ends and figures of earlier starts are read once from the topics.
  */
 import type { Log } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { finishesStage } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
+import { finishesStage, topics, type Weights } from '../../topics/index.ts';
 
 /** What stays beside the first version. */
 export interface WeightsRule {

@@ -3,7 +3,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { Loss } from '../../model/engine.ts';
 import { prepareLoss } from '../../model/losses/index.ts';
 import type { LossData, PreparedLoss } from '../../model/losses/loss.ts';
-import type { Batch, BatchKind } from '../../streams/records.ts';
+import type { Batch, BatchKind } from '../../topics/index.ts';
 
 /** A kind without a loss cannot be trained on. */
 export type Losses = { readonly [Kind in BatchKind]?: Loss };

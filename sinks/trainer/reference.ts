@@ -4,8 +4,7 @@
  * responses), all else with the first policy of the run.
  */
 import type { Scorer } from '../../model/engine.ts';
-import type { Batch } from '../../streams/records.ts';
-import { beginOfStage } from '../../streams/schedule.ts';
+import { type Batch, beginOfStage } from '../../topics/index.ts';
 import type { BatchSteps } from './prepared.ts';
 
 /** The version that a loss compares with, where it asks for one. */

@@ -10,7 +10,7 @@ import { open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../base/makeFolder.ts';
 import type { Stored } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 import { BEGINNING, type Cursor, parseCursor } from '../outside/cursor.ts';
 import type { MetricTarget, RunAbout, RunEnd } from '../outside/exportMetrics.ts';
 import { bytesField, fieldsOf, wholeField } from '../outside/proto.ts';

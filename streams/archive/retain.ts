@@ -1,13 +1,16 @@
 /**
  * Keeps a log small: the oldest records of the large topics go to the archive once they are more, or older, than is to be kept.
  *
- * Only whole segments go, only what every group has settled, and never the newest ones. Small topics (manifests, batches,
- * metrics, questions, control) stay: every start reads them. How a log finds a segment and lets go of it is its own matter.
+ * Only whole segments go, only what every group has settled, and never the newest ones. Other topics stay: every start
+ * reads them. How a log finds a segment and lets go of it is its own matter.
  */
 import type { Retained, Retention } from '../log.ts';
+import type { Topic } from '../topic.ts';
 
-/** Topics whose records may leave the log. */
-export const LARGE: readonly string[] = ['rollouts', 'tool-calls', 'scored', 'selected'];
+/** Names of the topics whose records may leave the log. */
+export function largeOf(topics: readonly Topic<unknown>[]): readonly string[] {
+  return topics.filter(({ large }) => large).map(({ name }) => name);
+}
 
 const SEGMENT_RECORDS = 1024;
 

@@ -25,5 +25,18 @@ export function anyTopic(name: string): Topic<unknown> {
     return known;
   };
   const codec = { schema: null, encode: refuse, decode: refuse, reading };
-  return { name, version: 0, about: "Of the job's own.", key: () => '', codec };
+  return {
+    name,
+    version: 0,
+    about: "Of the job's own.",
+    key: () => '',
+    codec,
+    onePartition: false,
+    large: false,
+    anyOrder: false,
+    identity: () => '',
+    moment: () => 0,
+    added: [],
+    named: [],
+  };
 }

@@ -6,14 +6,11 @@ import type { QuestionsOf, Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
 import type { Shape } from './shapes.ts';
 
-/**
- * A topic of version 1 by default.
- *
- *     const note = record('Note', { about: text, stars: whole });
- *     export interface Note extends ValueOf<typeof note> {} // or: type Note = ValueOf<typeof note>
- *     const notes = defineTopic({ name: 'notes', about: 'What readers wrote.', shape: note, key: (value) => value.about });
- */
-export function defineTopic<T>(spec: {
+/** What a topic is made of; the rest of `Topic` has defaults. */
+export interface TopicSpec<T>
+  extends Partial<
+    Omit<Topic<T>, 'name' | 'about' | 'key' | 'questions' | 'codec' | 'added' | 'named'>
+  > {
   readonly name: string;
   /** Who writes it and who reads it. */
   readonly about: string;
@@ -22,10 +19,28 @@ export function defineTopic<T>(spec: {
   readonly key: (value: T) => string;
   /** Which questions a record is about (what `millrace tap --question` looks for): its key is one, or this names them. */
   readonly questions?: QuestionsOf<T>;
-  /** Raised when the shape changes. */
-  readonly version?: number;
-}): Topic<T> {
-  const { name, about, key, questions, version = 1 } = spec;
-  const codec = avroCodec(name, spec.shape);
-  return { name, about, key, version, codec, ...(questions === undefined ? {} : { questions }) };
+  readonly added?: readonly (keyof T & string)[];
+  readonly named?: readonly (keyof T & string)[];
+}
+
+/**
+ * A topic of version 1 by default.
+ *
+ *     const note = record('Note', { about: text, stars: whole });
+ *     export interface Note extends ValueOf<typeof note> {} // or: type Note = ValueOf<typeof note>
+ *     const notes = defineTopic({ name: 'notes', about: 'What readers wrote.', shape: note, key: (value) => value.about });
+ */
+export function defineTopic<T>({ shape, ...spec }: TopicSpec<T>): Topic<T> {
+  return {
+    version: 1,
+    onePartition: false,
+    large: false,
+    anyOrder: false,
+    identity: spec.key,
+    moment: () => 0,
+    added: [],
+    named: [],
+    ...spec,
+    codec: avroCodec(spec.name, shape),
+  };
 }

@@ -7,9 +7,9 @@
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
 import { hasCode } from '../../base/errors.ts';
-import type { Position } from '../records.ts';
+import { deadLetters } from '../deadLetters.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
-import { topics } from '../topics.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { EachOptions, Scope } from './scope.ts';
@@ -137,7 +137,7 @@ class Calls<In, Out, To> {
     const { delivery } = call;
     if (hasCode(error, 'NOT_NOW')) setWaiting(delivery);
     else if (this.#options.onError === 'fail') this.#subscriber.error(error);
-    else call.withSideRecords().also(topics.deadLetters, deadLetterOf(delivery, error)).drop();
+    else call.withSideRecords().also(deadLetters, deadLetterOf(delivery, error)).drop();
     this.#done(call);
   }
 

@@ -3,8 +3,7 @@
  */
 
 import { hasCode, type MillraceError, messageOf } from '../../base/errors.ts';
-import type { DeadLetter } from '../records.ts';
-import { topics } from '../topics.ts';
+import { type DeadLetter, deadLetters } from '../deadLetters.ts';
 import type { Delivery } from './delivery.ts';
 import { type DeliveryOwner, deliver, type Root } from './settlement.ts';
 
@@ -54,7 +53,7 @@ export function settleUnreadable(
 ): void {
   const payload = `0x${bytes.subarray(0, PAYLOAD_CHARACTERS_MAX / 2 - 1).toString('hex')}`;
   deliver(null, root, owner)
-    .also(topics.deadLetters, letter(root, error, payload))
+    .also(deadLetters, letter(root, error, payload))
     .drop();
 }
 

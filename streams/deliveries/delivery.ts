@@ -9,7 +9,7 @@
  * A delivery is used once: what consumes it (derive, split, gather, also, drop, emit) makes it spent,
  * and a second use fails with code `SPENT`. How it is done lies in `settlement.ts`.
  */
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 
 /** A record to append in the same commit as the delivery it rides on. */

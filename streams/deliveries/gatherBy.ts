@@ -9,8 +9,8 @@
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
-import type { Position } from '../records.ts';
-import { topics } from '../topics.ts';
+import { deadLetters } from '../deadLetters.ts';
+import type { Position } from '../position.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
 import { gather, setWaiting } from './settlement.ts';
@@ -89,7 +89,7 @@ class OpenGroups<In> {
         `group ${key} had ${group.length} when the input ended`,
       );
       for (const member of group) {
-        member.also(topics.deadLetters, deadLetterOf(member, error)).drop();
+        member.also(deadLetters, deadLetterOf(member, error)).drop();
       }
     }
     return [];

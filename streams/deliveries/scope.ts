@@ -1,7 +1,7 @@
 /**
  * What the function inside a primitive sees beside its value, and how the primitive calls it.
  */
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { StopSignals } from './stopping.ts';
 

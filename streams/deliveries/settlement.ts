@@ -8,7 +8,7 @@
 
 import '../../base/copies.ts';
 import { MillraceError } from '../../base/errors.ts';
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import { neverStopping } from './stopping.ts';

@@ -1,13 +1,12 @@
 /**
- * Reads all of a log and holds it against the invariants. What cannot be read is a finding of its own, and the reading
+ * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the reading
  * goes on behind it.
  */
 import { hasCode, messageOf } from '../../base/errors.ts';
 import type { Log, Standing, Stored } from '../log.ts';
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { Finding } from './finding.ts';
-import { examined, Invariants } from './invariants.ts';
 
 export interface Examined {
   readonly findings: readonly Finding[];
@@ -16,21 +15,34 @@ export interface Examined {
   readonly records: number;
 }
 
-/** Called for every record that can be read, beside the invariants. */
+/** What must be true of the records of a log. Records in, findings out. */
+export interface Laws {
+  see(topic: Topic<unknown>, value: unknown, position: Position): void;
+  /** A record that is there and cannot be read. */
+  unreadable(topic: Topic<unknown>, position: Position): void;
+  findings(): readonly Finding[];
+}
+
+/** Called for every record that can be read, beside the laws. */
 export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
-/** Findings of the invariants come last. Of a log that cannot tell its standing, what is there when it is read counts. */
-export async function examine(log: Log, look: Look = () => undefined): Promise<Examined> {
+/** Reads `topics` in their order. Findings of the laws come last. Of a log that cannot tell its standing, what is there when it is read counts. */
+export async function examine(
+  log: Log,
+  topics: readonly Topic<unknown>[],
+  lawsOf: (standing: Standing) => Laws,
+  look: Look = () => undefined,
+): Promise<Examined> {
   const standing = (await log.standing?.()) ?? (await standingOf(log));
-  const invariants = new Invariants(standing);
+  const laws = lawsOf(standing);
   const findings: Finding[] = [];
   let records = 0;
   const see = (topic: Topic<unknown>, { value, position }: Stored<unknown>): void => {
-    invariants.see(topic, value, position);
+    laws.see(topic, value, position);
     look(topic, value, position);
     records += 1;
   };
-  for (const topic of examined) {
+  for (const topic of topics) {
     if (log.standing === undefined) {
       const all$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false });
       await all$.forEach((stored) => {
@@ -46,10 +58,10 @@ export async function examine(log: Log, look: Look = () => undefined): Promise<E
       if (page.error === null) continue;
       findings.push(unreadable(topic, offset, page.error));
       const next = Math.min(end, behind(page.error) ?? offset + 1);
-      for (; offset < next; offset++) invariants.unreadable(topic, { partition: 0, offset });
+      for (; offset < next; offset++) laws.unreadable(topic, { partition: 0, offset });
     }
   }
-  return { findings: [...findings, ...invariants.findings()], standing, records };
+  return { findings: [...findings, ...laws.findings()], standing, records };
 }
 
 /** From the lags: who lags behind nothing has settled everything. */

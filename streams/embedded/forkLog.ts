@@ -16,13 +16,15 @@ export interface ForkOptions {
   readonly to: string;
   /** The record whose commit is the last. */
   readonly after: { readonly topic: Topic<unknown>; readonly offset: number };
+  /** Topics whose records are found by key. */
+  readonly topics: readonly Topic<unknown>[];
 }
 
 /** Records that go into one transaction. */
 const CHUNK = 512;
 
 /** Resolves with how the fork stands. Fails with code `NO_HISTORY`. */
-export async function forkLog({ from, to, after }: ForkOptions): Promise<Standing> {
+export async function forkLog({ from, to, after, topics }: ForkOptions): Promise<Standing> {
   const source = new Store(from, 'read');
   const target = new Store(to, 'write');
   try {
@@ -35,7 +37,7 @@ export async function forkLog({ from, to, after }: ForkOptions): Promise<Standin
       await copyRecords(source, target, name, end);
     }
     await writeState(source, target, standing, after);
-    await indexStore(target);
+    await indexStore(target, topics);
     return standing;
   } finally {
     await source.close();

@@ -17,7 +17,7 @@ import {
   WaitingRecords,
 } from '../deliveries/settlement.ts';
 import type { ReadOptions, Stored } from '../log.ts';
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { Committer } from './committer.ts';
 

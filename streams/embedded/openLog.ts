@@ -8,7 +8,7 @@
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { retain } from '../archive/retain.ts';
+import { largeOf, retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';
 import type {
@@ -24,8 +24,8 @@ import type {
   Tx,
 } from '../log.ts';
 import { belongs, namesIn } from '../names.ts';
+import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
-import type { Position } from '../records.ts';
 import type { Topic } from '../topic.ts';
 import { Board } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
@@ -53,6 +53,8 @@ export interface EmbeddedLogOptions {
   readonly index?: boolean;
   /** How often mode `read` looks for news. */
   readonly pollMs?: number;
+  /** The topics that retention may shrink, where they are `large`. */
+  readonly topics?: readonly Topic<unknown>[];
 }
 
 /** Opens the log in a folder. Fails with `LOCKED` (another process writes) or `NO_LOG` (none to read). */
@@ -75,6 +77,7 @@ class EmbeddedLog implements Log {
   readonly #unlock: () => void;
   readonly #pollMs: number;
   readonly #folder: string;
+  readonly #large: readonly string[];
   readonly #clock: Clock;
   /** One at a time. */
   #retaining: Promise<Retained> | null = null;
@@ -95,6 +98,7 @@ class EmbeddedLog implements Log {
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
     this.#folder = options.folder;
+    this.#large = largeOf(options.topics ?? []);
     this.#clock = clock;
     this.#board = new Board(options.folder);
     this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
@@ -244,7 +248,7 @@ class EmbeddedLog implements Log {
 
   async retain(retention: Retention): Promise<Retained> {
     this.#writer();
-    const store = shrinkingStore(this.#store, this.#folder, retention.archive);
+    const store = shrinkingStore(this.#store, this.#large, this.#folder, retention.archive);
     this.#retaining ??= retain(store, retention, this.#clock.now()).finally(() => {
       this.#retaining = null;
     });

@@ -1,6 +1,6 @@
 /** The log's file as retention sees it: records leave it by the segment, in the transaction that notes where they went. */
 import { join } from 'node:path';
-import { type Candidate, LARGE, type Shrinking } from '../archive/retain.ts';
+import type { Candidate, Shrinking } from '../archive/retain.ts';
 import { writeSegment } from '../archive/segments.ts';
 import type { Store } from './store.ts';
 
@@ -12,12 +12,13 @@ interface Next extends Candidate {
 
 export function shrinkingStore(
   store: Store,
+  large: readonly string[],
   logFolder: string,
   archive = join(logFolder, 'archive'),
 ): Shrinking<Next> {
   return {
-    keptBytes: () => keptBytes(store),
-    candidates: async (records) => LARGE.flatMap((topic) => nextOf(store, topic, records)),
+    keptBytes: () => keptBytes(store, large),
+    candidates: async (records) => large.flatMap((topic) => nextOf(store, topic, records)),
     async move({ topic, from, to }) {
       const sealed = Array.from({ length: to - from }, (_, i) => store.sealed(topic, from + i)!);
       const segment = await writeSegment({ logFolder, archive }, { of: topic, from, to }, sealed);
@@ -37,8 +38,8 @@ function nextOf(store: Store, topic: string, records: number): readonly Next[] {
 }
 
 /** Of the large topics, what lies in the file. */
-function keptBytes(store: Store): number {
-  return LARGE.reduce(
+function keptBytes(store: Store, large: readonly string[]): number {
+  return large.reduce(
     (sum, topic) => sum + store.head(topic).bytes - store.archived(topic).bytes,
     0,
   );

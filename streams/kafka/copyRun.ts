@@ -10,16 +10,16 @@
  */
 
 import { MillraceError } from '../../base/errors.ts';
+import { type DeadLetter, deadLetters } from '../deadLetters.ts';
 import { retriedLetter, retriedMark } from '../deliveries/deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';
 import type { Mark } from '../log.ts';
+import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
-import type { DeadLetter, Position } from '../records.ts';
-import { allTopics, refers, withReferences } from '../replay/meaning.ts';
+import { withReferences } from '../replay/references.ts';
 import type { Topic } from '../topic.ts';
-import { topics as ours } from '../topics.ts';
 import { RecordPages } from './archive/recordPages.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
@@ -43,6 +43,8 @@ export interface CopyOptions {
   /** As in `kafkaUrl.ts`. */
   readonly url: string;
   readonly run: string;
+  /** The topics of the run, as far as they are known: their references are moved. */
+  readonly topics: readonly Topic<unknown>[];
   /** Where the copy is made; there must be no log. */
   readonly folder: string;
   /** What the names of archived segments are relative to that lie near: the run's own folder of the log. */
@@ -82,7 +84,7 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
     patienceMs: PATIENCE_MS,
     closing: closing.signal,
   });
-  const topics = new KafkaTopics(link, run);
+  const topics = new KafkaTopics(link, run, options.topics);
   const registry =
     settings.registry === null
       ? new LogRegistry(link, topics)
@@ -97,7 +99,9 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
     mustBeWhole(run, await lostTopics(link, topics, state));
     store = new Store(folder, 'write');
     const pages = new RecordPages(topics, state, options.logFolder ?? '');
-    return await new Copy({ link, topics, pages, registry, store }).of(notes);
+    return await new Copy({ link, topics, known: options.topics, pages, registry, store }).of(
+      notes,
+    );
   } finally {
     closing.abort();
     await link.close();
@@ -159,6 +163,8 @@ function recordsIn({ appended }: CommitNote): number {
 
 interface CopyParts extends LaneParts {
   readonly registry: SchemaRegistry;
+  /** The topics of the run, as far as they are known. */
+  readonly known: readonly Topic<unknown>[];
   readonly store: Store;
 }
 
@@ -249,7 +255,7 @@ class Copy {
     }
     const schema = await this.#schema(sealed.id);
     const { topic } = target;
-    if (topic === null || !(refers(name) || name === ours.deadLetters.name)) {
+    if (topic === null || !(topic.references !== undefined || name === deadLetters.name)) {
       return { atMs: raw.atMs, schema: numberIn(target, schema), body: sealed.body };
     }
     const value = await this.#moved(topic, topic.codec.reading(schema)(sealed.body));
@@ -265,7 +271,7 @@ class Copy {
 
   /** The record with the places of the copy in the place of those on Kafka. */
   async #moved(topic: Topic<unknown>, value: unknown): Promise<unknown> {
-    if (topic.name !== ours.deadLetters.name) {
+    if (topic.name !== deadLetters.name) {
       return withReferences(topic, value, (to, position) => {
         const offset = this.#offsetOf(to, position);
         return offset === undefined ? position : { partition: 0, offset };
@@ -283,7 +289,7 @@ class Copy {
   #markOf(name: string): string {
     const offset = retriedLetter(name);
     if (offset === null) return name;
-    const moved = this.#offsetOf(ours.deadLetters.name, { partition: 0, offset });
+    const moved = this.#offsetOf(deadLetters.name, { partition: 0, offset });
     return moved === undefined ? name : retriedMark(moved);
   }
 
@@ -337,7 +343,7 @@ class Copy {
   #target(name: string): Target {
     const known = this.#targets.get(name);
     if (known !== undefined) return known;
-    const topic = allTopics.find((each) => each.name === name) ?? null;
+    const topic = this.#parts.known.find((each) => each.name === name) ?? null;
     const target: Target = { topic, schemas: [], end: 0, bytes: 0 };
     this.#targets.set(name, target);
     return target;

@@ -1,7 +1,7 @@
 /** Records by position: each partition is read where they lie, neighbours in one page. */
 import { MillraceError } from '../../base/errors.ts';
 import type { Stored } from '../log.ts';
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';

@@ -2,25 +2,15 @@
  * The topics of a run on the broker: `<run>.<topic>`, made when they are first needed.
  *
  * Their records are kept forever, whatever the broker's default: a run is its records (what processes say about
- * themselves is none, and goes). A topic whose
- * order across keys matters has one partition; the others have as many as was asked for when they were
+ * themselves is none, and goes). A topic of `onePartition` has one partition; the others have as many as was asked for when they were
  * made, and a key always goes to the same one (murmur2, as other Kafka clients do it). Partitions that somebody adds later are not
  * used: keys would move, and processes that started before would not read what others write there.
  */
 import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/errors.ts';
+import type { Topic } from '../topic.ts';
 import { type Link, partitionCount } from './link.ts';
 import { kindOf, reasonOf } from './problems.ts';
-
-/** Steps, versions and whatever is read as one sequence. */
-const ORDERED: ReadonlySet<string> = new Set([
-  'batches',
-  'weights',
-  'metrics',
-  'dead-letters',
-  'control',
-  'windows',
-]);
 
 const MAKING_MS = 20_000;
 const MESSAGE_BYTES_MAX = 64 * 2 ** 20;
@@ -31,12 +21,14 @@ export type Kind = 'records' | 'state' | 'schemas' | 'board';
 export class KafkaTopics {
   readonly #link: Link;
   readonly #run: string;
+  /** Topics that have one partition. */
+  readonly #single: ReadonlySet<string>;
   /** Partitions of those that are known to be there. */
   readonly #known = new Map<string, Promise<number>>();
   /** Partitions that the run's records are in. */
   readonly #used = new Map<string, number>();
 
-  constructor(link: Link, run: string) {
+  constructor(link: Link, run: string, topics: readonly Topic<unknown>[]) {
     if (!compressionsAlgorithms[link.settings.compression].available) {
       throw new MillraceError(
         'USAGE',
@@ -45,6 +37,9 @@ export class KafkaTopics {
     }
     this.#link = link;
     this.#run = run;
+    this.#single = new Set(
+      topics.filter(({ onePartition }) => onePartition).map(({ name }) => name),
+    );
   }
 
   nameOf(topic: string): string {
@@ -89,14 +84,14 @@ export class KafkaTopics {
 
   async #count(topic: string): Promise<number> {
     const there = await this.#link.ask({ kind: 'any' }, partitionCount, [this.nameOf(topic)]);
-    const used = ORDERED.has(topic) ? 1 : this.#used.get(topic);
+    const used = this.#single.has(topic) ? 1 : this.#used.get(topic);
     return Math.min(there, used ?? there);
   }
 
   async #make(topic: string, kind: Kind): Promise<void> {
     const { partitions, replication } = this.#link.settings;
     const name = this.nameOf(topic);
-    const one = kind !== 'records' || ORDERED.has(topic);
+    const one = kind !== 'records' || this.#single.has(topic);
     const made = {
       name,
       numPartitions: one ? 1 : partitions,

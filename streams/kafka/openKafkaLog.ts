@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { retain } from '../archive/retain.ts';
+import { largeOf, retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
 import type {
@@ -26,7 +26,7 @@ import type {
   TopicStat,
   Tx,
 } from '../log.ts';
-import type { Position } from '../records.ts';
+import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import { RecordPages } from './archive/recordPages.ts';
 import { ShrinkingRun } from './archive/shrinkingRun.ts';
@@ -54,6 +54,8 @@ export interface KafkaLogOptions {
   /** Names the topics: letters, digits, _ and -. */
   readonly run: string;
   readonly mode: 'write' | 'read';
+  /** The topics of the run, as far as they are known: which have one partition, and which retention may shrink. */
+  readonly topics: readonly Topic<unknown>[];
   /** Gives records their time. */
   readonly clock?: Clock;
   /** Name of this process among those that share the run; the URL's `worker`, or `main`, when absent. */
@@ -148,7 +150,7 @@ class KafkaLog implements Log {
       closing: this.#closing.signal,
     });
     this.#lookup = this.#link.another();
-    this.#topics = new KafkaTopics(this.#lookup, run);
+    this.#topics = new KafkaTopics(this.#lookup, run, options.topics);
     this.#state = new StateTopic(this.#lookup, this.#topics);
     this.#pages = new RecordPages(this.#topics, this.#state, options.logFolder ?? '');
     this.#board = new Board(this.#lookup, this.#topics, this.#worker);
@@ -343,6 +345,7 @@ class KafkaLog implements Log {
     }
     this.#shrinking ??= new ShrinkingRun({
       run,
+      large: largeOf(this.#options.topics),
       link: this.#lookup,
       topics: this.#topics,
       state: this.#state,

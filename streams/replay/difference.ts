@@ -2,7 +2,7 @@
  * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
  * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
  */
-import { addedFields, asThen, isTimeField, namedFields } from './meaning.ts';
+import type { Topic } from '../topic.ts';
 
 /** Where two values part. */
 export interface FieldDifference {
@@ -29,16 +29,16 @@ export function firstDifference(
  * service made up.
  */
 export function recordDifference(
-  topic: string,
+  topic: Topic<unknown>,
   recorded: unknown,
   made: unknown,
 ): FieldDifference | null {
   if (!isRecord(recorded) || !isRecord(made)) return firstDifference(recorded, made);
   const untold = new Set([
-    ...addedFields(topic).filter((field) => recorded[field] === null || made[field] === null),
-    ...namedFields(topic).filter((field) => isServices(recorded[field]) && isServices(made[field])),
+    ...topic.added.filter((field) => recorded[field] === null || made[field] === null),
+    ...topic.named.filter((field) => isServices(recorded[field]) && isServices(made[field])),
   ]);
-  const then = asThen(topic, made, recorded);
+  const then = (topic.asThen?.(made, recorded) ?? made) as Fields;
   if (untold.size === 0) return firstDifference(recorded, then);
   const told = (value: Fields): Fields =>
     Object.fromEntries(Object.entries(value).filter(([field]) => !untold.has(field)));
@@ -48,6 +48,9 @@ export function recordDifference(
 /** What a service keeps; a path has no scheme. */
 const isServices = (uri: unknown): boolean =>
   typeof uri === 'string' && /^[a-z][a-z0-9+.-]*:\/\//i.test(uri);
+
+/** Fields that hold times and durations, in any record. */
+const isTimeField = (field: string): boolean => field === 'ms' || field.endsWith('Ms');
 
 type List = ArrayLike<unknown>;
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,12 +3,13 @@
  * identity, references compared by what they point at, times not at all; earliest is by policy version, then by the way
  * of a question through the topics. Ids and offsets of both runs are held in memory, records are not.
  */
+
+import { deadLetters } from '../deadLetters.ts';
 import type { Log, Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
-import { topics } from '../topics.ts';
 import { recordDifference } from './difference.ts';
-import { allTopics, identityOf, isTimed, momentOf, withReferences } from './meaning.ts';
 import { upTo } from './places.ts';
+import { withReferences } from './references.ts';
 import type { Difference } from './retrace.ts';
 
 /** One side of the comparison. */
@@ -33,14 +34,13 @@ export interface Parted {
   readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
 }
 
-/** Dead letters come last: bad rows are reported at every start. */
-const COMPARED = allTopics.filter(({ name }) => name !== topics.deadLetters.name);
-
-export async function parting(a: Log, b: Log): Promise<Parted> {
-  const [first, second] = [await sideOf(a), await sideOf(b)];
+/** Compares all records of `topics` but dead letters: bad rows are reported at every start. */
+export async function parting(topics: readonly Topic<unknown>[], a: Log, b: Log): Promise<Parted> {
+  const compared = topics.filter(({ name }) => name !== deadLetters.name);
+  const [first, second] = [await sideOf(compared, a), await sideOf(compared, b)];
   const same: Record<string, { equal: number; all: number }> = {};
   let earliest: Parting | null = null;
-  for (const topic of COMPARED) {
+  for (const topic of compared) {
     const counts = { equal: 0, all: 0 };
     for await (const found of differences(topic, first, second, counts)) {
       if (earliest === null || found.moment < earliest.moment) earliest = found;
@@ -50,13 +50,13 @@ export async function parting(a: Log, b: Log): Promise<Parted> {
   return { parting: earliest, same };
 }
 
-async function sideOf(log: Log): Promise<Side> {
+async function sideOf(topics: readonly Topic<unknown>[], log: Log): Promise<Side> {
   const standing = (await log.standing?.()) ?? (await endsOf(log));
   const ids = new Map<string, readonly string[]>();
-  for (const topic of COMPARED) {
+  for (const topic of topics) {
     const list: string[] = [];
     for await (const { value } of upTo(log, topic, standing.ends[topic.name] ?? 0)) {
-      list.push(identityOf(topic, value));
+      list.push(topic.identity(value));
     }
     ids.set(topic.name, list);
   }
@@ -77,34 +77,30 @@ async function* differences(
 ): AsyncGenerator<Parting> {
   const places = new Map(second.ids.get(topic.name)!.map((id, offset) => [id, offset]));
   for await (const { value, position } of upTo(first.log, topic, endOf(first, topic))) {
-    const id = identityOf(topic, value);
+    const id = topic.identity(value);
     const there = places.get(id);
     places.delete(id);
-    if (isTimed(topic, value)) continue;
+    if (topic.isTime?.(value)) continue;
     counts.all += 1;
     const at = { topic: topic.name, id, offset: position.offset };
-    const moment = momentOf(topic, value);
+    const moment = topic.moment(value);
     if (there === undefined) {
       const only = { kind: 'notMadeAgain', field: '', recorded: value, made: undefined } as const;
       yield { moment, difference: { ...at, ...only } };
       continue;
     }
     const other = await valueAt(second, topic, there);
-    const field = recordDifference(
-      topic.name,
-      meant(first, topic, value),
-      meant(second, topic, other),
-    );
+    const field = recordDifference(topic, meant(first, topic, value), meant(second, topic, other));
     if (field === null) counts.equal += 1;
     else yield { moment, difference: { ...at, ...field, kind: 'differs' } };
   }
   for (const [id, offset] of places) {
     const value = await valueAt(second, topic, offset);
-    if (isTimed(topic, value)) continue;
+    if (topic.isTime?.(value)) continue;
     counts.all += 1;
     const only = { kind: 'notRecorded', field: '', recorded: undefined, made: value } as const;
     yield {
-      moment: momentOf(topic, value),
+      moment: topic.moment(value),
       difference: { topic: topic.name, id, offset, ...only },
     };
   }

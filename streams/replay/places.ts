@@ -2,11 +2,8 @@
  * Where the records of a run lie, by their identity: an index of ids and offsets, built in one pass over its topics.
  */
 import type { Log, Standing } from '../log.ts';
-import type { Metric } from '../records.ts';
 import { recordsOf } from '../recordsOf.ts';
 import type { Topic } from '../topic.ts';
-import { topics } from '../topics.ts';
-import { allTopics, identityOf, isTimed } from './meaning.ts';
 
 /** Called for every record on the way. */
 export type Look = (topic: Topic<unknown>, value: unknown, offset: number) => void;
@@ -14,17 +11,22 @@ export type Look = (topic: Topic<unknown>, value: unknown, offset: number) => vo
 export class Places {
   /** Topic, then identity; two records of one identity are told apart by their order. */
   readonly #topics = new Map<string, Map<string, number[]>>();
-  /** Names of the metrics that there are. */
-  readonly #metrics = new Set<string>();
+  /** Kinds of records that there are, by topic. */
+  readonly #kinds = new Set<string>();
 
-  /** Reads the topics of `log` up to `standing`. Records that are about time alone are left out. */
-  static async of(log: Log, { ends }: Standing, look: Look = () => undefined): Promise<Places> {
+  /** Reads `topics` of `log` up to `standing`. Records that are about time alone are left out. */
+  static async of(
+    log: Log,
+    topics: readonly Topic<unknown>[],
+    { ends }: Standing,
+    look: Look = () => undefined,
+  ): Promise<Places> {
     const places = new Places();
-    for (const topic of allTopics) {
+    for (const topic of topics) {
       const end = ends[topic.name] ?? 0;
       for await (const { value, position } of upTo(log, topic, end)) {
         look(topic, value, position.offset);
-        if (!isTimed(topic, value)) places.add(topic, value, position.offset);
+        if (!topic.isTime?.(value)) places.add(topic, value, position.offset);
       }
     }
     return places;
@@ -33,16 +35,18 @@ export class Places {
   add(topic: Topic<unknown>, value: unknown, offset: number): void {
     const places = this.#topics.get(topic.name) ?? new Map<string, number[]>();
     this.#topics.set(topic.name, places);
-    const id = identityOf(topic, value);
-    if (topic.name === topics.metrics.name) this.#metrics.add((value as Metric).name);
+    const id = topic.identity(value);
+    const kind = topic.kindOf?.(value);
+    if (kind !== undefined) this.#kinds.add(`${topic.name} ${kind}`);
     const offsets = places.get(id);
     if (offsets === undefined) places.set(id, [offset]);
     else offsets.push(offset);
   }
 
-  /** Whether this is a metric that a newer version of the software writes: the run has none of its name. */
-  isNewMetric(topic: string, value: unknown): boolean {
-    return topic === topics.metrics.name && !this.#metrics.has((value as Metric).name);
+  /** Whether the run has no record of this kind: a newer version of the software writes it. */
+  isNewKind(topic: Topic<unknown>, value: unknown): boolean {
+    const kind = topic.kindOf?.(value);
+    return kind !== undefined && !this.#kinds.has(`${topic.name} ${kind}`);
   }
 
   /** The place of a record, which is then no longer here; undefined when there is none (left). */

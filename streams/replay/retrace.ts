@@ -3,18 +3,15 @@
  * identity, compared, and committed in their order; so every topic ends up with the same records at the same offsets,
  * and operators for which the order of arrival matters see the recorded order.
  *
- * Times and durations are not compared, nor are metrics of a name that the recorded run has none of: a newer version of
- * the software writes them. Metrics and dead letters are compared whatever their order, because several
- * stages write them and nothing refers to them. Ids and offsets of the records are held in memory, records are not.
+ * Times and durations are not compared, nor are records of a kind that the recorded run has none of: a newer version of
+ * the software writes them. Records of topics of `anyOrder` are compared whatever their order. Ids and offsets of the records are held in memory, records are not.
  */
 
 import type { SideRecord } from '../deliveries/delivery.ts';
 import type { Log, Standing } from '../log.ts';
 import type { CommitOrder } from '../run/commitOrder.ts';
 import type { Topic } from '../topic.ts';
-import { topics } from '../topics.ts';
 import { type FieldDifference, recordDifference } from './difference.ts';
-import { identityOf, isTimed } from './meaning.ts';
 import type { Places } from './places.ts';
 
 /** The first difference between a run and its replay, with its place. */
@@ -39,9 +36,6 @@ export interface RetraceOptions {
   /** Called for every record that was made again, equal. */
   readonly onEqual?: (topic: string, value: unknown) => void;
 }
-
-/** Topics whose order says nothing. */
-const UNORDERED: readonly string[] = [topics.metrics.name, topics.deadLetters.name];
 
 /** A commit that waits for its turn: its first offset in each ordered topic, and how many records follow from there. */
 interface Family {
@@ -82,8 +76,8 @@ export class Retrace implements CommitOrder {
   }
 
   committed(_stage: string, writes: readonly SideRecord[]): void {
-    for (const name of new Set(writes.map(({ topic }) => topic.name))) {
-      if (UNORDERED.includes(name)) continue;
+    for (const { name, anyOrder } of new Set(writes.map(({ topic }) => topic))) {
+      if (anyOrder) continue;
       this.#head(name).open -= 1;
       this.#letGo(name);
     }
@@ -117,10 +111,10 @@ export class Retrace implements CommitOrder {
 
   /** False when it differs. */
   async #judgeOne({ topic, value }: SideRecord, family: Family): Promise<boolean> {
-    if (isTimed(topic, value) || this.#options.places.isNewMetric(topic.name, value)) return true;
+    if (topic.isTime?.(value) || this.#options.places.isNewKind(topic, value)) return true;
     // What was recorded went through the contract; so does what is compared with it.
     const made = topic.codec.decode(topic.codec.encode(value));
-    const id = identityOf(topic, made);
+    const id = topic.identity(made);
     const at = { topic: topic.name, id };
     const offset = this.#options.places.take(topic.name, id);
     if (offset === undefined) {
@@ -129,7 +123,7 @@ export class Retrace implements CommitOrder {
     }
     const [stored] = await this.#options.recorded.fetch(topic, [{ partition: 0, offset }]);
     const found =
-      recordDifference(topic.name, stored!.value, made) ?? this.#misplaced(topic, offset, family);
+      recordDifference(topic, stored!.value, made) ?? this.#misplaced(topic, offset, family);
     if (found !== null) {
       this.#end({ ...at, ...found, kind: 'differs', offset });
       return false;
@@ -139,8 +133,12 @@ export class Retrace implements CommitOrder {
   }
 
   /** Records of one commit lie one after the other. */
-  #misplaced({ name }: Topic<unknown>, offset: number, family: Family): FieldDifference | null {
-    if (UNORDERED.includes(name)) return null;
+  #misplaced(
+    { name, anyOrder }: Topic<unknown>,
+    offset: number,
+    family: Family,
+  ): FieldDifference | null {
+    if (anyOrder) return null;
     const run = family.runs.get(name);
     const due = run === undefined ? offset : run.start + run.count;
     if (due !== offset) return { field: '$offset', recorded: offset, made: due };
@@ -196,9 +194,9 @@ export class Retrace implements CommitOrder {
   }
 }
 
-/** Metrics of a step differ because its weights do: those are looked at first. */
+/** Records in any order (metrics of a step) differ because others (its weights) do: the others are looked at first. */
 function tellingFirst(writes: readonly SideRecord[]): readonly SideRecord[] {
-  const unordered = ({ topic }: SideRecord): boolean => UNORDERED.includes(topic.name);
+  const unordered = ({ topic }: SideRecord): boolean => topic.anyOrder;
   return [...writes.filter((write) => !unordered(write)), ...writes.filter(unordered)];
 }
 

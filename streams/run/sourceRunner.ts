@@ -8,10 +8,10 @@
 import { isObservable, type Observable } from 'rxjs';
 import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/orAborted.ts';
+import { deadLetters } from '../deadLetters.ts';
 import type { Log } from '../log.ts';
 import { type Beside, isResumable, type PlacedItem, type PlacedItems } from '../resumable.ts';
 import { BUFFER_MAX, type PlainItems, type Source, type SourceItem } from '../stage.ts';
-import { topics } from '../topics.ts';
 import { buffered } from './buffered.ts';
 
 /** What a source has done and where its time went. Times are in milliseconds, since its process started. */
@@ -159,7 +159,7 @@ export class SourceRunner {
         await this.#log.commit((tx) => {
           for (const item of chunk) {
             if ('value' in item) tx.append(this.source.to, item.value);
-            else if ('deadLetter' in item) tx.append(topics.deadLetters, item.deadLetter);
+            else if ('deadLetter' in item) tx.append(deadLetters, item.deadLetter);
             for (const { topic, value } of alsoOf(item)) tx.append(topic, value);
           }
           if (records.length > 0) tx.mark(this.#markName, items);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { logFolder } from '../../cli/runs.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record, writeSyntheticRun } from './support/syntheticRun.ts';
 

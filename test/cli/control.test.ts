@@ -8,10 +8,9 @@ import { readRunRecord } from '../../cli/runRecord.ts';
 import { findRun, withLog } from '../../cli/runs.ts';
 import { knownSettings } from '../../cli/settings.ts';
 import { calibrateSettings } from '../../jobs/calibrate.ts';
-import type { Control, Weights } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { type ControlRecord, topics, type Weights } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import { tinyJobFile, tinyRun } from '../support/tinyRun.ts';
@@ -112,7 +111,7 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
       ],
     });
     expect((await millrace('set', run)).out).toContain(`temperature=0.5 from step ${step} on`);
-    const kinds = (await all<Control>(run, topics.control)).map(({ kind }) => kind);
+    const kinds = (await all<ControlRecord>(run, topics.control)).map(({ kind }) => kind);
     expect(kinds).toEqual(['set', 'set', 'pause', 'resume', 'stop']);
     expect(io.stderr().join('\n')).toContain(`temperature=0.5 from step ${step} on`);
 

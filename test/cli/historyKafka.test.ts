@@ -6,12 +6,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { readRunRecord, writeRunRecord } from '../../cli/runRecord.ts';
 import { findRun, logFolder } from '../../cli/runs.ts';
-import { examine } from '../../streams/doctor/examine.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics, examineRun, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { readRun, tinyCalibration } from '../support/tinyCalibration.ts';
@@ -38,9 +37,10 @@ describeKafka('looking back at a run on Kafka', () => {
   let digests: readonly string[];
 
   beforeAll(async () => {
-    const open = () => openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
+    const open = () =>
+      openKafkaLog({ topics: allTopics, url, run, mode: 'write', clock: manualClock() });
     await tinyRun(runs, run, { open, settings }, { log: url });
-    const log = await openKafkaLog({ url, run, mode: 'read' });
+    const log = await openKafkaLog({ topics: allTopics, url, run, mode: 'read' });
     const made: string[] = [];
     for await (const { value } of recordsOf(log, topics.weights, { from: { kind: 'earliest' } })) {
       made.push(String(value.digest));
@@ -118,7 +118,7 @@ describeKafka('looking back at a run on Kafka', () => {
       expect((await readRun(folder)).weights).toHaveLength(step + 1);
       expect((await tinyCalibration({ folder, settings, timing: 9 })).end).toBe('quiescent');
       const log = await openLog({ folder: logFolder(folder), mode: 'read' });
-      expect((await examine(log)).findings).toEqual([]);
+      expect((await examineRun(log)).findings).toEqual([]);
       await log.close();
       const { weights, metrics } = await readRun(folder);
       expect(weights.map(({ digest }) => digest)).toEqual(digests);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
+import { allTopics } from '../../topics/index.ts';
 import { millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -21,7 +22,9 @@ describeKafka('processes that share a run', () => {
       JSON.parse(readFileSync(join(folder.path, run, 'run.json'), 'utf8'));
     for (;;) {
       // The others need its folder, and its weights.
-      const opened = await openKafkaLog({ url: log, run, mode: 'read' }).catch(() => null);
+      const opened = await openKafkaLog({ topics: allTopics, url: log, run, mode: 'read' }).catch(
+        () => null,
+      );
       const records = (await opened?.stats())?.find(({ topic }) => topic === 'weights')?.records;
       await opened?.close();
       if (records === 1) break;
@@ -35,7 +38,7 @@ describeKafka('processes that share a run', () => {
     expect(await Promise.all(all.map(({ code }) => code))).toEqual([0, 0, 0]);
     for (const { said } of all) expect(said).toMatch(/done; see it with: npx millrace report/);
     expect(record().status).toBe('done');
-    const read = await openKafkaLog({ url: log, run, mode: 'read' });
+    const read = await openKafkaLog({ topics: allTopics, url: log, run, mode: 'read' });
     const rollouts = (await read.stats()).find(({ topic }) => topic === 'rollouts');
     await read.close();
     expect(rollouts?.records).toBe(40 * 4);

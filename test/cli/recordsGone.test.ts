@@ -8,6 +8,7 @@ import { readRunRecord, writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics } from '../../topics/index.ts';
 import { deleteTopics } from '../support/deleteTopics.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -105,7 +106,13 @@ describeKafka('a run on Kafka', () => {
   beforeAll(async () => {
     name = freshRun();
     const open = () =>
-      openKafkaLog({ url: kafkaUrl, run: name, mode: 'write', clock: manualClock() });
+      openKafkaLog({
+        topics: allTopics,
+        url: kafkaUrl,
+        run: name,
+        mode: 'write',
+        clock: manualClock(),
+      });
     folder = await tinyRun(runs, name, { open }, { log: kafkaUrl, status: 'stopped' });
   }, 120_000);
 

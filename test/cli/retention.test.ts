@@ -10,6 +10,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics } from '../../topics/index.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -102,10 +103,10 @@ describeKafka('a run on Kafka', () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=2`;
     const open = (folder: string) =>
-      openKafkaLog({ url, run, mode: 'write', logFolder: join(folder, 'log') });
+      openKafkaLog({ topics: allTopics, url, run, mode: 'write', logFolder: join(folder, 'log') });
     const settings = { keepVersions: 0 };
     const clock = manualClock();
-    const made = () => openKafkaLog({ url, run, mode: 'write', clock });
+    const made = () => openKafkaLog({ topics: allTopics, url, run, mode: 'write', clock });
     const folder = await tinyRun(runs, run, { open: made, settings }, { log: url });
     await looksAtItAsBefore(run, folder, open);
   }, 120_000);

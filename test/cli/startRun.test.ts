@@ -8,7 +8,7 @@ import { startRun } from '../../cli/startRun.ts';
 import { defineJob } from '../../jobs/defineJob.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { question } from './support/records.ts';
 

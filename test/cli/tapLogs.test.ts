@@ -11,8 +11,8 @@ import { defineTopic } from '../../streams/contracts/defineTopic.ts';
 import { int32s, record as recordShape, text } from '../../streams/contracts/shapes.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question } from '../support/records.ts';
@@ -54,7 +54,7 @@ function keepsTaps(url: string | null): void {
     const where = url === null ? {} : { log: url };
     await writeRunRecord(runFolder, { ...record, ...where, status: 'running' });
     const at = url ?? logFolder(runFolder);
-    log = await openAnyLog({ at, run, mode: 'write', clock });
+    log = await openAnyLog({ topics: allTopics, at, run, mode: 'write', clock });
     for (let i = 0; i < 40; i++) {
       clock.advance(1000);
       await log.commit((tx) => {

@@ -4,7 +4,7 @@ import { Lane } from '../../cli/tap/lane.ts';
 import { named, topicsLike } from '../../cli/tap/patterns.ts';
 import { Tally } from '../../cli/tap/tally.ts';
 import type { Stored } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 
 const stored = (key: string, value: unknown = {}, topic = 'scored'): Stored<unknown> => ({
   topic,

@@ -12,7 +12,7 @@ import { mapEach } from '../../streams/primitives.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { reportStatus } from '../../streams/run/workerStatus.ts';
 import { source, stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, topics } from '../../topics/index.ts';
 import type { Live } from '../../views/summary/live.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -46,7 +46,12 @@ function keepsTop(url: string | null): void {
     const runFolder = join(folder.path, 'runs', run);
     await mkdir(runFolder, { recursive: true });
     await say({ status: 'running', starts: [{ startedMs: Date.now(), endedMs: null }] });
-    log = await openAnyLog({ at: url ?? logFolder(runFolder), run, mode: 'write' });
+    log = await openAnyLog({
+      topics: allTopics,
+      at: url ?? logFolder(runFolder),
+      run,
+      mode: 'write',
+    });
   });
   afterEach(async () => {
     await log.close();

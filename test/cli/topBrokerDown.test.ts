@@ -6,7 +6,7 @@ import { main } from '../../cli/program.ts';
 import { writeRunRecord } from '../../cli/runRecord.ts';
 import { type Broker, freePort, startBroker } from '../../scripts/kafka/broker.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka } from '../support/kafka.ts';
 import { metric } from '../support/records.ts';
@@ -32,7 +32,7 @@ describeKafka('top of a run whose broker goes away', () => {
     port = await freePort();
     broker = await start();
     const url = `kafka://127.0.0.1:${port}`;
-    const log = await openKafkaLog({ url, run: 'away', mode: 'write' });
+    const log = await openKafkaLog({ topics: allTopics, url, run: 'away', mode: 'write' });
     await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'reward/mean', value: 1 })));
     await log.close();
     await mkdir(join(folder.path, 'runs', 'away'), { recursive: true });

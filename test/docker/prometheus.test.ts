@@ -7,7 +7,7 @@ import { describe, expect } from '@jest/globals';
 import { exportRun } from '../../cli/metrics/runExporter.ts';
 import { freePort } from '../../scripts/kafka/broker.ts';
 import type { Log } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { record } from '../cli/support/syntheticRun.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freshLog } from '../support/freshLog.ts';

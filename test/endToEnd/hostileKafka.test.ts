@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Admin } from '@platformatic/kafka';
 import { type Broker, freePort, startBroker } from '../../scripts/kafka/broker.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
+import { allTopics } from '../../topics/index.ts';
 import { type Command, millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka } from '../support/kafka.ts';
@@ -28,7 +29,12 @@ describeKafka('a run on Kafka', () => {
     return command;
   };
   const rolloutsOf = async (name: string): Promise<number> => {
-    const log = await openKafkaLog({ url: address(), run: name, mode: 'read' }).catch(() => null);
+    const log = await openKafkaLog({
+      topics: allTopics,
+      url: address(),
+      run: name,
+      mode: 'read',
+    }).catch(() => null);
     const stats = await log?.stats();
     await log?.close();
     return stats?.find(({ topic }) => topic === 'rollouts')?.records ?? 0;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, map, toArray } from 'rxjs';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import {
   BUILT,
   builtMillrace,

@@ -33,8 +33,8 @@ import type { Complete } from '../../operators/evolve/models.ts';
 import { loadPrompts } from '../../operators/evolve/prompts.ts';
 import { readFaultyStep, readRedundancy } from '../../operators/evolve/replies.ts';
 import { evolve } from '../../operators/evolve.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { topics } from '../../topics/index.ts';
 import { question } from '../support/records.ts';
 
 const world = makeWorld(3);

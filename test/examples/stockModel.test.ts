@@ -11,9 +11,8 @@ import { dialectOf } from '../../jobs/parts/dialectOf.ts';
 import { type LoadedTokenizer, loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { encodeConversation } from '../../operators/dialect/encodeConversation.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import type { Rollout } from '../../streams/records.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Rollout, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

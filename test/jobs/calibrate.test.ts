@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import type { Question } from '../../streams/records.ts';
-import { versionDue } from '../../streams/schedule.ts';
+import { type Question, versionDue } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {

@@ -7,10 +7,14 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { copyRun } from '../../streams/kafka/copyRun.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
-import type { Control, Question } from '../../streams/records.ts';
-import { versionDue } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import {
+  allTopics,
+  type ControlRecord,
+  type Question,
+  topics,
+  versionDue,
+} from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import {
@@ -26,7 +30,7 @@ const fresh = freshFolders();
 const { batchGroups, explore } = tinySettings;
 
 let asked = 0;
-const set = (setting: string, value: unknown): Control => {
+const set = (setting: string, value: unknown): ControlRecord => {
   asked += 1;
   return {
     ...{ id: `r${asked}`, kind: 'set', setting, value: JSON.stringify(value), by: 'test' },
@@ -37,7 +41,7 @@ const set = (setting: string, value: unknown): Control => {
 /** Told once version `after` is there, twice as a mailbox may. */
 interface Telling {
   readonly after: number;
-  readonly what: readonly Control[];
+  readonly what: readonly ControlRecord[];
 }
 
 /** Runs until version `until`, and tells it things on the way. */
@@ -70,7 +74,7 @@ async function run(
 
 interface Found {
   readonly records: RunRecords;
-  readonly control: readonly Control[];
+  readonly control: readonly ControlRecord[];
 }
 
 /** What holds for a question by the manifests, as a reader of the log finds it. */
@@ -111,7 +115,7 @@ function expectObeyed(found: Found, lagMax: number): void {
 async function read(folder: string): Promise<Found> {
   const records = await readRun(folder);
   const log = await openLog({ folder: join(folder, 'log'), mode: 'read' });
-  const control: Control[] = [];
+  const control: ControlRecord[] = [];
   await log
     .tap(topics.control, { from: { kind: 'earliest' }, follow: false })
     .forEach(({ value }) => void control.push(value));
@@ -132,7 +136,13 @@ describe.each(cases)('settings that change, on $name', ({ skip, kafka, lagMax })
     const folder = fresh();
     const name = freshRun();
     const open = () =>
-      openKafkaLog({ url: kafkaUrl, run: name, mode: 'write', clock: manualClock() });
+      openKafkaLog({
+        topics: allTopics,
+        url: kafkaUrl,
+        run: name,
+        mode: 'write',
+        clock: manualClock(),
+      });
     const settings = { rounds: 'forever', lagMax, concurrency: 5 } as const;
     const at = { folder, settings, ...(kafka ? { open } : {}) };
     const first = { after: 1, what: [set('sigmas', [0]), set('temperature', 0.5)] };
@@ -145,7 +155,8 @@ describe.each(cases)('settings that change, on $name', ({ skip, kafka, lagMax })
     expect(await run({ ...at, timing: 3 }, { until: 14, tell: [third] })).toBe('stopped');
 
     const copied = fresh();
-    if (kafka) await copyRun({ url: kafkaUrl, run: name, folder: join(copied, 'log') });
+    if (kafka)
+      await copyRun({ topics: allTopics, url: kafkaUrl, run: name, folder: join(copied, 'log') });
     const found = await read(kafka ? copied : folder);
     const counts = found.records.weights.map(({ controls }) => controls);
     expect(counts[0]).toBe(0);

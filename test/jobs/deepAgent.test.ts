@@ -15,9 +15,9 @@ import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts'
 import { pureTool } from '../../operators/tools/tool.ts';
 import { followControl } from '../../streams/control.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { type ScriptLine, scriptedPolicy, shuffledTurns } from '../../testing/scriptedPolicy.ts';
+import { topics } from '../../topics/index.ts';
 import { byteBpe } from '../support/byteBpe.ts';
 import { fakeTrainer } from '../support/fakeTrainer.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -8,9 +8,8 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { copyRun } from '../../streams/kafka/copyRun.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
-import { versionDue } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics, topics, versionDue } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import {
@@ -85,7 +84,8 @@ describe.each(logs)('rounds=forever on $name', ({ skip, kafka }) => {
   it('goes on until it is stopped, stopped and resumed as if it had not been, and is verified', async () => {
     const folder = fresh();
     const run = freshRun();
-    const open = () => openKafkaLog({ url: kafkaUrl, run, mode: 'write', clock: manualClock() });
+    const open = () =>
+      openKafkaLog({ topics: allTopics, url: kafkaUrl, run, mode: 'write', clock: manualClock() });
     const at = { folder, settings: endless, ...(kafka ? { open } : {}) };
     expect(await until(3, { ...at, timing: 1 })).toBe('stopped');
     expect(await until(5, { ...at, timing: 2 })).toBe('stopped');
@@ -94,7 +94,8 @@ describe.each(logs)('rounds=forever on $name', ({ skip, kafka }) => {
       'stopped',
     );
     const copied = fresh();
-    if (kafka) await copyRun({ url: kafkaUrl, run, folder: join(copied, 'log') });
+    if (kafka)
+      await copyRun({ topics: allTopics, url: kafkaUrl, run, folder: join(copied, 'log') });
     const records = await readRun(kafka ? copied : folder);
     expectInOrder(records);
     const made = records.weights.length - 1;

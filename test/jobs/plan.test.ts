@@ -7,8 +7,7 @@ import { loopOptions, planMethods } from '../../jobs/method.ts';
 import { type ListedPlan, type ListedQuestions, planStages } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
-import type { Question } from '../../streams/records.ts';
-import { AFTER_LAST_STAGE } from '../../streams/schedule.ts';
+import { AFTER_LAST_STAGE, type Question } from '../../topics/index.ts';
 import { samples } from '../support/records.ts';
 
 async function* rows(count: number, name = 'q'): AsyncGenerator<QuestionItem> {

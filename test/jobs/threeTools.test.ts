@@ -11,10 +11,10 @@ import { callTools } from '../../operators/callTools.ts';
 import { benchmarkTable } from '../../operators/metrics/table.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import type { Scored } from '../../streams/records.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { type ScriptLine, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import type { Scored } from '../../topics/index.ts';
 import {
   type RunRecords,
   readRun,

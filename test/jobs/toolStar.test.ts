@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import type { ToolStarSettings } from '../../jobs/toolStar.ts';
-import { versionDue } from '../../streams/schedule.ts';
+import { versionDue } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
 import {

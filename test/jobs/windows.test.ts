@@ -16,9 +16,8 @@ import { copyRun } from '../../streams/kafka/copyRun.ts';
 import { openKafkaLog } from '../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { resumable } from '../../streams/resumable.ts';
-import { versionDue } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { allTopics, topics, versionDue } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
 import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import {
@@ -66,7 +65,12 @@ async function until(version: number, options: TinyOptions, onKafka?: string): P
     const log =
       onKafka === undefined
         ? await openLog({ folder: join(options.folder, 'log'), mode: 'write' })
-        : await openKafkaLog({ url: onThreePartitions, run: onKafka, mode: 'write' });
+        : await openKafkaLog({
+            topics: allTopics,
+            url: onThreePartitions,
+            run: onKafka,
+            mode: 'write',
+          });
     log
       .tap(topics.weights, { from: { kind: 'earliest' }, follow: true })
       .pipe(
@@ -140,7 +144,12 @@ describe.each(jobs)('windows $name', ({ settings, kafka = false }) => {
     expect(last).toBe('stopped');
     if (run !== undefined) {
       folder = fresh();
-      await copyRun({ url: onThreePartitions, run, folder: join(folder, 'log') });
+      await copyRun({
+        topics: allTopics,
+        url: onThreePartitions,
+        run,
+        folder: join(folder, 'log'),
+      });
     }
     const records = await readRun(folder);
     expect(records.deadLetters).toEqual([]);

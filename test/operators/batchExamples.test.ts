@@ -4,9 +4,8 @@ import {
   batchDemonstrations,
   batchPairs,
 } from '../../operators/batchExamples.ts';
-import type { Batch, Demonstrations, Pairs } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Batch, type Demonstrations, type Pairs, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { shuffledBy } from '../support/scored.ts';

@@ -5,10 +5,8 @@ import {
   easyToHard,
   rightShare,
 } from '../../operators/curriculum.ts';
-import type { Demonstrations } from '../../streams/records.ts';
-import { AFTER_LAST_STAGE } from '../../streams/schedule.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { AFTER_LAST_STAGE, type Demonstrations, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { shuffledBy } from '../support/scored.ts';

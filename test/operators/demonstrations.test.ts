@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { demonstrations, filterPool } from '../../operators/demonstrations.ts';
-import type { Evolved } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Evolved, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { paperTools } from '../support/paperTools.ts';
 import { question } from '../support/records.ts';

@@ -8,13 +8,12 @@ import {
   policyGate,
 } from '../../operators/gate.ts';
 import { neverStopping } from '../../streams/deliveries/stopping.ts';
-import type { Question, Weights } from '../../streams/records.ts';
-import { AFTER_LAST_STAGE, versionDue } from '../../streams/schedule.ts';
 import {
   type ScriptedPolicy,
   scriptedPolicy,
   shuffledTurns,
 } from '../../testing/scriptedPolicy.ts';
+import { AFTER_LAST_STAGE, type Question, versionDue, type Weights } from '../../topics/index.ts';
 import { question } from '../support/records.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 import { weights } from '../support/weights.ts';

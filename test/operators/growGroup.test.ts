@@ -4,7 +4,6 @@ import type { RolloutOptions } from '../../operators/rollout.ts';
 import { aepo } from '../../operators/sampling/aepo.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import type { Branching } from '../../operators/sampling/branching.ts';
-import type { Rollout } from '../../streams/records.ts';
 import type { fakeTools } from '../../testing/fakeTools.ts';
 import {
   type ScriptedPolicy,
@@ -12,6 +11,7 @@ import {
   scriptedPolicy,
   shuffledTurns,
 } from '../../testing/scriptedPolicy.ts';
+import type { Rollout } from '../../topics/index.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
 import { tinyDialect, tinyWords } from '../support/tinyWords.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { measure } from '../../operators/measure.ts';
 import { evaluation } from '../../operators/metrics/evaluation.ts';
-import type { Scored } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Scored, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { rewards, scored } from '../support/scored.ts';

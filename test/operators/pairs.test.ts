@@ -2,9 +2,15 @@ import { expect, test } from '@jest/globals';
 import { type PairsOptions, pairs } from '../../operators/pairs.ts';
 import type { Candidate } from '../../operators/preferences/candidate.ts';
 import { selfCritic } from '../../operators/preferences/selfCritic.ts';
-import type { Phase, Position, Question, Rollout, Scored } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import {
+  type Phase,
+  type Position,
+  type Question,
+  type Rollout,
+  type Scored,
+  topics,
+} from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { paperTools } from '../support/paperTools.ts';
 import { question, rollout } from '../support/records.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
 import { type ParetoOptions, paretoSample } from '../../operators/paretoSample.ts';
-import type { Ability, Scored, Selected } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Ability, type Scored, type Selected, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { rewards, scored, shuffledBy } from '../support/scored.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { practice } from '../../operators/practice.ts';
-import type { Selected } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Selected, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question, samples } from '../support/records.ts';
 

@@ -7,8 +7,8 @@ import {
   weighted,
 } from '../../operators/rewards/reward.ts';
 import { score } from '../../operators/score.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { paperTools } from '../support/paperTools.ts';
 import { question } from '../support/records.ts';

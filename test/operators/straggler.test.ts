@@ -10,7 +10,7 @@ import type { Log } from '../../streams/log.ts';
 import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { question } from '../support/records.ts';
 import { rolloutOptions } from '../support/rolloutOptions.ts';

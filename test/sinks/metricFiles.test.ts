@@ -2,9 +2,8 @@ import { appendFile, readFile, stat, symlink, truncate, unlink, writeFile } from
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { metricFiles } from '../../sinks/metricFiles.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metric } from '../support/records.ts';
 

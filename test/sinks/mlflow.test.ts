@@ -7,7 +7,7 @@ import { mlflowName, mlflowNumber, paramsOf } from '../../sinks/mlflow/names.ts'
 import { exportMetrics, type RunAbout, type RunEnd } from '../../sinks/outside/exportMetrics.ts';
 import { PatientClient } from '../../sinks/outside/patientClient.ts';
 import type { Log } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { type ImpatientClock, impatientClock } from '../support/impatientClock.ts';
 import { type MlflowServer, mlflowServer } from '../support/mlflowServer.ts';

@@ -4,10 +4,9 @@ import type { ProgressEvent, ProgressScreen, ProgressStatus } from '../../sinks/
 import { leftText } from '../../sinks/progress/lines.ts';
 import { ProgressTracker } from '../../sinks/progress/tracker.ts';
 import { type ProgressOptions, progress } from '../../sinks/progress.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { metric } from '../support/records.ts';
 
 const numbers = (over: Partial<Metric>, values: Readonly<Record<string, number>>): Metric[] =>

@@ -6,7 +6,7 @@ import { draws } from '../../base/draws.ts';
 import { type ConversationForm, conversationForms } from '../../sources/conversationForms.ts';
 import { conversationFiles, readConversations } from '../../sources/conversations.ts';
 import { jsonElements } from '../../sources/jsonElements.ts';
-import type { ChatTurn, DeadLetter, Demonstrations } from '../../streams/records.ts';
+import type { ChatTurn, DeadLetter, Demonstrations } from '../../topics/index.ts';
 
 let folder: string;
 beforeAll(async () => {

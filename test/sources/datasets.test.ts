@@ -11,7 +11,7 @@ import {
   readDataset,
 } from '../../sources/datasets.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
-import type { DeadLetter } from '../../streams/records.ts';
+import type { DeadLetter } from '../../topics/index.ts';
 
 const fixture = (name: string) =>
   fileURLToPath(new URL(`fixtures/datasets/${name}`, import.meta.url));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type QuestionItem, type QuestionRow, readQuestions } from '../../sources/questions.ts';
-import type { DeadLetter } from '../../streams/records.ts';
+import type { DeadLetter } from '../../topics/index.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 

@@ -15,7 +15,7 @@ import {
   whole,
   withDefault,
 } from '../../streams/contracts/shapes.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { question, rollout, samples } from '../support/records.ts';
 
 const old = record('Thing', { id: text, count: whole });

@@ -6,7 +6,7 @@ import { breaches } from '../../streams/contracts/contract.ts';
 import { packedLogicalTypes } from '../../streams/contracts/packed.ts';
 import type { Shape } from '../../streams/contracts/shapes.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import {
   complaints,
   type Fixture,

@@ -3,7 +3,7 @@ import { feedback } from '../../streams/feedback.ts';
 import { flow, partOf } from '../../streams/flow.ts';
 import { mapEach } from '../../streams/primitives.ts';
 import { sink, source, stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 
 describe('a part of a flow', () => {
   const weights = feedback(topics.weights);

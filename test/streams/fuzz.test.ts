@@ -10,9 +10,8 @@ import { MillraceError } from '../../base/errors.ts';
 import { walkerOf } from '../../streams/contracts/avroBounds.ts';
 import { avroCodec } from '../../streams/contracts/codec.ts';
 import { list, record, text } from '../../streams/contracts/shapes.ts';
-import { identityOf, momentOf, referencesOf } from '../../streams/replay/meaning.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { samples } from '../support/records.ts';
 
 const RECORDS = Number(process.env.FUZZ_RECORDS ?? 100_000);
@@ -100,9 +99,9 @@ describe('damaged records', () => {
       try {
         const value = reader.read(bytes);
         // What is decoded has the topic's shape: a reader may rely on that.
-        identityOf(reader.topic, value);
-        momentOf(reader.topic, value);
-        referencesOf(reader.topic, value);
+        reader.topic.identity(value);
+        reader.topic.moment(value);
+        reader.topic.references?.(value);
         decoded += 1;
       } catch (error) {
         refused += 1;

@@ -6,7 +6,7 @@ import type { Shape } from '../../streams/contracts/shapes.ts';
 import type { Log } from '../../streams/log.ts';
 import { openAnyLog } from '../../streams/openAnyLog.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, topics } from '../../topics/index.ts';
 import { readFixture } from '../support/contracts.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
@@ -28,7 +28,7 @@ function asOf(topic: Topic<unknown>, version: number): { past: Topic<unknown>; r
 function goesOn(address: () => { readonly at: string; readonly run: string }): void {
   let log: Log;
   const open = async (): Promise<Log> => {
-    log = await openAnyLog({ ...address(), mode: 'write' });
+    log = await openAnyLog({ topics: allTopics, ...address(), mode: 'write' });
     return log;
   };
   afterEach(() => log.close());
@@ -123,7 +123,12 @@ describeKafka('a log on Kafka with a registry server', () => {
   goesOn(() => ({ at: `${kafkaUrl}?registry=${encodeURIComponent(server.url)}`, run }));
 
   test('bears the ids that the server gave', async () => {
-    const log = await openAnyLog({ at: `${kafkaUrl}?registry=${server.url}`, run, mode: 'write' });
+    const log = await openAnyLog({
+      topics: allTopics,
+      at: `${kafkaUrl}?registry=${server.url}`,
+      run,
+      mode: 'write',
+    });
     await log.commit((tx) => tx.append(topics.metrics, samples.metrics.full));
     await log.close();
     expect(server.schemas).toEqual([

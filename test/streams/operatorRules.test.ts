@@ -21,11 +21,10 @@ import { deliver, setWorking, WaitingRecords } from '../../streams/deliveries/se
 import { flow, type Part } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { keepIf, mapEach } from '../../streams/primitives.ts';
-import type { Metric } from '../../streams/records.ts';
 import { InFlight } from '../../streams/run/inFlight.ts';
 import { type FlowStats, type RunOptions, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { metric } from '../support/records.ts';
 

@@ -22,9 +22,8 @@ import {
 import { TestScheduler } from 'rxjs/testing';
 import { MillraceError } from '../../base/errors.ts';
 import { type PipeOptions, pipeEach } from '../../streams/primitives.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { obeysCallbackLaws, obeysOperatorLaws } from '../support/laws.ts';
 import { metric } from '../support/records.ts';
 

@@ -4,9 +4,8 @@ import { TestScheduler } from 'rxjs/testing';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
 import { emit } from '../../streams/deliveries/settlement.ts';
 import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../../streams/primitives.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { fakeReader, runOperator } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { obeysCallbackLaws, obeysOperatorLaws } from '../support/laws.ts';
 import { metric } from '../support/records.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { map } from 'rxjs';
 import type { Log } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { question } from '../support/records.ts';
 

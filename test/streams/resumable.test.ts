@@ -14,7 +14,7 @@ import {
 } from '../../streams/resumable.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { sink, source } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { mortalLog } from '../support/mortalLog.ts';
 import { metric, samples } from '../support/records.ts';

@@ -5,12 +5,17 @@ import { feedback } from '../../streams/feedback.ts';
 import { flow, partOf, restOf } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
-import type { Evolved, Metric, Question, Weights } from '../../streams/records.ts';
 import { type FlowStats, runFlow } from '../../streams/run/runFlow.ts';
 import { type SourceItem, sink, source, stage } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import {
+  type Evolved,
+  type Metric,
+  type Question,
+  topics,
+  type Weights,
+} from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { metric, question, samples } from '../support/records.ts';
 

@@ -7,9 +7,8 @@ import {
   setWaiting,
   WaitingRecords,
 } from '../../streams/deliveries/settlement.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { fakeReader } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { metric } from '../support/records.ts';
 
 const reader = () => fakeReader(topics.metrics);

@@ -2,9 +2,8 @@ import { expect, test } from '@jest/globals';
 import { pipe } from 'rxjs';
 import { draws } from '../../base/draws.ts';
 import { expandEach, gatherBy, keepIf, mapEach } from '../../streams/primitives.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
 import { runOperator } from '../../testing/runOperator.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { metric } from '../support/records.ts';
 
 const RECORDS = 60;

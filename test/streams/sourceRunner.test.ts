@@ -19,7 +19,7 @@ import type { Log } from '../../streams/log.ts';
 import { buffered } from '../../streams/run/buffered.ts';
 import { type FlowStats, runFlow } from '../../streams/run/runFlow.ts';
 import { type SourceItem, type SourceOptions, source } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { mortalLog } from '../support/mortalLog.ts';
 import { metric } from '../support/records.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { StageCounter } from '../../streams/run/stageStats.ts';
 import { stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { topics } from '../../topics/index.ts';
 
 test('time is booked under what it was spent in, also while it goes on', () => {
   const clock = manualClock();

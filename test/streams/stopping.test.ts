@@ -4,10 +4,9 @@ import { neverStopping, unlessStopping } from '../../streams/deliveries/stopping
 import { flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { expandEach, gatherBy, keepIf, mapEach, type Scope } from '../../streams/primitives.ts';
-import type { Metric, Question } from '../../streams/records.ts';
 import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
 import { type Run, source, stage } from '../../streams/stage.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Metric, type Question, topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { metric, question } from '../support/records.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { complaints, readFixture } from '../support/contracts.ts';
 import { samples } from '../support/records.ts';
 

@@ -8,13 +8,13 @@ import { growEpisodes } from '../../operators/deepAgent/growEpisodes.ts';
 import type { ToolDoc } from '../../operators/deepAgent/tools/toolDoc.ts';
 import type { Group, RolloutOptions } from '../../operators/rollout/options.ts';
 import { pureTool, type Tool } from '../../operators/tools/tool.ts';
-import type { Question } from '../../streams/records.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import {
   type ScriptedPolicy,
   type ScriptLine,
   scriptedPolicy,
 } from '../../testing/scriptedPolicy.ts';
+import type { Question } from '../../topics/index.ts';
 import { byteBpe } from './byteBpe.ts';
 import { question } from './records.ts';
 import { rolloutOptions } from './rolloutOptions.ts';

@@ -1,6 +1,6 @@
 /** A tool call of one of fifty questions, drawn. */
 import type { Draws } from '../../base/draws.ts';
-import type { ToolCall } from '../../streams/records.ts';
+import type { ToolCall } from '../../topics/index.ts';
 import { toolCall } from './records.ts';
 
 export const QUESTIONS = 50;

@@ -12,9 +12,9 @@ import { emit } from '../../streams/deliveries/settlement.ts';
 import type { From, Log, Only, Stored } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
 import type { ManualClock } from '../../testing/manualClock.ts';
 import { manualClock } from '../../testing/manualClock.ts';
+import { topics } from '../../topics/index.ts';
 import { metric, question, samples, toolCall } from './records.ts';
 
 export interface LogUnderTest {

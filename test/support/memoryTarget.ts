@@ -2,7 +2,7 @@
 import { advanced, BEGINNING, type Cursor } from '../../sinks/outside/cursor.ts';
 import type { MetricTarget, RunEnd } from '../../sinks/outside/exportMetrics.ts';
 import type { Stored } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 
 export interface MemoryTarget extends MetricTarget {
   readonly kept: Stored<Metric>[];

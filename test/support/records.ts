@@ -1,5 +1,5 @@
 /** Builders of valid records: minimal ones, and full ones with every field set to something telling. */
-import type * as r from '../../streams/records.ts';
+import type * as r from '../../topics/index.ts';
 
 export function question(over: Partial<r.Question> = {}): r.Question {
   return {
@@ -310,7 +310,7 @@ export const samples = {
       value: '0.7',
       by: 'ada@mill',
       askedMs: 12.5,
-    } satisfies r.Control,
+    } satisfies r.ControlRecord,
     minimal: {
       id: '',
       kind: 'pause',
@@ -318,7 +318,7 @@ export const samples = {
       value: '',
       by: '',
       askedMs: 0,
-    } satisfies r.Control,
+    } satisfies r.ControlRecord,
   },
   metrics: {
     full: metric({ name: 'train/loss', step: 9, stage: 2, value: Infinity, atMs: 12.5 }),

@@ -3,10 +3,10 @@ import { expect } from '@jest/globals';
 import type { PolicyGate } from '../../operators/gate.ts';
 import type { RolloutOptions } from '../../operators/rollout.ts';
 import type { Branching } from '../../operators/sampling/branching.ts';
-import type { Rollout } from '../../streams/records.ts';
 import { fakeTools } from '../../testing/fakeTools.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { type ScriptedPolicyOptions, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import type { Rollout } from '../../topics/index.ts';
 import { tinyDialect, tinyWords } from './tinyWords.ts';
 
 /** Every policy version is the one that is due; of a stage so many are let in at once. */

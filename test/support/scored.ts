@@ -1,6 +1,6 @@
 /** Builders of scored groups and finished rollouts, one line each. */
 import { draws } from '../../base/draws.ts';
-import type { Question, Reward, Rollout, Scored } from '../../streams/records.ts';
+import type { Question, Reward, Rollout, Scored } from '../../topics/index.ts';
 import { question, rollout } from './records.ts';
 
 /** Rewards that are nothing but right (1), wrong (0), or something between. */

@@ -30,7 +30,6 @@ import type { Flow } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
 import { type FakeTools, type FakeToolsOptions, fakeTools } from '../../testing/fakeTools.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import {
@@ -39,6 +38,7 @@ import {
   scriptedPolicy,
   shuffledTurns,
 } from '../../testing/scriptedPolicy.ts';
+import { topics } from '../../topics/index.ts';
 import { fakeTrainer } from './fakeTrainer.ts';
 import { type Fate, mortalLog } from './mortalLog.ts';
 import { tinyDialect, tinyWords } from './tinyWords.ts';

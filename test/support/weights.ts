@@ -1,5 +1,5 @@
 /** Manifests of weights as a run would have them. */
-import type { Weights } from '../../streams/records.ts';
+import type { Weights } from '../../topics/index.ts';
 
 export function weights(version: number, roundsDone: number): Weights {
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { shareDifference } from '../../operators/metrics/difference.ts';
 import { wilsonInterval } from '../../operators/metrics/interval.ts';
-import type { BatchKind, Metric, Scored } from '../../streams/records.ts';
+import type { BatchKind, Metric, Scored } from '../../topics/index.ts';
 import { reportPage } from '../../views/html/reportPage.ts';
 import { curvesOf } from '../../views/summary/curves.ts';
 import { RunningTime } from '../../views/summary/facts.ts';

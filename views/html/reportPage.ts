@@ -1,5 +1,5 @@
 /** The summary of a run as one self-contained page, or as a part of another one. */
-import { counted } from '../../streams/doctor/counted.ts';
+import { counted } from '../../base/counted.ts';
 import { percent, significant } from '../numbers.ts';
 import type { Curve, Curves } from '../summary/curves.ts';
 import type { Results } from '../summary/results.ts';

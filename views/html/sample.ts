@@ -1,6 +1,6 @@
 /** Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not pair. */
-import { counted } from '../../streams/doctor/counted.ts';
-import type { Question, Rollout } from '../../streams/records.ts';
+import { counted } from '../../base/counted.ts';
+import type { Question, Rollout } from '../../topics/index.ts';
 import { type Html, html } from './html.ts';
 
 export interface ShownTrajectory {

@@ -3,8 +3,7 @@
  * that part are read again, found by where their steps lie (`places.ts`).
  */
 import type { Log } from '../../streams/log.ts';
-import type { Metric } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Metric, topics } from '../../topics/index.ts';
 import { BucketSeries } from './bucketSeries.ts';
 import type { Span } from './places.ts';
 import { stretch } from './records.ts';

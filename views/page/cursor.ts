@@ -1,5 +1,5 @@
 /** How far the topic `metrics` of a run was read: the offset vector that a stream's `id:` carries. Written `0-812.1-33`. */
-import type { Position } from '../../streams/records.ts';
+import type { Position } from '../../topics/index.ts';
 
 const PARTITIONS_MAX = 1_000;
 

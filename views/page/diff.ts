@@ -1,7 +1,7 @@
 /** The twin of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
 import { isDeepStrictEqual } from 'node:util';
 import { byQuestion, meanFigures } from '../../operators/metrics/evaluation.ts';
-import type { Scored } from '../../streams/records.ts';
+import type { Scored } from '../../topics/index.ts';
 import { differencesOf } from '../summary/certainty.ts';
 import { compareMetrics } from '../summary/comparison.ts';
 import { completeStages, type Reading, readRun } from '../summary/reading.ts';

@@ -2,7 +2,7 @@
  * A run's twins gathered for a page in one file: all of its first pages, and so many trajectories, from its beginning and its
  * end. What does not go in is said. Its first view is the results, which the file holds beside them.
  */
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { size } from '../numbers.ts';
 import { metricsTwin, whole } from './metrics.ts';
 import { now } from './moment.ts';

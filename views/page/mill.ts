@@ -1,6 +1,6 @@
 /** The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one sentence. Pure. */
 import type { TopicStat } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { RunFacts } from '../summary/facts.ts';
 import { isLive, isOld, type Live, type StageRow } from '../summary/live.ts';
 import { healthOf, PACED } from './health.ts';

@@ -4,8 +4,7 @@
  */
 import { hasCode, MillraceError } from '../../base/errors.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics, type Weights } from '../../topics/index.ts';
 import { positionIn, refOf } from './refs.ts';
 import type { Mark, Timeline } from './timeline.ts';
 import type { At } from './wire.ts';

@@ -1,7 +1,6 @@
 /** The twin of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
 import type { Log, Stored } from '../../streams/log.ts';
-import type { Scored, Selected } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Scored, type Selected, topics } from '../../topics/index.ts';
 import type { Moment } from './moment.ts';
 import { recordsAt } from './records.ts';
 import { refOf } from './refs.ts';

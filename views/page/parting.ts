@@ -1,10 +1,8 @@
 /** Where two runs part, for a page: the first record that differs, and in a rollout the first token that does. */
 import type { Tokenizer } from '../../model/engine.ts';
 import type { Log, Stored } from '../../streams/log.ts';
-import type { Rollout } from '../../streams/records.ts';
-import { allTopics, identityOf } from '../../streams/replay/meaning.ts';
 import { type Parted, parting } from '../../streams/replay/parting.ts';
-import { topics } from '../../streams/topics.ts';
+import { allTopics, type Rollout, topics } from '../../topics/index.ts';
 import { now } from './moment.ts';
 import { Search } from './records.ts';
 import { refOf } from './refs.ts';
@@ -27,7 +25,7 @@ export async function partingOf(a: RunView, b: RunView): Promise<Parting> {
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
   if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };
-  const parted = await parting(...logs);
+  const parted = await parting(allTopics, ...logs);
   if (parted.parting === null) {
     const same = Object.values(parted.same).reduce((sum, { equal }) => sum + equal, 0);
     return { state: 'same', records: same };
@@ -107,7 +105,7 @@ async function refOfRecord(
   const [question = id] = id.split(/\/\w+-\d+/);
   const search = new Search(viewed.log, now, SEARCH_MAX);
   const only = { keys: [id, question, id.split('#')[0]!] };
-  const found = await search.find(topic, only, (value) => identityOf(topic, value) === id);
+  const found = await search.find(topic, only, (value) => topic.identity(value) === id);
   return found[0] === undefined ? null : refOf(found[0].position);
 }
 

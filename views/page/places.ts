@@ -1,5 +1,5 @@
 /** Roughly where in `metrics` the steps of a run lie, in each partition: every so many records their step is kept. In bounded room. */
-import type { Position } from '../../streams/records.ts';
+import type { Position } from '../../topics/index.ts';
 
 /** Of a partition. */
 const PLACES_MAX = 4_096;

@@ -1,6 +1,6 @@
 /** Tool calls and verdicts of the last five minutes, counted by ten seconds: bounded whatever the rate. */
 import type { Clock } from '../../base/clock.ts';
-import type { Selected, ToolCall } from '../../streams/records.ts';
+import type { Selected, ToolCall } from '../../topics/index.ts';
 import type { Mill } from './wire.ts';
 
 const SLOT_MS = 10_000;

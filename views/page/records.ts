@@ -2,8 +2,8 @@
 import { Subject, takeUntil } from 'rxjs';
 import { messageOf } from '../../base/errors.ts';
 import type { Encoded, From, Log, Only, Stored, Unindexed } from '../../streams/log.ts';
-import type { Position } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
+import type { Position } from '../../topics/index.ts';
 import type { Moment } from './moment.ts';
 import { refOf } from './refs.ts';
 import type { UnreadableRow } from './wire.ts';

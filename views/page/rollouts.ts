@@ -1,6 +1,6 @@
 /** Rollouts as rows and groups, with what was scored, selected and trained of them. Pure. */
 import type { Stored } from '../../streams/log.ts';
-import type { Batch, Question, Rollout, Scored, Selected } from '../../streams/records.ts';
+import type { Batch, Question, Rollout, Scored, Selected } from '../../topics/index.ts';
 import { refOf } from './refs.ts';
 import { cutText, finite } from './shown.ts';
 import { type Group, limits, type QuestionFacts, type RolloutRow, type Verdict } from './wire.ts';

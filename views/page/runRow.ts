@@ -1,7 +1,7 @@
 /** A run in the list of runs: what a glance at its log tells. */
 import type { Log } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { RunFacts } from '../summary/facts.ts';
 import { metricNames } from '../summary/metricNames.ts';
 import { Workers } from '../summary/workers.ts';

@@ -6,7 +6,7 @@
  * reader is told to read anew.
  */
 import type { Subscription } from 'rxjs';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { Cursor } from './cursor.ts';
 import { stretch } from './records.ts';
 import type { NewSample, RunView } from './runView.ts';

@@ -2,7 +2,7 @@
  * The metrics of a run as series in bounded room. The first `limits.seriesMax` names are kept; of the others only the last value is
  * known, for so many names again, and the rest are counted. Tokens trained so far ride along, as an axis.
  */
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 import { metricNames } from '../summary/metricNames.ts';
 import { BucketSeries, type Sample } from './bucketSeries.ts';
 import { limits, type MetricName } from './wire.ts';

@@ -5,7 +5,7 @@
  * looked for in the log.
  */
 import type { Stored } from '../../streams/log.ts';
-import type { Position, Weights } from '../../streams/records.ts';
+import type { Position, Weights } from '../../topics/index.ts';
 
 const MARKS_MAX = 65_536;
 

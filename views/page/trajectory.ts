@@ -1,9 +1,7 @@
 /** The twin of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
 import { MillraceError } from '../../base/errors.ts';
 import type { Log, Stored } from '../../streams/log.ts';
-import type { Rollout, Segment, ToolCall } from '../../streams/records.ts';
-import { asked } from '../../streams/replay/meaning.ts';
-import { topics } from '../../streams/topics.ts';
+import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../topics/index.ts';
 import { groupsOf } from './groups.ts';
 import type { Moment } from './moment.ts';
 import { type Pieces, piecesOf, startsOf } from './pieces.ts';

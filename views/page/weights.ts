@@ -2,8 +2,7 @@
 import { take } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import type { Log, Stored } from '../../streams/log.ts';
-import type { Weights } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics, type Weights } from '../../topics/index.ts';
 import type { Moment } from './moment.ts';
 import { recordsAt, Search } from './records.ts';
 import { refOf } from './refs.ts';

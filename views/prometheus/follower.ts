@@ -2,7 +2,7 @@
 import { Subscription } from 'rxjs';
 import type { From, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { Tallies } from './tallies.ts';
 
 /** Names that a step writes, and those of an evaluation that may follow it. */

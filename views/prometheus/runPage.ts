@@ -3,7 +3,7 @@ import type { TopicStat } from '../../streams/log.ts';
 import type { SourceStats } from '../../streams/run/sourceRunner.ts';
 import type { StageStats } from '../../streams/run/stageStats.ts';
 import type { WorkerStatus } from '../../streams/run/workerStatus.ts';
-import { topics as topicsOfRun } from '../../streams/topics.ts';
+import { topics as topicsOfRun } from '../../topics/index.ts';
 import { type RunFacts, runStatuses } from '../summary/facts.ts';
 import type { Page } from './exposition.ts';
 import { ownFamilies, processFamilies as p, runFamilies as r } from './families.ts';

@@ -3,7 +3,7 @@
  * value of each metric. Bounded: what comes from a record and may be anything (tools, names of metrics) is counted for the
  * first so many names, the rest together.
  */
-import type { Metric, Rollout, Selected, ToolCall, Weights } from '../../streams/records.ts';
+import type { Metric, Rollout, Selected, ToolCall, Weights } from '../../topics/index.ts';
 import { KeptHistogram, type Page } from './exposition.ts';
 import { runFamilies as f } from './families.ts';
 

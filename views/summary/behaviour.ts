@@ -2,7 +2,7 @@
 import { behaviour } from '../../operators/metrics/behaviour.ts';
 import { evaluation } from '../../operators/metrics/evaluation.ts';
 import type { TableNumbers } from '../../operators/metrics/table.ts';
-import type { Scored } from '../../streams/records.ts';
+import type { Scored } from '../../topics/index.ts';
 
 /** Null = nobody measured it. All but `reasoningLength` are shares, 0 to 1. */
 export type Behaviour = Pick<TableNumbers, 'correctness' | 'efficiency'> & {

@@ -1,7 +1,6 @@
 /** Some trajectories of an evaluation: the first wrong and the first right ones of each benchmark, in turn. */
 import type { Log } from '../../streams/log.ts';
-import type { Question, Rollout, Scored } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Question, type Rollout, type Scored, topics } from '../../topics/index.ts';
 import { toolsIn } from './samples.ts';
 
 export interface BenchmarkSample {

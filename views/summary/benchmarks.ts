@@ -2,7 +2,7 @@
 import type { Sampling } from '../../model/sampling.ts';
 import { type BenchmarkTable, benchmarkTable } from '../../operators/metrics/table.ts';
 import type { Log } from '../../streams/log.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { type BenchmarkSample, benchmarkSamples } from './benchmarkSamples.ts';
 import type { RunFacts, RunStatus } from './facts.ts';
 import { each, readRun } from './reading.ts';

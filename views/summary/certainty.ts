@@ -14,7 +14,7 @@ import {
   ratioInterval,
   shareInterval,
 } from '../../operators/metrics/interval.ts';
-import type { Scored } from '../../streams/records.ts';
+import type { Scored } from '../../topics/index.ts';
 
 /**
  * Of each figure that is a mean over rollouts: Wilson's or the bootstrap over questions (`shareInterval`). Of the mean over right

@@ -1,7 +1,5 @@
 /** The metrics of two runs side by side: the mean of each over the steps of a stage. Pure. */
-import { isTimed } from '../../streams/replay/meaning.ts';
-import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { isTimeMetric } from '../../topics/index.ts';
 import type { MetricBook } from './metricBook.ts';
 
 export interface ComparedMetric {
@@ -16,7 +14,7 @@ export interface ComparedMetric {
 export function compareMetrics(a: MetricBook, b: MetricBook): ComparedMetric[] {
   const of = (book: MetricBook) =>
     book.means
-      .filter((mean) => !isTimed(topics.metrics as Topic<unknown>, mean))
+      .filter((mean) => !isTimeMetric(mean.name))
       .map(({ stage, name }) => [`${stage} ${name}`, { stage, name }] as const);
   return [...new Map([...of(a), ...of(b)]).values()]
     .map(({ stage, name }) => ({ stage, name, a: a.mean(name, stage), b: b.mean(name, stage) }))

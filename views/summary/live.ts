@@ -2,7 +2,7 @@
 import type { TopicStat } from '../../streams/log.ts';
 import type { SourceStats } from '../../streams/run/sourceRunner.ts';
 import type { StageStats } from '../../streams/run/stageStats.ts';
-import { topics as topicsOfRun } from '../../streams/topics.ts';
+import { topics as topicsOfRun } from '../../topics/index.ts';
 import type { RunFacts, RunStatus } from './facts.ts';
 import { metricNames } from './metricNames.ts';
 import type { Worker } from './workers.ts';

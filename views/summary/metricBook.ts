@@ -4,7 +4,7 @@
  * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step lies beyond the last one, neighbours merge and
  * a bucket holds twice as many; so a bucket stays where it is while values are added, and a short run loses nothing.
  */
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 
 export const BUCKETS_MAX = 4096;
 

@@ -3,7 +3,7 @@
  * data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the last of them.
  */
 import type { Evaluation } from '../../operators/metrics/evaluation.ts';
-import type { BatchKind } from '../../streams/records.ts';
+import type { BatchKind } from '../../topics/index.ts';
 
 type Kinds = ReadonlyMap<number, BatchKind>;
 

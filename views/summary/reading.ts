@@ -3,9 +3,8 @@
  * evaluations (held-out questions times rounds).
  */
 import type { Log } from '../../streams/log.ts';
-import type { BatchKind, Metric, Scored } from '../../streams/records.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { type BatchKind, type Metric, type Scored, topics } from '../../topics/index.ts';
 import { type RunFacts, RunningTime } from './facts.ts';
 import { MetricBook } from './metricBook.ts';
 import { type Training, TrainingTally } from './training.ts';

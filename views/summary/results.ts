@@ -1,7 +1,7 @@
 /** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
 import type { Sampling } from '../../model/sampling.ts';
 import { type Evaluation, evaluation } from '../../operators/metrics/evaluation.ts';
-import type { Scored } from '../../streams/records.ts';
+import type { Scored } from '../../topics/index.ts';
 import { type Behaviour, behaviourOf } from './behaviour.ts';
 import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
 import type { RunStatus } from './facts.ts';

@@ -3,8 +3,7 @@
  * with fewer tool calls, and one that became wrong, if there is any. Deterministic in the records.
  */
 import type { Log } from '../../streams/log.ts';
-import type { Position, Rollout, Scored } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Position, type Rollout, type Scored, topics } from '../../topics/index.ts';
 import { completeStages, type Reading } from './reading.ts';
 
 /** One trajectory of a question, and what it was worth. */

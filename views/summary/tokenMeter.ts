@@ -5,8 +5,7 @@
  */
 import type { Subscription } from 'rxjs';
 import type { Log } from '../../streams/log.ts';
-import type { Rollout } from '../../streams/records.ts';
-import { topics } from '../../streams/topics.ts';
+import { type Rollout, topics } from '../../topics/index.ts';
 
 export const WINDOW_MS = 30_000;
 

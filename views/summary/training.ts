@@ -1,5 +1,5 @@
 /** What training came to, whether or not anything was measured on held-out questions. In bounded room. */
-import type { Metric } from '../../streams/records.ts';
+import type { Metric } from '../../topics/index.ts';
 import { metricNames } from './metricNames.ts';
 
 /** A number over the steps. */

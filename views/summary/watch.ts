@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import type { RunFacts } from './facts.ts';
 import { type Live, liveOf } from './live.ts';
 import { TokenMeter } from './tokenMeter.ts';

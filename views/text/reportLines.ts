@@ -1,6 +1,7 @@
 /** What a run is and what it was asked, in a few words: for text and page. */
+
+import { counted } from '../../base/counted.ts';
 import { describeSampling } from '../../model/sampling.ts';
-import { counted } from '../../streams/doctor/counted.ts';
 import { duration } from '../numbers.ts';
 import type { Results } from '../summary/results.ts';
 

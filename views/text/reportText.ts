@@ -1,5 +1,5 @@
 /** The results of a run as plain text. */
-import { counted } from '../../streams/doctor/counted.ts';
+import { counted } from '../../base/counted.ts';
 import type { Results } from '../summary/results.ts';
 import {
   beforeAfterTable,

@@ -1,5 +1,5 @@
 /** What DeepAgent's deterministic metrics read of an episode: its tool calls as they went, in order. */
-import type { Rollout } from '../../../streams/records.ts';
+import type { Rollout } from '../../../topics/index.ts';
 import { episodeOf } from '../../deepAgent/episode.ts';
 
 /** A tool call that could be read. */

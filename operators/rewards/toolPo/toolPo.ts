@@ -7,7 +7,7 @@
  * The score is R_success; R_action is the part `action`, from which the advantage `toolpo` makes a second one for the tokens of
  * actions (model/credit/toolPo.ts).
  */
-import type { Question, Reward, Rollout } from '../../../streams/records.ts';
+import type { Question, Reward, Rollout } from '../../../topics/index.ts';
 import { episodeOf } from '../../deepAgent/episode.ts';
 import { accuracy } from '../accuracy.ts';
 import type { GroupForReward, RewardFunction } from '../reward.ts';

@@ -5,7 +5,6 @@
  * The way of the append is gone once more, so that what comes out goes on as it would have. Where it is interrupted, and for a
  * record that cannot be read, the index lacks something, and who looks for a key reads those records.
  */
-import { allTopics } from '../../replay/meaning.ts';
 import type { Topic } from '../../topic.ts';
 import { Schemas } from '../schemas.ts';
 import { Store } from '../store.ts';
@@ -23,13 +22,17 @@ export interface IndexOptions {
 }
 
 /** Fails with code `LOCKED` where a process writes the log. Resolves with the number of records. */
-export async function indexLog(folder: string, options: IndexOptions = {}): Promise<number> {
+export async function indexLog(
+  folder: string,
+  topics: readonly Topic<unknown>[],
+  options: IndexOptions = {},
+): Promise<number> {
   await new Store(folder, 'read').close(); // fails where there is no log
   const store = new Store(folder, 'write');
   try {
     const unlock = takeWriterLock(folder, store);
     try {
-      return await indexStore(store, options);
+      return await indexStore(store, topics, options);
     } finally {
       unlock();
     }
@@ -38,14 +41,15 @@ export async function indexLog(folder: string, options: IndexOptions = {}): Prom
   }
 }
 
-/** The topics of ours: those of a job's own are known only while it runs. */
+/** Indexes these topics. */
 export async function indexStore(
   store: Store,
+  known: readonly Topic<unknown>[],
   { progress = () => undefined, signal }: IndexOptions = {},
 ): Promise<number> {
   const schemas = new Schemas(store);
   const heads = new Map(store.heads());
-  const topics = allTopics.map((topic) => ({ topic, end: heads.get(topic.name)?.end ?? 0 }));
+  const topics = known.map((topic) => ({ topic, end: heads.get(topic.name)?.end ?? 0 }));
   const all = topics.reduce((sum, { end }) => sum + end, 0);
   let done = 0;
   for (const { topic, end } of topics) {

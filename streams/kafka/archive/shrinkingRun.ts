@@ -7,7 +7,7 @@
  */
 import { deleteRecordsV2 } from '@platformatic/kafka';
 import { MillraceError } from '../../../base/errors.ts';
-import { type Candidate, LARGE, type Shrinking } from '../../archive/retain.ts';
+import type { Candidate, Shrinking } from '../../archive/retain.ts';
 import { type Folders, writeSegment } from '../../archive/segments.ts';
 import type { Committer } from '../committer.ts';
 import { groupIdOf } from '../groupFeed.ts';
@@ -25,6 +25,8 @@ import type { RecordPages } from './recordPages.ts';
 
 export interface ShrinkingParts {
   readonly run: string;
+  /** Names of the topics that may shrink. */
+  readonly large: readonly string[];
   readonly link: Link;
   readonly topics: KafkaTopics;
   readonly state: StateTopic;
@@ -70,7 +72,7 @@ export class ShrinkingRun implements Shrinking<Next> {
   keptBytes(): number {
     const { archived } = this.#parts.state;
     const counts = this.#parts.state.counts();
-    const kept = LARGE.map(
+    const kept = this.#parts.large.map(
       (topic) => (counts.get(topic)?.bytes ?? 0) - archived.count(topic).bytes,
     );
     return kept.reduce((sum, bytes) => sum + bytes, 0);
@@ -102,7 +104,7 @@ export class ShrinkingRun implements Shrinking<Next> {
 
   async #partitions(): Promise<readonly (readonly [topic: string, of: number, count: number])[]> {
     const { topics } = this.#parts;
-    const all = LARGE.map(async (topic) => {
+    const all = this.#parts.large.map(async (topic) => {
       const count = await topics.partitions(topic);
       return Array.from({ length: count }, (_, partition) => [topic, partition, count] as const);
     });

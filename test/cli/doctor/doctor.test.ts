@@ -8,7 +8,7 @@ import { logFolder } from '../../../cli/runs.ts';
 import { openReplies } from '../../../model/text/replyStore.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { Store } from '../../../streams/embedded/store.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { deadLetter } from '../../support/records.ts';
 import { tinyRun } from '../../support/tinyRun.ts';

@@ -12,7 +12,7 @@ import { logFolder } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { unseal } from '../../../streams/kafka/registry.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { builtMillrace } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun } from '../../support/kafka.ts';

@@ -6,7 +6,7 @@ import { main } from '../../../cli/program.ts';
 import { readRunRecord, writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { deadLetter } from '../../support/records.ts';
 import { tinyRun } from '../../support/tinyRun.ts';

@@ -7,8 +7,8 @@ import { forkFiles } from '../../../cli/rewind/forkFiles.ts';
 import { ranges, versionsIn } from '../../../cli/rewind/steps.ts';
 import { readRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
-import { examine } from '../../../streams/doctor/examine.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { examineRun } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import {
   type RunRecords,
@@ -47,7 +47,7 @@ async function ended(name: string, settings: TinyOptions['settings'] = all): Pro
   const { end } = await tinyCalibration({ folder: at, settings: settings!, timing: 9 });
   expect(end).toBe('quiescent');
   const log = await openLog({ folder: logFolder(at), mode: 'read' });
-  expect((await examine(log)).findings).toEqual([]);
+  expect((await examineRun(log)).findings).toEqual([]);
   await log.close();
   return readRun(at);
 }

@@ -4,7 +4,7 @@ import { MillraceError } from '../../../base/errors.ts';
 import { wayBack } from '../../../cli/rewind/wayBack.ts';
 import { logFolder, type Run } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { weights as manifest } from '../../support/weights.ts';
 

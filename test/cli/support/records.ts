@@ -1,5 +1,5 @@
 /** Records for tests: complete, with everything that does not matter filled in. */
-import type { Metric, Phase, Question, Reward, Rollout, Scored } from '../../../streams/records.ts';
+import type { Metric, Phase, Question, Reward, Rollout, Scored } from '../../../topics/index.ts';
 
 export function question(id: string, phase: Phase = 'explore', stage = 0): Question {
   return {

@@ -6,7 +6,7 @@ import { type RunRecord, writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { metric, question, reward, rollout, scored } from './records.ts';
 
 export const record: RunRecord = {

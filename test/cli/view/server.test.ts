@@ -11,7 +11,7 @@ import { logFolder } from '../../../cli/runs.ts';
 import { checkedOptions, serveView, type Viewer } from '../../../cli/view/view.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import type {
   DiffTwin,
   MetricsTwin,

@@ -7,7 +7,7 @@ import { HotRuns } from '../../../cli/view/hotRuns.ts';
 import { RunsFolder } from '../../../cli/view/runsFolder.ts';
 import { EventStream, streamAsked } from '../../../cli/view/stream.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { RunView } from '../../../views/page/runView.ts';
 import { freshLog } from '../../support/freshLog.ts';
 import { fakeIo } from '../support/fakeIo.ts';

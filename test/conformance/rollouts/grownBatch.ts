@@ -15,7 +15,7 @@
 import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';
-import type { Rollout } from '../../../streams/records.ts';
+import type { Rollout } from '../../../topics/index.ts';
 import type { BatchResult, BatchScript, Trajectory } from './batchRollout.ts';
 import { type Asked, type Called, Departure, grownGroups, type Origin } from './grownGroups.ts';
 import {

@@ -11,7 +11,7 @@
 
 import { countPairs } from '../../../operators/dialect/tags.ts';
 import type { Group } from '../../../operators/rollout/growGroup.ts';
-import type { Rollout } from '../../../streams/records.ts';
+import type { Rollout } from '../../../topics/index.ts';
 import type { EntropyScript, Sampled, Step } from './entropySampling.ts';
 import { type Asked, type Called, Departure, grownGroups } from './grownGroups.ts';
 import { decode, encode, type Generated } from './scripted.ts';

@@ -6,7 +6,7 @@ import { aggregate, type ScoredSample } from '../../../operators/metrics/aggrega
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { evaluateSample, predictionOf } from '../../../operators/metrics/sample.ts';
 import { isEquivalent } from '../../../operators/text/latex.ts';
-import type { Ability } from '../../../streams/records.ts';
+import type { Ability } from '../../../topics/index.ts';
 import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';

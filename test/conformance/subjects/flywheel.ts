@@ -11,7 +11,7 @@ import { loadPrompts } from '../../../operators/evolve/prompts.ts';
 import { outputOfCall } from '../../../operators/evolve/runTool.ts';
 import { toolLoop } from '../../../operators/evolve/toolLoop.ts';
 import { cutCodePoints } from '../../../operators/text/characters.ts';
-import type { Question } from '../../../streams/records.ts';
+import type { Question } from '../../../topics/index.ts';
 import { type Subjects, subject } from '../subject.ts';
 
 type Results = Readonly<Record<string, string | null | { readonly error: string }>>;

@@ -5,7 +5,7 @@
 import { correctness } from '../../../operators/rewards/accuracy.ts';
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { efficiency, sigmaFactor } from '../../../operators/rewards/efficiency.ts';
-import type { Question } from '../../../streams/records.ts';
+import type { Question } from '../../../topics/index.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { type Subjects, subject } from '../subject.ts';
 

@@ -15,7 +15,7 @@ import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { PolicyEngine } from '../../../model/engine.ts';
 import type { QuestionItem } from '../../../sources/questions.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { byteBpe } from '../../support/byteBpe.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { weights } from '../../support/weights.ts';

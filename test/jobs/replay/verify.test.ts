@@ -7,8 +7,8 @@ import { type Verified, verify } from '../../../jobs/replay/verify.ts';
 import { toolDown } from '../../../operators/tools/tool.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import {
   readRun,

@@ -6,9 +6,9 @@ import { publishAdapter, publishFromDisk } from '../../../model/remote/publish.t
 import { RemoteEngine } from '../../../model/remote/remoteEngine.ts';
 import type { ServerWire } from '../../../model/remote/serverWire.ts';
 import { rollout } from '../../../operators/rollout.ts';
-import { topics } from '../../../streams/topics.ts';
 import { runOperator } from '../../../testing/runOperator.ts';
 import { type ScriptLine, scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
 import { question } from '../../support/records.ts';

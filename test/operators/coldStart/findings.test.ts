@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { coldStartFindings, difficultyOf } from '../../../operators/coldStart/findings.ts';
 import { filterPool } from '../../../operators/demonstrations.ts';
-import type { Evolved } from '../../../streams/records.ts';
+import type { Evolved } from '../../../topics/index.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 

@@ -4,8 +4,8 @@ import type { ColdStartHints } from '../../../operators/coldStart/hints.ts';
 import { type ColdStartOptions, coldStartPool } from '../../../operators/coldStart/pool.ts';
 import type { CompletionRequest } from '../../../operators/evolve/models.ts';
 import { type EvolveOptions, evolve } from '../../../operators/evolve.ts';
-import { topics } from '../../../streams/topics.ts';
 import { runOperator } from '../../../testing/runOperator.ts';
+import { topics } from '../../../topics/index.ts';
 import { obeysOperatorLaws } from '../../support/laws.ts';
 import { question as record } from '../../support/records.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { episodeOf } from '../../../operators/deepAgent/episode.ts';
-import type { FoldRecord, Rollout } from '../../../streams/records.ts';
-import { topics } from '../../../streams/topics.ts';
+import { type FoldRecord, type Rollout, topics } from '../../../topics/index.ts';
 import { byteBpe } from '../../support/byteBpe.ts';
 import { asked, deepEpisode, docs, inTurn } from '../../support/deepEpisode.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../../../operators/dialect/encodeConversation.ts';
 import { resultTokens } from '../../../operators/dialect/resultBlock.ts';
 import { conversationOf, formOf } from '../../../sources/conversationForms.ts';
-import type { ChatTurn } from '../../../streams/records.ts';
+import type { ChatTurn } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));

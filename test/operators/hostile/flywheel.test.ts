@@ -18,7 +18,7 @@ import type { FlywheelOptions } from '../../../operators/evolve/context.ts';
 import { type FlywheelRun, flywheel, type Grow } from '../../../operators/evolve/flywheel.ts';
 import type { CompletionRequest } from '../../../operators/evolve/models.ts';
 import { loadPrompts } from '../../../operators/evolve/prompts.ts';
-import type { Evolved } from '../../../streams/records.ts';
+import type { Evolved } from '../../../topics/index.ts';
 import { paperTools as tools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 import { HARMLESS, hostileTexts } from './texts.ts';

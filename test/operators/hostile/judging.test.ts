@@ -30,7 +30,7 @@ import {
   type RewardFunction,
   weighted,
 } from '../../../operators/rewards/reward.ts';
-import type { Ability, Evolved, Question } from '../../../streams/records.ts';
+import type { Ability, Evolved, Question } from '../../../topics/index.ts';
 import { paperTools as tools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 import { HARMLESS, hostileTexts, trajectories } from './texts.ts';

@@ -5,7 +5,7 @@ import { execution } from '../../../operators/metrics/execution.ts';
 import { benchmarkTable } from '../../../operators/metrics/table.ts';
 import { accuracy } from '../../../operators/rewards/accuracy.ts';
 import { weighted } from '../../../operators/rewards/reward.ts';
-import type { Ability, Scored } from '../../../streams/records.ts';
+import type { Ability, Scored } from '../../../topics/index.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 import { scored } from '../../support/scored.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { efficiency, sigmaFactor } from '../../../operators/rewards/efficiency.ts';
 import type { GroupForReward } from '../../../operators/rewards/reward.ts';
-import type { Question } from '../../../streams/records.ts';
+import type { Question } from '../../../topics/index.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 const question: Question = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { accuracy, correctness } from '../../../operators/rewards/accuracy.ts';
 import { deepResearch, outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
 import { perRollout, perRolloutAsync, weighted } from '../../../operators/rewards/reward.ts';
-import type { Question } from '../../../streams/records.ts';
+import type { Question } from '../../../topics/index.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 const question: Question = {

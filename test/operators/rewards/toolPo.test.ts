@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ToolPoOptions, toolPo } from '../../../operators/rewards/toolPo/toolPo.ts';
-import type { Action, Fold, Rollout } from '../../../streams/records.ts';
+import type { Action, Fold, Rollout } from '../../../topics/index.ts';
 import { question, rollout } from '../../support/records.ts';
 
 const action: Action = {

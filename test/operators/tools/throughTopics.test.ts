@@ -18,6 +18,7 @@ import type { Log } from '../../../streams/log.ts';
 import { runFlow } from '../../../streams/run/runFlow.ts';
 import { stage } from '../../../streams/stage.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { allTopics } from '../../../topics/index.ts';
 import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
@@ -137,14 +138,22 @@ describe('on the embedded log', () => {
 });
 
 describeKafka('on Kafka', () => {
-  suite(() => openKafkaLog({ url: kafkaUrl, run: freshRun(), mode: 'write', worker: 'test' }));
+  suite(() =>
+    openKafkaLog({
+      topics: allTopics,
+      url: kafkaUrl,
+      run: freshRun(),
+      mode: 'write',
+      worker: 'test',
+    }),
+  );
 
   const file = fileURLToPath(new URL('./children/toolWorker.ts', import.meta.url));
 
   test('a worker that is killed leaves no call without its one answer', async () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=4`;
-    const log = await openKafkaLog({ url, run, mode: 'write', worker: 'asker' });
+    const log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'asker' });
     ended.push(() => log.close());
     const tools = throughTopics(box(), { log, clock: held(), report: () => undefined });
     ended.push(() => tools.close());

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { defineJob } from '../../../jobs/defineJob.ts';
 import { flow } from '../../../streams/flow.ts';
 import { mapEach } from '../../../streams/primitives.ts';
-import type { Metric, Rollout, Weights } from '../../../streams/records.ts';
 import { source, stage } from '../../../streams/stage.ts';
-import { topics } from '../../../streams/topics.ts';
+import { type Metric, type Rollout, topics, type Weights } from '../../../topics/index.ts';
 import { question, rollout } from '../../cli/support/records.ts';
 
 /** What hostile text does to a page that takes it for markup, to a reader, and to a terminal. */

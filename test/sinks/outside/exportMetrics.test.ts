@@ -10,7 +10,7 @@ import {
 } from '../../../sinks/outside/exportMetrics.ts';
 import { gathered } from '../../../sinks/outside/gathered.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { freshLog } from '../../support/freshLog.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
 import { memoryTarget } from '../../support/memoryTarget.ts';

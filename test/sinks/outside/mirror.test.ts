@@ -7,7 +7,7 @@ import { sleepClock } from '../../../base/sleepClock.ts';
 import { mirror } from '../../../sinks/outside/mirror.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric } from '../../support/records.ts';
 

@@ -8,8 +8,8 @@ import { exportMetrics, type RunAbout } from '../../../sinks/outside/exportMetri
 import { originsIn } from '../../../sinks/tensorboard/events.ts';
 import { tensorBoard } from '../../../sinks/tensorboard/tensorBoard.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { freshLog } from '../../support/freshLog.ts';
 import { yardstick } from '../../support/python.ts';

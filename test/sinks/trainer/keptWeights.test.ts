@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import { KeptWeights, type WeightsRule } from '../../../sinks/trainer/keptWeights.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric } from '../../support/records.ts';
 import { weights } from '../../support/weights.ts';

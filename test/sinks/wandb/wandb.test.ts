@@ -9,7 +9,7 @@ import { fieldsOf } from '../../../sinks/outside/proto.ts';
 import { FILE_HEAD, framed, KIND, recordsIn } from '../../../sinks/wandb/runFile.ts';
 import { wandb } from '../../../sinks/wandb/wandb.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { freshLog } from '../../support/freshLog.ts';
 import { yardstick } from '../../support/python.ts';

@@ -8,7 +8,7 @@ import kafkajs, { type Admin, type Producer } from 'kafkajs';
 import { kafkaQuestions } from '../../../sources/endless/kafkaQuestions.ts';
 import { openAnyLog } from '../../../streams/openAnyLog.ts';
 import { recordsOf } from '../../../streams/recordsOf.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
@@ -216,7 +216,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
       } finally {
         await process.kill();
       }
-      const log = await openAnyLog({ at, run, mode: 'read' });
+      const log = await openAnyLog({ topics: allTopics, at, run, mode: 'read' });
       const earliest = { from: { kind: 'earliest' } } as const;
       const asked: string[] = [];
       for await (const { value } of recordsOf(log, topics.questions, earliest)) {

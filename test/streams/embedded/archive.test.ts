@@ -6,10 +6,9 @@ import { lastValueFrom, map, toArray } from 'rxjs';
 import { forkLog } from '../../../streams/embedded/forkLog.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import type { Scored } from '../../../streams/records.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { allTopics, type Scored, topics } from '../../../topics/index.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { metric, samples } from '../../support/records.ts';
 
@@ -64,7 +63,7 @@ describe('the archive', () => {
     await log.close();
     const to = join(fresh(), 'fork');
     const after = { topic: topics.metrics as Topic<unknown>, offset: 27 };
-    await forkLog({ from: folder, to, after });
+    await forkLog({ topics: allTopics, from: folder, to, after });
     renameSync(join(folder, 'archive'), join(folder, 'archive-gone'));
     const fork = await openLog({ folder: to, mode: 'read' });
     expect(await idsOf(fork)).toEqual(ids(28));

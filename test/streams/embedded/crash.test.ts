@@ -4,7 +4,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { firstValueFrom } from 'rxjs';
 import { type Moment, standingAfter } from '../../../streams/embedded/history.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric } from '../../support/records.ts';
 

@@ -13,7 +13,7 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import { Store } from '../../../streams/embedded/store.ts';
 import type { Log, Only, Unindexed } from '../../../streams/log.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { startChild } from '../../support/child.ts';
 import { drawnCall, QUESTIONS } from '../../support/drawnCall.ts';
 import { temporaryFolder } from '../../support/folder.ts';
@@ -122,7 +122,7 @@ describe('the index says what a reading of the topic says', () => {
     });
     const to = `${folder.path}/fork`;
     const after = { topic: topics.metrics as Topic<unknown>, offset: 0 };
-    await forkLog({ from: folder.path, to, after });
+    await forkLog({ topics: allTopics, from: folder.path, to, after });
     expect(read(await holdsTheLaw(to))).toBeLessThanOrEqual(TAIL_MAX);
     await withLog('write', (log) => append(log, 700, 3), to);
     expect(read(await holdsTheLaw(to))).toBeLessThanOrEqual(TAIL_MAX);
@@ -209,7 +209,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
       { from: 5512, to: 5600, damaged: false },
     ]);
     expect(await faults()).toEqual([]);
-    expect(await indexLog(folder.path)).toBe(5600);
+    expect(await indexLog(folder.path, allTopics)).toBe(5600);
     expect(read(await holdsTheLaw())).toBeLessThanOrEqual(TAIL_MAX);
     expect(await faults()).toEqual([]);
   });
@@ -239,7 +239,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
       // Appending goes on, merges included, with the damaged run left out.
       await withLog('write', (log) => append(log, 4200, 2));
       await holdsTheLaw();
-      await indexLog(folder.path);
+      await indexLog(folder.path, allTopics);
       expect(await faults()).toEqual([]);
     }
   });

@@ -14,9 +14,8 @@ import { defineTopic } from '../../../streams/contracts/defineTopic.ts';
 import { record, text, whole, withDefault } from '../../../streams/contracts/shapes.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import type { Question } from '../../../streams/records.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { type Question, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric, question } from '../../support/records.ts';
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { firstValueFrom, skip, take, toArray } from 'rxjs';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { writerOf } from '../../../streams/embedded/writerLock.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { question } from '../../support/records.ts';

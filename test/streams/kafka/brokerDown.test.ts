@@ -6,7 +6,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { type Broker, freePort, startBroker } from '../../../scripts/kafka/broker.ts';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka } from '../../support/kafka.ts';
 import { metric, question, toolCall } from '../../support/records.ts';
@@ -29,7 +29,7 @@ describeKafka('a broker that goes away and comes back', () => {
     broker = await start();
     const notice = (line: string): void => void notices.push(line);
     const url = `kafka://127.0.0.1:${port}`;
-    log = await openKafkaLog({ url, run: 'down', mode: 'write', notice });
+    log = await openKafkaLog({ topics: allTopics, url, run: 'down', mode: 'write', notice });
   }, 100_000);
   afterAll(async () => {
     await log?.close();

@@ -6,7 +6,6 @@ import { Kafka, logLevel } from 'kafkajs';
 import { lastValueFrom, toArray } from 'rxjs';
 import { verify } from '../../../jobs/replay/verify.ts';
 import { retriedMark } from '../../../streams/deliveries/deadLetter.ts';
-import { examine } from '../../../streams/doctor/examine.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { partOf, restOf } from '../../../streams/flow.ts';
 import { copyRun } from '../../../streams/kafka/copyRun.ts';
@@ -15,9 +14,9 @@ import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { runFlow } from '../../../streams/run/runFlow.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
 import { shuffledTurns } from '../../../testing/scriptedPolicy.ts';
+import { allTopics, examineRun, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
@@ -50,7 +49,8 @@ function place(partitions: number): Place {
 
 /** By one process, killed once where `commitsLeft` says. */
 async function alone({ url, run, folder }: Place, settings: Settings, commitsLeft?: number) {
-  const open = () => openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
+  const open = () =>
+    openKafkaLog({ topics: allTopics, url, run, mode: 'write', clock: manualClock() });
   const options = { folder, open, settings };
   if (commitsLeft !== undefined) {
     const fate = { commitsLeft, lastIsWritten: true };
@@ -62,7 +62,14 @@ async function alone({ url, run, folder }: Place, settings: Settings, commitsLef
 /** By three workers, of whom two roll out. */
 async function shared({ url, run, folder }: Place, settings: Settings): Promise<void> {
   const start = async (worker: string, timing: number) => {
-    const log = await openKafkaLog({ url, run, mode: 'write', worker, clock: manualClock() });
+    const log = await openKafkaLog({
+      topics: allTopics,
+      url,
+      run,
+      mode: 'write',
+      worker,
+      clock: manualClock(),
+    });
     return { log, ...(await tinyFlow({ folder, settings }, log, shuffledTurns(timing))) };
   };
   const rollingOut = ['rollout', 'practice'];
@@ -85,10 +92,10 @@ async function shared({ url, run, folder }: Place, settings: Settings): Promise<
 
 /** The copy is sound and counts what Kafka counts; the run comes out of it again as it is. */
 async function comesOutAgain({ url, run, folder }: Place, settings: Settings): Promise<void> {
-  const { ahead } = await copyRun({ url, run, folder: join(folder, 'log') });
+  const { ahead } = await copyRun({ topics: allTopics, url, run, folder: join(folder, 'log') });
   const recorded = await openLog({ folder: join(folder, 'log'), mode: 'read' });
-  expect((await examine(recorded)).findings).toEqual([]);
-  const there = await openKafkaLog({ url, run, mode: 'read' });
+  expect((await examineRun(recorded)).findings).toEqual([]);
+  const there = await openKafkaLog({ topics: allTopics, url, run, mode: 'read' });
   const counts = async (log: Log) =>
     (await log.stats()).map(({ topic, records, lag }) => ({ topic, records, lag }));
   expect(await counts(recorded)).toEqual(await counts(there));
@@ -146,7 +153,12 @@ describeKafka('a copy of a run on Kafka', () => {
       expect((await tinyCalibration({ folder: here.folder, settings: narrow })).end).toBe(
         'quiescent',
       );
-      await copyRun({ url: there.url, run: there.run, folder: join(there.folder, 'log') });
+      await copyRun({
+        topics: allTopics,
+        url: there.url,
+        run: there.run,
+        folder: join(there.folder, 'log'),
+      });
       const [onKafka, embedded] = [await readRun(there.folder), await readRun(here.folder)];
       expect(onKafka.weights).toEqual(embedded.weights);
     },
@@ -167,7 +179,13 @@ describeKafka('a copy of a run on Kafka', () => {
     'says of a dead letter, and of what was put back, where it lies now',
     async () => {
       const { url, run, folder } = place(3);
-      const log = await openKafkaLog({ url, run, mode: 'write', clock: manualClock() });
+      const log = await openKafkaLog({
+        topics: allTopics,
+        url,
+        run,
+        mode: 'write',
+        clock: manualClock(),
+      });
       const all = <T>(of: Log, topic: Topic<T>) =>
         lastValueFrom(of.tap(topic, { from: { kind: 'earliest' }, follow: false }).pipe(toArray()));
       for (let i = 0; i < 6; i++) {
@@ -183,7 +201,7 @@ describeKafka('a copy of a run on Kafka', () => {
       await log.commit((tx) => tx.mark(retriedMark(last.position.offset), 1));
       await log.close();
 
-      await copyRun({ url, run, folder: join(folder, 'log') });
+      await copyRun({ topics: allTopics, url, run, folder: join(folder, 'log') });
       const copy = await openLog({ folder: join(folder, 'log'), mode: 'read' });
       for (const { value } of await all(copy, topics.deadLetters)) {
         const [record] = await copy.fetch(topics.questions, [
@@ -201,9 +219,9 @@ describeKafka('a copy of a run on Kafka', () => {
     'is refused where commits have left no note, or there is no run',
     async () => {
       const { url, run, folder } = place(1);
-      const at = { url, run, folder: join(folder, 'log') };
+      const at = { topics: allTopics, url, run, folder: join(folder, 'log') };
       await expect(copyRun(at)).rejects.toMatchObject({ code: 'NO_LOG' });
-      const log = await openKafkaLog({ url, run, mode: 'write' });
+      const log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write' });
       await log.commit((tx) => tx.append(topics.questions, question()));
       await log.close();
       const { brokers } = kafkaSettings(kafkaUrl);

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
@@ -37,7 +37,7 @@ describeKafka('open groups of a partition that moves', () => {
   });
 
   test('are gathered by the other, whole and once, though the partition comes back', async () => {
-    log = await openKafkaLog({ url, run, mode: 'write', worker: 'test' });
+    log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'test' });
     await wave();
     await start('a');
     await resting(1000);

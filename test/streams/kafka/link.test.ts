@@ -9,7 +9,7 @@ import { Link, partitionCount } from '../../../streams/kafka/link.ts';
 import { Membership } from '../../../streams/kafka/membership.ts';
 import { STATE_TOPIC, StateTopic } from '../../../streams/kafka/stateTopic.ts';
 import { GroupMoved, Transactor } from '../../../streams/kafka/transactor.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 
 const PATIENCE_MS = 20_000;
@@ -84,7 +84,7 @@ describeKafka('a link to a cluster', () => {
   test('in a group that left it out and that it joined again, a late commit of before is known as such', async () => {
     const run = freshRun();
     const link = linkTo(broker);
-    const own = new KafkaTopics(link, run);
+    const own = new KafkaTopics(link, run, allTopics);
     const { name } = topics.questions;
     await own.ensure(name);
     await own.ensure(STATE_TOPIC, 'state');

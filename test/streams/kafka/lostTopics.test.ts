@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { firstValueFrom } from 'rxjs';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { deleteTopics, makeTopic } from '../../support/deleteTopics.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { metric, question } from '../../support/records.ts';
@@ -12,7 +12,13 @@ describeKafka('a topic that is deleted on the broker', () => {
   let run: string;
   let log: Log;
   const open = (mode: 'read' | 'write', cluster?: string): Promise<Log> =>
-    openKafkaLog({ url: kafkaUrl, run, mode, ...(cluster === undefined ? {} : { cluster }) });
+    openKafkaLog({
+      topics: allTopics,
+      url: kafkaUrl,
+      run,
+      mode,
+      ...(cluster === undefined ? {} : { cluster }),
+    });
 
   beforeEach(async () => {
     run = freshRun();

@@ -10,7 +10,7 @@ import { seal } from '../../../streams/kafka/registry.ts';
 import type { Log } from '../../../streams/log.ts';
 import { recordsOf } from '../../../streams/recordsOf.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { metric, question, samples } from '../../support/records.ts';
 
@@ -23,7 +23,13 @@ describeKafka('a log on Kafka', () => {
   let run: string;
   let logs: Log[];
   const open = async (options: Partial<KafkaLogOptions> = {}): Promise<Log> => {
-    const log = await openKafkaLog({ url: kafkaUrl, run, mode: 'write', ...options });
+    const log = await openKafkaLog({
+      topics: allTopics,
+      url: kafkaUrl,
+      run,
+      mode: 'write',
+      ...options,
+    });
     logs.push(log);
     return log;
   };
@@ -45,7 +51,7 @@ describeKafka('a log on Kafka', () => {
     await fill(await open(), 3);
     const before = sockets();
     for (let i = 0; i < 40; i++) {
-      const log = await openKafkaLog({ url: kafkaUrl, run, mode: 'read' });
+      const log = await openKafkaLog({ topics: allTopics, url: kafkaUrl, run, mode: 'read' });
       const from = { from: { kind: 'earliest' }, follow: true } as const;
       const tapped = [topics.questions, topics.weights].map((topic) =>
         log.tap(topic as Topic<unknown>, from).subscribe({ error: () => undefined }),
@@ -126,7 +132,7 @@ describeKafka('a log on Kafka', () => {
     const messages = [{ key: 'theirs', value: 'x' }];
     await undecided.send({ topic: `${run}.questions`, messages });
     await fill(log, 2);
-    const reader = await openKafkaLog({ url: kafkaUrl, run, mode: 'read' });
+    const reader = await openKafkaLog({ topics: allTopics, url: kafkaUrl, run, mode: 'read' });
     logs.push(reader);
     let shown = 0;
     const asked = reader
@@ -361,6 +367,7 @@ describeKafka('a log on Kafka', () => {
 
 test('a log on Kafka says when no broker answers', async () => {
   const opening = openKafkaLog({
+    topics: allTopics,
     url: 'kafka://user:secret@127.0.0.1:1',
     run: 'r',
     mode: 'write',

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { HttpRegistry } from '../../../streams/kafka/httpRegistry.ts';
 import { partitionOf } from '../../../streams/kafka/kafkaTopics.ts';
 import { type SchemaRegistry, Schemas, seal, unseal } from '../../../streams/kafka/registry.ts';
-import { topics } from '../../../streams/topics.ts';
+import { topics } from '../../../topics/index.ts';
 import { question } from '../../support/records.ts';
 import { type RegistryServer, startRegistry } from '../../support/registryServer.ts';
 

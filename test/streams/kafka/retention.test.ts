@@ -12,9 +12,8 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import { copyRun } from '../../../streams/kafka/copyRun.ts';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log, Stored } from '../../../streams/log.ts';
-import type { ToolCall } from '../../../streams/records.ts';
-import { topics } from '../../../streams/topics.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { allTopics, type ToolCall, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
@@ -36,7 +35,14 @@ describeKafka('an archive of a run on Kafka', () => {
 
   const opened: Log[] = [];
   const open = async (mode: 'read' | 'write'): Promise<Log> => {
-    const of = await openKafkaLog({ url, run, mode, logFolder, clock: manualClock() });
+    const of = await openKafkaLog({
+      topics: allTopics,
+      url,
+      run,
+      mode,
+      logFolder,
+      clock: manualClock(),
+    });
     opened.push(of);
     return of;
   };
@@ -124,7 +130,7 @@ describeKafka('an archive of a run on Kafka', () => {
     tapping.unsubscribe();
 
     const folder = fresh();
-    await copyRun({ url, run, folder, logFolder });
+    await copyRun({ topics: allTopics, url, run, folder, logFolder });
     const copy = await openLog({ folder, mode: 'read' });
     const copied = await tap(copy);
     expect(copied.map(({ value }) => value.rolloutId)).toEqual(
@@ -154,9 +160,11 @@ describeKafka('an archive of a run on Kafka', () => {
     const reader = await open('read');
     await expect(tap(reader)).resolves.not.toHaveLength(100);
     const folder = fresh();
-    await expect(copyRun({ url, run, folder, logFolder })).rejects.toMatchObject({
-      code: 'TOPIC_GONE',
-    });
+    await expect(copyRun({ topics: allTopics, url, run, folder, logFolder })).rejects.toMatchObject(
+      {
+        code: 'TOPIC_GONE',
+      },
+    );
   }, 60_000);
 
   test('is deleted later where the broker does not do it now', async () => {

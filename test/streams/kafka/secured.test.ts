@@ -15,7 +15,7 @@ import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
 import { type Broker, freePort, startBroker } from '../../../scripts/kafka/broker.ts';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka } from '../../support/kafka.ts';
 import { question, toolCall } from '../../support/records.ts';
@@ -41,6 +41,7 @@ describeKafka('a broker with TLS and logins', () => {
 
   const open = (url: string, password: string, user = 'me'): Promise<Log> =>
     openKafkaLog({
+      topics: allTopics,
       url,
       run: 'secured',
       mode: 'write',

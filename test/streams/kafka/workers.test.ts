@@ -5,7 +5,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
@@ -55,7 +55,7 @@ describeKafka('workers that come, are killed and come again', () => {
   };
 
   beforeAll(async () => {
-    log = await openKafkaLog({ url, run, mode: 'write', worker: 'test' });
+    log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'test' });
     await ask(4 * MORE);
     const a = await start('a');
     await hasPart('a');

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { Weights } from '../../../streams/records.ts';
 import { recordDifference } from '../../../streams/replay/difference.ts';
+import { topics, type Weights } from '../../../topics/index.ts';
 import { metric, question } from '../../support/records.ts';
 import { scored } from '../../support/scored.ts';
 import { weights } from '../../support/weights.ts';
@@ -8,7 +8,8 @@ import { weights } from '../../support/weights.ts';
 const kept: Weights = { ...weights(2, 0), state: 'tinker://one/2' };
 
 test('where a service keeps a state says nothing of it, what engines load does', () => {
-  const other = (over: Partial<Weights>) => recordDifference('weights', kept, { ...kept, ...over });
+  const other = (over: Partial<Weights>) =>
+    recordDifference(topics.weights, kept, { ...kept, ...over });
   expect(other({ state: 'tinker://two/7' })).toBeNull();
   expect(other({ state: '' })).toMatchObject({ field: 'state' });
   expect(other({ state: 'tinker://two/7', digest: 'cd' })).toMatchObject({ field: 'digest' });
@@ -20,13 +21,14 @@ test('that a run did not tell of formats yet is no difference; what it tells of 
     const parts = format === undefined ? { raw: 1 } : { raw: 1, format };
     return scored({ question: question(), rewards: [{ score, parts }] });
   };
-  const compare = (recorded: object, made: object) => recordDifference('scored', recorded, made);
+  const compare = (recorded: object, made: object) =>
+    recordDifference(topics.scored, recorded, made);
   expect(compare(told(), told(-1))).toBeNull();
   expect(compare(told(0), told(-1))).toMatchObject({ field: 'rewards.0.parts.format' });
   expect(compare(told(0), told())).toMatchObject({ field: 'rewards.0.parts.format' });
   expect(compare(told(), told(0, 0.5))).not.toBeNull();
   const valid = (value: number, name = 'eval/format_valid') => metric({ name, value });
-  expect(recordDifference('metrics', valid(1), valid(0.5))).toBeNull();
-  expect(recordDifference('metrics', valid(0.4), valid(0.5))).not.toBeNull();
-  expect(recordDifference('metrics', valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
+  expect(recordDifference(topics.metrics, valid(1), valid(0.5))).toBeNull();
+  expect(recordDifference(topics.metrics, valid(0.4), valid(0.5))).not.toBeNull();
+  expect(recordDifference(topics.metrics, valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
 });

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
 import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../streams/topics.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { metricsTwin, whole } from '../../../views/page/metrics.ts';
 import { now } from '../../../views/page/moment.ts';
 import { Places, type Span } from '../../../views/page/places.ts';
@@ -61,7 +61,14 @@ describeKafka('on Kafka', () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=2`;
     const logFolder = fresh();
-    const log = await openKafkaLog({ url, run, mode: 'write', logFolder, clock: systemClock });
+    const log = await openKafkaLog({
+      topics: allTopics,
+      url,
+      run,
+      mode: 'write',
+      logFolder,
+      clock: systemClock,
+    });
     try {
       await everyStepOf(log);
     } finally {

@@ -1,7 +1,7 @@
 /** The small parts of the page's server, each by itself: refs, cursors, shown values, steps, tokens, the first sentence. */
 import { describe, expect, test } from '@jest/globals';
 import { wordTokenizer } from '../../../model/wordTokenizer.ts';
-import type { Weights } from '../../../streams/records.ts';
+import type { Weights } from '../../../topics/index.ts';
 import { Cursor } from '../../../views/page/cursor.ts';
 import { healthOf } from '../../../views/page/health.ts';
 import { piecesOf, startsOf } from '../../../views/page/pieces.ts';

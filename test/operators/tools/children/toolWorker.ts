@@ -8,9 +8,11 @@ import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
 import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { stage } from '../../../../streams/stage.ts';
 import { manualClock } from '../../../../testing/manualClock.ts';
+import { allTopics } from '../../../../topics/index.ts';
 
 const [, , url, run, worker] = process.argv;
 const log = await openKafkaLog({
+  topics: allTopics,
   ...{ url: url!, run: run!, worker: worker!, mode: 'write' },
   ...{ sessionMs: 6000, drainMs: 5000 },
 });

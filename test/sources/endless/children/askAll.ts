@@ -11,10 +11,10 @@ import { openAnyLog } from '../../../../streams/openAnyLog.ts';
 import { mapEach } from '../../../../streams/primitives.ts';
 import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { sink, source } from '../../../../streams/stage.ts';
-import { topics } from '../../../../streams/topics.ts';
+import { allTopics, topics } from '../../../../topics/index.ts';
 
 const [at = '', run = '', setting = '', count = ''] = process.argv.slice(2);
-const log = await openAnyLog({ at, run, mode: 'write' });
+const log = await openAnyLog({ topics: allTopics, at, run, mode: 'write' });
 const print = (line: string): void => console.error(line);
 const train = endlessFrom(setting, { clock: sleepClock(systemClock), env: process.env, print });
 const stage = { name: 'all', phase: 'explore', count: Number(count), skip: 0 } as const;

@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { openLog } from '../../../../streams/embedded/openLog.ts';
-import { topics } from '../../../../streams/topics.ts';
+import { topics } from '../../../../topics/index.ts';
 import { question } from '../../../support/records.ts';
 
 const log = await openLog({ folder: process.argv[2]!, mode: 'write' });

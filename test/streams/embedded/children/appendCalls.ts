@@ -4,7 +4,7 @@
  */
 import { draws } from '../../../../base/draws.ts';
 import { openLog } from '../../../../streams/embedded/openLog.ts';
-import { topics } from '../../../../streams/topics.ts';
+import { topics } from '../../../../topics/index.ts';
 import { drawnCall } from '../../../support/drawnCall.ts';
 
 const random = draws('calls', Number(process.argv[3]));

@@ -8,7 +8,7 @@ import { flow } from '../../../../streams/flow.ts';
 import { expandEach } from '../../../../streams/primitives.ts';
 import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { source, stage } from '../../../../streams/stage.ts';
-import { topics } from '../../../../streams/topics.ts';
+import { topics } from '../../../../topics/index.ts';
 import { metric, question } from '../../../support/records.ts';
 
 async function* questions() {

@@ -8,11 +8,12 @@ import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
 import { gatherBy, mapEach } from '../../../../streams/primitives.ts';
 import { runFlow } from '../../../../streams/run/runFlow.ts';
 import { stage } from '../../../../streams/stage.ts';
-import { topics } from '../../../../streams/topics.ts';
+import { allTopics, topics } from '../../../../topics/index.ts';
 import { metric } from '../../../support/records.ts';
 
 const [, , url, run, worker] = process.argv;
 const log = await openKafkaLog({
+  topics: allTopics,
   url: url!,
   run: run!,
   worker: worker!,

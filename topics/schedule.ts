@@ -16,7 +16,7 @@
  * Versions rise by one a step over the whole run. Where no lag is allowed, a place is rolled out by exactly the version
  * that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
-import type { Batch, Question, Schedule, Weights, Window } from './records.ts';
+import type { Batch, Question, Schedule, Weights, Window } from './all.ts';
 
 /** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
 export const AFTER_LAST_STAGE = -1;

@@ -9,14 +9,27 @@
  * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a topic have
  * settled all of it. Ids and offsets are held in memory, records are not.
  */
-import type { Standing } from '../log.ts';
-import { Progress } from '../progress.ts';
-import type * as r from '../records.ts';
-import { allTopics, asked, identityOf, referencesOf } from '../replay/meaning.ts';
-import type { Topic } from '../topic.ts';
-import { topics } from '../topics.ts';
-import { counted } from './counted.ts';
-import type { Finding } from './finding.ts';
+
+import { counted } from '../base/counted.ts';
+import { type Examined, examine, type Laws, type Look } from '../streams/doctor/examine.ts';
+import type { Finding } from '../streams/doctor/finding.ts';
+import type { Log, Standing } from '../streams/log.ts';
+import { Progress } from '../streams/progress.ts';
+import type { Topic } from '../streams/topic.ts';
+import {
+  allTopics,
+  asked,
+  type Batch,
+  type Evolved,
+  type Position,
+  type Question,
+  type Rollout,
+  type Scored,
+  type Selected,
+  type ToolCall,
+  topics,
+  type Weights,
+} from './all.ts';
 
 /** What is known of the rollouts of one question, as it was asked. */
 interface Group {
@@ -30,7 +43,7 @@ interface PendingReference {
   readonly from: string;
   readonly field: string;
   readonly topic: string;
-  readonly position: r.Position;
+  readonly position: Position;
   /** Who the record there must be about; '' = anyone. */
   readonly about: string;
 }
@@ -41,7 +54,7 @@ const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
 const FAULT = 'a stage or the log is at fault: keep the run folder and report it with this line';
 
-export class Invariants {
+export class Invariants implements Laws {
   readonly #standing: Standing;
   readonly #found: Finding[] = [];
   /** Identities by topic, with the place that had it first. */
@@ -54,9 +67,9 @@ export class Invariants {
   readonly #groups = new Map<string, Group>();
   readonly #kept = new Set<string>();
   readonly #pools = new Map<string, { readonly of: number; readonly indices: Set<number> }>();
-  readonly #steps = new Map<number, r.Batch['version']>();
+  readonly #steps = new Map<number, Batch['version']>();
   readonly #trained = new Map<string, number>();
-  readonly #versions = new Map<number, r.Weights>();
+  readonly #versions = new Map<number, Weights>();
   readonly #sampled = new Set<number>();
   /** Tool calls whose rollout is not known. */
   readonly #strayCalls: string[] = [];
@@ -65,7 +78,7 @@ export class Invariants {
     this.#standing = standing;
   }
 
-  see(topic: Topic<unknown>, value: unknown, position: r.Position): void {
+  see(topic: Topic<unknown>, value: unknown, position: Position): void {
     this.#once(topic, value, placeOf(position));
     this.#remember(topic, value, placeOf(position));
     const look = this.#looks[topic.name];
@@ -74,7 +87,7 @@ export class Invariants {
   }
 
   /** A record that is there and cannot be read: nothing is asked of it, or of its topic as a whole. */
-  unreadable(topic: Topic<unknown>, position: r.Position): void {
+  unreadable(topic: Topic<unknown>, position: Position): void {
     this.#aboutIn(topic.name).set(placeOf(position), UNREADABLE);
     this.#torn.add(topic.name);
   }
@@ -91,15 +104,15 @@ export class Invariants {
   }
 
   readonly #looks: Readonly<Record<string, (value: never) => void>> = {
-    [topics.rollouts.name]: (value: r.Rollout) => this.#rollout(value),
-    [topics.toolCalls.name]: (value: r.ToolCall) => this.#toolCall(value),
-    [topics.scored.name]: (value: r.Scored) => this.#scored(value),
-    [topics.selected.name]: (value: r.Selected) => {
+    [topics.rollouts.name]: (value: Rollout) => this.#rollout(value),
+    [topics.toolCalls.name]: (value: ToolCall) => this.#toolCall(value),
+    [topics.scored.name]: (value: Scored) => this.#scored(value),
+    [topics.selected.name]: (value: Selected) => {
       if (value.kept) this.#kept.add(asked({ ...value.question, phase: 'practice' }));
     },
-    [topics.batches.name]: (value: r.Batch) => this.#batch(value),
-    [topics.weights.name]: (value: r.Weights) => void this.#versions.set(value.version, value),
-    [topics.evolved.name]: (value: r.Evolved) => this.#evolved(value),
+    [topics.batches.name]: (value: Batch) => this.#batch(value),
+    [topics.weights.name]: (value: Weights) => void this.#versions.set(value.version, value),
+    [topics.evolved.name]: (value: Evolved) => this.#evolved(value),
   };
 
   /** A record is there once. Dead letters may repeat: the same row can be bad in several starts. */
@@ -107,7 +120,7 @@ export class Invariants {
     if (topic.name === topics.deadLetters.name) return;
     const known = this.#first.get(topic.name) ?? new Map<string, string>();
     this.#first.set(topic.name, known);
-    const id = identityOf(topic, value);
+    const id = topic.identity(value);
     const before = known.get(id);
     if (before === undefined) known.set(id, place);
     else {
@@ -117,11 +130,11 @@ export class Invariants {
   }
 
   #remember(topic: Topic<unknown>, value: unknown, place: string): void {
-    const question = (value as { question?: r.Question }).question;
-    const named = typeof question === 'object' ? asked(question) : identityOf(topic, value);
+    const question = (value as { question?: Question }).question;
+    const named = typeof question === 'object' ? asked(question) : topic.identity(value);
     this.#aboutIn(topic.name).set(place, named);
-    for (const { field, topic: to, position } of referencesOf(topic, value)) {
-      const from = `${topic.name} ${identityOf(topic, value)}`;
+    for (const { field, topic: to, position } of topic.references?.(value) ?? []) {
+      const from = `${topic.name} ${topic.identity(value)}`;
       const of = this.#aboutOf(topic, value, field);
       this.#references.push({ from, field, topic: to.name, position, about: of });
     }
@@ -130,11 +143,11 @@ export class Invariants {
   /** What the record that is referred to must be about. */
   #aboutOf(topic: Topic<unknown>, value: unknown, field: string): string {
     if (topic.name === topics.scored.name || topic.name === topics.selected.name) {
-      return asked((value as r.Scored).question);
+      return asked((value as Scored).question);
     }
-    if (topic.name === topics.weights.name) return String((value as r.Weights).step);
+    if (topic.name === topics.weights.name) return String((value as Weights).step);
     const place = Number(field.split('.')[1]);
-    const { groups, examples } = value as r.Batch;
+    const { groups, examples } = value as Batch;
     const { questionId } = field.startsWith('groups') ? groups[place]! : examples[place]!;
     return `${questionId}/`;
   }
@@ -145,7 +158,7 @@ export class Invariants {
     return about;
   }
 
-  #rollout(value: r.Rollout): void {
+  #rollout(value: Rollout): void {
     const { id, question, index, groupSize } = value;
     const key = asked(question);
     const group = this.#groups.get(key) ?? { size: groupSize, indices: new Set(), scored: false };
@@ -156,7 +169,7 @@ export class Invariants {
     if (wrong !== null) this.#tell('rollout-whole', 'rollouts', `${id} ${wrong}`);
   }
 
-  #toolCall({ rolloutId, turn }: r.ToolCall): void {
+  #toolCall({ rolloutId, turn }: ToolCall): void {
     if (this.#first.get(topics.rollouts.name)?.has(rolloutId)) return;
     // A trajectory of the flywheel, or a rollout that was only watched: its question must be there.
     const parts = rolloutId.split('/');
@@ -168,7 +181,7 @@ export class Invariants {
     if (!known) this.#strayCalls.push(`${rolloutId}#${turn}`);
   }
 
-  #scored(value: r.Scored): void {
+  #scored(value: Scored): void {
     const { question, rewards, advantages, rollouts, toolCalls, lengths } = value;
     const key = asked(question);
     const group = this.#groups.get(key);
@@ -185,7 +198,7 @@ export class Invariants {
     );
   }
 
-  #batch({ step, version, groups, kind }: r.Batch): void {
+  #batch({ step, version, groups, kind }: Batch): void {
     this.#steps.set(step, version);
     if (kind !== 'policy') return;
     for (const { scored, questionId } of groups) {
@@ -198,7 +211,7 @@ export class Invariants {
     }
   }
 
-  #evolved({ question, index, of }: r.Evolved): void {
+  #evolved({ question, index, of }: Evolved): void {
     const key = asked(question);
     const pool = this.#pools.get(key) ?? { of, indices: new Set() };
     this.#pools.set(key, pool);
@@ -308,12 +321,12 @@ export class Invariants {
 }
 
 /** The offset, and the partition where there are several. */
-function placeOf({ partition, offset }: r.Position): string {
+function placeOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}/${offset}`;
 }
 
 /** What is wrong with a rollout by itself; null when nothing is. */
-function wrongOf(value: r.Rollout, size: number): string | null {
+function wrongOf(value: Rollout, size: number): string | null {
   const { index, groupSize, tokens, logProbs, segments, status, reason } = value;
   if (groupSize !== size) return `says that its group has ${groupSize}, another says ${size}`;
   if (index < 0 || index >= groupSize) return `has index ${index} in a group of ${groupSize}`;
@@ -330,5 +343,7 @@ function wrongOf(value: r.Rollout, size: number): string | null {
   return status !== 'done' && reason === '' ? `is ${status} without a reason` : null;
 }
 
-/** All topics, in the order in which `Invariants` sees them. */
-export const examined: readonly Topic<unknown>[] = allTopics;
+/** Reads all of a run's log and checks it. `look` is called for every record that can be read. */
+export function examineRun(log: Log, look?: Look): Promise<Examined> {
+  return examine(log, allTopics, (standing) => new Invariants(standing), look);
+}

@@ -4,7 +4,6 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
-import type { Phase, Question } from '../../streams/records.ts';
 import {
   AFTER_LAST_STAGE,
   beginOfStage,
@@ -13,7 +12,9 @@ import {
   firstStepOf,
   movedBy,
   movedSchedule,
+  type Phase,
   placesEach,
+  type Question,
   stagesBefore,
   stagesDone,
   stepAt,
@@ -28,7 +29,7 @@ import {
   windowOf,
   windowWith,
   withFirstVersion,
-} from '../../streams/schedule.ts';
+} from '../../topics/index.ts';
 import { question } from '../support/records.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);

@@ -1,16 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { examine } from '../../../streams/doctor/examine.ts';
-import type { Finding } from '../../../streams/doctor/finding.ts';
-import { Invariants } from '../../../streams/doctor/invariants.ts';
-import { openLog } from '../../../streams/embedded/openLog.ts';
-import type { Log, Standing } from '../../../streams/log.ts';
-import { allTopics } from '../../../streams/replay/meaning.ts';
-import { upTo } from '../../../streams/replay/places.ts';
-import type { Topic } from '../../../streams/topic.ts';
-import { topics } from '../../../streams/topics.ts';
-import { temporaryFolder } from '../../support/folder.ts';
-import { type RunRecords, readRun, tinyCalibration } from '../../support/tinyCalibration.ts';
+import type { Finding } from '../../streams/doctor/finding.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import type { Log, Standing } from '../../streams/log.ts';
+import { upTo } from '../../streams/replay/places.ts';
+import type { Topic } from '../../streams/topic.ts';
+import { allTopics, examineRun, Invariants, topics } from '../../topics/index.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { type RunRecords, readRun, tinyCalibration } from '../support/tinyCalibration.ts';
 
 interface Recorded {
   readonly topic: Topic<unknown>;
@@ -225,7 +222,9 @@ describe('examine', () => {
     for (let start = 0; ; start++) {
       const fate = { commitsLeft: 17 * (start + 1), lastIsWritten: start % 2 === 0 };
       const { end } = await tinyCalibration({ folder: killed.path, fate, timing: start });
-      const { findings: found, records: seen } = await withLog(killed.path, (log) => examine(log));
+      const { findings: found, records: seen } = await withLog(killed.path, (log) =>
+        examineRun(log),
+      );
       expect(found).toEqual([]);
       expect(seen).toBeGreaterThan(0);
       if (end === 'quiescent') break;
@@ -242,7 +241,7 @@ describe('examine', () => {
         return log.fetch(topic, positions);
       };
       const half: Log = { ...bound(log), fetch };
-      return examine(half);
+      return examineRun(half);
     });
     expect(found.findings).toHaveLength(1);
     expect(found.findings[0]).toMatchObject({ rule: 'readable', where: 'rollouts' });
@@ -273,7 +272,7 @@ describe('examine without a standing', () => {
   test('takes what a tap gives, in any partition', async () => {
     const found = await withLog(folder.path, (log) => {
       const { standing: _, ...others } = bound(log);
-      return examine(others);
+      return examineRun(others);
     });
     expect(found.findings).toEqual([]);
     expect(found.standing.settled).toEqual(standing.settled);

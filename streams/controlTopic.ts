@@ -1,0 +1,31 @@
+/** `control`: what a run was told while it went on. */
+import { defineTopic } from './contracts/defineTopic.ts';
+import { choice, real, record, text, type ValueOf } from './contracts/shapes.ts';
+
+const controlKind = choice('ControlKind', ['set', 'pause', 'resume', 'stop']);
+/** What a run is told from outside: a setting, to begin nothing new, to go on, to stop in order. */
+export type ControlKind = ValueOf<typeof controlKind>;
+
+export const control = record('Control', {
+  /** Of the request: one that is delivered twice is written once. */
+  id: text,
+  kind: controlKind,
+  /** Of `set`: the setting, and its value as JSON; else empty. */
+  setting: text,
+  value: text,
+  /** Who asked: user and host. */
+  by: text,
+  askedMs: real,
+});
+/** What a run was told while it went on. From which step a setting holds is said by the manifests (`controls`). */
+export interface ControlRecord extends ValueOf<typeof control> {}
+
+export const controlTopic = defineTopic<ControlRecord>({
+  name: 'control',
+  about:
+    'What the run was told while it went on: settings, pause, resume, stop. `millrace set` and its like write it; rollout, gate and trainer read it.',
+  shape: control,
+  key: (value) => value.id,
+  onePartition: true,
+  moment: () => -1,
+});

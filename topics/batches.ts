@@ -1,0 +1,78 @@
+/** `batches`: the schedule of optimiser steps. The order is data. */
+
+import { counted } from '../base/counted.ts';
+import {
+  choice,
+  flag,
+  list,
+  named,
+  record,
+  text,
+  type ValueOf,
+  whole,
+  withDefault,
+} from '../streams/contracts/shapes.ts';
+import { type Position, position } from '../streams/position.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { demonstrationSets } from './demonstrations.ts';
+import { preferencePairs } from './pairs.ts';
+import { scoredGroups } from './scored.ts';
+
+const batchKind = choice('BatchKind', ['policy', 'sft', 'dpo']);
+/** What a step trains on: groups (`policy`), demonstrations (`sft`) or preference pairs (`dpo`). */
+export type BatchKind = ValueOf<typeof batchKind>;
+
+export const exampleRef = record('ExampleRef', {
+  questionId: text,
+  position: named<Position>(position),
+  index: whole,
+});
+/** One example of a step: number `index` of the record at `position` in `demonstrations` (sft) or `pairs` (dpo). */
+export interface ExampleRef extends ValueOf<typeof exampleRef> {}
+
+export const batch = record('Batch', {
+  /** Optimiser step, from 1. */
+  step: whole,
+  stage: whole,
+  /** Policy version that the step starts from. */
+  version: whole,
+  groups: list(record('GroupRef', { questionId: text, scored: named<Position>(position) })),
+  /** The last step of its round. */
+  last: flag,
+  kind: withDefault(batchKind, 'policy'),
+  /** Empty for `policy`; `groups` is empty for the others. */
+  examples: withDefault(list(named<ExampleRef>(exampleRef)), []),
+  /** Place of this step among the steps of its round, and their number where the schedule knows it (learning-rate schedules); else 0 of 0. */
+  index: withDefault(whole, 0),
+  of: withDefault(whole, 0),
+});
+/** The schedule: what made step k. The order is data. */
+export interface Batch extends ValueOf<typeof batch> {}
+
+export const batches = defineRunTopic<Batch>({
+  name: 'batches',
+  about: 'The schedule of optimiser steps. Batch writes it; the trainer and replay read it.',
+  shape: batch,
+  key: (value) => String(value.step),
+  questions: ({ groups, examples }) => [...groups, ...examples].map(({ questionId }) => questionId),
+  version: 2,
+  onePartition: true,
+  identity: ({ step }) => String(step),
+  moment: ({ version }) => version,
+  references: ({ groups, examples, kind }) => [
+    ...groups.map((group, i) => ({
+      field: `groups.${i}.scored`,
+      topic: scoredGroups,
+      position: group.scored,
+    })),
+    ...examples.map((example, i) => ({
+      field: `examples.${i}.position`,
+      topic: kind === 'dpo' ? preferencePairs : demonstrationSets,
+      position: example.position,
+    })),
+  ],
+  keyName: 'step',
+  line: ({ step, stage, kind, groups, examples }) =>
+    `step ${step}, stage ${stage}: ${kind === 'policy' ? counted(groups.length, 'group') : counted(examples.length, 'example')} (${kind})`,
+  links: ({ step }) => [{ label: `as of step ${step}`, path: `?at=step:${step}` }],
+});

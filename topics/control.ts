@@ -1,0 +1,12 @@
+/** `control`: what a run was told while it went on, as people see it. The engine defines and reads the topic. */
+
+import type { ControlRecord } from '../streams/controlTopic.ts';
+import { controlTopic } from '../streams/controlTopic.ts';
+import type { RunTopic } from './defineRunTopic.ts';
+
+export const control: RunTopic<ControlRecord> = {
+  ...controlTopic,
+  keyName: 'id of the request',
+  line: ({ kind, setting, value }) => (kind === 'set' ? `set ${setting} = ${value}` : kind),
+  links: () => [],
+};

@@ -1,0 +1,10 @@
+/** `dead-letters`, as people see it. The engine defines and writes the topic. */
+import { deadLetters as core, type DeadLetter } from '../streams/deadLetters.ts';
+import type { RunTopic } from './defineRunTopic.ts';
+
+export const deadLetters: RunTopic<DeadLetter> = {
+  ...core,
+  keyName: 'key of the record',
+  line: ({ origin, place, reason }) => `${origin}@${place}: ${reason}`,
+  links: () => [],
+};

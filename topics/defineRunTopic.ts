@@ -1,0 +1,23 @@
+/** A topic of a run: what the streams engine needs of it, and how people see its records. */
+import { defineTopic, type TopicSpec } from '../streams/contracts/defineTopic.ts';
+import type { Topic } from '../streams/topic.ts';
+import type { RowLink } from './links.ts';
+
+/** How people see the records of a topic. */
+export interface Shown<T> {
+  /** What its key is, e.g. `question id`. */
+  readonly keyName: string;
+  /** A record as a line of text. */
+  line(value: T): string;
+  /** Pages about what it names; `ref` is the record's own place (none by default). */
+  links(value: T, ref: string): readonly RowLink[];
+}
+
+export interface RunTopic<T> extends Topic<T>, Shown<T> {}
+
+export function defineRunTopic<T>(
+  spec: TopicSpec<T> & Omit<Shown<T>, 'links'> & Partial<Pick<Shown<T>, 'links'>>,
+): RunTopic<T> {
+  const { keyName, line, links = () => [] } = spec;
+  return { ...defineTopic(spec), keyName, line, links };
+}

@@ -1,0 +1,47 @@
+/** `folds`: what DeepAgent's folds of memory dropped, and what they put in its place. */
+
+import { counted } from '../base/counted.ts';
+import { list, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { questionLink } from './links.ts';
+
+export const foldRecord = record('FoldRecord', {
+  rolloutId: text,
+  questionId: text,
+  /** Number of the fold in its rollout, from 0. */
+  fold: whole,
+  /** Response tokens before it. */
+  at: whole,
+  /** Tokens of the context that it replaced, and of the one that it made. */
+  dropped: whole,
+  promptTokens: whole,
+  /** SHA-256 of the new context's token ids, little-endian. */
+  promptDigest: text,
+  /** The memories as they stand in the context. */
+  episodic: text,
+  working: text,
+  tool: text,
+  /** Which of them were made from the record of the calls. */
+  madeUp: list(text),
+});
+/** One fold of a rollout, to be looked at; the rollout itself has the context that it made. */
+export interface FoldRecord extends ValueOf<typeof foldRecord> {}
+
+export const folds = defineRunTopic<FoldRecord>({
+  name: 'folds',
+  about:
+    'Folds of memory (DeepAgent): what was dropped, and the three memories in its place. Rollout writes it beside its rollouts; people read it.',
+  shape: foldRecord,
+  key: (value) => value.rolloutId,
+  questions: ({ questionId }) => [questionId],
+  identity: ({ rolloutId, fold }) => `${rolloutId} fold ${fold}`,
+  // As for calls.
+  moment: () => Number.POSITIVE_INFINITY,
+  keyName: 'rollout id',
+  line: ({ rolloutId, fold, dropped, promptTokens }) =>
+    `fold ${fold} of ${rolloutId}: ${counted(dropped, 'token')} gave way to ${promptTokens}`,
+  links: ({ rolloutId, questionId }) => [
+    { label: 'trajectory', path: `t/${encodeURIComponent(rolloutId)}` },
+    questionLink(questionId),
+  ],
+});

@@ -1,0 +1,38 @@
+/** `metrics`: one number at one step. */
+import { real, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+
+export const metric = record('Metric', {
+  name: text,
+  step: whole,
+  stage: whole,
+  value: real,
+  atMs: real,
+});
+/** One number at one step. Names as in docs/metrics.md. */
+export interface Metric extends ValueOf<typeof metric> {}
+
+/** They differ whenever a run is repeated. */
+const TIMED = /^(time|thr)\/|(_ms|_s)$/;
+
+/** Whether a metric measures time or throughput. */
+export const isTimeMetric = (name: string): boolean => TIMED.test(name);
+
+export const metrics = defineRunTopic<Metric>({
+  name: 'metrics',
+  about: 'One number at one step. Any stage writes it; reports and millrace top read it.',
+  shape: metric,
+  key: (value) => value.name,
+  onePartition: true,
+  anyOrder: true,
+  identity: ({ name, step, stage }) => `${name} of step ${step}, stage ${stage}`,
+  moment: ({ step }) => step,
+  kindOf: ({ name }) => name,
+  isTime: ({ name }) => isTimeMetric(name),
+  // Older versions took every format for valid that nobody had checked; formats are compared in `scored`.
+  asThen: (made, recorded) =>
+    made.name === 'eval/format_valid' && recorded.value === 1 ? { ...made, value: 1 } : made,
+  keyName: 'name',
+  line: ({ name, step, value }) => `${name} = ${value} at step ${step}`,
+  links: ({ name }) => [{ label: 'curve', path: `metrics?m=${encodeURIComponent(name)}` }],
+});

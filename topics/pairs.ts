@@ -1,0 +1,40 @@
+/** `pairs`: preference pairs, a record a question. */
+
+import { counted } from '../base/counted.ts';
+import { list, named, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { questionLink } from './links.ts';
+import { asked, type Question, question } from './questions.ts';
+
+export const preferencePair = record('PreferencePair', {
+  chosen: text,
+  rejected: text,
+  /** By which rule. */
+  why: text,
+});
+/** A better and a worse response to one question. */
+export interface PreferencePair extends ValueOf<typeof preferencePair> {}
+
+export const pairs = record('Pairs', {
+  question: named<Question>(question),
+  /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
+  difficulty: text,
+  pairs: list(named<PreferencePair>(preferencePair)),
+  /** Newest policy version of the responses: the preference steps start from it. */
+  version: whole,
+});
+/** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
+export interface Pairs extends ValueOf<typeof pairs> {}
+
+export const preferencePairs = defineRunTopic<Pairs>({
+  name: 'pairs',
+  about: 'Preference pairs, a record a question. Pairing writes it; the preference batch reads it.',
+  shape: pairs,
+  key: (value) => value.question.id,
+  questions: 'key',
+  identity: (value) => asked(value.question),
+  moment: () => 0,
+  keyName: 'question id',
+  line: (value) => `${value.question.id}: ${counted(value.pairs.length, 'pair')}`,
+  links: ({ question: { id } }) => [questionLink(id)],
+});

@@ -1,0 +1,71 @@
+/** `questions`: the tasks of a run, and how a task is told from the same task asked again. */
+import {
+  choice,
+  list,
+  named,
+  nullable,
+  record,
+  text,
+  type ValueOf,
+  whole,
+} from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { questionLink } from './links.ts';
+
+const ability = choice('Ability', ['math', 'qa']);
+/** What a question asks for: `math` = reasoning to a number or formula, `qa` = knowledge that has to be looked up. */
+export type Ability = ValueOf<typeof ability>;
+
+const phase = choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']);
+/**
+ * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges, `practice` = rollouts that are
+ * trained on, `evaluate` = rollouts that are only measured, `evolve` = the flywheel makes a pool of trajectories of it,
+ * `prefer` = rollouts that become preference pairs.
+ */
+export type Phase = ValueOf<typeof phase>;
+
+export const schedule = record('Schedule', {
+  index: whole,
+  of: whole,
+  version: whole,
+});
+/**
+ * A group's place in its round: group `index` of `of`; the round begins at policy `version` (-1: at the one that ends the
+ * round before).
+ */
+export interface Schedule extends ValueOf<typeof schedule> {}
+
+export const question = record('Question', {
+  id: text,
+  question: text,
+  answers: list(text),
+  source: text,
+  ability,
+  phase,
+  /** Curriculum round, from 1; 0 = before any training. */
+  stage: whole,
+  /** Set for groups that are trained on: all of phase `practice`, and candidates that are not rolled out again. */
+  schedule: nullable(named<Schedule>(schedule)),
+});
+/** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
+export interface Question extends ValueOf<typeof question> {}
+
+/** A question as it was asked: the same one comes again in other phases and stages. One in a run. */
+export function asked({ id, phase, stage }: Pick<Question, 'id' | 'phase' | 'stage'>): string {
+  return `${id}/${phase}-${stage}`;
+}
+
+export const questions = defineRunTopic<Question>({
+  name: 'questions',
+  about:
+    'Tasks to roll out. Sources write it (and the round that practises what was selected); rollout reads it.',
+  shape: question,
+  key: ({ id }) => id,
+  questions: 'key',
+  version: 2,
+  identity: asked,
+  moment: () => -1,
+  keyName: 'question id',
+  line: ({ phase: why, stage, question: text }) => `${why} ${stage}: ${text}`,
+  links: ({ id }) => [questionLink(id)],
+});

@@ -1,0 +1,157 @@
+/** `rollouts`: finished trajectories, failed and cancelled ones too. */
+
+import { counted } from '../base/counted.ts';
+import {
+  choice,
+  flag,
+  float32s,
+  int32s,
+  list,
+  named,
+  nullable,
+  real,
+  record,
+  text,
+  type ValueOf,
+  whole,
+  withDefault,
+} from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { questionLink } from './links.ts';
+import { asked, type Question, question } from './questions.ts';
+
+export const segment = record('Segment', {
+  kind: choice('SegmentKind', ['policy', 'tool']),
+  start: whole,
+  end: whole,
+  /** Policy version that sampled it; for a tool segment, the version of the segment before it. */
+  version: whole,
+  /** ARPO step entropy of a policy segment (arpo §1.2); null where it was not measured. */
+  entropy: nullable(real),
+  /** Tag of the tool that wrote a tool segment, or that a policy segment called (several with commas between); null otherwise. */
+  tool: nullable(text),
+});
+/** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
+export interface Segment extends ValueOf<typeof segment> {}
+
+const rolloutStatus = choice('RolloutStatus', ['done', 'failed', 'cancelled']);
+/** How a rollout ended. A `failed` or `cancelled` one is a record too; its `reason` says why. */
+export type RolloutStatus = ValueOf<typeof rolloutStatus>;
+
+const finish = choice('Finish', ['answer', 'stop', 'length', 'callLimit', 'failed', 'cancelled']);
+/** `answer` = closed its answer; `stop` = end token without an answer; `callLimit` = one call too many. */
+export type Finish = ValueOf<typeof finish>;
+
+const actionKind = choice('ActionKind', ['call', 'search', 'fold']);
+/** What a policy of one continued thought can do: call a tool, search for tools, fold its memory. */
+export type ActionKind = ValueOf<typeof actionKind>;
+
+export const action = record('Action', {
+  kind: actionKind,
+  start: whole,
+  end: whole,
+  /** Of a call: the function that it names; null where it names none, and of the other kinds. */
+  name: nullable(text),
+  /** Of a call its arguments as JSON, of a search its query; of a call that is none, its body as it was written. */
+  input: text,
+  /** What the policy was shown for it; empty after a fold. */
+  response: text,
+  /** Carried out, and no failure. */
+  ok: flag,
+  /** The function was one that the policy may call: of the question's own tools, or found by a search. */
+  offered: flag,
+  /** Why it was not carried out (no JSON, arguments against the schema, asked before, a limit); empty where it was. */
+  fault: text,
+  /** Number of its first record in `tool-calls`; -1 where nothing was asked. */
+  turn: whole,
+});
+/** One action of an episode. `start` and `end` (exclusive) are offsets into the response: the policy's own tokens of it. */
+export interface Action extends ValueOf<typeof action> {}
+
+export const fold = record('Fold', {
+  /** Response tokens before it; from here on `prompt` is the context. */
+  at: whole,
+  prompt: int32s,
+  /** Tokens of the context that the fold replaced. */
+  dropped: whole,
+  episodic: text,
+  working: text,
+  tool: text,
+  /** Which memories were made from the record of the calls because the model gave none of the wanted form. */
+  madeUp: list(text),
+});
+/** A fold: the context so far gave way to `prompt`, which holds the three memories. */
+export interface Fold extends ValueOf<typeof fold> {}
+
+export const episode = record('Episode', {
+  /** `reference` = with the release's defects. */
+  mode: choice('EpisodeMode', ['reference', 'repaired']),
+  actions: list(named<Action>(action)),
+  /** In order; none = the whole response has one context. */
+  folds: list(named<Fold>(fold)),
+  /** Limits that ended or stopped something: `actions`, `context`, `folds`, `response`. */
+  limits: list(text),
+});
+/** What a rollout of one continued thought (DeepAgent) did besides writing tokens. */
+export interface EpisodeRecord extends ValueOf<typeof episode> {}
+
+export const rollout = record('Rollout', {
+  /** `<question id>/<phase>-<stage>/<index>` */
+  id: text,
+  question: named<Question>(question),
+  index: whole,
+  /** How many rollouts the group has. */
+  groupSize: whole,
+  seed: whole,
+  prompt: int32s,
+  /** Response tokens, tool results included. */
+  tokens: int32s,
+  /** Log-prob of each response token under the policy that sampled it; 0 for tool tokens. */
+  logProbs: float32s,
+  segments: list(named<Segment>(segment)),
+  /** The response as text. */
+  text,
+  toolCalls: whole,
+  /** Branch: index of the rollout it was cloned from and response tokens copied; null for a root. */
+  parent: nullable(record('Parent', { index: whole, offset: whole })),
+  /** The version that sampled its first token. */
+  version: whole,
+  status: rolloutStatus,
+  finish,
+  /** Why it failed or was cancelled; empty when done. */
+  reason: text,
+  startedMs: real,
+  endedMs: real,
+  /** Of a rollout of one continued thought; null for all others. Its tokens are those of all contexts, one after the other. */
+  episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
+});
+/** One finished trajectory: the terminal record of (question, phase, stage, index). */
+export interface Rollout extends ValueOf<typeof rollout> {}
+
+/** Id of a rollout: its question as it was asked, and its place in the group. */
+export function rolloutId(
+  of: Pick<Question, 'id' | 'phase' | 'stage'>,
+  index: number | string,
+): string {
+  return `${asked(of)}/${index}`;
+}
+
+export const rollouts = defineRunTopic<Rollout>({
+  name: 'rollouts',
+  about:
+    'Finished trajectories, failed and cancelled ones too. Rollout writes it; score, judge and trainer read it.',
+  shape: rollout,
+  key: (value) => value.question.id,
+  questions: 'key',
+  version: 3,
+  large: true,
+  identity: ({ id }) => id,
+  moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),
+  keyName: 'question id',
+  line: ({ question: q, index, finish: end, tokens, toolCalls, version }) =>
+    `rollout ${index} of ${q.id}, ${q.phase} ${q.stage}: ${end}, ${counted(tokens.length, 'token')}, ${counted(toolCalls, 'call')}, v${version}`,
+  links: ({ question: { id } }, ref) => [
+    { label: 'trajectory', path: `t/${ref}` },
+    questionLink(id),
+  ],
+});

@@ -1,0 +1,57 @@
+/** `selected`: the Pareto verdicts on groups. */
+
+import {
+  flag,
+  list,
+  named,
+  nullable,
+  real,
+  record,
+  text,
+  type ValueOf,
+  whole,
+} from '../streams/contracts/shapes.ts';
+import { type Position, position } from '../streams/position.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+import { questionLink } from './links.ts';
+import { asked, type Question, question } from './questions.ts';
+import { scoredGroups } from './scored.ts';
+
+export const selected = record('Selected', {
+  question: named<Question>(question),
+  /** Objective values, in the order that the sampler states (dispersion of tool calls, of correctness). */
+  objectives: list(real),
+  front: whole,
+  /** Crowding distance; null unless it was computed (the one truncated front). Infinity is allowed. */
+  distance: nullable(real),
+  kept: flag,
+  /** `selected`, `dominated`, `crowded`, `uniform` (all right or all wrong). */
+  why: text,
+  /** Among the kept: place and number; -1 and the number when not kept. */
+  index: whole,
+  of: whole,
+  /** Policy version at which the round begins. */
+  version: whole,
+  /** Where the judged group lies in `scored`. */
+  scored: named<Position>(position),
+});
+/** The Pareto verdict on a group. */
+export interface Selected extends ValueOf<typeof selected> {}
+
+export const selectedGroups = defineRunTopic<Selected>({
+  name: 'selected',
+  about:
+    'Pareto verdicts on groups. Pareto sampling writes it; batch or the next practice round reads it.',
+  shape: selected,
+  key: (value) => value.question.id,
+  questions: 'key',
+  version: 2,
+  large: true,
+  identity: (value) => asked(value.question),
+  moment: ({ version }) => version,
+  references: (value) => [{ field: 'scored', topic: scoredGroups, position: value.scored }],
+  keyName: 'question id',
+  line: ({ question: q, kept, why, front }) =>
+    `${q.id}: ${kept ? 'kept' : 'not kept'}, ${why}, front ${front}`,
+  links: ({ question: { id } }) => [questionLink(id)],
+});

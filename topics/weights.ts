@@ -1,0 +1,62 @@
+/** `weights`: manifests of the policy's weights; tensors stay in files. */
+
+import {
+  formerly,
+  named,
+  nullable,
+  record,
+  text,
+  type ValueOf,
+  whole,
+  withDefault,
+} from '../streams/contracts/shapes.ts';
+import { type Position, position } from '../streams/position.ts';
+import { batches } from './batches.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+
+export const weights = record('Weights', {
+  version: whole,
+  /** -1 for the first version. */
+  parent: whole,
+  step: whole,
+  /** Rounds finished with this version. */
+  roundsDone: whole,
+  /** What engines load. A path without a scheme is relative to the run folder. */
+  uri: formerly('file', text),
+  /** Of what lies there: the SHA-256 of a file or folder; null where its kind has none. */
+  digest: formerly('sha256', nullable(text)),
+  bytes: whole,
+  /** What training goes on from (the optimiser's state), written like `uri`; empty when there is none. */
+  state: formerly('optimiser', text),
+  /** Where the trainer had read to: position in `batches` of the step that made it; null for the first. */
+  consumed: nullable(named<Position>(position)),
+  /** Of the state; null where there is none, or where the manifest is older than version 2 of its topic. */
+  stateDigest: withDefault(nullable(text), null),
+  /** `digest` of the parent's manifest; null for the first, or where the manifest is older than version 2 of its topic. */
+  parentDigest: withDefault(nullable(text), null),
+  /** Settings of the `control` topic that hold for what is due this version: so many of its records of kind `set`, from the first on. */
+  controls: withDefault(whole, 0),
+});
+/**
+ * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that only the
+ * kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
+ */
+export interface Weights extends ValueOf<typeof weights> {}
+
+export const manifests = defineRunTopic<Weights>({
+  name: 'weights',
+  about: 'Manifests of weights. The trainer writes it; rollout engines read it (feedback).',
+  shape: weights,
+  key: (value) => String(value.version),
+  version: 3,
+  onePartition: true,
+  identity: ({ version }) => String(version),
+  moment: ({ parent }) => parent,
+  references: ({ consumed }) =>
+    consumed === null ? [] : [{ field: 'consumed', topic: batches, position: consumed }],
+  added: ['stateDigest', 'parentDigest'],
+  named: ['uri', 'state'],
+  keyName: 'version',
+  line: ({ version, step, bytes }) => `version ${version} of step ${step}, ${bytes} bytes`,
+  links: ({ version }) => [{ label: `weights ${version}`, path: `weights/${version}` }],
+});

@@ -1,0 +1,36 @@
+/** `windows`: windows of candidates that were cut by time. */
+
+import { counted } from '../base/counted.ts';
+import { choice, real, record, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { defineRunTopic } from './defineRunTopic.ts';
+
+const windowEnd = choice('WindowEnd', ['time', 'full']);
+/** Why a window took no more: its time was over, or it had all it may take. */
+export type WindowEnd = ValueOf<typeof windowEnd>;
+
+export const window = record('Window', {
+  /** Whose candidates it holds. */
+  stage: whole,
+  /** Candidates that it took. */
+  size: whole,
+  /** When its first candidate came, and when it was cut, by the clock of the process that cut it. */
+  beganMs: real,
+  cutMs: real,
+  why: windowEnd,
+});
+/** A window of candidates that was cut by time: who judges them waits for so many. */
+export interface Window extends ValueOf<typeof window> {}
+
+export const windows = defineRunTopic<Window>({
+  name: 'windows',
+  about:
+    'Windows of candidates that were cut by time, and how many each took. The source of the questions writes it; Pareto sampling and replay read it.',
+  shape: window,
+  key: (value) => String(value.stage),
+  onePartition: true,
+  identity: ({ stage }) => `stage ${stage}`,
+  moment: () => -1,
+  keyName: 'stage',
+  line: ({ stage, size, why }) =>
+    `stage ${stage}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was over'}`,
+});
