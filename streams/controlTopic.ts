@@ -20,6 +20,7 @@ export const control = record('Control', {
 /** What a run was told while it went on. From which step a setting holds is said by the manifests (`controls`). */
 export interface ControlRecord extends ValueOf<typeof control> {}
 
+/** Requests to a run that goes on. */
 export const controlTopic = defineTopic<ControlRecord>({
   name: 'control',
   about:

@@ -15,6 +15,7 @@ export const deadLetter = record('DeadLetter', {
 /** What could not be read or processed, why, and where it came from. */
 export interface DeadLetter extends ValueOf<typeof deadLetter> {}
 
+/** Records of what could not be read or processed. */
 export const deadLetters = defineTopic<DeadLetter>({
   name: 'dead-letters',
   about:

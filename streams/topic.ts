@@ -4,6 +4,7 @@
  */
 import type { Position } from './position.ts';
 
+/** Durable records of one shape. */
 export interface Topic<T> {
   readonly name: string;
   /** Contract version; raised when the schema changes. */

@@ -42,6 +42,7 @@ export type {
 } from './rollouts.ts';
 export { rolloutId } from './rollouts.ts';
 export type { Reward, Scored } from './scored.ts';
+export { hasValidFormat } from './scored.ts';
 export type { Selected } from './selected.ts';
 export type { ToolCall } from './toolCalls.ts';
 export type { Weights } from './weights.ts';

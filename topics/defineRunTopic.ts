@@ -13,8 +13,10 @@ export interface Shown<T> {
   links(value: T, ref: string): readonly RowLink[];
 }
 
+/** A topic with what people see of it. */
 export interface RunTopic<T> extends Topic<T>, Shown<T> {}
 
+/** As `defineTopic`, with what people see. */
 export function defineRunTopic<T>(
   spec: TopicSpec<T> & Omit<Shown<T>, 'links'> & Partial<Pick<Shown<T>, 'links'>>,
 ): RunTopic<T> {

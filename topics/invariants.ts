@@ -54,6 +54,7 @@ const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
 const FAULT = 'a stage or the log is at fault: keep the run folder and report it with this line';
 
+/** The laws of a run; see the top of this file. */
 export class Invariants implements Laws {
   readonly #standing: Standing;
   readonly #found: Finding[] = [];

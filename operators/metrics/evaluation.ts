@@ -4,8 +4,7 @@
  * Efficiency is the mean over rollouts of c / T, and c where T is 0 (c = correctness, T = tool calls).
  */
 
-import { hasValidFormat } from '../../streams/validFormat.ts';
-import type { Scored } from '../../topics/index.ts';
+import { hasValidFormat, type Scored } from '../../topics/index.ts';
 import type { PartOfMean } from './interval.ts';
 
 export { hasValidFormat };

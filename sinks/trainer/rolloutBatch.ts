@@ -11,8 +11,13 @@ import { actionMask, withActions } from '../../model/credit/toolPo.ts';
 import { whitened } from '../../model/credit/whitened.ts';
 import type { TrainSequence } from '../../model/engine.ts';
 import type { Log } from '../../streams/log.ts';
-import { hasValidFormat } from '../../streams/validFormat.ts';
-import { type Batch, type Rollout, type Scored, topics } from '../../topics/index.ts';
+import {
+  type Batch,
+  hasValidFormat,
+  type Rollout,
+  type Scored,
+  topics,
+} from '../../topics/index.ts';
 import { type BatchSequence, mean, type PreparedBatch } from './prepared.ts';
 
 export interface RolloutBatchOptions {

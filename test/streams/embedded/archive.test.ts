@@ -21,7 +21,7 @@ const record = (i: number): Scored => ({
 
 async function filled(folder: string, count: number): Promise<Log> {
   const clock = manualClock(1000);
-  const log = await openLog({ folder, mode: 'write', clock });
+  const log = await openLog({ folder, mode: 'write', clock, topics: allTopics });
   for (let i = 0; i < count; i++) {
     clock.advance(10);
     await log.commit((tx) => {

@@ -8,7 +8,7 @@ import { ObjectStore } from '../../../streams/archive/objectStore.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
-import { topics } from '../../../topics/index.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { samples } from '../../support/records.ts';
@@ -31,7 +31,7 @@ async function served(token = ''): Promise<string> {
 
 async function filled(folder: string, count: number): Promise<Log> {
   const clock = manualClock(1000);
-  const log = await openLog({ folder, mode: 'write', clock });
+  const log = await openLog({ folder, mode: 'write', clock, topics: allTopics });
   const { full } = samples.scored;
   for (let i = 0; i < count; i++) {
     clock.advance(10);
