@@ -70,7 +70,7 @@ async function looksAtItAsBefore(name: string, folder: string, open: Opened): Pr
 test('a run with an archive is tapped, examined, rewound and verified; without it, it says what is missing', async () => {
   const folder = await tinyRun(runs, 'archived', { settings: { keepVersions: 0 } });
   await looksAtItAsBefore('archived', folder, (at) =>
-    openLog({ folder: join(at, 'log'), mode: 'write' }),
+    openLog({ folder: join(at, 'log'), mode: 'write', topics: allTopics }),
   );
 }, 60_000);
 
@@ -82,7 +82,7 @@ test('a run whose archive is behind HTTP is verified, and says so when the serve
   try {
     const archive = `http://127.0.0.1:${await server.line()}/bucket/far`;
     const folder = await tinyRun(runs, 'far', { settings: { keepVersions: 0, rounds: 1 } });
-    const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
+    const log = await openLog({ folder: join(folder, 'log'), mode: 'write', topics: allTopics });
     const { segments } = await log.retain!({ bytesMax: 0, segmentRecords: 8, archive });
     expect(segments).toBeGreaterThan(1);
     await log.close();
