@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { topics } from '../../streams/topics.ts';
+import { topics } from '../../topics/index.ts';
 import { writeByteBpe } from '../support/byteBpe.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { fakeIo } from './support/fakeIo.ts';
