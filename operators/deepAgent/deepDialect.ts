@@ -8,10 +8,10 @@
 import type { Tokenizer } from '../../model/engine.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 import { type Fence, fenceFor } from '../dialect/fence.ts';
-import { formatFault } from '../dialect/format.ts';
 import { RESULT_CLOSE, RESULT_OPEN } from '../dialect/resultBlock.ts';
 import { isBlank, strip } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
+import { episodeFault } from './episodeFault.ts';
 import type { FirstMessage } from './foldPrompt.ts';
 import { actionBody, parseAction } from './parseAction.ts';
 import { firstMessage, type PromptForm } from './prompts.ts';
@@ -93,7 +93,7 @@ export function deepDialect(options: DeepDialectOptions): DeepDialect {
     results: (outputs) =>
       Int32Array.from(outputs.flatMap((output) => [...observed('call', fence(output))])),
     read: (parts) => readParts(parts, fence),
-    formatFault: (trajectory, variant) => formatFault(trajectory, variant, tools),
+    formatFault: episodeFault,
     continuation: (trajectory) => encoded(trajectory, tokenizer, observed, fence).tokens,
     encodeExample(question, trajectory, results) {
       const asked = prompt(question);

@@ -20,18 +20,31 @@ export function readCall(
   docOf: (name: string) => ToolDoc | undefined,
   mode: EpisodeMode,
 ): ReadCall {
-  const value = lenientJson(body);
-  if (!isObject(value)) {
-    return fault(null, {}, 'a call is one JSON object with "name" and "arguments"');
-  }
-  const { name, arguments: given = {} } = value;
-  if (typeof name !== 'string') return fault(null, {}, 'the call has no "name"');
-  if (!isObject(given)) return fault(name, {}, 'the "arguments" are one JSON object');
+  const call = writtenCall(body);
+  if (typeof call === 'string') return fault(nameIn(body), {}, call);
+  const { name, arguments: given } = call;
   const doc = docOf(name);
   if (doc === undefined)
     return fault(name, given, `there is no tool named ${JSON.stringify(name)}`);
   const wrong = mode === 'reference' ? null : argumentFault(doc, given);
   return wrong === null ? { name, arguments: given, fault: null } : fault(name, given, wrong);
+}
+
+/** What a body calls, with what; or why it cannot be read as a call. */
+export function writtenCall(
+  body: string,
+): { readonly name: string; readonly arguments: Arguments } | string {
+  const value = lenientJson(body);
+  if (!isObject(value)) return 'a call is one JSON object with "name" and "arguments"';
+  const { name, arguments: given = {} } = value;
+  if (typeof name !== 'string') return 'the call has no "name"';
+  if (!isObject(given)) return 'the "arguments" are one JSON object';
+  return { name, arguments: given };
+}
+
+function nameIn(body: string): string | null {
+  const value = lenientJson(body);
+  return isObject(value) && typeof value.name === 'string' ? value.name : null;
 }
 
 function fault(name: string | null, given: Arguments, why: string): ReadCall {

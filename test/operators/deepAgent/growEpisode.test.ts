@@ -98,6 +98,25 @@ describe('an episode', () => {
     expect(rollout.finish).toBe('answer');
   });
 
+  test('has the form that its dialect asks for, whatever it says aloud', async () => {
+    const faultOf = async (...replies: string[]) => {
+      const { rollout, options } = await grown(inTurn(...replies));
+      const { formatFault } = options.dialect;
+      return [formatFault(rollout.text, 'reward'), formatFault(rollout.text, 'selection')];
+    };
+    const silent = [search('height of'), call(height), '<fold_thought>', call(height), answer].map(
+      (reply) => reply.replace(/^[^<\\]*/, ''),
+    );
+    expect(await faultOf(...silent)).toEqual([null, null]);
+    expect(await faultOf(answer)).toEqual([null, null]);
+    const bad = (fault: string) => [fault, fault];
+    expect(await faultOf(call('no json'), answer)).toEqual(bad('malformed-call'));
+    expect(await faultOf(call({ arguments: {} }), answer)).toEqual(bad('malformed-call'));
+    expect(await faultOf('height</tool_search>', answer)).toEqual(bad('malformed-call'));
+    expect(await faultOf(call({ name: 'fly', arguments: {} }), answer)).toEqual([null, null]);
+    expect(await faultOf('I do not know.<|im_end|>')).toEqual(bad('answer-tag-count'));
+  });
+
   test('folds: the memories stand in a new context, and the first prompt returns', async () => {
     const memory = { immediate_goal: 'the height', current_challenges: '', next_actions: [] };
     const purposes: string[] = [];
