@@ -1,6 +1,5 @@
 /** `trainer.kind=embedded`: ONNX Runtime in a worker thread of this process. */
 import { z } from 'zod';
-import { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedTrainer, trainerDefaults } from '../../model/train/trainer.ts';
 import type { TrainerKind } from './places.ts';
 
@@ -52,7 +51,7 @@ export const embeddedTrainer: TrainerKind<typeof settings> = {
   open(chosen, { policy, threads, provider, seed }) {
     const { adapterRank: rank, adapterAlpha, adapterAs: publish, ...learning } = chosen;
     const alpha = adapterAlpha || 2 * rank;
-    const made = { rank, alpha, targets: LORA_TARGETS, seed, base: policy };
+    const made = { rank, alpha, seed, base: policy };
     const adapter = rank === 0 ? {} : { adapter: { adapter: made, publish } };
     return EmbeddedTrainer.create({ policy, provider, threads, settings: learning, ...adapter });
   },

@@ -6,6 +6,7 @@
  */
 
 import { draws } from '../../base/draws.ts';
+import { MillraceError } from '../../base/errors.ts';
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { TensorSource } from './tensorSource.ts';
@@ -51,26 +52,27 @@ export const LORA_TARGETS = [
 export type LoraTarget = (typeof LORA_TARGETS)[number];
 
 /**
- * An adapter to begin with. `targets` are adapted in every layer; `stabilised` is false unless given; `base` names the
- * policy, as in PEFT's files.
+ * An adapter to begin with. `targets` are adapted in every layer (all of `LORA_TARGETS` unless given); `stabilised` is false unless
+ * given; `base` names the policy, as in PEFT's files.
  */
 export interface InitialAdapter {
   readonly rank: number;
   readonly alpha: number;
   readonly stabilised?: boolean;
-  readonly targets: readonly LoraTarget[];
+  readonly targets?: readonly LoraTarget[];
   readonly base?: string;
 }
 
 /**
  * An adapter that changes nothing yet: A uniform in ±1/sqrt(in) (PEFT's Kaiming uniform with a = sqrt 5), B zero.
- * The same seed gives the same numbers.
+ * The same seed gives the same numbers. Throws `USAGE` for one that would train nothing, or not what is asked for.
  */
 export function initialAdapter(
   config: DecoderConfig,
-  { rank, alpha, stabilised = false, targets, base = '' }: InitialAdapter,
+  { rank, alpha, stabilised = false, targets = LORA_TARGETS, base = '' }: InitialAdapter,
   seed: number,
 ): LoraAdapter {
+  checkInitial({ rank, alpha, targets });
   const scale = loraScale(rank, alpha, stabilised);
   const wanted = new Set<string>(targets);
   const modules = new Map<string, LoraFactors>();
@@ -89,8 +91,32 @@ export function initialAdapter(
   return { rank, alpha, stabilised, base, modules };
 }
 
-/** Throws `CHECKPOINT` when a module of the adapter is none of the decoder's, or is of another size. */
+/** From JavaScript, where no type says what is missing. */
+function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
+  const refuse = (what: string): never => {
+    throw new MillraceError('USAGE', `the adapter would train nothing: ${what}`);
+  };
+  if (!(Number.isInteger(rank) && rank > 0)) refuse(`rank is ${rank}; give a whole number from 1`);
+  if (!(Number.isFinite(alpha) && alpha > 0)) refuse(`alpha is ${alpha}; give a number above 0`);
+  const known: readonly string[] = LORA_TARGETS;
+  const names = known.join(', ');
+  if (targets.length === 0) refuse(`targets is empty; leave it out for all of ${names}`);
+  const strange = targets.find((target) => !known.includes(target));
+  if (strange !== undefined) {
+    refuse(`targets has ${JSON.stringify(strange)}, and no layer has it; there are ${names}`);
+  }
+}
+
+/**
+ * Throws `CHECKPOINT` when a module of the adapter is none of the decoder's, or is of another size, or when it has none: nothing would
+ * be trained or merged.
+ */
 export function checkAdapter(adapter: LoraAdapter, config: DecoderConfig, folder: string): void {
+  if (adapter.modules.size === 0) {
+    throw checkpointError(`${folder}: the adapter changes no module of the policy`, {
+      file: folder,
+    });
+  }
   const shapes = parameterShapes(config);
   for (const [module, { a, b }] of adapter.modules) {
     const expected = shapes.get(`${module}.weight`);

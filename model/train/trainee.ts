@@ -13,7 +13,7 @@ import type { DecoderConfig, Tensors } from '../config.ts';
 import type { Checkpoint, SavedCheckpoint, SaveTarget, TrainerCheckpoint } from '../engine.ts';
 import { digestError } from '../hf/digestError.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
-import { type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
+import { checkAdapter, type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
 import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { type Policy, savePolicy } from '../policyFile.ts';
 import { adapterTensors, type OptimiserState, type Trainee } from './learner.ts';
@@ -148,9 +148,11 @@ export class TraineeFiles {
     const { config } = this.#base;
     if (this.#options === null) return { config, tensors, adapter: null };
     const { adapter } = this.#options;
-    const made =
-      'modules' in adapter ? copied(adapter) : initialAdapter(config, adapter, adapter.seed);
-    return { config, tensors, adapter: made };
+    if (!('modules' in adapter)) {
+      return { config, tensors, adapter: initialAdapter(config, adapter, adapter.seed) };
+    }
+    checkAdapter(adapter, config, 'the adapter to go on with');
+    return { config, tensors, adapter: copied(adapter) };
   }
 }
 

@@ -74,6 +74,35 @@ test.each(modes)('an adapter lowers the loss, and its policy stays as it is (%s)
   await Promise.all([trainer.close(), merged.close()]);
 });
 
+test('an adapter without targets adapts every linear layer, and has gradients', async () => {
+  await savePolicy(at('base.safetensors'), { config, tensors: initialise(config, 5) });
+  const whole = { rank: 2, alpha: 4, seed: 3 };
+  const trainer = await EmbeddedTrainer.create({
+    policy: at('base.safetensors'),
+    adapter: { adapter: whole, publish: 'adapter' },
+  });
+  expect((await step(trainer, 1)).gradNorm).toBeGreaterThan(0);
+  const path = at('whole.safetensors');
+  await trainer.write(path);
+  await trainer.close();
+  const written = await loadAdapterFile(path);
+  expect(written!.modules.size).toBe(7 * config.layers);
+});
+
+test.each<[object, RegExp]>([
+  [{ targets: ['query'] }, /targets has "query", and no layer has it; there are q_proj, k_proj/],
+  [{ targets: [] }, /targets is empty; leave it out for all of q_proj/],
+  [{ rank: 0 }, /rank is 0/],
+  [{ alpha: 0 }, /alpha is 0/],
+  [{ alpha: undefined }, /alpha is undefined/],
+  [{ modules: new Map() }, /the adapter to go on with: the adapter changes no module/],
+])('an adapter that would train nothing is refused: %j', async (change, message) => {
+  const policy = { config, tensors: initialise(config, 5) };
+  const odd = { ...adapter, ...change } as typeof adapter;
+  const made = EmbeddedTrainer.create({ policy, adapter: { adapter: odd, publish: 'merged' } });
+  await expect(made).rejects.toThrow(message);
+});
+
 test.each(modes)('a resumed adapter goes on bit for bit, on two threads too (%s)', async (mode) => {
   const trainer = await start(mode);
   await step(trainer, 1);
