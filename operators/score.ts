@@ -3,8 +3,8 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic. A reward that throws, rejects or lacks a part that is needed
- * ends the stage: without its group a round would never be complete, and a run that is resumed with a better reward scores
+ * finds the tokens without carrying them through the topic. A reward that throws, rejects, gives a number that is not finite
+ * or lacks a part that is needed ends the stage: without its group a round would never be complete, and a run that is resumed with a better reward scores
  * the group once more.
  *
  * A rollout that failed is none of the policy's doing (a tool or a server was gone): it has a reward, for the record, and the
@@ -18,10 +18,17 @@ import { MillraceError } from '../base/errors.ts';
 import type { GroupAdvantage } from '../model/credit/group.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
-import { asked, type Question, type Reward, type Rollout, type Scored } from '../topics/index.ts';
+import { asked, type Reward, type Rollout, type Scored } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { withEmptyResults } from './dialect/results.ts';
 import { inCallOrder } from './inCallOrder.ts';
+import {
+  ACTION,
+  checkAdvantages,
+  checkPart,
+  checkRewards,
+  rewardThrew,
+} from './rewards/checkRewards.ts';
 import {
   type FormOf,
   faultOf,
@@ -81,13 +88,8 @@ async function scoreGroup(
     rollouts,
     ...(formatFault === undefined ? {} : { formatFault }),
   };
-  const given = await options.reward(group, signal);
+  const given = await rewardsOf(group, rollouts, options.reward, signal);
   const rewards = given.map((reward, i) => withFormat(reward, group, own[i] ?? ''));
-  if (rewards.length !== rollouts.length) {
-    throw new Error(
-      `the reward gave ${rewards.length} rewards for the ${rollouts.length} rollouts of ${asked(rollouts[0]!.question)}: give one each, in order`,
-    );
-  }
   const { partsNeeded = [], advantage, actionAdvantage } = options;
   for (const part of partsNeeded) checkPart(part, given, question);
   if (actionAdvantage !== undefined) checkPart(ACTION, given, question);
@@ -107,8 +109,24 @@ async function scoreGroup(
   };
 }
 
-/** The part that says what the actions of a rollout are worth. */
-const ACTION = 'action';
+/** What the reward answers, once it is known to be one. */
+async function rewardsOf(
+  group: GroupForReward,
+  rollouts: readonly Rollout[],
+  reward: RewardFunction,
+  signal: AbortSignal,
+): Promise<readonly Reward[]> {
+  let given: readonly Reward[];
+  try {
+    given = await reward(group, signal);
+  } catch (error) {
+    // A stop is none of the reward's doing, and errors of ours say what to do.
+    if (signal.aborted || error instanceof MillraceError) throw error;
+    throw rewardThrew(error, rollouts[0]!);
+  }
+  checkRewards(given, rollouts);
+  return given;
+}
 
 /** 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared with. */
 function advantages(
@@ -117,14 +135,13 @@ function advantages(
   lengths: readonly number[],
   advantage: GroupAdvantage,
 ): number[] {
-  const done = [...rollouts.keys()].filter((i) => rollouts[i]!.status === 'done');
-  if (done.length === rollouts.length) return advantage(scores, lengths);
   const all = scores.map(() => 0);
-  if (done.length < 2) return all;
-  const of = (values: readonly number[]): number[] => done.map((i) => values[i]!);
-  for (const [place, value] of advantage(of(scores), of(lengths)).entries()) {
-    all[done[place]!] = value;
-  }
+  const done = [...rollouts.keys()].filter((i) => rollouts[i]!.status === 'done');
+  if (done.length < Math.min(2, rollouts.length)) return all;
+  const of = <T>(values: readonly T[]): T[] => done.map((i) => values[i]!);
+  const made = advantage(of(scores), of(lengths));
+  checkAdvantages(made, of(rollouts));
+  for (const [place, value] of made.entries()) all[done[place]!] = value;
   return all;
 }
 
@@ -133,24 +150,6 @@ function withFormat(reward: Reward, group: GroupForReward, own: string): Reward 
   if (reward.parts.format !== undefined) return reward;
   const format = faultOf(group, own) === null ? 0 : -1;
   return { ...reward, parts: { ...reward.parts, format } };
-}
-
-/** Without this, a missing part would be read as 0 everywhere: nothing right, nothing to choose by. */
-function checkPart(part: string, rewards: readonly Reward[], { id }: Question): void {
-  const without = rewards.find(({ parts }) => parts[part] === undefined);
-  if (without === undefined) return;
-  const names = Object.keys(without.parts).join(', ') || 'none';
-  const how =
-    part === 'raw'
-      ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 to leave it uncounted: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
-      : part === ACTION
-        ? 'the advantage of actions is made of it: take a reward that leaves it, such as toolPo()'
-        : 'something behind reads it: give it to every rollout';
-  throw new MillraceError(
-    'REWARD_PART',
-    `the reward of question ${id} has no part \`${part}\` (its parts: ${names}); ${how}`,
-    { context: { part, question: id } },
-  );
 }
 
 function policyTokens({ segments }: Rollout): number {

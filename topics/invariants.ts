@@ -187,6 +187,18 @@ export class Invariants implements Laws {
     const key = asked(question);
     const group = this.#groups.get(key);
     if (group !== undefined) group.scored = true;
+    const broken = rewards.findIndex(({ score, parts }) =>
+      [score, ...Object.values(parts)].some((number) => !Number.isFinite(number)),
+    );
+    if (broken >= 0) {
+      const { score, parts } = rewards[broken]!;
+      this.#tell(
+        'finite',
+        'scored',
+        `${key} has the reward ${score} (parts ${numbersOf(parts)}) for rollout ${broken}: a step with it trains nothing`,
+        'correct the reward, then score the same rollouts again: millrace replay RUN --from scored --into NAME',
+      );
+    }
     const counts = new Set(
       [rewards, advantages, rollouts, toolCalls, lengths].map((x) => x.length),
     );
@@ -319,6 +331,12 @@ export class Invariants implements Laws {
   #tell(rule: string, where: string, what: string, advice = FAULT): void {
     this.#found.push({ rule, where, what, advice });
   }
+}
+
+function numbersOf(parts: Readonly<Record<string, number>>): string {
+  return Object.entries(parts)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
 }
 
 /** The offset, and the partition where there are several. */

@@ -17,6 +17,7 @@
  * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
+import { MillraceError } from '../../base/errors.ts';
 import type { Question, Reward, Rollout } from '../../topics/index.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
@@ -117,11 +118,20 @@ export interface WeightedTerm {
 
 /**
  * The weighted sum of several rewards. It keeps the parts of all terms; a part that two terms name alike
- * is that of the later one.
+ * is that of the later one. A weight that is not finite, and a term that leaves rollouts out, fail with code `REWARD`.
  */
 export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
+  for (const [i, { weight }] of terms.entries()) {
+    if (!Number.isFinite(weight))
+      throw badTerm(i, `has the weight ${weight}: give a finite number`);
+  }
   return async (group, signal) => {
     const answered = await Promise.all(terms.map(({ reward }) => reward(group, signal)));
+    for (const [i, given] of answered.entries()) {
+      if (given?.length === group.texts.length) continue;
+      const counts = `${given?.length ?? 'no'} rewards for the ${group.texts.length} rollouts`;
+      throw badTerm(i, `gave ${counts} of question ${group.question.id}: give one each, in order`);
+    }
     const scored = terms.map(({ weight }, term) => ({ weight, rewards: answered[term]! }));
     return group.texts.map((_, i) => ({
       score: scored.reduce((sum, { weight, rewards }) => sum + weight * rewards[i]!.score, 0),
@@ -131,4 +141,8 @@ export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
       ) as Reward['parts'],
     }));
   };
+}
+
+function badTerm(index: number, what: string): MillraceError {
+  return new MillraceError('REWARD', `term ${index + 1} of the weighted reward ${what}`);
 }

@@ -12,7 +12,8 @@
  */
 import { setMaxListeners } from 'node:events';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { thrownBy } from '../../base/thrownBy.ts';
 import { neverStopping } from '../deliveries/stopping.ts';
 import type { Flow } from '../flow.ts';
 import type { Log } from '../log.ts';
@@ -225,7 +226,7 @@ class FlowRun {
     try {
       await runner.run(this.#stopSources.signal);
     } catch (cause) {
-      this.#failure ??= new MillraceError('SOURCE', `source ${name} failed: ${messageOf(cause)}`, {
+      this.#failure ??= new MillraceError('SOURCE', `source ${name} failed: ${thrownBy(cause)}`, {
         context: { source: name },
         cause,
       });

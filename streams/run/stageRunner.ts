@@ -8,7 +8,8 @@
  */
 import { Observable, Subscriber, Subscription } from 'rxjs';
 import type { Clock } from '../../base/clock.ts';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { thrownBy } from '../../base/thrownBy.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import {
   adopt,
@@ -330,7 +331,7 @@ export class StageRunner {
     this.abandon();
     const { name } = this.stage;
     this.#hooks.failed(
-      new MillraceError('STAGE', `stage ${name} failed: ${messageOf(cause)}`, {
+      new MillraceError('STAGE', `stage ${name} failed: ${thrownBy(cause)}`, {
         context: { stage: name },
         cause,
       }),

@@ -228,6 +228,94 @@ describe('score', () => {
   });
 });
 
+describe('a reward that is not a finite number', () => {
+  const operator = (reward: RewardFunction, over: object = {}) =>
+    score({ tools, reward, advantage, openMax: 4, ...over });
+  const scoring = (reward: RewardFunction, over: object = {}) =>
+    runOperator(operator(reward, over), topics.rollouts, group(one, ['1', '22', '333']));
+  const bad = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+
+  test('ends the stage, and names the part that made it and the rollout', async () => {
+    for (const value of bad) {
+      const brief = perRollout('brief', ({ text }) => (text === '22' ? value : 1));
+      const reward = weighted([
+        { weight: 1, reward: accuracy() },
+        { weight: 0.2, reward: brief },
+      ]);
+      await expect(scoring(reward)).rejects.toMatchObject({
+        code: 'REWARD',
+        message: expect.stringMatching(
+          new RegExp(`rollout one/explore-0/1 has the part \`brief\` = ${value};.*v\\.id ===`),
+        ),
+        context: { question: 'one', rollout: 'one/explore-0/1' },
+      });
+    }
+  });
+
+  test('is refused in the score alone, and where it is no number', async () => {
+    const scores = (score: unknown) => () =>
+      ['', '', ''].map(() => ({ score: score as number, parts: { raw: 1 } }));
+    for (const value of bad) {
+      await expect(scoring(scores(value))).rejects.toThrow(`has the score ${value}`);
+    }
+    await expect(scoring(scores(undefined))).rejects.toThrow('has the score undefined');
+    await expect(scoring(scores('1'))).rejects.toThrow('has the score "1"');
+    const bare = () => [1, 1, 1] as unknown as ReturnType<typeof spelled>;
+    await expect(scoring(bare)).rejects.toThrow('rollout one/explore-0/0 is 1');
+    const none = () => undefined as unknown as ReturnType<typeof spelled>;
+    await expect(scoring(none)).rejects.toThrow('gave undefined rewards for the 3 rollouts');
+  });
+
+  test('is refused for a rollout that failed too: the mean of the step would not be finite', async () => {
+    const failing = group(one, ['1', '22']).map((rollout, i) =>
+      i === 1 ? { ...rollout, status: 'failed' as const, reason: 'gone' } : rollout,
+    );
+    const perToken = perRollout('dense', ({ text }) => (text === '22' ? Number.NaN : 1));
+    await expect(runOperator(operator(perToken), topics.rollouts, failing)).rejects.toThrow(
+      'one/explore-0/1 (it failed: gone) has the part `dense` = NaN',
+    );
+  });
+
+  test('is refused of an advantage as well', async () => {
+    const nowhere = (scores: readonly number[]) => scores.map(() => Number.NaN);
+    await expect(scoring(spelled, { advantage: nowhere })).rejects.toThrow(
+      'the advantage of rollout one/explore-0/0 is NaN',
+    );
+    await expect(scoring(spelled, { advantage: () => [1] })).rejects.toThrow(
+      '1 advantages for the 3 rollouts of one',
+    );
+  });
+
+  test('cannot come from a weight, or from a term that leaves rollouts out', async () => {
+    expect(() => weighted([{ weight: Number.NaN, reward: spelled }])).toThrow(
+      'term 1 of the weighted reward has the weight NaN',
+    );
+    const short = weighted([
+      { weight: 1, reward: spelled },
+      { weight: 1, reward: () => [] },
+    ]);
+    await expect(scoring(short)).rejects.toThrow(
+      'term 2 of the weighted reward gave 0 rewards for the 3 rollouts of question one',
+    );
+  });
+});
+
+test('a reward that throws is told with its kind, the question and the line of the user’s file', async () => {
+  const reward = ({ rollouts: given }: GroupForReward) =>
+    given!.map((rollout) => ({ score: rollout.episode!.folds.length, parts: {} }));
+  const run = runOperator(
+    score({ tools, reward, advantage, openMax: 4 }),
+    topics.rollouts,
+    group(one, ['1']),
+  );
+  await expect(run).rejects.toMatchObject({
+    code: 'REWARD',
+    message: expect.stringMatching(
+      /^the reward failed on one\/\S+: TypeError: Cannot read prop.*\(\/.*score\.test\.ts:\d+:\d+\)$/,
+    ),
+  });
+});
+
 test('whether the format is kept is known of every response; without an answer it is not', async () => {
   const right = '<think>so</think><answer>\\boxed{1}</answer>';
   const texts = [right, 'nothing but words', '<think>so</think>', right.replace('boxed', 'box')];

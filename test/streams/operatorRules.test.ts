@@ -112,16 +112,20 @@ describe('a stage fails, and says which record and what to use', () => {
     await expect(running(run)).rejects.toMatchObject(failsWith(code, message));
   });
 
-  test('an error of the operator, also one at once', async () => {
+  test('an error of the operator, also one at once, with the line that threw it', async () => {
     const broken = mergeMap(() => throwError(() => new Error('broken operator')));
     await expect(running(broken)).rejects.toMatchObject({
-      message: 'stage work failed: broken operator',
+      message: expect.stringMatching(
+        /^stage work failed: broken operator \(\/.*Rules\.test\.ts:\d+:\d+\)$/,
+      ),
     });
     const unbuildable = (): never => {
       throw new Error('cannot be built');
     };
     await expect(running(unbuildable)).rejects.toMatchObject({
-      message: 'stage work failed: cannot be built',
+      message: expect.stringMatching(
+        /^stage work failed: cannot be built \(\/.*Rules\.test\.ts:\d+/,
+      ),
     });
   });
 

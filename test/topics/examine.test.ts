@@ -87,6 +87,26 @@ describe('the invariants', () => {
     expect(findings((all) => all)).toEqual([]);
   });
 
+  test('find a reward that is not a finite number', () => {
+    const broken = within(
+      topics.scored,
+      first((value) => ({
+        ...value,
+        rewards: value.rewards.map((reward, i) =>
+          i === 1 ? { ...reward, parts: { ...reward.parts, brief: Number.NaN } } : reward,
+        ),
+      })),
+    );
+    expect(findings(broken)).toEqual([
+      expect.objectContaining({
+        rule: 'finite',
+        where: 'scored',
+        what: expect.stringMatching(/brief NaN\) for rollout 1: a step with it trains nothing$/),
+        advice: expect.stringContaining('--from scored'),
+      }),
+    ]);
+  });
+
   test.each([
     ['questions', topics.questions],
     ['rollouts', topics.rollouts],

@@ -1,0 +1,49 @@
+/**
+ * What a person needs of an error that their own code threw: what it says, and the line of theirs. The rest of the stack is of
+ * Node, the loader and this library, and helps nobody who writes a job.
+ */
+import { sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { copies } from './copies.ts';
+import { MillraceError, messageOf } from './errors.ts';
+
+/** A frame of a stack: `at call (file:///job.ts:3:14)`, `at /job.ts:3:14`. */
+const FRAME = /^\s+at (?:.*?\()?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):(\d+)\)?$/;
+
+/** The message, with the kind of the error and the place in the user's file; of an error of ours the message alone. */
+export function thrownBy(error: unknown): string {
+  const message = messageOf(error);
+  if (error instanceof MillraceError || !(error instanceof Error)) return message;
+  const place = placeOf(error);
+  const kind = error.name === 'Error' || message.startsWith(error.name) ? '' : `${error.name}: `;
+  return `${kind}${message}${place === null ? '' : ` (${place})`}`;
+}
+
+/** The innermost line of the user's own files that led to an error, as `path:line:column`; null where there is none. */
+export function placeOf(error: Error): string | null {
+  for (const line of (error.stack ?? '').split('\n')) {
+    const [, file, row, column] = FRAME.exec(line) ?? [];
+    if (file === undefined) continue;
+    const path = pathOf(file);
+    if (path !== null && isOfUser(path)) return `${path}:${row}:${column}`;
+  }
+  return null;
+}
+
+/** Without what a loader puts behind the name; null where it is no file. */
+function pathOf(file: string): string | null {
+  if (!file.startsWith('file:')) return file;
+  try {
+    return fileURLToPath(file.replace(/\?.*$/, ''));
+  } catch {
+    return null;
+  }
+}
+
+/** Examples are jobs that people copy and edit; from source, they and the tests lie beside our own folders. */
+function isOfUser(path: string): boolean {
+  if (path.includes(`${sep}node_modules${sep}`)) return false;
+  const { own } = copies();
+  if (!path.startsWith(own + sep)) return true;
+  return /^(examples|test)$/.test(path.slice(own.length + 1).split(sep)[0]!);
+}
