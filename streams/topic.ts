@@ -36,6 +36,8 @@ export interface Topic<T> {
   asThen?(made: T, recorded: T): T;
   /** Fields that records of an older contract lack: they read as null, which says nothing. */
   readonly added: readonly string[];
+  /** Fields that say how long or by which way something took, not what came of it; nothing is compared in them. */
+  readonly incidental: readonly string[];
   /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
   readonly named: readonly string[];
 }

@@ -27,6 +27,8 @@ export const toolCalls = defineRunTopic<ToolCall>({
   key: (value) => value.rolloutId,
   questions: ({ questionId }) => [questionId],
   large: true,
+  // A killed run asks again, and may find the answer in the cache.
+  incidental: ['attempts', 'cached'],
   identity: ({ rolloutId, turn }) => `${rolloutId}#${turn}`,
   // A call does not say; what follows from it shows in its rollout.
   moment: () => Number.POSITIVE_INFINITY,

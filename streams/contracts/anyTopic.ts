@@ -37,6 +37,7 @@ export function anyTopic(name: string): Topic<unknown> {
     identity: () => '',
     moment: () => 0,
     added: [],
+    incidental: [],
     named: [],
   };
 }

@@ -9,7 +9,10 @@ import type { Shape } from './shapes.ts';
 /** What a topic is made of; the rest of `Topic` has defaults. */
 export interface TopicSpec<T>
   extends Partial<
-    Omit<Topic<T>, 'name' | 'about' | 'key' | 'questions' | 'codec' | 'added' | 'named'>
+    Omit<
+      Topic<T>,
+      'name' | 'about' | 'key' | 'questions' | 'codec' | 'added' | 'named' | 'incidental'
+    >
   > {
   readonly name: string;
   /** Who writes it and who reads it. */
@@ -20,6 +23,7 @@ export interface TopicSpec<T>
   /** Which questions a record is about (what `millrace tap --question` looks for): its key is one, or this names them. */
   readonly questions?: QuestionsOf<T>;
   readonly added?: readonly (keyof T & string)[];
+  readonly incidental?: readonly (keyof T & string)[];
   readonly named?: readonly (keyof T & string)[];
 }
 
@@ -39,6 +43,7 @@ export function defineTopic<T>({ shape, ...spec }: TopicSpec<T>): Topic<T> {
     identity: spec.key,
     moment: () => 0,
     added: [],
+    incidental: [],
     named: [],
     ...spec,
     codec: avroCodec(spec.name, shape),

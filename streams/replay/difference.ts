@@ -35,6 +35,7 @@ export function recordDifference(
 ): FieldDifference | null {
   if (!isRecord(recorded) || !isRecord(made)) return firstDifference(recorded, made);
   const untold = new Set([
+    ...topic.incidental,
     ...topic.added.filter((field) => recorded[field] === null || made[field] === null),
     ...topic.named.filter((field) => isServices(recorded[field]) && isServices(made[field])),
   ]);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { recordDifference } from '../../../streams/replay/difference.ts';
-import { topics, type Weights } from '../../../topics/index.ts';
-import { metric, question } from '../../support/records.ts';
+import { type ToolCall, topics, type Weights } from '../../../topics/index.ts';
+import { metric, question, toolCall } from '../../support/records.ts';
 import { scored } from '../../support/scored.ts';
 import { weights } from '../../support/weights.ts';
 
@@ -31,4 +31,11 @@ test('that a run did not tell of formats yet is no difference; what it tells of 
   expect(recordDifference(topics.metrics, valid(1), valid(0.5))).toBeNull();
   expect(recordDifference(topics.metrics, valid(0.4), valid(0.5))).not.toBeNull();
   expect(recordDifference(topics.metrics, valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
+});
+
+test('how often a tool was asked, and whether a cache answered, is no difference; the answer is', () => {
+  const compare = (over: Partial<ToolCall>) =>
+    recordDifference(topics.toolCalls, toolCall(), toolCall(over));
+  expect(compare({ attempts: 7, cached: true, ms: 12 })).toBeNull();
+  expect(compare({ output: 'other' })).toMatchObject({ field: 'output' });
 });
