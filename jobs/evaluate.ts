@@ -21,7 +21,7 @@ import type { Jury } from '../operators/metrics/jury.ts';
 import { benchmarkTable } from '../operators/metrics/table.ts';
 import { rollout } from '../operators/rollout.ts';
 import { score } from '../operators/score.ts';
-import { metricFiles } from '../sinks/metricFiles.ts';
+import { metricFiles, metricsIn } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { weightsStore } from '../sinks/weights.ts';
 import { readDataset } from '../sources/datasets.ts';
@@ -122,7 +122,7 @@ export async function evaluate(
     stage('rollout', topics.questions, topics.rollouts, rolling),
     stage('score', topics.rollouts, topics.scored, judged),
     stage('measure', topics.scored, topics.metrics, measured, inflightFor(questions)),
-    sink('files', topics.metrics, null, metricFiles({ folder })),
+    sink('files', topics.metrics, null, metricFiles({ folder, recorded: metricsIn(log) })),
     sink('progress', topics.metrics, null, progress(shown)),
   );
 }

@@ -26,7 +26,7 @@ import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
 import { type RolloutOptions, rollout } from '../operators/rollout.ts';
 import { type ScoreOptions, score } from '../operators/score.ts';
 import { answerCalls, throughTopics, toolTopics } from '../operators/tools/throughTopics.ts';
-import { metricFiles } from '../sinks/metricFiles.ts';
+import { metricFiles, metricsIn } from '../sinks/metricFiles.ts';
 import { progress } from '../sinks/progress.ts';
 import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
 import { weightsStore } from '../sinks/weights.ts';
@@ -225,7 +225,7 @@ export async function policyLoop(
     trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
     watched: flow(
       stage('measure', topics.scored, topics.metrics, measured, inflightFor(2 * plan.heldOut)),
-      sink('files', topics.metrics, null, metricFiles({ folder })),
+      sink('files', topics.metrics, null, metricFiles({ folder, recorded: metricsIn(log) })),
       sink('progress', topics.metrics, null, shown),
       ...announcing(settings.announce, context),
     ),

@@ -1,100 +1,208 @@
 /**
  * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a metric.
  *
- * Each line carries the offset of its record, so that a run that was killed goes on after the last whole line:
- * no metric twice, none missing.
+ * The files are views of the topic. Each line carries the offset of its record; at every start the files are compared with the
+ * topic, and written again from the first line that is missing, half written or damaged.
  */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
-import type { OperatorFunction } from 'rxjs';
+import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import { csvCell } from '../base/csvCell.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
+import type { Log } from '../streams/log.ts';
 import { expandEach } from '../streams/primitives.ts';
-import type { Metric } from '../topics/index.ts';
+import { recordsOf } from '../streams/recordsOf.ts';
+import { type Metric, topics } from '../topics/index.ts';
 
 export interface FilesOptions {
   readonly folder: string;
+  /** The metrics that the topic holds from this offset on. */
+  readonly recorded: (offset: number) => AsyncIterable<RecordedMetric>;
+}
+
+/** A metric, and where its topic has it. */
+export interface RecordedMetric {
+  readonly value: Metric;
+  readonly position: { readonly offset: number };
+}
+
+/** The metrics in a log, for `metricFiles`. */
+export function metricsIn(log: Log): FilesOptions['recorded'] {
+  return (offset) => recordsOf(log, topics.metrics, { from: { kind: 'offset', offset } });
 }
 
 /** A link in a file's place is not followed, where the system has a way to say so. */
 const { O_APPEND, O_CREAT, O_RDWR, O_WRONLY, O_NOFOLLOW = 0 } = constants;
 const COLUMNS = ['offset', 'step', 'stage', 'name', 'value', 'atMs'] as const;
 
-/** What a file holds: its last offset (-1 = none), and whether it is empty. */
-interface Held {
-  readonly offset: number;
-  readonly empty: boolean;
+type Row = Metric & { readonly offset: number };
+
+/** One of the two files. */
+interface MetricFile {
+  readonly path: string;
+  /** The offset that a line has; NaN where it has none. */
+  readonly offsetOf: (line: string) => number;
+  readonly line: (row: Row) => Promise<string> | string;
+  readonly header: string;
 }
 
-/** Cuts a line that a crash left half written and looks at the last whole one that can be read. */
-async function mend(path: string, read: (line: string) => number): Promise<Held> {
-  const file = await open(path, O_RDWR | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
-  if (file === null) return { offset: -1, empty: true };
-  let whole: string;
+function filesIn(folder: string): readonly MetricFile[] {
+  return [
+    {
+      path: join(folder, 'metrics.jsonl'),
+      offsetOf: offsetInJson,
+      line: (row) => `${JSON.stringify(row)}\n`,
+      header: '',
+    },
+    {
+      path: join(folder, 'metrics.csv'),
+      offsetOf: (line) =>
+        line.split(',').length < COLUMNS.length ? Number.NaN : Number.parseInt(line, 10),
+      line: csvLine,
+      header: `${COLUMNS.join(',')}\n`,
+    },
+  ];
+}
+
+function offsetInJson(line: string): number {
   try {
-    const text = await file.readFile('utf8');
-    whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    if (whole.length < text.length) await file.truncate(Buffer.byteLength(whole));
-  } finally {
-    await file.close();
+    return (JSON.parse(line) as { offset: number }).offset;
+  } catch {
+    return Number.NaN;
   }
-  if (whole === '') return { offset: -1, empty: true };
-  return { offset: lastOffset(whole.trimEnd().split('\n'), read), empty: false };
-}
-
-/** -1 where no line has one, as in a header alone. Lines that somebody has spoilt are passed over: the topic has them. */
-function lastOffset(lines: readonly string[], read: (line: string) => number): number {
-  for (const line of lines.toReversed()) {
-    try {
-      const offset = read(line);
-      if (Number.isInteger(offset)) return offset;
-    } catch {
-      // no JSON
-    }
-  }
-  return -1;
 }
 
 /** metrics → `metrics.jsonl`, `metrics.csv`. */
-export function metricFiles(
-  options: FilesOptions,
+export function metricFiles({
+  folder,
+  recorded,
+}: FilesOptions): OperatorFunction<Delivery<Metric>, Delivery<never>> {
+  return (metrics$) =>
+    defer(async () => {
+      const ends: number[] = [];
+      for (const file of filesIn(folder)) ends.push(await mend(file, recorded));
+      return ends;
+    }).pipe(concatMap((ends) => metrics$.pipe(appended(filesIn(folder), ends))));
+}
+
+/** `ends`: the last offset that each file has, -1 for none. */
+function appended(
+  files: readonly MetricFile[],
+  ends: number[],
 ): OperatorFunction<Delivery<Metric>, Delivery<never>> {
-  const jsonl = join(options.folder, 'metrics.jsonl');
-  const csv = join(options.folder, 'metrics.csv');
-  let held: { readonly jsonl: Held; readonly csv: Held } | undefined;
   return expandEach(
     async (metric, { position: { offset } }) => {
-      held ??= {
-        jsonl: await mend(jsonl, (line) => (JSON.parse(line) as { offset: number }).offset),
-        csv: await mend(csv, (line) => Number(line.split(',')[0])),
-      };
-      const row = { offset, ...metric };
-      if (offset > held.jsonl.offset) await append(jsonl, `${JSON.stringify(row)}\n`);
-      if (offset > held.csv.offset) await append(csv, await csvLine(row, held.csv.empty));
-      held = { jsonl: after(held.jsonl, offset), csv: after(held.csv, offset) };
+      for (const [i, file] of files.entries()) {
+        if (offset > ends[i]!) ends[i] = await extend(file, ends[i]!, { offset, ...metric });
+      }
       return [];
     },
     { concurrency: 1, onError: 'fail' },
   );
 }
 
+/** Makes a file whole: it has a line for every metric that the topic has now. Resolves with the last offset, -1 for none. */
+async function mend(file: MetricFile, recorded: FilesOptions['recorded']): Promise<number> {
+  let end = await wholePart(file, recorded);
+  for await (const { value, position } of recorded(end + 1)) {
+    end = await extend(file, end, { offset: position.offset, ...value });
+  }
+  return end;
+}
+
+/** Appends a line to a file that ends with offset `end`. Resolves with its new end. */
+async function extend(file: MetricFile, end: number, row: Row): Promise<number> {
+  await append(file.path, `${end === -1 ? file.header : ''}${await file.line(row)}`);
+  return row.offset;
+}
+
+/**
+ * Cuts a file behind the part, from its beginning, that lacks nothing and has nothing else. Resolves with the last offset of
+ * that part, -1 for none.
+ */
+async function wholePart(
+  { path, offsetOf, header }: MetricFile,
+  recorded: FilesOptions['recorded'],
+): Promise<number> {
+  const file = await open(path, O_RDWR | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (file === null) return -1;
+  const topic = new Following(recorded);
+  try {
+    let bytes = 0;
+    let offset = -1;
+    let first = true;
+    for await (const line of wholeLines(file)) {
+      if (first && header !== '') {
+        if (`${line}\n` !== header) break;
+      } else {
+        const next = offsetOf(line);
+        // Offsets on Kafka have gaps: where the next one does not follow, the topic says what does.
+        if (next !== offset + 1 && next !== (await topic.after(offset))) break;
+        offset = next;
+      }
+      first = false;
+      bytes += Buffer.byteLength(line) + 1;
+    }
+    await file.truncate(offset === -1 ? 0 : bytes);
+    return offset;
+  } finally {
+    await topic.end();
+    await file.close();
+  }
+}
+
+/** Lines that end with a line end, as they are read. */
+async function* wholeLines(file: Awaited<ReturnType<typeof open>>): AsyncGenerator<string> {
+  let rest = '';
+  const text$ = file.createReadStream({ encoding: 'utf8', autoClose: false, start: 0 });
+  for await (const text of text$) {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
+
+/** The offsets of a topic, read forwards as far as they are asked for. */
+class Following {
+  readonly #recorded: FilesOptions['recorded'];
+  #reading: AsyncIterator<RecordedMetric> | null = null;
+  #at = -1;
+
+  constructor(recorded: FilesOptions['recorded']) {
+    this.#recorded = recorded;
+  }
+
+  /** The first offset behind this one; NaN where there is none. */
+  async after(offset: number): Promise<number> {
+    this.#reading ??= this.#recorded(offset + 1)[Symbol.asyncIterator]();
+    while (this.#at <= offset) {
+      const { done, value } = await this.#reading.next();
+      if (done === true) return Number.NaN;
+      this.#at = value.position.offset;
+    }
+    return this.#at;
+  }
+
+  async end(): Promise<void> {
+    await this.#reading?.return?.();
+  }
+}
+
 /** Writes both files from these records, as `metricFiles` would have written them. */
 export async function writeMetrics(
   folder: string,
-  records: AsyncIterable<{
-    readonly value: Metric;
-    readonly position: { readonly offset: number };
-  }>,
+  records: AsyncIterable<RecordedMetric>,
 ): Promise<void> {
+  let end = -1;
   for await (const { value, position } of records) {
     const row = { offset: position.offset, ...value };
-    await append(join(folder, 'metrics.jsonl'), `${JSON.stringify(row)}\n`);
-    await append(join(folder, 'metrics.csv'), await csvLine(row, row.offset === 0));
+    for (const file of filesIn(folder)) await extend(file, end, row);
+    end = row.offset;
   }
 }
 
@@ -104,11 +212,7 @@ async function append(path: string, text: string): Promise<void> {
   await file.appendFile(text).finally(() => file.close());
 }
 
-function after(held: Held, offset: number): Held {
-  return { offset: Math.max(offset, held.offset), empty: false };
-}
-
-async function csvLine(row: Metric & { readonly offset: number }, first: boolean): Promise<string> {
+async function csvLine(row: Row): Promise<string> {
   const fields = COLUMNS.map((column) => csvCell(row[column]));
-  return `${await writeToString([fields], { headers: first ? [...COLUMNS] : false })}\n`;
+  return `${await writeToString([fields], { headers: false })}\n`;
 }

@@ -10,7 +10,7 @@ import { MillraceError } from '../../base/errors.ts';
 import type { TrainerEngine, TrainSequence } from '../../model/engine.ts';
 import { batchDemonstrations } from '../../operators/batchExamples.ts';
 import { roundRate } from '../../operators/batching/learningRate.ts';
-import { metricFiles } from '../../sinks/metricFiles.ts';
+import { metricFiles, metricsIn } from '../../sinks/metricFiles.ts';
 import { progress } from '../../sinks/progress.ts';
 import type { EncodeExample } from '../../sinks/trainer/exampleBatch.ts';
 import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
@@ -77,7 +77,7 @@ export async function sft(
     source('data', topics.demonstrations, data.items()),
     lessons(settings, data, seed),
     sink('trainer', topics.batches, topics.weights, learnt, { inflightMax: 1 }),
-    sink('files', topics.metrics, null, metricFiles({ folder })),
+    sink('files', topics.metrics, null, metricFiles({ folder, recorded: metricsIn(log) })),
     sink('progress', topics.metrics, null, shown),
   );
 }

@@ -1,7 +1,7 @@
-import { appendFile, readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
+import { readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { metricFiles } from '../../sinks/metricFiles.ts';
+import { metricFiles, type RecordedMetric } from '../../sinks/metricFiles.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { type Metric, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -19,9 +19,18 @@ const metrics = Array.from({ length: 5 }, (_, i) =>
 const path = (ending: string): string => join(folder.path, `metrics.${ending}`);
 const read = (ending: string): Promise<string> => readFile(path(ending), 'utf8');
 
-/** A start of the run that hands out `values` from offset 0 on. */
+const stored = (values: readonly Metric[], offsets = [...values.keys()]) =>
+  async function* (from: number): AsyncGenerator<RecordedMetric> {
+    for (const [i, value] of values.entries()) {
+      const offset = offsets[i]!;
+      if (offset >= from) yield { value, position: { offset } };
+    }
+  };
+
+/** A start of the run whose topic holds `values`, none of which the group has settled. */
 async function start(values: readonly Metric[] = metrics): Promise<void> {
-  const run = await runOperator(metricFiles({ folder: folder.path }), topics.metrics, values);
+  const options = { folder: folder.path, recorded: stored(values) };
+  const run = await runOperator(metricFiles(options), topics.metrics, values);
   expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
 }
 
@@ -67,12 +76,42 @@ describe('files', () => {
     expect([jsonl, csv]).toEqual([await read('jsonl'), await read('csv')]);
   });
 
-  test('goes on behind lines that somebody has spoilt', async () => {
-    await start(metrics.slice(0, 3));
-    for (const ending of ['jsonl', 'csv']) await appendFile(path(ending), 'no line\n\nnull\n');
+  test('has every line again at the next start, whatever became of the files, where all is settled', async () => {
     await start();
-    const jsonl = (await read('jsonl')).split('\n').filter((line) => line.startsWith('{'));
-    expect(jsonl.map((line) => JSON.parse(line).offset)).toEqual([...metrics.keys()]);
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    const spoil: ((text: string) => string)[] = [
+      (text) => `${text}no line\n\nnull\n`,
+      (text) => text.split('\n').toSpliced(2, 2).join('\n'),
+      (text) => text.split('\n').toSpliced(3, 1, 'spoilt').join('\n'),
+      (text) => `${text}${text}`,
+      () => '',
+    ];
+    for (const one of spoil) {
+      for (const ending of ['jsonl', 'csv'] as const)
+        await writeFile(path(ending), one(whole[ending]));
+      const options = { folder: folder.path, recorded: stored(metrics) };
+      await runOperator(metricFiles(options), topics.metrics, []);
+      expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual(whole);
+    }
+  });
+
+  test('tells a missing line from an offset that the topic does not have', async () => {
+    const offsets = [0, 1, 4, 5, 9];
+    const options = { folder: folder.path, recorded: stored(metrics, offsets) };
+    const settled = () => runOperator(metricFiles(options), topics.metrics, []);
+    await settled();
+    const whole = await read('jsonl');
+    expect(
+      whole
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).offset),
+    ).toEqual(offsets);
+    await settled();
+    expect(await read('jsonl')).toBe(whole);
+    await writeFile(path('jsonl'), whole.split('\n').toSpliced(3, 1).join('\n'));
+    await settled();
+    expect(await read('jsonl')).toBe(whole);
   });
 
   test('has the same lines after a crash at any byte of either file', async () => {
@@ -99,7 +138,7 @@ describe('files', () => {
 
   test('ends with an error when it cannot write: no metric is lost to a dead letter', async () => {
     const run = runOperator(
-      metricFiles({ folder: join(folder.path, 'missing') }),
+      metricFiles({ folder: join(folder.path, 'missing'), recorded: stored([]) }),
       topics.metrics,
       metrics,
     );
