@@ -16,6 +16,7 @@ import type { Job } from '../jobs/defineJob.ts';
 import type { Control } from '../streams/control.ts';
 import { type Flow, partOf, restOf } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
+import { recordsOf } from '../streams/recordsOf.ts';
 import {
   type FlowEnd,
   type FlowStats,
@@ -23,7 +24,7 @@ import {
   runFlow,
 } from '../streams/run/runFlow.ts';
 import { reportStatus, STATUS_MS } from '../streams/run/workerStatus.ts';
-import { topics } from '../topics/index.ts';
+import { Learning, topics } from '../topics/index.ts';
 import { changesOf, lagMaxOf } from './control/changes.ts';
 import { obey } from './control/obey.ts';
 import { doneSignal } from './doneSignal.ts';
@@ -111,6 +112,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
       .finally(() => told.end())
       .finally(() => kept());
     await finish(end === 'stopped' ? 'stopped' : 'done');
+    if (leads) await mentionIdleSteps(run.name, log, { output, io });
     await mentionDeadLetters(run.name, log, io);
     return end;
   } catch (error) {
@@ -161,6 +163,27 @@ async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void>
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
   if (count > 0) io.err(`${counted(count, 'dead letter')}, see: millrace dlq ls ${name}`);
+}
+
+/** Looked at when a run ends; of a longer one, its last steps. */
+const METRICS_MAX = 50_000;
+
+/** A run whose steps taught nothing ends like any other; nobody should find that out from its evaluation. */
+async function mentionIdleSteps(
+  name: string,
+  log: Log,
+  { output, io }: { readonly output: RunOutput; readonly io: Io },
+): Promise<void> {
+  const learning = new Learning();
+  const from = { kind: 'last', count: METRICS_MAX } as const;
+  const unreadable = (): void => undefined;
+  for await (const { value } of recordsOf(log, topics.metrics, { from, unreadable })) {
+    learning.add(value);
+  }
+  for (const text of learning.notes(name)) {
+    output.tell('warning', { text });
+    io.err(`note: ${text}`);
+  }
 }
 
 interface Means {

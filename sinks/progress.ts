@@ -1,12 +1,12 @@
 /**
  * `progress`: what the run is doing, for whoever watches. It reads the `metrics` topic like any other sink, makes events of
- * them (an optimiser step, an evaluation) and hands them to a screen, with what is going on once a second. It decides nothing.
+ * them (an optimiser step, an evaluation, steps that teach nothing) and hands them to a screen, with what is going on once a second. It decides nothing.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach } from '../streams/primitives.ts';
-import type { Metric } from '../topics/index.ts';
+import { Learning, type Metric, noteOf } from '../topics/index.ts';
 import type { ProgressEvent, ProgressScreen, Pulse } from './progress/events.ts';
 import { lineScreen } from './progress/lineScreen.ts';
 import { ProgressTracker, stageName, type TrackerOptions } from './progress/tracker.ts';
@@ -43,8 +43,11 @@ export function progress(
       const screen = options.screen ?? lineScreen(options.print);
       const tracker = new ProgressTracker(options);
       const numbers = new Map<string, number>();
+      const learning = new Learning();
       let heldOutStep = -1;
-      const take = ({ name, step, stage, value, atMs }: Metric): void => {
+      const take = (metric: Metric): void => {
+        const { name, step, stage, value, atMs } = metric;
+        const idle = learning.add(metric);
         const kind = LAST_OF[name];
         // what was measured before the first step belongs to the version before it
         if (kind === 'step' && step !== heldOutStep) numbers.delete(HELD_OUT_LOSS);
@@ -56,6 +59,7 @@ export function progress(
         const event: ProgressEvent = { kind, stage, stageName: called, step, atMs, ...own };
         tracker.add(event);
         screen.event(event);
+        if (idle !== null) screen.warning({ text: noteOf(idle), stage, step, atMs });
         numbers.clear();
       };
       const timer = setInterval(

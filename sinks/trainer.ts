@@ -242,6 +242,7 @@ function stepNumbers(
   return {
     loss: mean(reports.map((report) => report.loss)),
     grad_norm: mean(reports.map((report) => report.gradNorm)),
+    'step/applied': reports.filter((report) => report.applied).length,
     'step/skipped': reports.filter((report) => !report.applied).length,
     ...entropyOf(reports),
     ...Object.fromEntries(own),

@@ -24,6 +24,7 @@ export type { RunTopic, Shown } from './defineRunTopic.ts';
 export type { ChatCall, ChatTurn, Demonstration, Demonstrations } from './demonstrations.ts';
 export type { Evolved } from './evolved.ts';
 export type { FoldRecord } from './folds.ts';
+export { type IdleSteps, Learning, noteOf } from './learning.ts';
 export type { RowLink } from './links.ts';
 export type { Metric } from './metrics.ts';
 export { isTimeMetric } from './metrics.ts';

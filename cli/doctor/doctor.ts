@@ -17,7 +17,7 @@ import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
-import { examineRun, topics, type Weights } from '../../topics/index.ts';
+import { examineRun, Learning, type Metric, topics, type Weights } from '../../topics/index.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -44,6 +44,8 @@ interface Diagnosis {
   readonly records: number;
   readonly weightsFiles: number;
   readonly deadLetters: number;
+  /** What is no damage and worth knowing: steps that taught the policy nothing. */
+  readonly notes: readonly string[];
 }
 
 /** Most findings of one rule that are shown as text. */
@@ -137,12 +139,14 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
 async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   const manifests: Weights[] = [];
   let deadLetters = 0;
+  const learning = new Learning();
   const lost = await lostIn(log);
   const keys = run.record.log === undefined ? new KeyCheck(logFolder(run.folder)) : null;
   const { findings, standing, records } = await examineRun(log, (topic, value, { offset }) => {
     keys?.see(topic, value, offset);
     if (topic.name === topics.weights.name) manifests.push(value as Weights);
     if (topic.name === topics.deadLetters.name) deadLetters += 1;
+    if (topic.name === topics.metrics.name) learning.add(value as Metric);
   });
   const index = keys?.faults() ?? [];
   await keys?.close();
@@ -159,6 +163,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     run: run.name,
     records,
     deadLetters,
+    notes: learning.notes(run.name),
     weightsFiles: files.checked,
     // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
     findings: [
@@ -207,7 +212,7 @@ async function withoutRecord(
     try {
       const { findings: found, records } = await examineRun(log);
       const findings = [damaged, ...found];
-      return { run: name, records, weightsFiles: 0, deadLetters: 0, findings };
+      return { run: name, records, weightsFiles: 0, deadLetters: 0, notes: [], findings };
     } finally {
       await log.close();
     }
@@ -217,7 +222,7 @@ async function withoutRecord(
 }
 
 function nothing(run: string, ...findings: readonly Finding[]): Diagnosis {
-  return { run, findings, records: 0, weightsFiles: 0, deadLetters: 0 };
+  return { run, findings, records: 0, weightsFiles: 0, deadLetters: 0, notes: [] };
 }
 
 function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
@@ -233,12 +238,15 @@ function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
   };
 }
 
-function diagnosisText({ run, findings, records, weightsFiles, deadLetters }: Diagnosis): string {
+function diagnosisText(diagnosis: Diagnosis): string {
+  const { run, findings, records, weightsFiles, deadLetters, notes } = diagnosis;
   const letters =
     deadLetters === 0 ? '' : `; ${counted(deadLetters, 'dead letter')}, see millrace dlq ls ${run}`;
   const files = counted(weightsFiles, 'weights file');
   const seen = `${counted(records, 'record')} and ${files} looked at${letters}`;
-  if (findings.length === 0) return `run ${run} is sound: ${seen}`;
+  const beside = notes.map((text) => `note: ${text}`);
+  const whole = notes.length === 0 ? `run ${run} is` : `the records of run ${run} are`;
+  if (findings.length === 0) return [...beside, `${whole} sound: ${seen}`].join('\n');
   const rules = [...new Set(findings.map(({ rule }) => rule))];
   const lines = rules.flatMap((rule) => {
     const all = findings.filter((finding) => finding.rule === rule);
@@ -246,7 +254,9 @@ function diagnosisText({ run, findings, records, weightsFiles, deadLetters }: Di
       all.length > SHOWN_MAX ? [`  … and ${all.length - SHOWN_MAX} more like these`] : [];
     return [...all.slice(0, SHOWN_MAX).map(line), ...more];
   });
-  return [...lines, `run ${run}: ${counted(findings.length, 'finding')}; ${seen}`].join('\n');
+  return [...lines, ...beside, `run ${run}: ${counted(findings.length, 'finding')}; ${seen}`].join(
+    '\n',
+  );
 }
 
 function line({ where, what, advice }: Finding): string {

@@ -1,7 +1,7 @@
 /** Progress on a terminal: one status line that ora keeps at the bottom, and above it what stays, a line an evaluation. */
 import ora from 'ora';
 import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
-import { count, eventLine, leftText, warningOf } from '../../sinks/progress/lines.ts';
+import { count, eventLine, leftText } from '../../sinks/progress/lines.ts';
 import { colours } from '../../views/text/colours.ts';
 import { folded } from '../../views/text/wrapped.ts';
 
@@ -28,9 +28,10 @@ export function liveScreen({ print, stream, colour }: LiveOptions): ProgressScre
   };
   return {
     event(event) {
-      const warning = warningOf(event);
-      if (warning !== null) say(warn(warning));
       if (event.kind === 'evaluation') say(folded(eventLine(event), stream.columns));
+    },
+    warning({ text }) {
+      say(warn(`warning: ${text}`));
     },
     status(status) {
       spinner.text = statusText(status, { columns: stream.columns, colour });

@@ -35,8 +35,9 @@ export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io):
   const say = (line: string): void => {
     if (!quiet && !json) io.err(line);
   };
-  if (json) return { say, tell, screen: jsonScreen(tell) };
-  if (quiet) return { say, tell, screen: silent };
+  const warn = (text: string): void => io.err(`warning: ${text}`);
+  if (json) return { say, tell, screen: jsonScreen(tell, warn) };
+  if (quiet) return { say, tell, screen: silentScreen(warn) };
   return { say, tell, screen: peopleScreen(io) };
 }
 
@@ -57,18 +58,27 @@ function lazily(make: () => ProgressScreen): ProgressScreen {
   };
   return {
     event: (event) => screen().event(event),
+    warning: (warning) => screen().warning(warning),
     status: (status) => screen().status(status),
     close: () => made?.close(),
   };
 }
 
-const silent: ProgressScreen = { event() {}, status() {}, close() {} };
+type Warn = (text: string) => void;
 
-function jsonScreen(tell: RunOutput['tell']): ProgressScreen {
+function silentScreen(warn: Warn): ProgressScreen {
+  return { event() {}, warning: ({ text }) => warn(text), status() {}, close() {} };
+}
+
+function jsonScreen(tell: RunOutput['tell'], warn: Warn): ProgressScreen {
   let seconds = 0;
   return {
     event({ kind, ...fields }: ProgressEvent) {
       tell(kind, fields);
+    },
+    warning(warning) {
+      tell('warning', { ...warning });
+      warn(warning.text);
     },
     status(status) {
       seconds += 1;

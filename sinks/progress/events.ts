@@ -15,6 +15,14 @@ export interface ProgressEvent {
   readonly atMs: number;
 }
 
+/** Something that a person should look at, though the run goes on. */
+export interface ProgressWarning {
+  readonly text: string;
+  readonly stage: number;
+  readonly step: number;
+  readonly atMs: number;
+}
+
 /** What is going on between two events. */
 export interface Pulse {
   /** Question groups in flight. */
@@ -48,6 +56,7 @@ export interface ProgressStatus {
 /** Where progress is shown. It decides nothing, and what it throws ends the run. */
 export interface ProgressScreen {
   event(event: ProgressEvent): void;
+  warning(warning: ProgressWarning): void;
   /** Once a second. */
   status(status: ProgressStatus): void;
   close(): void;

@@ -3,7 +3,7 @@
  * the last of a stage always), and one now and then while nothing else happens.
  */
 import type { ProgressEvent, ProgressScreen } from './events.ts';
-import { eventLine, statusLine, warningOf } from './lines.ts';
+import { eventLine, statusLine } from './lines.ts';
 
 /** Between two lines of steps, by the times of the steps. */
 const STEP_MS = 10_000;
@@ -20,8 +20,6 @@ export function lineScreen(print: (line: string) => void): ProgressScreen {
   };
   return {
     event(event) {
-      const warning = warningOf(event);
-      if (warning !== null) say(warning);
       const soon = event.stage === stage && event.atMs - stepMs < STEP_MS;
       if (event.kind === 'step' && soon && !isLast(event)) return;
       if (event.kind === 'step') {
@@ -29,6 +27,9 @@ export function lineScreen(print: (line: string) => void): ProgressScreen {
         stepMs = event.atMs;
       }
       say(eventLine(event));
+    },
+    warning({ text }) {
+      say(`warning: ${text}`);
     },
     status(status) {
       silent += 1;

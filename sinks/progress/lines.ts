@@ -48,13 +48,6 @@ export function eventLine(event: ProgressEvent): string {
   return [`${stageName} · step ${step}${of}`, ...shown(OF_STEP, numbers)].join(' · ');
 }
 
-/** What is wrong with a step; null where nothing is. */
-export function warningOf({ kind, step, numbers }: ProgressEvent): string | null {
-  if (kind !== 'step' || numbers.examples !== 0) return null;
-  const dropped = numbers['examples/dropped'] ?? 0;
-  return `warning: step ${step} had 0 examples and taught nothing (left out as too long or with nothing to learn: ${dropped}); see tokensMax, and millrace tap RUN.demonstrations`;
-}
-
 /** What goes on, for a log: a line now and then. */
 export function statusLine(status: ProgressStatus): string {
   const { pulse, share } = status;

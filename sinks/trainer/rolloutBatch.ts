@@ -163,6 +163,8 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
     'reward/mean': mean(rewards.map((reward) => reward.score)),
     'accuracy/mean': mean(raw),
     'format/valid': mean(rewards.map(({ parts }) => (hasValidFormat(parts) ? 1 : 0))),
+    'groups/uniform': mean(groups.map(({ scored }) => (teachesNothing(scored) ? 1 : 0))),
+    'rollouts/failed': mean(rollouts.map(({ status }) => (status === 'done' ? 0 : 1))),
     'tools/mean': mean(calls),
     'tools/mean_correct': mean(calls.filter((_, i) => (raw[i] ?? 0) > 0)),
     ...(actions.length === 0
@@ -176,4 +178,9 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
     'policy/lag': mean(rollouts.map((rollout) => batch.version - rollout.version)),
     'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,
   };
+}
+
+/** No rollout of it is better than another. */
+function teachesNothing({ advantages, actionAdvantages }: Scored): boolean {
+  return [...advantages, ...actionAdvantages].every((advantage) => advantage === 0);
 }

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { concat, from, NEVER } from 'rxjs';
-import type { ProgressEvent, ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
+import type {
+  ProgressEvent,
+  ProgressScreen,
+  ProgressStatus,
+  ProgressWarning,
+} from '../../sinks/progress/events.ts';
 import { leftText } from '../../sinks/progress/lines.ts';
 import { ProgressTracker } from '../../sinks/progress/tracker.ts';
 import { type ProgressOptions, progress } from '../../sinks/progress.ts';
@@ -61,15 +66,17 @@ function bench(over: Partial<ProgressOptions> = {}): {
 function keeping() {
   const events: ProgressEvent[] = [];
   const statuses: ProgressStatus[] = [];
+  const warnings: ProgressWarning[] = [];
   let closed = 0;
   const screen: ProgressScreen = {
     event: (event) => void events.push(event),
+    warning: (warning) => void warnings.push(warning),
     status: (status) => void statuses.push(status),
     close: () => {
       closed += 1;
     },
   };
-  return { screen, events, statuses, closed: () => closed };
+  return { screen, events, statuses, warnings, closed: () => closed };
 }
 
 const stepLine =
@@ -150,16 +157,26 @@ describe('progress as lines', () => {
     expect(lines[1]).toBe('fine-tuning · step 13 · 16 examples · loss 0.5000');
   });
 
-  test('warns of a step without examples, each time', async () => {
+  test('warns of steps that teach nothing, once for each reason', async () => {
     const { lines, options } = bench();
-    const empty = numbers(
-      { step: 13, stage: 1 },
-      { examples: 0, 'examples/dropped': 5, loss: 0, 'time/train_ms': 1 },
-    );
-    await runOperator(progress(options), topics.metrics, [...empty, ...empty]);
-    const warnings = lines.filter((line) => line.startsWith('warning: step 13 had 0 examples'));
-    expect(warnings).toHaveLength(2);
-    expect(warnings[0]).toContain('nothing to learn: 5)');
+    const at = (step: number, of: Readonly<Record<string, number>>) =>
+      numbers({ step, stage: 1 }, { ...of, 'time/train_ms': 1 });
+    const uniform = { 'reward/mean': 1, 'accuracy/mean': 0, 'groups/uniform': 1 };
+    const steps = [
+      at(1, { examples: 0, 'examples/dropped': 5 }),
+      at(2, { examples: 0, 'examples/dropped': 5 }),
+      ...[3, 4, 5, 6, 7].map((step) => at(step, uniform)),
+      at(8, { ...uniform, 'groups/uniform': 0.5 }),
+      ...[9, 10, 11].map((step) => at(step, uniform)),
+    ];
+    await runOperator(progress(options), topics.metrics, steps.flat());
+    const warnings = lines.filter((line) => line.startsWith('warning: '));
+    expect(warnings).toEqual([
+      'warning: step 1 taught the policy nothing: there were 0 examples (5 examples left out as too long or with nothing to learn); see tokensMax',
+      expect.stringMatching(
+        /^warning: steps 3 to 5 taught the policy nothing: all rollouts of a question got the same reward \(mean 1\.000\).*no answer was right: take easier/,
+      ),
+    ]);
   });
 
   test('has no number of right answers where nothing was right', async () => {
@@ -201,6 +218,15 @@ describe('progress on a screen of its own', () => {
     expect(closed()).toBe(1);
     expect(lines).toEqual([]);
   });
+});
+
+test('a screen of its own is given warnings as data', async () => {
+  const { screen, warnings } = keeping();
+  const none = numbers({ step: 4, stage: 2, atMs: 9 }, { examples: 0, 'time/train_ms': 1 });
+  await runOperator(progress(bench({ screen }).options), topics.metrics, none);
+  expect(warnings).toEqual([
+    { stage: 2, step: 4, atMs: 9, text: expect.stringContaining('there were 0 examples') },
+  ]);
 });
 
 describe('how far a run is', () => {

@@ -61,6 +61,7 @@ const reading: Reading = {
   sources: ['test'],
   seconds: 30,
   deadLetters: 0,
+  idle: [],
 };
 
 function summaryOf(over: Partial<Reading> = {}): Summary {

@@ -35,7 +35,7 @@ ${spent(summary)}
 }
 
 function header({ facts: { starts, reason, millrace }, results }: Summary): Html {
-  const { run, deadLetters } = results;
+  const { run, deadLetters, warnings } = results;
   const started = new Date(starts[0]?.startedMs ?? 0).toISOString().slice(0, 16).replace('T', ' ');
   const resumed = starts.length - 1;
   const facts = [
@@ -46,7 +46,8 @@ function header({ facts: { starts, reason, millrace }, results }: Summary): Html
     `millrace ${millrace}`,
   ];
   return html`<header><h1>${run}</h1><p class="muted">${facts.join(' · ')}</p>
-${trainedOf(results).map(muted)}${reason === '' ? null : html`<p class="bad">${reason}</p>`}</header>`;
+${trainedOf(results).map(muted)}${reason === '' ? null : html`<p class="bad">${reason}</p>`}
+${warnings.map((text) => html`<p class="bad">${text}</p>`)}</header>`;
 }
 
 /** What was measured on held-out questions; where nothing is, what training came to. */

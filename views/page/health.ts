@@ -13,12 +13,21 @@ export interface HealthParts {
   readonly deadLetters: number;
   /** Which records cannot be read; empty for none. */
   readonly damage: string;
+  /** Steps that taught the policy nothing, a sentence each. */
+  readonly idle?: readonly string[];
 }
 
 export function healthOf(parts: HealthParts): Health {
-  const health = conditionOf(parts);
+  const health = withIdle(conditionOf(parts), parts.idle ?? []);
   if (parts.damage === '') return health;
   return { ...health, level: 'bad', text: `${parts.damage} ${health.text}`.trim() };
+}
+
+/** A run that learns nothing goes on, and ends, like any other. */
+function withIdle(health: Health, idle: readonly string[]): Health {
+  if (idle.length === 0) return health;
+  const text = [health.text, ...idle.map(sentence)].join(' ').trim();
+  return { ...health, level: health.level === 'good' ? 'note' : health.level, text };
 }
 
 function conditionOf({ head, stages, deadLetters }: HealthParts): Health {

@@ -17,6 +17,8 @@ export interface MillParts {
   readonly head: RunHead;
   /** Which records cannot be read; empty for none. */
   readonly damage: string;
+  /** Steps that taught the policy nothing, a sentence each. */
+  readonly idle: readonly string[];
   readonly newest: {
     readonly version: number;
     readonly step: number;
@@ -30,14 +32,14 @@ const about = new Map(Object.values(topics).map((topic) => [topic.name, topic.ab
 const order = new Map([...about.keys()].map((name, i) => [name, i]));
 
 export function millOf(parts: MillParts): Mill {
-  const { live, facts, stats, head, damage, newest, history, recent } = parts;
+  const { live, facts, stats, head, damage, idle, newest, history, recent } = parts;
   const stages = live.stages.map(stageOf);
   const { lagMax } = facts.settings;
   return {
     run: head.name,
     atMs: live.atMs,
     rates: live.workers.some(isLive) ? 'now' : live.stages.length > 0 ? 'life' : 'none',
-    health: healthOf({ head, stages, damage, deadLetters: live.deadLetters }),
+    health: healthOf({ head, stages, damage, idle, deadLetters: live.deadLetters }),
     step: head.step,
     version: head.version,
     policyLag: finite(live.policyLag),

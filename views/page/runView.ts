@@ -11,7 +11,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import type { From, Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { topics, type Weights } from '../../topics/index.ts';
+import { Learning, topics, type Weights } from '../../topics/index.ts';
 import type { RunFacts } from '../summary/facts.ts';
 import type { Live } from '../summary/live.ts';
 import { Watch } from '../summary/watch.ts';
@@ -83,6 +83,7 @@ export class RunView {
   #look: Promise<Looked> | null = null;
   #lookedMs = Number.NEGATIVE_INFINITY;
   readonly #damage = new Damage();
+  readonly #learning = new Learning();
   /** Why a topic is no longer followed; empty for none. */
   #trouble = '';
 
@@ -100,6 +101,7 @@ export class RunView {
       this.#follow(topics.metrics, earliest, ({ value, position }) => {
         this.#cursor.seen(position);
         this.places.seen(position, value.step);
+        this.#learning.add(value);
         this.samples$.next({ name: value.name, sample: this.book.add(value) });
       }),
     ];
@@ -171,6 +173,7 @@ export class RunView {
       damage: [this.#damage.text(`${viewed.program} doctor ${viewed.name}`), this.#trouble]
         .filter((text) => text !== '')
         .join(' '),
+      idle: this.#learning.notes(viewed.name),
       history: this.history,
       recent: this.recent,
     });

@@ -4,7 +4,7 @@
  */
 import type { Log } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { type BatchKind, type Metric, type Scored, topics } from '../../topics/index.ts';
+import { type BatchKind, Learning, type Metric, type Scored, topics } from '../../topics/index.ts';
 import { type RunFacts, RunningTime } from './facts.ts';
 import { MetricBook } from './metricBook.ts';
 import { type Training, TrainingTally } from './training.ts';
@@ -40,6 +40,8 @@ export interface Reading {
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
+  /** Steps that taught nothing, a sentence each (topics/learning.ts). */
+  readonly idle: readonly string[];
 }
 
 export async function readRun(log: Log, run: string, facts: RunFacts): Promise<Reading> {
@@ -62,9 +64,11 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
   const kinds = new Map<number, BatchKind>();
   await each(log, topics.batches, ({ value: { stage, kind } }) => void kinds.set(stage, kind));
   const tally = new TrainingTally();
+  const learning = new Learning();
   const metrics = await readMetrics(log, (metric) => {
     running.seen(metric.atMs);
     tally.add(metric);
+    learning.add(metric);
   });
   const evaluations = new Map(
     [...scored].map(([stage, groups]) => [stage, measured(groups, expected.get(stage) ?? 1)]),
@@ -80,6 +84,7 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
     kinds,
     deadLetters,
     seconds,
+    idle: learning.notes(run),
     sources: [...sources],
   };
 }

@@ -66,6 +66,8 @@ export interface Results {
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
+  /** What a person should look at, a sentence each: steps that taught the policy nothing. */
+  readonly warnings: readonly string[];
 }
 
 export function resultsOf(reading: Reading): Results {
@@ -111,6 +113,7 @@ export function resultsOf(reading: Reading): Results {
     behaviour: { before: behaviour(0), after: behaviour(last) },
     seconds: reading.seconds,
     deadLetters: reading.deadLetters,
+    warnings: reading.idle,
   };
 }
 

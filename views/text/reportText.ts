@@ -19,11 +19,12 @@ export interface ReportTextOptions {
 
 export function reportText(results: Results, options: ReportTextOptions = {}): string {
   const { columns } = options;
-  const { run, deadLetters } = results;
+  const { run, deadLetters, warnings } = results;
   const broken = (line: string): string => wrapped(line, columns ?? line.length).join('\n');
   const parts = [
     [`${run}: ${headOf(results)}`, ...trainedOf(results)].map(broken).join('\n'),
     ...measured(results, columns).map((lines) => lines.join('\n')),
+    ...warnings.map((text) => broken(`note: ${text}`)),
     ...(deadLetters === 0
       ? []
       : [`${counted(deadLetters, 'dead letter')}, see: millrace dlq ls ${run}`]),

@@ -58,13 +58,16 @@ it('a line that is too long goes on below, broken between its parts', () => {
 });
 
 describe('what a run says', () => {
-  const said = (flags: { quiet?: boolean; json?: boolean }) => {
+  const said = (flags: { quiet?: boolean; json?: boolean; warned?: boolean }) => {
     const io = fakeIo('/', 7);
     const output = runOutput(flags, io);
     output.say('starting');
     output.tell('start', { run: 'r' });
     output.screen.event(event);
     for (let i = 0; i < 16; i++) output.screen.status(status);
+    if (flags.warned) {
+      output.screen.warning({ text: 'nothing is learnt', stage: 1, step: 3, atMs: 5 });
+    }
     output.tell('end', { run: 'r', end: 'done' });
     output.screen.close();
     return { out: io.stdout(), err: io.stderr() };
@@ -77,6 +80,17 @@ describe('what a run says', () => {
       'starting',
       'after round 1 · 8 held-out questions · greedy · accuracy 50 %',
     ]);
+  });
+
+  test('is warnings in every case, on stderr, and data too with --json', () => {
+    for (const flags of [{}, { quiet: true }, { json: true }]) {
+      const { out, err } = said({ ...flags, warned: true });
+      expect(err).toContain('warning: nothing is learnt');
+      const types = out.split('\n').filter((line) => line.includes('"type":"warning"'));
+      expect(types.map((line) => JSON.parse(line))).toEqual(
+        'json' in flags ? [expect.objectContaining({ text: 'nothing is learnt', step: 3 })] : [],
+      );
+    }
   });
 
   test('is nothing with --quiet', () => {

@@ -180,6 +180,16 @@ describe('the first sentence', () => {
     expect(healthOf({ head, stages, damage: '', deadLetters: 0 }).text).toBe(text);
   });
 
+  test('says behind it that steps taught nothing', () => {
+    const idle = ['no step taught the policy anything (steps 1 to 3): every rollout failed'];
+    const done = { ...head, state: 'done', step: 3 } as RunHead;
+    expect(healthOf({ head: done, stages: [], damage: '', deadLetters: 0, idle })).toEqual({
+      level: 'note',
+      text: 'Finished after step 3. No step taught the policy anything (steps 1 to 3): every rollout failed.',
+      stage: null,
+    });
+  });
+
   test('says first that nobody reports any more', () => {
     const silent = {
       ...head,

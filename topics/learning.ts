@@ -1,0 +1,132 @@
+/**
+ * Whether the steps of a run taught the policy anything, from its metrics: a step on groups in which all rollouts got the same
+ * reward, on no examples, or whose gradients were not finite makes a version like the one before it, and looks like any other.
+ * A fold over `metrics` in their order, in bounded room.
+ */
+import { counted } from '../base/counted.ts';
+import type { Metric } from './metrics.ts';
+
+/** Why a step taught nothing. */
+export type Idleness = 'uniform' | 'failed' | 'examples' | 'skipped' | 'rate' | 'gradient';
+
+/** Steps one after the other that taught nothing, all for the same reason. */
+export interface IdleSteps {
+  readonly why: Idleness;
+  readonly from: number;
+  readonly to: number;
+  /** Of the last of them; 0 where nothing is rewarded. */
+  readonly reward: number;
+  readonly accuracy: number;
+  /** Examples that were left out. */
+  readonly dropped: number;
+}
+
+/** A step without anything to learn happens, and so do two; from here on it is the course of the run. */
+const NOTABLE = 3;
+
+/** The last number of a step: the others were committed before it. */
+const LAST = 'time/train_ms';
+
+/** The metrics of a run, one after the other: which steps taught nothing. */
+export class Learning {
+  #numbers = new Map<string, number>();
+  #first: number | null = null;
+  #steps = 0;
+  #now: IdleSteps | null = null;
+  /** The longest of each reason, in the order in which they began. */
+  readonly #longest = new Map<Idleness, IdleSteps>();
+
+  /** The steps that taught nothing, at the moment when they become too many. Once for each reason. */
+  add({ name, step, value }: Pick<Metric, 'name' | 'step' | 'value'>): IdleSteps | null {
+    this.#numbers.set(name, value);
+    if (name !== LAST) return null;
+    const numbers = this.#numbers;
+    this.#numbers = new Map();
+    this.#first ??= step;
+    this.#steps += 1;
+    const why = idlenessOf(numbers);
+    if (why === null) {
+      this.#now = null;
+      return null;
+    }
+    const from = this.#now?.why === why ? this.#now.from : step;
+    const of = (metric: string): number => numbers.get(metric) ?? 0;
+    const [reward, accuracy] = [of('reward/mean'), of('accuracy/mean')];
+    const now = { why, from, to: step, reward, accuracy, dropped: of('examples/dropped') };
+    const before = this.#longest.get(why);
+    this.#now = now;
+    if (before === undefined || lengthOf(now) > lengthOf(before)) this.#longest.set(why, now);
+    const told = before !== undefined && isNotable(before);
+    return !told && isNotable(now) ? now : null;
+  }
+
+  /** What is to be said of the run of this name as far as it has come, a sentence each; none where it learns. */
+  notes(run: string): readonly string[] {
+    return [...this.#longest.values()]
+      .filter((idle) => isNotable(idle) || this.#isAll(idle))
+      .map((idle) => noteOf(idle, { run, all: this.#isAll(idle) }));
+  }
+
+  #isAll(idle: IdleSteps): boolean {
+    return lengthOf(idle) === this.#steps && this.#first === 1;
+  }
+}
+
+function idlenessOf(numbers: ReadonlyMap<string, number>): Idleness | null {
+  if (numbers.get('examples') === 0) return 'examples';
+  if (numbers.get('rollouts/failed') === 1) return 'failed';
+  if (numbers.get('groups/uniform') === 1) return 'uniform';
+  if (numbers.get('step/applied') === 0 && numbers.get('step/skipped') !== 0) return 'skipped';
+  if (numbers.get('lr') === 0) return 'rate';
+  // Some services do not say it; then it is NaN.
+  return numbers.get('grad_norm') === 0 ? 'gradient' : null;
+}
+
+function lengthOf({ from, to }: IdleSteps): number {
+  return to - from + 1;
+}
+
+/** That nothing was found to learn from is worth a word at once. */
+function isNotable(idle: IdleSteps): boolean {
+  return idle.why === 'examples' || lengthOf(idle) >= NOTABLE;
+}
+
+/** Which steps taught nothing, why, and what to do. `all` = they are all that the run has made. */
+export function noteOf(
+  idle: IdleSteps,
+  { run = 'RUN', all = false }: { readonly run?: string; readonly all?: boolean } = {},
+): string {
+  const { from, to } = idle;
+  const which = from === to ? `step ${from}` : `steps ${from} to ${to}`;
+  const steps = all
+    ? `no step taught the policy anything (${which})`
+    : `${which} taught the policy nothing`;
+  return `${steps}: ${reasonOf(idle, run)}`;
+}
+
+function reasonOf({ why, reward, accuracy, dropped }: IdleSteps, run: string): string {
+  switch (why) {
+    case 'uniform':
+      return `all rollouts of a question got the same reward (mean ${reward.toFixed(3)}), so none was better than another; ${adviceOf(accuracy, run)}`;
+    case 'failed':
+      return `every rollout failed; see why: millrace tap ${run}.rollouts -n 3`;
+    case 'examples':
+      return dropped > 0
+        ? `there were 0 examples (${counted(dropped, 'example')} left out as too long or with nothing to learn); see tokensMax`
+        : `there were 0 examples: the attempts gave no demonstration or pair; see: millrace tap ${run}.demonstrations ${run}.pairs`;
+    case 'skipped':
+      return 'no gradient was finite, so no optimiser step was made; lower lr, and check a loss of your own';
+    case 'rate':
+      return 'the learning rate was 0; see lr, lrSteps and the schedule';
+    case 'gradient':
+      return 'the gradient was 0; no token that is trained on carries an advantage, or all are clipped (clip/fraction)';
+  }
+}
+
+function adviceOf(accuracy: number, run: string): string {
+  if (accuracy === 0) {
+    return 'no answer was right: take easier questions, more rollouts a question or a higher temperature, or fine-tune on demonstrations first';
+  }
+  if (accuracy === 1) return 'every answer was right: take harder questions';
+  return `more rollouts a question or a higher temperature make them differ; see what the reward gives: millrace tap ${run}.scored -n 3`;
+}
