@@ -77,7 +77,12 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   await makeFolder(folder);
   const notice = (line: string): void => io.err(line);
   const log = await opened(run, signal, io, notice);
-  if (log === null) return 'stopped';
+  if (log === null) {
+    // What it was asked for is kept, so that the line goes on with it that is printed now.
+    const isNew = run.part === undefined && (await readRunRecord(folder)) === null;
+    if (isNew) await writeRunRecord(folder, ended(run.record, 'stopped', io.clock.now()));
+    return 'stopped';
+  }
   let record = withCluster(run.record, log);
   let leads = part === undefined;
   const finish = async (status: 'done' | 'stopped' | 'failed', reason = ''): Promise<void> => {
@@ -204,6 +209,7 @@ async function runJob(
 ): Promise<FlowEnd> {
   const { name, folder, record, part } = run;
   const owned: { close(): Promise<void> }[] = [];
+  let over = false;
   const reporter = reportStatus(log, {
     worker: workerOf(run),
     host: hostname(),
@@ -231,7 +237,9 @@ async function runJob(
         screen: output.screen,
         control,
         own: (resource) => {
-          owned.push(resource);
+          // A start that was stopped is not waited for; what it still opens is closed as it comes.
+          if (over) void closed(resource, io);
+          else owned.push(resource);
           return resource;
         },
       });
@@ -258,6 +266,7 @@ async function runJob(
     start.forget();
     built();
     await reporter.end();
+    over = true;
     for (const resource of owned.reverse()) await closed(resource, io);
   }
 }

@@ -1,8 +1,8 @@
 /**
  * A start that fails before its first record leaves nothing: the folder that it made goes, so its name or number is free again.
- * A folder that was there before stays, and so does one that other processes share, or that holds what steps have made.
+ * A folder that was there before, with something in it, stays, and so does one that other processes share, or that holds what steps have made.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hasCode } from '../base/errors.ts';
 import { readRunRecord } from './runRecord.ts';
@@ -12,7 +12,7 @@ import { hasRecords } from './startRun.ts';
 
 /** Starts and runs; what fails, fails as it would. */
 export async function leavingNothing<T>(run: Run, start: () => Promise<T>): Promise<T> {
-  const isNew = !existsSync(run.folder);
+  const isNew = !existsSync(run.folder) || readdirSync(run.folder).length === 0;
   try {
     return await start();
   } catch (error) {

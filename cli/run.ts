@@ -26,7 +26,7 @@ import { asTyped } from './programName.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RetentionFlags, retentionOf } from './retention/retention.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
-import { checkedRunName, freeRunName, logFolder, type Run, type RunPart } from './runs.ts';
+import { checkedRunName, inFreeFolder, logFolder, type Run, type RunPart } from './runs.ts';
 import { checkSettings, parseSetting, type Setting, settingsOf } from './settings.ts';
 import { readSettingsFile } from './settingsFile.ts';
 import { showPrompt } from './showPrompt.ts';
@@ -88,7 +88,28 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
       begun === null || given.length > 0 ? {} : { begun: join(root, options.run ?? '') };
     return showPrompt({ job, settings, seed, ...whose }, options.showPrompt, io);
   }
-  const name = checkedRunName(options.run ?? (await freeRunName(root, job.name)));
+  const start = { job, file, given, begun, root };
+  if (options.run !== undefined) return runAs(checkedRunName(options.run), start, options, io);
+  checkSettings(job.settings, given);
+  return inFreeFolder(root, job.name, (name) => runAs(name, start, options, io));
+}
+
+/** What a start is made of, but for its name. */
+interface Start {
+  readonly job: Job;
+  readonly file: string;
+  readonly given: readonly Setting[];
+  /** Of the run of this name, where it has begun. */
+  readonly begun: RunRecord | null;
+  readonly root: string;
+}
+
+async function runAs(
+  name: string,
+  { job, file, given, begun, root }: Start,
+  options: RunOptions,
+  io: Io,
+): Promise<number> {
   const folder = join(root, name);
   const request = {
     job,

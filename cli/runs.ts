@@ -2,9 +2,11 @@
  * The folder of runs: `<runs>/<NAME>/` holds `run.json`, the log (`log/`) and what the job leaves there.
  * A run is found by its name; without one, the newest is meant.
  */
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { MillraceError, messageOf } from '../base/errors.ts';
+import { makeFolder } from '../base/makeFolder.ts';
+import { systemCode } from '../base/systemError.ts';
 import type { PartNames } from '../streams/flow.ts';
 import type { Log } from '../streams/log.ts';
 import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';
@@ -12,6 +14,7 @@ import { allTopics } from '../topics/index.ts';
 import { usageError } from './failure.ts';
 import type { Io } from './io.ts';
 import { nearest } from './nearest.ts';
+import { privateFiles } from './privateFiles.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 
 export interface Run {
@@ -101,7 +104,10 @@ export async function unreadableRuns(
   return (await Promise.all(found)).flat();
 }
 
-/** The run of this name, or the newest. Fails with code `NO_RUN`, naming those that there are. */
+/** The job of `millrace eval`. */
+export const EVALUATION = 'evaluate';
+
+/** The run of this name, or the newest that is no evaluation. Fails with code `NO_RUN`, naming those that there are. */
 export async function findRun(io: Io, runs: string, name: string | undefined): Promise<Run> {
   const root = resolve(io.cwd, runs);
   if (name !== undefined) {
@@ -110,7 +116,7 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
     if (record !== null) return { name, folder, record };
   }
   const known = await listRuns(root);
-  const newest = known[0];
+  const newest = known.find(({ record }) => record.job.name !== EVALUATION) ?? known[0];
   if (name === undefined && newest !== undefined) {
     io.err(`reading run ${newest.name}, the newest`);
     return newest;
@@ -133,10 +139,45 @@ function noRun(root: string, name: string | undefined, known: readonly Run[]): M
 /** First free name `<job>-1`, `<job>-2`, … */
 export async function freeRunName(runsFolder: string, job: string): Promise<string> {
   const taken = new Set(await readdir(runsFolder).catch(() => []));
-  const stem = job.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'run';
   let number = 1;
-  while (taken.has(`${stem}-${number}`)) number++;
-  return `${stem}-${number}`;
+  while (taken.has(`${stemOf(job)}-${number}`)) number++;
+  return `${stemOf(job)}-${number}`;
+}
+
+function stemOf(job: string): string {
+  return job.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'run';
+}
+
+/**
+ * For a run that begins without a name: makes the folder of the first that is free, so that nobody who starts at the same moment takes
+ * it too. It is gone again when nothing was put into it.
+ */
+export async function inFreeFolder<T>(
+  runsFolder: string,
+  job: string,
+  work: (name: string) => Promise<T>,
+): Promise<T> {
+  privateFiles();
+  await makeFolder(runsFolder);
+  const name = await claimed(runsFolder, job);
+  try {
+    return await work(name);
+  } finally {
+    // Fails where something is in it.
+    await rmdir(join(runsFolder, name)).catch(() => undefined);
+  }
+}
+
+async function claimed(runsFolder: string, job: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const name = `${stemOf(job)}-${number}`;
+    try {
+      await mkdir(join(runsFolder, name));
+      return name;
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** Opens the log of a run to read, also while the run writes it, for as long as `use` takes. */

@@ -54,7 +54,7 @@ export interface EvaluateParts {
   readonly tools: CallTool;
   /** How the policy is asked, calls and answers; its tools are those of `tools`. */
   readonly dialect: Dialect;
-  /** The policy: a safetensors file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
+  /** The policy: a safetensors file or a Hugging Face folder, which stay where they are. */
   readonly base: string;
   /** Judges answers and calls; null = LaTeX equality and F1 alone. */
   readonly jury: Jury | null;
@@ -80,7 +80,7 @@ export async function evaluate(
   const tools = replay?.tools(parts.tools) ?? parts.tools;
 
   const store = weightsStore(folder, log);
-  const first = await store.adopt(parts.base);
+  const first = await store.adopt(parts.base, 'there');
   const known = { weights$: of(first), resolve: store.resolve };
   const pacing = { batchGroups: 1, window: 1, lagMax: 0, unlimited: replay !== undefined };
   const gate = own(policyGate({ ...known, ...pacing, engine }));

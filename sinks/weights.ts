@@ -31,8 +31,11 @@ export interface WeightsStore {
   resolve(manifest: Weights): Checkpoint;
   /** The same with the state, for a trainer to go back to. */
   saved(manifest: Weights): TrainerCheckpoint;
-  /** Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it has. */
-  adopt(base: string): Promise<Weights>;
+  /**
+   * Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it has. `there` = the file is
+   * not copied, for a run that trains nothing.
+   */
+  adopt(base: string, where?: 'copied' | 'there'): Promise<Weights>;
   /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
   publish(trainer: TrainerEngine, made: StepMade): Promise<Weights>;
   /** The committed manifest of a version; fails when there is none. */
@@ -113,11 +116,11 @@ export function weightsStore(
         state: state === null ? null : checkpoints.resolve(state),
       };
     },
-    async adopt(base) {
+    async adopt(base, where) {
       const known = await committed(0);
       if (known !== null) return known;
       const place = { version: 0, parent: -1, step: 0, roundsDone: 0, consumed: null };
-      const adopted = await checkpoints.adopt(base);
+      const adopted = await checkpoints.adopt(base, where);
       return { ...place, ...fieldsOf(adopted, checkpoints), parentDigest: null, controls: 0 };
     },
     async publish(trainer, { batch, parent, consumed, controls = 0 }) {

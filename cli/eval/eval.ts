@@ -17,9 +17,9 @@ import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { tell } from '../programName.ts';
-import { readRunRecord } from '../runRecord.ts';
-import { checkedRunName, freeRunName, type Run, withLog } from '../runs.ts';
-import { checkSettings } from '../settings.ts';
+import { type RunRecord, readRunRecord } from '../runRecord.ts';
+import { checkedRunName, inFreeFolder, type Run, withLog } from '../runs.ts';
+import { checkSettings, type Setting } from '../settings.ts';
 import { showPrompt } from '../showPrompt.ts';
 import { startRun } from '../startRun.ts';
 import { writePage } from '../writePage.ts';
@@ -41,18 +41,39 @@ const jobFile = fileURLToPath(
 
 export async function evalCommand(options: EvalOptions, io: Io): Promise<number> {
   const root = resolve(io.cwd, options.runs);
-  const name = checkedRunName(options.run ?? (await freeRunName(root, evalJob.name)));
-  const folder = join(root, name);
-  const known = await readRunRecord(folder);
+  const folder = options.run === undefined ? null : join(root, checkedRunName(options.run));
+  const known = folder === null ? null : await readRunRecord(folder);
   if (known === null && (options.policy === undefined || options.questions === undefined)) {
     throw usageError('--policy and --questions are needed, unless a run is resumed (--run NAME)');
   }
   const given = await givenSettings(options, io);
   if (options.showPrompt !== undefined) {
     const settings = checkSettings(evalJob.settings, given, known?.settings);
-    const begun = known === null ? {} : { begun: folder };
+    const begun = known === null || folder === null ? {} : { begun: folder };
     return showPrompt({ job: evalJob, settings, seed: 1, ...begun }, options.showPrompt, io);
   }
+  if (options.run !== undefined)
+    return evaluateAs(options.run, { known, given, root }, options, io);
+  checkSettings(evalJob.settings, given);
+  return inFreeFolder(root, evalJob.name, (name) =>
+    evaluateAs(name, { known, given, root }, options, io),
+  );
+}
+
+interface Asked {
+  /** Of the run of this name, where it has begun. */
+  readonly known: RunRecord | null;
+  readonly given: readonly Setting[];
+  readonly root: string;
+}
+
+async function evaluateAs(
+  name: string,
+  { known, given, root }: Asked,
+  options: EvalOptions,
+  io: Io,
+): Promise<number> {
+  const folder = join(root, name);
   const request = {
     job: evalJob,
     file: jobFile,

@@ -1,6 +1,8 @@
 /** The job behind `millrace eval`: the evaluation of a policy here or on servers, with the tools and the judge that its settings name. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { MillraceError } from '../../base/errors.ts';
 import { sleepClock } from '../../base/sleepClock.ts';
 import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
 import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
@@ -26,16 +28,18 @@ import { searchTool } from '../../operators/tools/search/searchTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import type { SourceItem } from '../../streams/stage.ts';
 import type { Question } from '../../topics/index.ts';
+import { EVALUATION } from '../runs.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
 
 export const evalJob = defineJob({
-  name: 'evaluate',
+  name: EVALUATION,
   about: 'Measures one policy on files of questions.',
   settings: evalSettings,
 
   async build(context) {
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
+    if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
     const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
@@ -76,6 +80,15 @@ export const evalJob = defineJob({
     });
   },
 });
+
+/** Weights are not copied, and a run that trains forgets old ones. */
+function gone(weights: string): MillraceError<'POLICY'> {
+  return new MillraceError(
+    'POLICY',
+    `${weights} is not there any more: put it back to go on, or begin another evaluation (--policy, --questions)`,
+    { context: { weights } },
+  );
+}
 
 /** The policy in this process, or what servers have, which is version 0 and stays it. */
 async function engineOf(

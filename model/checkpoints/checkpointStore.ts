@@ -22,9 +22,9 @@ export interface CheckpointStore {
   target(version: number): SaveTarget;
   /**
    * Version 0 of the run, resolved: a copy of the policy file `base`, or the Hugging Face folder `base`, which stays where
-   * it is. A copy is there whole or not at all. A uri with a scheme is what a service has already.
+   * it is, as the file does with `there`. A copy is there whole or not at all. A uri with a scheme is what a service has already.
    */
-  adopt(base: string): Promise<SavedCheckpoint>;
+  adopt(base: string, where?: 'copied' | 'there'): Promise<SavedCheckpoint>;
   resolve(recorded: Checkpoint): Checkpoint;
   record(resolved: Checkpoint): Checkpoint;
   /** False = it is known to be gone. */

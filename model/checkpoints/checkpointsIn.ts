@@ -12,9 +12,9 @@ export function checkpointsIn(run: string): CheckpointStore {
   const local = localCheckpoints(run);
   return {
     target: (version) => local.target(version),
-    async adopt(base) {
+    async adopt(base, where) {
       const weights = { version: 0, uri: base, digest: null };
-      return isLocal(weights) ? local.adopt(base) : { weights, state: null, bytes: 0 };
+      return isLocal(weights) ? local.adopt(base, where) : { weights, state: null, bytes: 0 };
     },
     resolve: (checkpoint) => (isLocal(checkpoint) ? local.resolve(checkpoint) : checkpoint),
     record: (checkpoint) => (isLocal(checkpoint) ? local.record(checkpoint) : checkpoint),

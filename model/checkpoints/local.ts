@@ -51,11 +51,11 @@ export function localCheckpoints(run: string): CheckpointStore {
     );
   return {
     target,
-    async adopt(base) {
+    async adopt(base, where = 'copied') {
       const path = resolve(base);
-      const isFolder = (await stat(path)).isDirectory();
-      const uri = isFolder ? path : localFiles(target(0)).weights;
-      if (!isFolder) await copyWhole(path, uri);
+      const stays = where === 'there' || (await stat(path)).isDirectory();
+      const uri = stays ? path : localFiles(target(0)).weights;
+      if (!stays) await copyWhole(path, uri);
       const weights = { version: 0, uri, digest: await digestAt(uri) };
       return { weights, state: null, bytes: await sizeAt(uri) };
     },

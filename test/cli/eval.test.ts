@@ -152,19 +152,23 @@ describe('millrace eval', () => {
         /error \(POLICY\): run first has no weights of version 7; there are 0/,
       ),
     });
-    const file = join(cwd, 'runs/first/weights/000000.safetensors');
+    await mkdir(join(cwd, 'copy'));
+    for (const one of ['policy.safetensors', 'tokenizer.json', 'chat_template.jinja']) {
+      await copyFile(join(base, one), join(cwd, 'copy', one));
+    }
+    await evaluate('--policy', 'copy', ...sums.slice(2), '--limit', '1', '--run', 'copied');
+    const file = join(cwd, 'copy/policy.safetensors');
     const whole = await readFile(file);
     await writeFile(
       file,
       whole.map((byte, i) => (i === whole.length - 1 ? byte ^ 1 : byte)),
     );
-    expect(await evaluate('--policy', 'first', '--questions', 'sums.csv')).toMatchObject({
+    expect(await evaluate('--policy', 'copied', '--questions', 'sums.csv')).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /error \(DIGEST\): weights\/000000.safetensors of version 0 of run first has digest/,
+        /error \(DIGEST\): \S+policy.safetensors of version 0 of run copied has digest/,
       ),
     });
-    await writeFile(file, whole);
   });
 
   it('asks a judge what equality leaves open, and votes on calls where told to', async () => {
