@@ -1,11 +1,13 @@
 /**
  * Questions in files that appear in a folder: CSV, JSON Lines, JSON or Parquet, each read once it has stopped changing.
  *
- * Each file has a cursor: how many of its rows are taken, and size and time of a file that is read to its end. A file that
- * changes later is read again from behind those rows, so what was added to it is asked. Files are taken in the order of their
- * names, one row in memory at a time. Hidden files and those that others are still writing (`.tmp`, `.part`, `~`) are left alone,
+ * Each file has a cursor: how many of its rows are taken, a digest of those rows, and size and time of a file that is read to
+ * its end. A file that changes later is read again: from behind those rows where it still begins with them, so that what was
+ * added is asked, and from its first row where another file has the name. Files are taken in the order of their names, one row
+ * in memory at a time. Hidden files and those that others are still writing (`.tmp`, `.part`, `~`) are left alone,
  * and folders within it too.
  */
+import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,12 +21,18 @@ import type { EndlessQuestions } from './endlessQuestions.ts';
 import type { FollowOptions } from './followFile.ts';
 
 const POLL_MS = 500;
+/** Names of files that went away, so that a file which comes back under one is known to be another. */
+const GONE_MAX = 1000;
 
 const placeForm = z.object({
   /** Rows that are taken. */
   rows: z.int().nonnegative(),
+  /** Of the rows that are taken; older cursors have none. */
+  digest: z.string().optional(),
+  /** How many files had the name before this one. */
+  before: z.int().nonnegative().default(0),
   /** As the file was when it had been read to its end; null before. */
-  whole: z.object({ size: z.number(), ms: z.number() }).nullable(),
+  whole: z.object({ size: z.number(), ms: z.number(), inode: z.number().optional() }).nullable(),
 });
 type FilePlace = z.infer<typeof placeForm>;
 type Look = NonNullable<FilePlace['whole']>;
@@ -44,6 +52,8 @@ class Folder {
   readonly #opening: Opening;
   /** Of the files that are there. */
   readonly #places = new Map<string, FilePlace>();
+  /** Of files that went away, how many had the name; the newest. */
+  readonly #gone = new Map<string, number>();
   /** As files were at the last look. */
   #looks = new Map<string, Look>();
 
@@ -73,12 +83,18 @@ class Folder {
     for (const name of await this.#names()) {
       const entry = await stat(join(this.#folder, name)).catch(() => null);
       if (entry?.isFile() !== true) continue;
-      const look = { size: entry.size, ms: entry.mtimeMs };
+      const look = { size: entry.size, ms: entry.mtimeMs, inode: entry.ino };
       this.#looks.set(name, look);
       const { whole } = await this.#place(name);
       if (!same(whole, look) && same(before.get(name), look)) ready.push([name, look]);
     }
-    for (const name of this.#places.keys()) if (!this.#looks.has(name)) this.#places.delete(name);
+    for (const [name, { before: files }] of this.#places) {
+      if (this.#looks.has(name)) continue;
+      this.#places.delete(name);
+      this.#gone.delete(name);
+      this.#gone.set(name, files + 1);
+      if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
+    }
     return ready;
   }
 
@@ -95,8 +111,11 @@ class Folder {
   async #place(name: string): Promise<FilePlace> {
     const known = this.#places.get(name);
     if (known !== undefined) return known;
-    const cursor = await this.#opening.cursor(name);
-    const place = cursor === null ? { rows: 0, whole: null } : placeForm.parse(JSON.parse(cursor));
+    const place = this.#gone.has(name)
+      ? beginning(this.#gone.get(name)!)
+      : await this.#opening
+          .cursor(name)
+          .then((cursor) => (cursor === null ? beginning(0) : placeForm.parse(JSON.parse(cursor))));
     this.#places.set(name, place);
     return place;
   }
@@ -104,28 +123,41 @@ class Folder {
   async *#read(name: string, look: Look): AsyncGenerator<PlacedItem<QuestionRow>, void> {
     const path = join(this.#folder, name);
     const source = name.slice(0, -kindOf(name).length);
-    const { rows: taken } = await this.#place(name);
+    const taken = await this.#place(name);
+    const hash = createHash('sha256');
+    const digest = () => hash.copy().digest('hex').slice(0, 32);
     let rows = 0;
     try {
       const file = await openRows(path, 'questions file', () => null);
       for await (const row of file.rows) {
         if (this.#opening.signal.aborted) return;
         rows += 1;
-        if (rows <= taken) continue;
-        const place = { origin: path, source, unique: `${name}:${rows}`, text: file.text };
-        yield {
-          ...arrival(row, place, this.#options),
-          at: this.#moved(name, { rows, whole: null }),
-        };
+        hash.update(JSON.stringify(row));
+        if (rows === taken.rows && digest() !== (taken.digest ?? digest())) break;
+        if (rows <= taken.rows) continue;
+        const { before } = taken;
+        const unique = `${name}${before === 0 ? '' : `#${before}`}:${rows}`;
+        const place = { origin: path, source, unique, text: file.text };
+        const at = this.#moved(name, { rows, digest: digest(), before, whole: null });
+        yield { ...arrival(row, place, this.#options), at };
       }
     } catch (error) {
       if (!hasCode(error, 'QUESTIONS_FILE')) throw error;
       const fault = { field: '', key: '', reason: error.message };
-      const at = this.#moved(name, { rows: taken, whole: look });
+      const at = this.#moved(name, { ...taken, whole: look });
       yield { ...deadRow(path, { place: rows, payload: '' }, fault), at };
       return;
     }
-    yield { at: this.#moved(name, { rows: Math.max(rows, taken), whole: look }) };
+    const isOther =
+      rows < taken.rows || (rows === taken.rows && digest() !== (taken.digest ?? digest()));
+    if (isOther) {
+      this.#places.set(name, beginning(taken.before + 1));
+      yield* this.#read(name, look);
+      return;
+    }
+    yield {
+      at: this.#moved(name, { rows, digest: digest(), before: taken.before, whole: look }),
+    };
   }
 
   #moved(name: string, place: FilePlace): Readonly<Record<string, string>> {
@@ -134,6 +166,9 @@ class Folder {
   }
 }
 
+const beginning = (before: number): FilePlace => ({ rows: 0, before, whole: null });
+
 function same(one: Look | null | undefined, other: Look): boolean {
-  return one?.size === other.size && one.ms === other.ms;
+  const inode = one?.inode ?? other.inode;
+  return one?.size === other.size && one.ms === other.ms && inode === other.inode;
 }

@@ -176,6 +176,50 @@ describe('a folder that fills', () => {
     expect(await taking.take(1)).toEqual(['b1']);
   });
 
+  test('reads all of a file that is made again under the name of one that was deleted', async () => {
+    put('a.jsonl', lines('a1', 'a2', 'a3'));
+    put('z.jsonl', lines('z1'));
+    expect(await taking.take(4)).toEqual(['a1', 'a2', 'a3', 'z1']);
+    const next = taking.take(2);
+    rmSync(join(inbox, 'a.jsonl'));
+    await new Promise((done) => setTimeout(done, 50));
+    put('a.jsonl', lines('b1', 'b2'));
+    expect(await next).toEqual(['b1', 'b2']);
+    await taking.stop();
+    rmSync(join(inbox, 'a.jsonl'));
+    put('a.jsonl', lines('c1', 'c2', 'c3'));
+    expect(await taking.take(3)).toEqual(['c1', 'c2', 'c3']);
+  });
+
+  test('reads all of a file that takes the place of another, though both begin alike', async () => {
+    put('a.csv', 'id,question,answer\na1,?,1\na2,?,2\n');
+    expect(await taking.take(2)).toEqual(['a1', 'a2']);
+    const next = taking.take(3);
+    put('a.csv', 'id,question,answer\na1,?,1\nb2,?,2\nb3,?,3\n');
+    expect(await next).toEqual(['a1', 'b2', 'b3']);
+    await taking.stop();
+    put('a.csv', 'id,question,answer\nc1,?,1\n');
+    expect(await taking.take(1)).toEqual(['c1']);
+  });
+
+  test('asks the same rows again where repeats are asked again and the file came anew', async () => {
+    taking = new Taking(() => followFolder(inbox, { ...options, repeats: 'again' }));
+    put('a.jsonl', line('a'));
+    put('z.jsonl', line('z'));
+    expect(await taking.take(2)).toEqual(['a@a.jsonl:1', 'z@z.jsonl:1']);
+    const next = taking.take(1);
+    rmSync(join(inbox, 'a.jsonl'));
+    await new Promise((done) => setTimeout(done, 50));
+    put('a.jsonl', line('a'));
+    expect(await next).toEqual(['a@a.jsonl#1:1']);
+  });
+
+  test('goes on behind the cursor of an older version', async () => {
+    put('a.jsonl', lines('a1', 'a2'));
+    taking.cursors.set('a.jsonl', JSON.stringify({ rows: 1, whole: null }));
+    expect(await taking.take(1)).toEqual(['a2']);
+  });
+
   test('leaves one dead letter for a file that cannot be read', async () => {
     put('a.parquet', 'no parquet');
     put('b.jsonl', lines('b1'));
