@@ -239,8 +239,7 @@ function wire(
   const scheduled$ = steps.values$;
   const openMax = stepsOpen(lagMax);
   const { seed, print } = loop.context;
-  if (settings.select === 'questions' && settings.keep > explore)
-    print(keepsAll(settings.keep, explore));
+  for (const line of unmet(settings, sizes)) print(line);
   const { lengthMs } = sizes;
   const changing =
     live === undefined || keepIdle(settings) !== null
@@ -316,8 +315,30 @@ function runningFront(
   };
 }
 
-function keepsAll(keep: number, explore: number): string {
-  return `keep=${keep} is more than the ${explore} candidates of a round: all that may be kept are kept`;
+/** Which settings ask for more than there is, and what comes of it. */
+export function unmet(
+  { explore, keep, epochs, batchGroups }: CalibrateSettings,
+  sizes: RoundSizes,
+): string[] {
+  const most = sizes.lengthMs === null ? Math.min(keep, sizes.explore) * epochs : batchGroups;
+  return [
+    ...(explore > sizes.explore
+      ? [
+          `explore=${explore} is more than the ${sizes.explore} questions that there are to train on: a round has all of them`,
+        ]
+      : []),
+    // Where all are kept, the two are one setting.
+    ...(keep > sizes.explore && keep !== explore
+      ? [
+          `keep=${keep} is more than the ${sizes.explore} candidates of a round: all that may be kept are kept`,
+        ]
+      : []),
+    ...(batchGroups > most
+      ? [
+          `batchGroups=${batchGroups} is more than the ${most} groups of a round: a step has all of them`,
+        ]
+      : []),
+  ];
 }
 
 /** Candidates of a round; those that Pareto sampling sorts at once, and how many of them it keeps. */
@@ -329,7 +350,10 @@ export interface RoundSizes {
   readonly lengthMs: number | null;
 }
 
-/** `train` = questions to train on. Where groups are trained on as they are, a window is a step. */
+/**
+ * `train` = questions to train on. Where groups are trained on as they are, a window is a step: of `batchGroups` where all are
+ * kept, else as large as it takes to make the steps that the kept ones fill.
+ */
 export function sizesOf(
   {
     select,
@@ -344,7 +368,10 @@ export function sizesOf(
   if (select === 'questions' || lengthMs !== null) {
     return { explore, window: explore, keep: rest.keep, lengthMs };
   }
-  const window = placesEach(explore, stepsOf(rest.keep, batchGroups));
+  const window =
+    rest.keep >= explore
+      ? Math.min(batchGroups, explore)
+      : placesEach(explore, stepsOf(rest.keep, batchGroups));
   return { explore, window, keep: batchGroups, lengthMs };
 }
 

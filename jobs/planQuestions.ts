@@ -1,4 +1,5 @@
 /** The plan of a training job, whether its questions are all there or come without an end: the one place where a job takes them. */
+import { counted } from '../base/counted.ts';
 import { isEndless } from '../sources/endless/endlessQuestions.ts';
 import type { SourceItem } from '../streams/stage.ts';
 import { asksOf, type EndlessPlan, endlessItems } from './endlessPlan.ts';
@@ -25,7 +26,11 @@ export async function planQuestions(
   options: EndlessOptions,
 ): Promise<QuestionPlan> {
   const held = heldOut === undefined ? {} : { heldOut };
-  if (!isEndless(train)) return planStages({ train, ...held }, layout, options);
+  if (!isEndless(train)) {
+    const plan = await planStages({ train, ...held }, layout, options);
+    if (plan.heldOut < options.heldOut) options.print(fewerHeldOut(plan, options, held));
+    return plan;
+  }
   const deadLetters: SourceItem<never>[] = [];
   const rows = heldOut && (await read(heldOut, deadLetters)).slice(0, options.heldOut);
   if (rows?.length === 0) throw noHeldOut(deadLetters);
@@ -40,4 +45,14 @@ export async function planQuestions(
     items: endlessItems(plan),
     train: Number.POSITIVE_INFINITY,
   };
+}
+
+function fewerHeldOut(
+  plan: Pick<QuestionPlan, 'heldOut' | 'train'>,
+  { heldOut }: Pick<EndlessOptions, 'heldOut'>,
+  file: Pick<JobQuestions, 'heldOut'>,
+): string {
+  const all = plan.heldOut + plan.train;
+  const why = file.heldOut === undefined ? `at most three in ten of ${all}` : 'all of their file';
+  return `heldOut=${heldOut} is more than there are: ${counted(plan.heldOut, 'question')} held out, ${why}`;
 }

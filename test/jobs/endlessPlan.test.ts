@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { systemClock } from '../../base/clock.ts';
-import type { StagePlan } from '../../jobs/plan.ts';
+import type { JobQuestions, StagePlan } from '../../jobs/plan.ts';
 import { type EndlessOptions, planQuestions } from '../../jobs/planQuestions.ts';
 import { type EndlessQuestions, endlessQuestions } from '../../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
@@ -87,6 +87,24 @@ async function asked(): Promise<Question[]> {
 }
 const shown = async (): Promise<string[]> =>
   (await asked()).map(({ id, phase, stage }) => `${id} ${phase} ${stage}`);
+
+test('questions that are all there: fewer held-out ones than asked for are told, with why', async () => {
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ value: row(`q${i}`) }));
+  const layout = () => stages(3);
+  const told = async (given: JobQuestions) => {
+    said.length = 0;
+    await planQuestions(given, layout, options({ heldOut: 10 }));
+    return said;
+  };
+  expect(await told({ train: rows(20) })).toEqual([
+    'heldOut=10 is more than there are: 6 questions held out, at most three in ten of 20',
+  ]);
+  expect(await told({ train: rows(20), heldOut: rows(4) })).toEqual([
+    'heldOut=10 is more than there are: 4 questions held out, all of their file',
+  ]);
+  expect(await told({ train: rows(40) })).toEqual([]);
+});
 
 describe('the plan of questions that come without an end', () => {
   test('holds the first ones out, asks each other one once as it comes, and the held-out ones after every stage', async () => {

@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { shuffled } from '../../base/draws.ts';
 import { calibrate, calibrateSettings, sizesOf } from '../../jobs/calibrate.ts';
+import { everyQuestion, everyQuestionSettings } from '../../jobs/everyQuestion.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { loopOptions, planMethods } from '../../jobs/method.ts';
 import { type ListedPlan, type ListedQuestions, planStages } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
-import { AFTER_LAST_STAGE, type Question } from '../../topics/index.ts';
+import { AFTER_LAST_STAGE, type Question, stepAt } from '../../topics/index.ts';
 import { samples } from '../support/records.ts';
 
 async function* rows(count: number, name = 'q'): AsyncGenerator<QuestionItem> {
@@ -122,6 +123,30 @@ describe('the plan', () => {
     const held = questions(made).filter(({ phase }) => phase === 'evaluate');
     expect(held.every(({ schedule }) => schedule === null)).toBe(true);
   });
+
+  test.each([
+    // questions, groups a step, sizes of a round's steps
+    [8, 4, [4, 4]],
+    [60, 12, [12, 12, 12, 12, 12]],
+    [50, 12, [12, 12, 12, 12, 2]],
+    [5, 12, [5]],
+    [300, 100, [100, 100, 56]],
+  ])(
+    'for whole groups makes steps of batchGroups, also where %p questions are fewer than explore',
+    (train, batchGroups, steps) => {
+      const settings = everyQuestionSettings.parse({ explore: 256, batchGroups, rounds: 2 });
+      const [planned] = planMethods([everyQuestion(settings)], { train, seed });
+      const [first, second] = planned!.stages;
+      const explore = Math.min(256, train);
+      const places = Array.from({ length: explore }, (_, i) => first!.schedule!(i));
+      const made = steps.map((_, index) => {
+        const own = places.filter((place) => stepAt(place, planned!.loop.window!).index === index);
+        return own.length;
+      });
+      expect(made).toEqual(steps);
+      expect(second!.schedule!(0).version).toBe(steps.length);
+    },
+  );
 
   test('for whole groups counts the steps that a round really has', async () => {
     // 5 steps are asked for; 11 candidates in windows of 3 make 4.
