@@ -8,7 +8,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
-import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import { concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { csvCell } from '../base/csvCell.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import type { Log } from '../streams/log.ts';
@@ -80,23 +80,50 @@ export function metricFiles({
   recorded,
 }: FilesOptions): OperatorFunction<Delivery<Metric>, Delivery<never>> {
   return (metrics$) =>
-    defer(async () => {
-      const ends: number[] = [];
-      for (const file of filesIn(folder)) ends.push(await mend(file, recorded));
-      return ends;
-    }).pipe(concatMap((ends) => metrics$.pipe(appended(filesIn(folder), ends))));
+    defer(() => {
+      const stop = new AbortController();
+      const { signal } = stop;
+      const mended = oneWriter(folder, async () => {
+        const ends: number[] = [];
+        for (const file of filesIn(folder)) ends.push(await mend(file, recorded, signal));
+        return ends;
+      });
+      return from(mended).pipe(
+        concatMap((ends) => metrics$.pipe(appended(folder, ends, signal))),
+        finalize(() => stop.abort()),
+      );
+    });
+}
+
+/** The last work on the files of each folder. */
+const working = new Map<string, Promise<unknown>>();
+
+/** Does `work` when all earlier work of this process on a folder's files is done: a stopped run may still be writing a line. */
+async function oneWriter<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const done = (working.get(folder) ?? Promise.resolve()).then(work, work);
+  working.set(folder, done);
+  try {
+    return await done;
+  } finally {
+    if (working.get(folder) === done) working.delete(folder);
+  }
 }
 
 /** `ends`: the last offset that each file has, -1 for none. */
 function appended(
-  files: readonly MetricFile[],
+  folder: string,
   ends: number[],
+  signal: AbortSignal,
 ): OperatorFunction<Delivery<Metric>, Delivery<never>> {
+  const files = filesIn(folder);
   return expandEach(
     async (metric, { position: { offset } }) => {
-      for (const [i, file] of files.entries()) {
-        if (offset > ends[i]!) ends[i] = await extend(file, ends[i]!, { offset, ...metric });
-      }
+      await oneWriter(folder, async () => {
+        for (const [i, file] of files.entries()) {
+          if (signal.aborted) return;
+          if (offset > ends[i]!) ends[i] = await extend(file, ends[i]!, { offset, ...metric });
+        }
+      });
       return [];
     },
     { concurrency: 1, onError: 'fail' },
@@ -104,9 +131,14 @@ function appended(
 }
 
 /** Makes a file whole: it has a line for every metric that the topic has now. Resolves with the last offset, -1 for none. */
-async function mend(file: MetricFile, recorded: FilesOptions['recorded']): Promise<number> {
+async function mend(
+  file: MetricFile,
+  recorded: FilesOptions['recorded'],
+  signal: AbortSignal,
+): Promise<number> {
   let end = await wholePart(file, recorded);
   for await (const { value, position } of recorded(end + 1)) {
+    if (signal.aborted) break;
     end = await extend(file, end, { offset: position.offset, ...value });
   }
   return end;

@@ -5,6 +5,8 @@
  * says, a cursor for each partition, and nothing is committed to the broker. A record that is no question is a dead letter
  * with topic, partition and offset. Of a partition at most a fetch is in memory; while nobody asks for more, none is fetched.
  * A topic that ends before the cursor was deleted and made again: a dead letter says so, and it is read from its beginning.
+ * Where offsets are missing, the broker is asked where the partition begins now: compaction and the marks of transactions leave
+ * gaps too, and only what lies before that beginning was deleted.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
@@ -58,10 +60,14 @@ export function kafkaQuestions(
   };
 }
 
-/** A record; or, in its place, where the reader stood in a topic that has been made again since. */
+/**
+ * A record; or, in its place, where the reader stood in a topic that has been made again since, or the records up to `low`
+ * that the broker deleted before they were read.
+ */
 type Taken =
   | { readonly partition: number; readonly message: KafkaMessage }
-  | { readonly partition: number; readonly lost: bigint };
+  | { readonly partition: number; readonly lost: bigint }
+  | { readonly partition: number; readonly deleted: bigint; readonly low: bigint };
 
 class Reading {
   readonly #foreign: ForeignTopic;
@@ -71,6 +77,8 @@ class Reading {
   readonly #channel = new Channel<Taken>(WAITING_MAX);
   /** Offset of the next record of each partition. */
   readonly #next = new Map<number, bigint>();
+  /** Where a partition begins now. */
+  #lowOf = async (_partition: number): Promise<bigint> => 0n;
 
   constructor(foreign: ForeignTopic, opening: Opening, rules: ArrivalRules) {
     this.#foreign = foreign;
@@ -85,6 +93,7 @@ class Reading {
     const { signal } = this.#opening;
     const kafka = await foreignKafka(this.#foreign, 'millrace');
     yield* this.#begin(kafka, from);
+    const admin = kafka.admin();
     const consumer = kafka.consumer({
       groupId: `millrace-${freshName()}`,
       maxBytesPerPartition: FETCH_BYTES,
@@ -92,6 +101,13 @@ class Reading {
       allowAutoTopicCreation: false,
     });
     try {
+      await admin.connect().catch((error: unknown) => {
+        throw broken(shown, error);
+      });
+      this.#lowOf = async (partition) => {
+        const ends = await admin.fetchTopicOffsets(topic);
+        return BigInt(ends.find((end) => end.partition === partition)?.low ?? 0);
+      };
       await this.#start(consumer).catch((error: unknown) => {
         throw broken(shown, error);
       });
@@ -99,6 +115,10 @@ class Reading {
         const { partition } = taken;
         if ('lost' in taken) {
           yield this.#madeAgain(partition, taken.lost, 0n);
+          continue;
+        }
+        if ('deleted' in taken) {
+          yield this.#deleted(partition, taken.deleted, taken.low);
           continue;
         }
         const { message } = taken;
@@ -122,6 +142,7 @@ class Reading {
       }
     } finally {
       await consumer.disconnect().catch(() => undefined);
+      await admin.disconnect().catch(() => undefined);
     }
   }
 
@@ -153,10 +174,14 @@ class Reading {
         yield this.#madeAgain(partition, begin, BigInt(low));
       } else if (begin < BigInt(low)) {
         this.#next.set(partition, BigInt(low));
-        const reason = `the broker deleted the records from here to ${BigInt(low) - 1n} before they were read: let the topic keep its records longer`;
-        yield this.#lost(partition, begin, BigInt(low), reason);
+        yield this.#deleted(partition, begin, BigInt(low));
       }
     }
+  }
+
+  #deleted(partition: number, place: bigint, low: bigint): PlacedItem<QuestionRow> {
+    const reason = `the broker deleted the records from here to ${low - 1n} before they were read: let the topic keep its records longer`;
+    return this.#lost(partition, place, low, reason);
   }
 
   #madeAgain(partition: number, place: bigint, next: bigint): PlacedItem<QuestionRow> {
@@ -216,6 +241,14 @@ class Reading {
     if (BigInt(batch.highWatermark) < next) {
       if (!(await offered({ partition, lost: next }))) return;
       this.#next.set(partition, 0n);
+    }
+    const due = this.#next.get(partition) ?? 0n;
+    if (messages[0] !== undefined && BigInt(messages[0].offset) > due) {
+      const low = await this.#lowOf(partition);
+      if (low > due) {
+        if (!(await offered({ partition, deleted: due, low }))) return;
+        this.#next.set(partition, low);
+      }
     }
     for (const message of messages) {
       const offset = BigInt(message.offset);

@@ -165,6 +165,62 @@ describeKafka('a Kafka topic of foreign producers', () => {
     }
   });
 
+  /** By a client of its own: an older one of kafkajs does not know the leaders of a new topic. */
+  async function deleteUpTo(offset: number): Promise<void> {
+    const fresh = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin();
+    await fresh.connect();
+    await fresh.fetchTopicMetadata({ topics: [topic] });
+    await fresh.deleteTopicRecords({
+      topic,
+      partitions: [{ partition: 0, offset: String(offset) }],
+    });
+    await fresh.disconnect();
+  }
+
+  test('says which records the broker deleted before they were read, while it waited and while it was stopped', async () => {
+    const padded = (i: number) =>
+      JSON.stringify({ id: `q${i}`, question: `${i}? ${'x'.repeat(10_000)}`, answer: '1' });
+    for (let from = 0; from < 600; from += 50) {
+      await send(0, ...Array.from({ length: 50 }, (_, i) => padded(from + i)));
+    }
+    const taking = reading();
+    // One fetch is in memory, and the next waits until it is taken.
+    const taken = await taking.take(10);
+    await deleteUpTo(500);
+    while (!taken.includes('q599')) taken.push(...(await taking.take(1)));
+    const [letter, ...more] = taken.filter((one) => !one.startsWith('q'));
+    expect(more).toEqual([]);
+    const lost = Number(letter!.slice('0:'.length));
+    expect(lost).toBeGreaterThan(10);
+    expect(lost).toBeLessThan(500);
+    const asked = [...Array(lost).keys(), ...Array.from({ length: 100 }, (_, i) => 500 + i)];
+    expect(taken.filter((one) => one.startsWith('q'))).toEqual(asked.map((i) => `q${i}`));
+    await taking.stop();
+    await send(0, question('late'), question('later'));
+    await deleteUpTo(601);
+    expect(await taking.take(2)).toEqual(['0:600', 'later']);
+  });
+
+  test('takes the gaps that transactions leave for what they are', async () => {
+    const writer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
+      transactionalId: topic,
+      maxInFlightRequests: 1,
+      idempotent: true,
+    });
+    await writer.connect();
+    for (const [i, kept] of [true, false, true].entries()) {
+      const transaction = await writer.transaction();
+      const value = question(`t${i}`);
+      await transaction.send({ topic, messages: [{ partition: 0, value }] });
+      await (kept ? transaction.commit() : transaction.abort());
+    }
+    await writer.disconnect();
+    const taking = reading();
+    expect(await taking.take(2)).toEqual(['t0', 't2']);
+    await send(0, question('a'));
+    expect(await taking.take(1)).toEqual(['a']);
+  });
+
   test('reads a topic that was deleted and made again from its beginning, and says so', async () => {
     const again = async () => {
       await admin.deleteTopics({ topics: [topic] });
