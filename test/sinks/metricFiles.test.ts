@@ -1,6 +1,7 @@
 import { readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { NEVER } from 'rxjs';
 import { metricFiles, type RecordedMetric } from '../../sinks/metricFiles.ts';
 import { runOperator } from '../../testing/runOperator.ts';
 import { type Metric, topics } from '../../topics/index.ts';
@@ -32,6 +33,11 @@ async function start(values: readonly Metric[] = metrics): Promise<void> {
   const options = { folder: folder.path, recorded: stored(values) };
   const run = await runOperator(metricFiles(options), topics.metrics, values);
   expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
+}
+
+async function wholeFiles(): Promise<{ jsonl: string; csv: string }> {
+  await start();
+  return { jsonl: await read('jsonl'), csv: await read('csv') };
 }
 
 describe('files', () => {
@@ -77,8 +83,7 @@ describe('files', () => {
   });
 
   test('has every line again at the next start, whatever became of the files, where all is settled', async () => {
-    await start();
-    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    const whole = await wholeFiles();
     const spoil: ((text: string) => string)[] = [
       (text) => `${text}no line\n\nnull\n`,
       (text) => text.split('\n').toSpliced(2, 2).join('\n'),
@@ -114,9 +119,21 @@ describe('files', () => {
     expect(await read('jsonl')).toBe(whole);
   });
 
+  test('have each line once where a run is stopped in the middle and started again at once', async () => {
+    const { jsonl, csv } = await wholeFiles();
+    for (const ticks of [1, 3, 10, 30, 100]) {
+      await unlink(path('jsonl'));
+      const options = { folder: folder.path, recorded: stored(metrics) };
+      const stopped = metricFiles(options)(NEVER).subscribe();
+      for (let i = 0; i < ticks; i++) await new Promise((resolve) => setImmediate(resolve));
+      stopped.unsubscribe();
+      await start();
+      expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual({ jsonl, csv });
+    }
+  });
+
   test('has the same lines after a crash at any byte of either file', async () => {
-    await start();
-    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    const whole = await wholeFiles();
     for (const ending of ['jsonl', 'csv'] as const) {
       const bytes = Buffer.byteLength(whole[ending]);
       for (let cut = 0; cut < bytes; cut += 3) {
