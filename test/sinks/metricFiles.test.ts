@@ -35,11 +35,6 @@ async function start(values: readonly Metric[] = metrics): Promise<void> {
   expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
 }
 
-async function wholeFiles(): Promise<{ jsonl: string; csv: string }> {
-  await start();
-  return { jsonl: await read('jsonl'), csv: await read('csv') };
-}
-
 describe('files', () => {
   test('writes a line a metric, as JSON and as CSV with a header', async () => {
     await start();
@@ -83,7 +78,8 @@ describe('files', () => {
   });
 
   test('has every line again at the next start, whatever became of the files, where all is settled', async () => {
-    const whole = await wholeFiles();
+    await start();
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
     const spoil: ((text: string) => string)[] = [
       (text) => `${text}no line\n\nnull\n`,
       (text) => text.split('\n').toSpliced(2, 2).join('\n'),
@@ -120,20 +116,23 @@ describe('files', () => {
   });
 
   test('have each line once where a run is stopped in the middle and started again at once', async () => {
-    const { jsonl, csv } = await wholeFiles();
-    for (const ticks of [1, 3, 10, 30, 100]) {
+    const many = Array.from({ length: 100 }, (_, step) => metric({ name: 'loss', step }));
+    const options = { folder: folder.path, recorded: stored(many) };
+    await start(many);
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    for (const ticks of [10, 30, 100, 300]) {
       await unlink(path('jsonl'));
-      const options = { folder: folder.path, recorded: stored(metrics) };
       const stopped = metricFiles(options)(NEVER).subscribe();
       for (let i = 0; i < ticks; i++) await new Promise((resolve) => setImmediate(resolve));
       stopped.unsubscribe();
-      await start();
-      expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual({ jsonl, csv });
+      await start(many);
+      expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual(whole);
     }
   });
 
   test('has the same lines after a crash at any byte of either file', async () => {
-    const whole = await wholeFiles();
+    await start();
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
     for (const ending of ['jsonl', 'csv'] as const) {
       const bytes = Buffer.byteLength(whole[ending]);
       for (let cut = 0; cut < bytes; cut += 3) {
