@@ -48,6 +48,8 @@ export interface Replay {
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */
   readonly controls?: (version: number) => number;
+  /** The recorded steps that were not trained, because other weights had made their rollouts; left out = it is judged again. */
+  readonly refused?: (step: number) => boolean;
 }
 
 /** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` lie over them. */

@@ -186,7 +186,9 @@ export async function policyLoop(
   };
   const { keepRounds: rounds, keepEvery: every, keepBest: best } = settings;
   const keeping = { keepVersions, keepRule: { rounds, every, best } };
-  const learnt = trainer({ ...training, ...means, ...keeping, lr, controls, turn });
+  const { agreement = null } = engine;
+  const judging = { agreement, ...(replay?.refused ? { refused: replay.refused } : {}) };
+  const learnt = trainer({ ...training, ...means, ...keeping, ...judging, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.stages.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({

@@ -5,6 +5,7 @@
  * and come out; nobody above this line tokenises for the engine.
  */
 import type { DrawKey } from '../base/draws.ts';
+import type { AgreementRule } from './agreement.ts';
 import type { Sampling } from './sampling.ts';
 
 /** One response to generate: its context as token ids, where it ends, and how tokens are drawn. */
@@ -98,6 +99,8 @@ export interface PolicyEngine {
    * remembered, and compared with what the engine says of it.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
+  /** How near its log-probs have to be to the trainer's; left out = they are not compared. */
+  readonly agreement?: AgreementRule;
 }
 
 /** One sequence to train on. `mask[t] = 1` where token t is a target (never token 0). */

@@ -11,10 +11,11 @@
  *
  * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs (`dpo`). What
  * each comes to is its sequences (trainer/prepared.ts); all else is the same for all. A batch that comes to nothing changes
- * no weights and still makes its version, so that rounds end.
+ * no weights and still makes its version, so that rounds end. So does one whose rollouts other weights made (samplerCheck.ts).
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/clock.ts';
+import type { AgreementRule } from '../model/agreement.ts';
 import type { Attribution } from '../model/credit/attribution.ts';
 import type { LagCorrection } from '../model/credit/lagCorrection.ts';
 import type { Scorer, StepReport, TrainerEngine } from '../model/engine.ts';
@@ -45,6 +46,7 @@ import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
 import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts';
 import { referenceVersion, withReference } from './trainer/reference.ts';
 import { rolloutBatch } from './trainer/rolloutBatch.ts';
+import { SamplerCheck } from './trainer/samplerCheck.ts';
 import type { WeightsStore } from './weights.ts';
 
 export type { FrozenEngine } from './trainer/holder.ts';
@@ -94,6 +96,10 @@ export interface TrainerOptions {
   ) => Promise<Readonly<Record<string, number>> | null>;
   /** Changes of settings that the manifest of this version is to count; none unless given. */
   readonly controls?: (version: number) => number;
+  /** How near the engine's log-probs of fresh rollouts have to be to the trainer's; null (default) = they are not compared. */
+  readonly agreement?: AgreementRule | null;
+  /** On a replay, the steps that were not trained (samplerCheck.ts). */
+  readonly refused?: (step: number) => boolean;
   /** Awaited before a step is made: what it needs to know, and whether the run is paused. */
   readonly turn?: (batch: Batch, until: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -124,6 +130,7 @@ function stepping(
   const frozen = reference === null ? learner : holder(reference, store);
   const prepare = preparations(options);
   const { keepVersions: newest = 2, keepRule = { rounds: 0, every: 0, best: 0 } } = options;
+  const check = new SamplerCheck(options.agreement ?? null, options.log);
   const kept = new KeptWeights({ newest, ...keepRule }, options.log);
 
   /** The steps as they are before anything is known of other policies → as the loss needs them. */
@@ -160,9 +167,19 @@ function stepping(
       }
       learner.changes();
       const reports: StepReport[] = [];
-      for (const sequences of ready.steps) {
+      let refused = false;
+      for (const [i, sequences] of ready.steps.entries()) {
         if (sequences.length === 0) continue;
-        reports.push(await engine.step({ sequences, loss, lr }));
+        const report = await engine.step({ sequences, loss, lr });
+        refused =
+          reports.length === 0 &&
+          (options.refused?.(step) ?? (await check.refuses(batch, steps[i]!, report)));
+        reports.push(refused ? { ...report, applied: false } : report);
+        if (refused) break;
+      }
+      if (refused) {
+        await learner.toTrain(begun);
+        learner.changes();
       }
       const after = (await measured(engine, { batch, done: index + 1, encode })) ?? {};
       const weights = await store.publish(engine, {
@@ -184,6 +201,7 @@ function stepping(
         lr,
         ...(batch.of === 0 ? {} : { 'stage/share': (index + 1) / batch.of }),
         'time/loop_gap_ms': loop.take(),
+        ...(refused ? { 'step/refused': 1 } : {}),
         ...stepNumbers(needs, reports),
       };
       for (const [name, value] of Object.entries(numbers)) {

@@ -7,7 +7,14 @@ import { counted } from '../base/counted.ts';
 import type { Metric } from './metrics.ts';
 
 /** Why a step taught nothing. */
-export type Idleness = 'uniform' | 'failed' | 'examples' | 'skipped' | 'rate' | 'gradient';
+export type Idleness =
+  | 'uniform'
+  | 'failed'
+  | 'examples'
+  | 'refused'
+  | 'skipped'
+  | 'rate'
+  | 'gradient';
 
 /** Steps one after the other that taught nothing, all for the same reason. */
 export interface IdleSteps {
@@ -19,6 +26,8 @@ export interface IdleSteps {
   readonly accuracy: number;
   /** Examples that were left out. */
   readonly dropped: number;
+  /** Mean difference of the engine's log-probs from the trainer's, nats a token. */
+  readonly apart: number;
 }
 
 /** A step without anything to learn happens, and so do two; from here on it is the course of the run. */
@@ -52,7 +61,8 @@ export class Learning {
     const from = this.#now?.why === why ? this.#now.from : step;
     const of = (metric: string): number => numbers.get(metric) ?? 0;
     const [reward, accuracy] = [of('reward/mean'), of('accuracy/mean')];
-    const now = { why, from, to: step, reward, accuracy, dropped: of('examples/dropped') };
+    const [dropped, apart] = [of('examples/dropped'), of('logprob/diff_mean')];
+    const now = { why, from, to: step, reward, accuracy, dropped, apart };
     const before = this.#longest.get(why);
     this.#now = now;
     if (before === undefined || lengthOf(now) > lengthOf(before)) this.#longest.set(why, now);
@@ -74,6 +84,7 @@ export class Learning {
 
 function idlenessOf(numbers: ReadonlyMap<string, number>): Idleness | null {
   if (numbers.get('examples') === 0) return 'examples';
+  if (numbers.get('step/refused') === 1) return 'refused';
   if (numbers.get('rollouts/failed') === 1) return 'failed';
   if (numbers.get('groups/uniform') === 1) return 'uniform';
   if (numbers.get('step/applied') === 0 && numbers.get('step/skipped') !== 0) return 'skipped';
@@ -86,9 +97,9 @@ function lengthOf({ from, to }: IdleSteps): number {
   return to - from + 1;
 }
 
-/** That nothing was found to learn from is worth a word at once. */
+/** That nothing was found to learn from, or that other weights made the rollouts, is worth a word at once. */
 function isNotable(idle: IdleSteps): boolean {
-  return idle.why === 'examples' || lengthOf(idle) >= NOTABLE;
+  return idle.why === 'examples' || idle.why === 'refused' || lengthOf(idle) >= NOTABLE;
 }
 
 /** Which steps taught nothing, why, and what to do. `all` = they are all that the run has made. */
@@ -104,7 +115,7 @@ export function noteOf(
   return `${steps}: ${reasonOf(idle, run)}`;
 }
 
-function reasonOf({ why, reward, accuracy, dropped }: IdleSteps, run: string): string {
+function reasonOf({ why, reward, accuracy, dropped, apart }: IdleSteps, run: string): string {
   switch (why) {
     case 'uniform':
       return `all rollouts of a question got the same reward (mean ${reward.toFixed(3)}), so none was better than another; ${adviceOf(accuracy, run)}`;
@@ -114,6 +125,8 @@ function reasonOf({ why, reward, accuracy, dropped }: IdleSteps, run: string): s
       return dropped > 0
         ? `there were 0 examples (${counted(dropped, 'example')} left out as too long or with nothing to learn); see tokensMax`
         : `there were 0 examples: the attempts gave no demonstration or pair; see: millrace tap ${run}.demonstrations ${run}.pairs`;
+    case 'refused':
+      return `its rollouts were not made by the policy's weights: what the engine said of their tokens differs from what the trainer computes by ${apart.toPrecision(2)} nats a token; the weights are published once more`;
     case 'skipped':
       return 'no gradient was finite, so no optimiser step was made; lower lr, and check a loss of your own';
     case 'rate':

@@ -20,6 +20,7 @@ import { type Source, type Stage, source } from '../../streams/stage.ts';
 import type { Topic } from '../../streams/topic.ts';
 import {
   allTopics,
+  type Metric,
   type Rollout,
   type ToolCall,
   topics,
@@ -67,6 +68,8 @@ interface Recorded {
   readonly calls: RecordedCalls;
   /** Changes of settings that each manifest counts, by version. */
   readonly controls: ReadonlyMap<number, number>;
+  /** Steps that were not trained. */
+  readonly refused: ReadonlySet<number>;
 }
 
 async function read(log: Log): Promise<Recorded> {
@@ -80,14 +83,18 @@ async function read(log: Log): Promise<Recorded> {
   const versions = new RecordedVersions();
   const calls = new RecordedCalls();
   const controls = new Map<number, number>();
+  const refused = new Set<number>();
   const places = await Places.of(log, allTopics, standing, (topic, value, offset) => {
     if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
     if (topic.name === topics.weights.name) {
       controls.set((value as Weights).version, (value as Weights).controls);
     }
+    if (topic.name === topics.metrics.name && (value as Metric).name === 'step/refused') {
+      refused.add((value as Metric).step);
+    }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls, controls };
+  return { standing, places, versions, calls, controls, refused };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -164,7 +171,7 @@ class Verification {
 
   #replay(): Replay {
     const { scratch, folder, recorded } = this.#options;
-    const { versions, calls, controls } = this.#record;
+    const { versions, calls, controls, refused } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch);
@@ -175,6 +182,7 @@ class Verification {
       },
       keepAll: true,
       controls: (version) => controls.get(version) ?? 0,
+      refused: (step) => refused.has(step),
       tools: (live) => {
         this.#toolsHeld = true;
         const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));

@@ -6,16 +6,17 @@
  * version behind a new name, a base model other than the trainer's, versions that move while others are loaded.
  */
 import { MillraceError } from '../../base/errors.ts';
+import { Agreement, type Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
 import type { Serving } from './serverWire.ts';
 
 /** What is scored after each publish, and how far servers may be from the trainer. */
 export interface CanaryOptions {
-  /** What is scored; a few dozen ordinary tokens in all. */
+  /** What is scored; a few hundred ordinary tokens in all. */
   readonly sequences: readonly Int32Array[];
-  /** Largest mean difference from the trainer's (nats): float32 servers differ by 1e-5, bfloat16 ones by some hundredths. */
-  readonly toleranceMax: number;
+  /** Largest mean difference from the trainer's (nats a token); null = what the servers' arithmetic allows (agreement.ts). */
+  readonly meanMax: number | null;
 }
 
 /**
@@ -48,15 +49,17 @@ export interface CanaryReading {
 export class Canary {
   readonly #servers: TokenServers;
   readonly #options: CanaryOptions;
+  readonly #agreement: Agreement;
   /** Of the weights that servers hold now, by label. */
   readonly #known = new Map<string, Known>();
   /** Who says what is right; until somebody does, servers are compared with themselves alone. */
   expected: Expected = async () => null;
   #before: { readonly label: string; readonly expected: Scores } | null = null;
 
-  constructor(servers: TokenServers, options: CanaryOptions) {
+  constructor(servers: TokenServers, options: CanaryOptions, precision: Precision) {
     this.#servers = servers;
     this.#options = options;
+    this.#agreement = new Agreement({ precision, meanMax: options.meanMax });
   }
 
   /** Fails with code `WEIGHTS_WRONG` when a server that is there does not answer as these weights would. */
@@ -76,6 +79,7 @@ export class Canary {
     }
     this.#known.set(serving.label, { scores: found });
     if (expected !== null) this.#before = { label: serving.label, expected };
+    if (gaps.length > 0) this.#agreement.measured(Math.max(...gaps));
     return { gaps: expected === null ? null : gaps };
   }
 
@@ -106,24 +110,26 @@ export class Canary {
     const { server, scores, expected, gap } = at;
     const before = this.#before;
     const url = this.#url(server);
-    if (!(gap <= this.#options.toleranceMax)) {
-      throw wrong(
-        url,
-        `says log-probs of version ${version} that differ from the trainer's by ${short(gap)} nats a token (at most ${this.#options.toleranceMax} may)`,
-      );
+    if (before !== null) {
+      const moved = meanGap(expected, before.expected);
+      const held = this.#known.get(before.label)?.scores.get(server);
+      const stands = held !== undefined && meanGap(scores, held) === 0 && moved > MOVED;
+      // Nearer to the weights before than to its own, and by more than rounding.
+      const isOld = moved > 4 * gap && meanGap(scores, before.expected) < gap;
+      if (stands || isOld) {
+        throw wrong(
+          url,
+          `still answers with '${before.label || 'the base model'}' after version ${version} was loaded (the trainer's numbers moved by ${short(moved)} nats a token)`,
+        );
+      }
     }
-    if (before === null) return;
-    const moved = meanGap(expected, before.expected);
-    const held = this.#known.get(before.label)?.scores.get(server);
-    const stands = held !== undefined && meanGap(scores, held) === 0 && moved > MOVED;
-    // Nearer to the weights before than to its own, and by more than rounding.
-    const isOld = moved > 4 * gap && meanGap(scores, before.expected) < gap;
-    if (stands || isOld) {
-      throw wrong(
-        url,
-        `still answers with '${before.label || 'the base model'}' after version ${version} was loaded (the trainer's numbers moved by ${short(moved)} nats a token)`,
-      );
-    }
+    const { meanMax, max, reason } = this.#agreement;
+    const peak = maxGap(scores, expected);
+    if (gap <= meanMax && peak <= max) return;
+    throw wrong(
+      url,
+      `gives log-probs of version ${version} that differ from the trainer's by ${short(gap)} nats a token, ${short(peak)} at most (allowed: ${short(meanMax)} and ${short(max)}: ${reason})`,
+    );
   }
 
   /** By server; those that are away are left out. */
@@ -170,6 +176,10 @@ function flat(rows: readonly (readonly number[])[]): Scores {
 function meanGap(one: Scores, other: Scores): number {
   if (one.length !== other.length || one.length === 0) return Number.NaN;
   return one.reduce((sum, value, i) => sum + Math.abs(value - other[i]!), 0) / one.length;
+}
+
+function maxGap(one: Scores, other: Scores): number {
+  return one.reduce((most, value, i) => Math.max(most, Math.abs(value - other[i]!)), 0);
 }
 
 function wrong(url: string, what: string): MillraceError {

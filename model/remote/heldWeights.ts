@@ -10,6 +10,7 @@
  */
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
+import type { Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
 import { Canary, type CanaryOptions, type CanaryReading, type Expected } from './canary.ts';
@@ -41,6 +42,8 @@ export interface HeldWeightsOptions {
   /** Its version, where it is known. */
   readonly version?: number;
   readonly canary?: CanaryOptions;
+  /** The servers' arithmetic. */
+  readonly precision: Precision;
   readonly clock: SleepClock;
   readonly report?: (line: string) => void;
 }
@@ -60,11 +63,11 @@ export class HeldWeights {
   #replacing: Promise<void> | null = null;
 
   constructor(options: HeldWeightsOptions) {
-    const { servers, publishing, base, version, canary } = options;
+    const { servers, publishing, base, version, canary, precision } = options;
     this.#options = options;
     this.#servers = servers;
     this.#publishing = publishing;
-    this.#canary = canary === undefined ? null : new Canary(servers, canary);
+    this.#canary = canary === undefined ? null : new Canary(servers, canary, precision);
     this.#labels =
       publishing?.label === undefined ? null : new LabelCheck(servers.pool, publishing.label);
     this.#target = version === undefined ? null : target(base, version, null);

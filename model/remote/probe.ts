@@ -4,10 +4,11 @@
  */
 import { draws } from '../../base/draws.ts';
 import { hasCode, MillraceError } from '../../base/errors.ts';
+import type { Precision } from '../agreement.ts';
 import { askServerTokens, type TokenServers } from './askTokens.ts';
 import { isLabel } from './publish.ts';
 import type { PoolResult } from './serverPool.ts';
-import type { Serving } from './serverWire.ts';
+import type { ServerFacts, Serving } from './serverWire.ts';
 
 /** Log-probs of the same token may differ by this much between two calls, for the rounding of half precision. */
 const PROBE_TOLERANCE = 0.05;
@@ -71,6 +72,40 @@ export async function checkModels(
     }
     return names.filter(isLabel);
   });
+}
+
+/** What each server says of itself; nulls where it does not, or hides it. */
+export async function factsOf({ pool, wire }: TokenServers): Promise<readonly ServerFacts[]> {
+  const { facts } = wire;
+  return onEach(pool.urls, async (_, server) => {
+    const unknown = { dtype: null, device: null };
+    if (facts === undefined) return unknown;
+    const result = await pool
+      .askServer(server, facts.path, undefined, { triesMax: 1 })
+      .catch(() => null);
+    return result?.kind === 'answer' ? facts.read(result.value) : unknown;
+  });
+}
+
+/** The arithmetic of all servers: the worst of them counts. */
+export function precisionOf(facts: readonly ServerFacts[]): Precision {
+  const dtypes = facts.map(({ dtype }) => dtype);
+  if (dtypes.every((dtype) => dtype === 'float32')) return 'float32';
+  return dtypes.some((dtype) => dtype !== null && dtype !== 'float32') ? 'lower' : 'unknown';
+}
+
+/** Fails with code `WEIGHTS_REFUSED` where a server would not have all of the weights that replace its own. */
+export function checkReplaceable(
+  { pool, wire }: TokenServers,
+  model: { readonly tied: boolean },
+  facts: readonly ServerFacts[],
+): void {
+  for (const [server, of] of facts.entries()) {
+    const refused = wire.replacement?.refused?.(model, of) ?? null;
+    if (refused === null) continue;
+    const url = pool.urls[server];
+    throw new MillraceError('WEIGHTS_REFUSED', `${url}: ${refused}`, { context: { url } });
+  }
 }
 
 /**

@@ -12,6 +12,7 @@
  *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
 import { hasCode, MillraceError } from '../../base/errors.ts';
+import type { AgreementRule, Precision } from '../agreement.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -29,12 +30,15 @@ import { endedUnasked, generationOf } from './checkReply.ts';
 import { type HeldTarget, HeldWeights } from './heldWeights.ts';
 import {
   checkModels,
+  checkReplaceable,
   checkUnreplaced,
   checkVocabulary,
   compareTokenizers,
   contextMaxOf,
   type EncodedText,
+  factsOf,
   ordinaryContexts,
+  precisionOf,
   seedsHold,
   type Tempered,
   temperedOf,
@@ -55,6 +59,8 @@ export interface RemoteEngineOptions extends PoolOptions {
   readonly version?: number;
   /** Longest context in tokens; asked from the servers when left out. */
   readonly contextMax?: number;
+  /** Whether the policy's output head is its embeddings (default: no): some servers cannot replace such weights. */
+  readonly tied?: boolean;
   /** Tokens of the vocabulary: a reply with an id that is not below it is refused. Left out = any id is taken. */
   readonly vocabSize?: number;
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
@@ -79,6 +85,7 @@ interface Found {
   readonly contextMax: number;
   readonly tempered: Tempered;
   readonly probes: readonly Int32Array[];
+  readonly precision: Precision;
 }
 
 /**
@@ -90,6 +97,7 @@ interface Found {
  */
 export class RemoteEngine implements PolicyEngine {
   readonly contextMax: number;
+  readonly agreement?: AgreementRule;
   readonly #servers: TokenServers;
   readonly #held: HeldWeights;
   readonly #options: RemoteEngineOptions;
@@ -113,12 +121,16 @@ export class RemoteEngine implements PolicyEngine {
     this.contextMax = found.contextMax;
     this.#tempered = found.tempered;
     this.#probes = found.probes;
-    this.#held = new HeldWeights({ ...options, servers, publishing, base: baseOf(options) });
+    const { precision } = found;
+    const base = baseOf(options);
+    this.#held = new HeldWeights({ ...options, servers, publishing, base, precision });
+    if (options.canary !== undefined)
+      this.agreement = { precision, meanMax: options.canary.meanMax };
   }
 
   /**
    * Asks every server what it serves, and tries it out. Rejects when one of them does not answer, with code
-   * `MODEL_OTHER` when it has another model, and with `USAGE` where servers of this wire cannot be published to as asked.
+   * `MODEL_OTHER` when it has another model, `WEIGHTS_REFUSED` when it could not take all of a new version's weights, and with `USAGE` where servers of this wire cannot be published to as asked.
    */
   static async create(options: RemoteEngineOptions): Promise<RemoteEngine> {
     const { wire, vocabSize, report = () => undefined } = options;
@@ -133,6 +145,9 @@ export class RemoteEngine implements PolicyEngine {
       const base = baseOf(options);
       const left = await checkModels(servers, base.model);
       if (publishing?.replaces === false) await checkUnreplaced(servers);
+      const facts = await factsOf(servers);
+      if (publishing?.replaces === true)
+        checkReplaceable(servers, { tied: options.tied ?? false }, facts);
       const contextMax = options.contextMax ?? (await contextMaxOf(servers));
       const probes = options.probes ?? ordinaryContexts(vocabSize);
       await checkVocabulary(servers, base);
@@ -146,6 +161,7 @@ export class RemoteEngine implements PolicyEngine {
         contextMax,
         tempered,
         probes,
+        precision: precisionOf(facts),
       });
       await engine.#held.unloadLeft(left);
       return engine;

@@ -72,17 +72,16 @@ export const serverSettings = {
     .default(600_000)
     .describe('vllm, sglang: how long rollouts wait for a server when none is there'),
   canaryMax: z
-    .number()
-    .nonnegative()
-    .default(0.1)
+    .union([z.literal('auto'), z.number().nonnegative()])
+    .default('auto')
     .describe(
-      'vllm, sglang: after each publish, most nats a token by which servers and trainer may differ (mean); 0 = do not compare',
+      'vllm, sglang: most nats a token (mean) by which servers and trainer may differ, after each publish and in the rollouts of each step; auto = what their precision and the first version allow; 0 = do not compare',
     ),
 };
 
-const shape = z.object(serverSettings);
+const filled = z.object(serverSettings);
 /** `serverSettings` with all defaults filled in. */
-export type ServerSettings = z.infer<typeof shape>;
+export type ServerSettings = z.infer<typeof filled>;
 
 /** What the engine is made for. */
 export interface ServerPlace {
@@ -110,7 +109,8 @@ export async function serverEngine(
 ): Promise<RemoteEngine> {
   const { publish, canaryMax, keyEnv, timeoutMs, awayMaxMs, inflight } = settings;
   const { policy, tokenizer, clock, print } = place;
-  const vocabSize = policy === null ? undefined : await vocabSizeOf(policy);
+  const shape = policy === null ? undefined : await shapeOf(policy);
+  const { vocabSize } = shape ?? {};
   const folders = publish === 'none' ? null : foldersFor(publish, settings, place);
   const probes = ordinaryTexts(tokenizer, vocabSize ?? tokenizer.vocabSize);
   const engine = await RemoteEngine.create({
@@ -130,10 +130,10 @@ export async function serverEngine(
     ...(policy === null
       ? { texts: TEXTS.map((text) => ({ text, tokens: tokenizer.encode(text, { tags: false }) })) }
       : {}),
-    ...(vocabSize === undefined ? {} : { vocabSize }),
+    ...shape,
     ...(folders === null ? { version: 0 } : publishing(publish, folders)),
-    ...(canaryMax > 0 && folders !== null
-      ? { canary: { sequences: probes, toleranceMax: canaryMax } }
+    ...(canaryMax !== 0 && folders !== null
+      ? { canary: { sequences: probes, meanMax: canaryMax === 'auto' ? null : canaryMax } }
       : {}),
   });
   if (engine.contextMax < place.contextMax) {
@@ -170,18 +170,26 @@ function publishing(
   };
 }
 
-async function vocabSizeOf(policy: string): Promise<number> {
+async function shapeOf(policy: string): Promise<{ vocabSize: number; tied: boolean }> {
   const { config, close } = await openPolicy(policy);
   await close();
-  return config.vocabSize;
+  return { vocabSize: config.vocabSize, tied: config.tiedEmbeddings };
 }
 
-/** Plain text of several kinds, about twenty tokens each. */
+/** Plain text of several kinds, about twenty tokens each, a few hundred together. */
 const TEXTS = [
   'The river that runs through the town is crossed by seven bridges, and the oldest of them is made of stone.',
   'To add 17 and 25, first add the tens: 10 + 20 = 30; then 7 + 5 = 12; together they are 42.',
   'Who wrote the letter, when was it sent, and which of the two brothers answered it?',
   'def area(width, height): return width * height  # in square metres',
+  'She opened the window, looked at the sky for a while, and decided to take the umbrella after all.',
+  'Water boils at 100 degrees Celsius at sea level, and at about 90 degrees on a mountain of 3,000 metres.',
+  '{"name": "search", "arguments": {"query": "population of Lisbon", "limit": 3}}',
+  'In 1889 the tower was finished; it is 330 metres high and was the tallest building for 41 years.',
+  'SELECT name, count(*) FROM orders WHERE paid = true GROUP BY name ORDER BY 2 DESC;',
+  'First think about what is asked, then call a tool if you need one, and give the answer at the end.',
+  'If x + 3 = 11, then x = 8; the square of x is 64, and half of that is 32.',
+  'The committee met on Tuesday, heard both sides, and put off its decision until the end of the month.',
 ];
 
 /** As tokens; drawn ones for a tokenizer that knows no such words. */

@@ -58,6 +58,8 @@ export interface ServerWire {
   readonly tokenize?: TokenizeWire;
   /** Where a server says which models and adapters it has; left out = a wrong name shows at the first request. */
   readonly models?: ModelsWire;
+  /** Where a server says how it computes; left out = its arithmetic is not known. */
+  readonly facts?: FactsWire;
   /** What a server has to be started with for the same seed to give the same tokens; left out = nothing. */
   readonly seedsNeed?: string;
   /** How LoRA adapters are loaded while it runs; left out = they are not. */
@@ -72,6 +74,21 @@ export interface ContextMaxWire {
   readonly path: string;
   /** Tokens; null where the reply does not say. */
   read(body: unknown): number | null;
+}
+
+/** What a server says of itself; null where it does not. */
+export interface ServerFacts {
+  /** Of its weights and arithmetic: `float32`, `bfloat16` …; of quantised weights anything but float32. */
+  readonly dtype: string | null;
+  /** `cpu`, `cuda` … */
+  readonly device: string | null;
+}
+
+/** A GET request whose reply says how a server computes. */
+export interface FactsWire {
+  /** Of a GET. */
+  readonly path: string;
+  read(body: unknown): ServerFacts;
 }
 
 /** A request for the log-probs of given tokens, and how its reply is read. */
@@ -128,6 +145,8 @@ export interface ReplacementWire {
   readonly label?: LabelWire;
   /** What a server has to be started with for these routes; for messages. */
   readonly needs?: string;
+  /** Why a server would not have all of the new weights afterwards, and what to do; null = it would. */
+  refused?(model: { readonly tied: boolean }, facts: ServerFacts): string | null;
 }
 
 /** A GET request whose reply says which label a server remembers. */

@@ -31,6 +31,13 @@ interface MetaInfo {
   readonly cached_tokens?: number;
 }
 
+/** Of `/get_server_info`, what is read. */
+interface ServerArguments {
+  readonly dtype?: string;
+  readonly quantization?: string | null;
+  readonly device?: string | null;
+}
+
 /** The wire of SGLang. It refuses a repetition penalty, under which its log-probs are not the policy's own. */
 export const sglang: ServerWire = {
   name: 'SGLang',
@@ -118,6 +125,16 @@ export const sglang: ServerWire = {
   },
   tokenize: tokenizeRoute,
   contextMax: listedContextMax,
+  facts: {
+    path: '/get_server_info',
+    read(body) {
+      const { dtype, quantization, device } = (body ?? {}) as ServerArguments;
+      return {
+        dtype: quantization ?? (dtype === 'auto' ? null : (dtype ?? null)),
+        device: device ?? null,
+      };
+    },
+  },
   seedsNeed: '--enable-deterministic-inference',
   adapters: adaptersBelow(''),
   replacement: {

@@ -43,6 +43,14 @@ interface Completion {
   };
 }
 
+/** Of `/server_info`, what is read. */
+interface ServerInfo {
+  readonly vllm_config?: {
+    readonly model_config?: { readonly dtype?: string; readonly quantization?: string | null };
+    readonly device_config?: { readonly device?: string };
+  };
+}
+
 /** The wire of vLLM, 0.11 or newer; `replacement` needs a newer one (0.32 was run). */
 export const vllm: ServerWire = {
   name: 'vLLM',
@@ -117,6 +125,17 @@ export const vllm: ServerWire = {
     },
   },
   contextMax: listedContextMax,
+  facts: {
+    path: '/server_info?config_format=json',
+    read(body) {
+      const { vllm_config: config } = (body ?? {}) as ServerInfo;
+      const { dtype = null, quantization = null } = config?.model_config ?? {};
+      return {
+        dtype: quantization ?? dtype?.replace('torch.', '') ?? null,
+        device: config?.device_config?.device ?? null,
+      };
+    },
+  },
   models: listedModels,
   tokenize: tokenizeRoute,
   adapters: adaptersBelow('/v1'),
@@ -135,6 +154,11 @@ export const vllm: ServerWire = {
       read: (body) => (body as { weight_version?: string } | null)?.weight_version ?? null,
     },
     needs: 'VLLM_SERVER_DEV_MODE=1',
+    // Its processor kernels keep a packed copy of the head, which reload_weights does not renew where it is the embeddings (0.32).
+    refused: ({ tied }, { device }) =>
+      tied && device === 'cpu'
+        ? 'vLLM on a CPU goes on with the old output head when weights with tied embeddings are reloaded: publish adapters (engine.publish=adapter, trainer.adapterRank=16, trainer.adapterAs=adapter), or use a GPU or SGLang'
+        : null,
   },
 };
 

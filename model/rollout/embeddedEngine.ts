@@ -6,6 +6,7 @@
  */
 import { resolve } from 'node:path';
 import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
+import type { AgreementRule } from '../agreement.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -59,6 +60,7 @@ const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 
  */
 export class EmbeddedEngine implements PolicyEngine {
   readonly contextMax: number;
+  readonly agreement: AgreementRule;
   readonly #worker: WorkerHandle;
   readonly #pendingMax: number;
   readonly #loop = watchLoop();
@@ -74,12 +76,13 @@ export class EmbeddedEngine implements PolicyEngine {
     worker: WorkerHandle,
     contextMax: number,
     pendingMax: number,
-    clock: { now(): number },
+    { clock, provider = 'cpu' }: Pick<EmbeddedEngineOptions, 'clock' | 'provider'>,
   ) {
     this.#worker = worker;
     this.contextMax = contextMax;
     this.#pendingMax = pendingMax;
     this.#clock = clock;
+    this.agreement = { precision: provider === 'cpu' ? 'float32' : 'unknown', meanMax: null };
   }
 
   /**
@@ -102,7 +105,7 @@ export class EmbeddedEngine implements PolicyEngine {
       await worker.close();
       throw error;
     }
-    return new EmbeddedEngine(worker, contextMax, rowsMax + waitingMax, options.clock);
+    return new EmbeddedEngine(worker, contextMax, rowsMax + waitingMax, options);
   }
 
   async generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {

@@ -67,6 +67,7 @@ const ROUNDING = 1e-2;
  */
 export class TinkerEngine implements PolicyEngine {
   readonly contextMax: number;
+  readonly agreement = { precision: 'unknown', meanMax: null } as const;
   readonly #service: TinkerService;
   readonly #spec: ModelSpec;
   readonly #options: TinkerEngineOptions;

@@ -40,10 +40,11 @@ const program = new Command('npm run servers')
       .join(', '),
   )
   .option('--model <folder>', 'a Hugging Face checkpoint; without it, a small random one is made')
+  .option('--tied', 'the small random checkpoint has one matrix for embeddings and head')
   .option('--port <number>', "another port than the kind's own", portOf)
   .showHelpAfterError()
   .parse(ours, { from: 'user' });
-const values = program.opts<{ model?: string; port?: number }>();
+const values = program.opts<{ model?: string; port?: number; tied?: true }>();
 const [name = '', kind] = program.processedArgs as readonly (string | undefined)[];
 
 function kindOrFail(): string {
@@ -64,7 +65,10 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         `${kinds[there.kind]!.name} runs at ${urlOf(there)} already; end it with: npm run servers -- stop ${there.kind}`,
       );
     await install(wanted, tell);
-    const model = values.model === undefined ? await tinyCheckpoint(wanted) : resolve(values.model);
+    const model =
+      values.model === undefined
+        ? await tinyCheckpoint(wanted, values.tied ?? false)
+        : resolve(values.model);
     if (!existsSync(join(model, 'config.json')))
       throw new Error(`${model} has no config.json: name the folder of a Hugging Face checkpoint`);
     tell(`starting ${title} on ${model}`);
@@ -101,15 +105,16 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 /** Made once, by the environment that has torch and transformers. */
-async function tinyCheckpoint(wanted: string): Promise<string> {
+async function tinyCheckpoint(wanted: string, tied: boolean): Promise<string> {
   const family = wanted === 'skyrl' ? 'qwen3' : 'qwen2';
-  const folder = join(serversFolder(), 'checkpoints', family);
+  const folder = join(serversFolder(), 'checkpoints', tied ? `${family}-tied` : family);
   if (existsSync(join(folder, 'config.json'))) return folder;
   tell(`making a small random checkpoint in ${folder}`);
   const script = fileURLToPath(new URL('./tinyCheckpoint.py', import.meta.url));
   const python = join(environmentOf(wanted), 'bin', 'python');
   const beside = `${folder}.${process.pid}.tmp`;
-  const made = spawnSync(python, [script, beside, '--family', family], { encoding: 'utf8' });
+  const asked = ['--family', family, ...(tied ? ['--tied'] : [])];
+  const made = spawnSync(python, [script, beside, ...asked], { encoding: 'utf8' });
   if (made.status !== 0) {
     await rm(beside, { recursive: true, force: true });
     throw new Error(`no checkpoint could be made: ${made.stderr}`);

@@ -1,4 +1,4 @@
-"""A small random checkpoint with a tokenizer and a chat template of its own: tinyCheckpoint.py FOLDER [--family qwen2|qwen3|llama]
+"""A small random checkpoint with a tokenizer and a chat template of its own: tinyCheckpoint.py FOLDER [--family qwen2|qwen3|llama] [--tied]
 
 Float32, so that what a server computes can be compared closely. Its weights are spread wide enough for tokens to differ
 in likelihood. The same seed gives the same checkpoint.
@@ -22,6 +22,7 @@ parser.add_argument("--kv-heads", type=int, default=2)
 parser.add_argument("--intermediate", type=int, default=0, help="0 = twice the hidden size")
 parser.add_argument("--vocabulary", type=int, default=512)
 parser.add_argument("--context", type=int, default=4096)
+parser.add_argument("--tied", action="store_true", help="the head is the embeddings")
 parser.add_argument("--seed", type=int, default=3)
 given = parser.parse_args()
 
@@ -63,7 +64,7 @@ sizes = dict(
     num_attention_heads=given.heads,
     num_key_value_heads=given.kv_heads,
     max_position_embeddings=given.context,
-    tie_word_embeddings=False,
+    tie_word_embeddings=given.tied,
     bos_token_id=None,
     pad_token_id=fast.pad_token_id,
     eos_token_id=fast.eos_token_id,

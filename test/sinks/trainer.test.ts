@@ -188,6 +188,76 @@ describe('trainer', () => {
     expect([...second!.advantages]).toEqual([0, 0, ...Array(18).fill(-0.5)]);
   });
 
+  describe('compares what rollouts say of their tokens with what it computes, and', () => {
+    const agreement = { precision: 'unknown', meanMax: null } as const;
+    const numbersOf = async (step: number) =>
+      Object.fromEntries(
+        (await all(topics.metrics))
+          .filter((metric) => metric.step === step)
+          .map(({ name, value }) => [name, value]),
+      );
+
+    test('takes a step back whose rollouts other weights made, and goes on from there', async () => {
+      await fill();
+      // The first call of the second batch.
+      const apart = (call: number): number => (call === 2 ? 0.06 : 0.01);
+      const engine = await train(undefined, fakeTrainer({ apart }), { agreement });
+      const weights = await all(topics.weights);
+      expect(weights.map(({ version }) => version)).toEqual([0, 1, 2, 3]);
+      expect(weights[2]).toMatchObject({
+        digest: weights[1]!.digest,
+        stateDigest: weights[1]!.stateDigest,
+      });
+      expect(weights[3]!.digest).not.toBe(weights[2]!.digest);
+      expect(engine.steps).toHaveLength(5);
+      expect(engine.restores.at(-1)?.weights.uri).toBe(saved(weights[1]!).weights.uri);
+      expect(await numbersOf(2)).toMatchObject({
+        'step/refused': 1,
+        'step/applied': 0,
+        'step/skipped': 1,
+        'logprob/diff_mean': 0.06,
+      });
+      expect(await numbersOf(3)).toMatchObject({ 'step/applied': 2, 'step/skipped': 0 });
+      expect(await numbersOf(3)).not.toHaveProperty('step/refused');
+    });
+
+    test('ends at the second such step in a row', async () => {
+      await fill();
+      const engine = fakeTrainer({ apart: (call) => (call >= 2 ? 0.06 : 0.01) });
+      await expect(train(undefined, engine, { agreement })).rejects.toThrow(
+        /step 3 were not made by version 2.*0\.060 nats a token \(allowed: 0\.040: the first weights agreed within 0\.010\)/,
+      );
+      expect(await all(topics.weights)).toHaveLength(3);
+    });
+
+    test('knows the first agreement after a restart', async () => {
+      await fill();
+      const apart = (): number => 0.001;
+      await train({ commitsLeft: 0, lastIsWritten: true }, fakeTrainer({ apart }), { agreement });
+      expect(await all(topics.weights)).toHaveLength(2);
+      await reopen();
+      const later = fakeTrainer({ apart: (call) => (call === 0 ? 0.03 : 0.001) });
+      await train(undefined, later, { agreement });
+      expect(await numbersOf(2)).toMatchObject({ 'step/refused': 1 });
+    });
+
+    test('judges rollouts of older versions by nothing: they differ', async () => {
+      await fill([1, 2, 3], 1);
+      const engine = fakeTrainer({ apart: (call) => (call < 2 ? 0.01 : 3) });
+      await train(undefined, engine, { agreement, lagMax: 1 });
+      expect(engine.steps).toHaveLength(2 * STEPS);
+    });
+
+    test('does on a replay as the record did', async () => {
+      await fill();
+      const refused = (step: number): boolean => step === 2;
+      await train(undefined, fakeTrainer(), { agreement: null, refused });
+      const weights = await all(topics.weights);
+      expect(weights[2]!.digest).toBe(weights[1]!.digest);
+      expect(await numbersOf(2)).toMatchObject({ 'step/refused': 1, 'step/applied': 0 });
+    });
+  });
+
   test('writes the numbers of the step beside its manifest', async () => {
     await fill();
     await train();

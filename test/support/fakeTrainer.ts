@@ -28,6 +28,8 @@ export interface Restored extends TrainerCheckpoint {
 export interface FakeTrainerOptions {
   /** Awaited at the beginning of every call. */
   readonly before?: (call: 'step' | 'score' | 'save' | 'restore') => Promise<void>;
+  /** Mean difference of its log-probs from the recorded ones, by the number of the call of `step`, from 0; 0 when left out. */
+  readonly apart?: (call: number) => number;
 }
 
 export function sha256(...parts: readonly (string | Uint8Array)[]): string {
@@ -64,7 +66,7 @@ async function read({ uri, digest }: Checkpoint): Promise<string> {
   return text;
 }
 
-export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
+export function fakeTrainer({ before, apart = () => 0 }: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
   const scores: (readonly Int32Array[])[] = [];
   const restores: Restored[] = [];
@@ -95,6 +97,7 @@ export function fakeTrainer({ before }: FakeTrainerOptions = {}): FakeTrainer {
         numbers: {
           'clip/fraction': 0.125,
           'kl/behaviour': 0.01,
+          'logprob/diff_mean': apart(steps.length - 1),
           'logprob/diff_max': batch.sequences.length,
         },
         tokens,

@@ -55,10 +55,11 @@ export function rowWeights(
   return (row) => weights[row] as number;
 }
 
-/** Share of clipped tokens, mean of old - new, and the largest |old - new| before the first step. */
+/** Share of clipped tokens, mean of old - new, and mean and maximum of |old - new| before the first step. */
 export const rolloutMetrics = {
   'clip/fraction': 'mean',
   'kl/behaviour': 'mean',
+  'logprob/diff_mean': 'first',
   'logprob/diff_max': 'first',
 } as const satisfies Readonly<Record<string, OverSteps>>;
 
@@ -75,6 +76,7 @@ export function rolloutTally(
 ): Tally {
   let clipped = 0;
   let drifts = 0;
+  let driftSum = 0;
   let driftMax = 0;
   return {
     add(feeds, logProbs) {
@@ -84,12 +86,14 @@ export function rolloutTally(
         const drift = (old[index] as number) - (logProbs[index] as number);
         if (isClipped({ index, drift, advantage: advantages[index] as number })) clipped++;
         drifts += drift;
+        driftSum += Math.abs(drift);
         driftMax = Math.max(driftMax, Math.abs(drift));
       }
     },
     numbers: (targets) => ({
       'clip/fraction': clipped / targets,
       'kl/behaviour': drifts / targets,
+      'logprob/diff_mean': driftSum / targets,
       'logprob/diff_max': driftMax,
     }),
   };

@@ -1,6 +1,7 @@
 /**
  * The contract of policy engines over real servers, where `MILLRACE_VLLM` or `MILLRACE_SGLANG` names the URL of one
  * (`npm run servers -- start vllm`): it serves a checkpoint of this machine, whose weights are changed while it runs.
+ * `MILLRACE_TIED=yes`: one whose head is its embeddings (`npm run servers -- start vllm --tied`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -98,6 +99,21 @@ function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): 
     await rm(folder, { recursive: true });
   });
 
+  const tied = process.env.MILLRACE_TIED === 'yes';
+  if (tied && server === 'vllm' && as === 'full') {
+    it('is refused at the start: on a CPU it would keep its old output head', async () => {
+      const opened = RemoteEngine.create({
+        ...{ wire: serverWires[server], urls: [url], model: served.model, clock, tied },
+        publisher: publishFromDisk(async () => folder),
+      });
+      await expect(opened).rejects.toMatchObject({
+        code: 'WEIGHTS_REFUSED',
+        message: expect.stringContaining('engine.publish=adapter'),
+      });
+    });
+    return;
+  }
+
   policyEngineContract(
     `a real ${server}, ${as}`,
     () => fixture,
@@ -113,7 +129,8 @@ function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): 
         clock,
         publisher: publisher((weights) => folders.of(weights)),
         tokenBytes: bytes,
-        canary: { sequences: [Int32Array.of(10, 20, 30, 40, 50, 60)], toleranceMax: 1e-3 },
+        tied,
+        canary: { sequences: [Int32Array.of(10, 20, 30, 40, 50, 60)], meanMax: null },
         onClose: () => folders.close(),
         report: (line) => console.log(line),
       });

@@ -59,7 +59,7 @@ async function remote(
     model: 'base',
     clock,
     report: (line) => lines.push(line),
-    canary: { sequences: [SEQUENCE], toleranceMax: 0.1 },
+    canary: { sequences: [SEQUENCE], meanMax: 0.1 },
     ...options,
   });
   open.push(engine);
@@ -204,9 +204,48 @@ describe('after each publish', () => {
     await expect(engine.generate(ask())).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
   });
 
+  it('the first agreement bounds the later ones, however much is allowed', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    engine.expect(async ({ version }, sequences) =>
+      sequences.map((each) => toyScores(version, each).map((score, i) => score - 0.03 * i)),
+    );
+    await expect(engine.load(weights(2))).rejects.toMatchObject({
+      code: 'WEIGHTS_WRONG',
+      message: expect.stringContaining('the first weights agreed within 0.0'),
+    });
+  });
+
+  it('a server that computes in float32, as the trainer, must be far nearer than one of half precision', async () => {
+    const engineAt = async (dtype: string) => {
+      const server = await toy();
+      server.faults.before = ({ path }, response) => {
+        if (!path.startsWith('/server_info')) return false;
+        response.end(
+          JSON.stringify({
+            vllm_config: { model_config: { dtype }, device_config: { device: 'cuda' } },
+          }),
+        );
+        return true;
+      };
+      const canary = { sequences: [SEQUENCE], meanMax: null };
+      const { engine } = await remote([server], { publisher: adapters, canary });
+      engine.expect(async ({ version }, sequences) =>
+        sequences.map((each) => toyScores(version, each).map((score) => score - 0.028)),
+      );
+      return engine;
+    };
+    await (await engineAt('torch.bfloat16')).load(weights(1));
+    await expect((await engineAt('torch.float32')).load(weights(1))).rejects.toMatchObject({
+      code: 'WEIGHTS_WRONG',
+      message: expect.stringContaining('both compute in float32'),
+    });
+  });
+
   it('an old version behind a new name is found out although it lies within the tolerance', async () => {
     const server = await toy();
-    const canary = { sequences: [SEQUENCE], toleranceMax: 100 };
+    const canary = { sequences: [SEQUENCE], meanMax: 100 };
     const { engine } = await remote([server], { publisher: adapters, canary });
     await engine.load(weights(1));
     server.faults.stuckAt = 1;

@@ -1,0 +1,82 @@
+/**
+ * How near the log-probs of a policy engine have to be to the trainer's for both to have the same weights.
+ *
+ * With the same weights only rounding sets them apart: two float32 computations by about 1e-5 nats a token (mean; SmolLM2-135M
+ * and small checkpoints, measured), half precision by some hundredths. What was measured first bounds what comes later: rounding
+ * stays what it is, other weights show.
+ */
+
+/** The arithmetic of an engine, as far as it is known. The trainer computes in float32. */
+export type Precision = 'float32' | 'lower' | 'unknown';
+
+/** Differences of log-probs of the same tokens, nats. */
+export interface Apart {
+  readonly mean: number;
+  readonly max: number;
+}
+
+/** How near an engine has to be. */
+export interface AgreementRule {
+  readonly precision: Precision;
+  /** Largest mean difference (nats a token); null = what its precision allows. */
+  readonly meanMax: number | null;
+}
+
+/** What precisions allow before anything was measured, and what they allow however well the first weights agreed; nats a token. */
+const ALLOWED = {
+  float32: { first: 1e-3, least: 2e-4 },
+  lower: { first: 0.05, least: 0.02 },
+  unknown: { first: 0.05, least: 0.02 },
+} as const satisfies Record<Precision, { first: number; least: number }>;
+
+/** Later weights may agree this much worse than the first. */
+const TIMES = 4;
+/** The largest of some hundred differences is below this many times their bound. */
+const PEAK = 20;
+
+/** The bound of one comparison that is made again and again: a canary's, or that of the rollouts of every step. */
+export class Agreement {
+  readonly #rule: AgreementRule;
+  #first: number | null = null;
+
+  constructor(rule: AgreementRule) {
+    this.#rule = rule;
+  }
+
+  /** Largest mean difference, nats a token. */
+  get meanMax(): number {
+    const { precision, meanMax } = this.#rule;
+    const { first, least } = ALLOWED[precision];
+    const most = meanMax ?? first;
+    if (this.#first === null) return most;
+    return Math.min(most, Math.max(least, TIMES * this.#first));
+  }
+
+  /** Largest difference of any of some hundred tokens, nats. */
+  get max(): number {
+    return PEAK * this.meanMax;
+  }
+
+  /** Whether nothing was measured yet. */
+  get isNew(): boolean {
+    return this.#first === null;
+  }
+
+  /** What the first weights agreed within; later measurements change nothing. */
+  measured(mean: number): void {
+    this.#first ??= mean;
+  }
+
+  /** Why the bound is what it is, for messages. */
+  get reason(): string {
+    const { precision, meanMax } = this.#rule;
+    const first = this.#first;
+    if (first !== null && this.meanMax < (meanMax ?? ALLOWED[precision].first)) {
+      return `the first weights agreed within ${first.toPrecision(2)}`;
+    }
+    if (meanMax !== null) return 'engine.canaryMax';
+    return precision === 'float32'
+      ? 'both compute in float32'
+      : 'more than rounding in half precision';
+  }
+}
