@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { compare } from './compare.ts';
 import { subjects } from './registry.ts';
 import { runVectorFile } from './run.ts';
-import { Skipped } from './subject.ts';
+import { Skipped, type Subject } from './subject.ts';
 import { listVectorFiles, readVectorFile, type VectorFile } from './vectors.ts';
 
 const VECTORS = fileURLToPath(new URL('../vectors', import.meta.url));
@@ -21,7 +21,8 @@ describe('published values', () => {
       const report = await runVectorFile(await readVectorFile(path), subjects);
       expect(report.mismatches).toEqual([]);
       expect(report.failed).toBe(0);
-      expect(report.passed).toBeGreaterThan(0);
+      const { product, oracle, detour } = report.passed;
+      expect(product + oracle + detour).toBeGreaterThan(0);
     }, 600_000);
   }
 });
@@ -38,7 +39,10 @@ describe('the runner', () => {
       file({ id: 'a', args: 2, expect: 4 }, { id: 'b', args: 2, expect: 5 }),
       double,
     );
-    expect(report).toMatchObject({ passed: 1, failed: 1, skipped: 0, worstError: 0.2 });
+    expect(report).toMatchObject({
+      passed: { product: 1, oracle: 0, detour: 0 },
+      ...{ failed: 1, skipped: 0, worstError: 0.2 },
+    });
     expect(report.mismatches).toEqual(['b at the value: got 4, want 5']);
   });
 
@@ -61,7 +65,21 @@ describe('the runner', () => {
       ),
       throwing,
     );
-    expect(report).toMatchObject({ passed: 1, failed: 1, skipped: 1 });
+    expect(report).toMatchObject({ passed: { product: 1 }, failed: 1, skipped: 1 });
+  });
+
+  test('counts apart what an oracle and a detour computed, and says what the product lacks', async () => {
+    const driven: Subject = (args, { by }) => {
+      if (args === 1) by('oracle', 'no doubling');
+      if (args === 3) by('detour', 'odd ones are halved');
+      return (args as number) * 2;
+    };
+    const cases = [1, 1, 2, 3].map((args, i) => ({ id: String(i), args, expect: args * 2 }));
+    const report = await runVectorFile(file(...cases), { double: driven });
+    expect(report).toMatchObject({
+      passed: { product: 1, oracle: 2, detour: 1 },
+      notes: ['oracle: no doubling', 'detour: odd ones are halved'],
+    });
   });
 });
 

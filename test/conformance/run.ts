@@ -2,12 +2,22 @@
  * Runs the cases of one vector file against its subject.
  */
 import { type Comparison, compare } from './compare.ts';
-import { Part, Skipped, type Subject, type Subjects } from './subject.ts';
+import {
+  type CaseContext,
+  type Driven,
+  Part,
+  Skipped,
+  type Subject,
+  type Subjects,
+} from './subject.ts';
 import type { VectorCase, VectorFile } from './vectors.ts';
 
 export interface SubjectReport {
   readonly subject: string;
-  readonly passed: number;
+  /** Cases that passed, by what computed them. */
+  readonly passed: Readonly<Record<Driven, number>>;
+  /** What the product lacks or does otherwise, each once. */
+  readonly notes: readonly string[];
   readonly failed: number;
   readonly skipped: number;
   readonly worstError: number;
@@ -19,46 +29,56 @@ const MISMATCHES_MAX = 3;
 
 /** Runs every case. A subject that nobody registered fails all its cases. */
 export async function runVectorFile(file: VectorFile, subjects: Subjects): Promise<SubjectReport> {
-  const report = { passed: 0, failed: 0, skipped: 0, worstError: 0, mismatches: [] as string[] };
+  const passed = { product: 0, oracle: 0, detour: 0 };
+  const mismatches: string[] = [];
+  const notes = new Set<string>();
+  const report = { passed, failed: 0, skipped: 0, worstError: 0, mismatches };
+  const named = { subject: file.subject };
   const run = subjects[file.subject];
   if (run === undefined) {
-    const mismatches = ['unknown subject: add it to a file of test/conformance/subjects/'];
-    return { ...report, subject: file.subject, failed: file.cases.length, mismatches };
+    mismatches.push('unknown subject: add it to a file of test/conformance/subjects/');
+    return { ...report, ...named, notes: [], failed: file.cases.length };
   }
   try {
     for (const vector of file.cases) {
-      const verdict = await judge(vector, file, run);
+      let driven: Driven = 'product';
+      const by: CaseContext['by'] = (what, why) => {
+        driven = what;
+        notes.add(`${what}: ${why}`);
+      };
+      const verdict = await judge(vector, { file, expect: vector.expect, by }, run);
       if (verdict === 'skipped') report.skipped++;
       else {
         report.worstError = Math.max(report.worstError, verdict.worstError);
-        if (verdict.difference === null) report.passed++;
+        if (verdict.difference === null) passed[driven]++;
         else if (++report.failed <= MISMATCHES_MAX) {
-          report.mismatches.push(`${vector.id} ${verdict.difference}`);
+          mismatches.push(`${vector.id} ${verdict.difference}`);
         }
       }
     }
   } finally {
     await run.close?.();
   }
-  return { ...report, subject: file.subject };
+  return { ...report, ...named, notes: [...notes] };
 }
 
 async function judge(
-  { id: _, args, expect }: VectorCase,
-  file: VectorFile,
+  { args, expect }: VectorCase,
+  context: CaseContext,
   run: Subject,
 ): Promise<Comparison | 'skipped'> {
   const throws = typeof expect === 'object' && expect !== null && 'throws' in expect;
   let got: unknown;
   try {
-    got = await run(args, { file, expect });
+    got = await run(args, context);
   } catch (error) {
     if (error instanceof Skipped) return 'skipped';
     if (!throws) return { difference: `threw ${String(error)}`, worstError: 0 };
     got = { throws: true };
   }
-  if (got instanceof Part) return compare(got.value, pick(expect, got.value), file.tolerance);
-  return compare(got, throws ? { throws: true } : expect, file.tolerance);
+  if (got instanceof Part)
+    return compare(got.value, pick(expect, got.value), context.file.tolerance);
+  return compare(got, throws ? { throws: true } : expect, context.file.tolerance);
 }
 
 function pick(expect: unknown, keys: object): Readonly<Record<string, unknown>> {

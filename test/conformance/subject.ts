@@ -4,11 +4,19 @@
  */
 import type { VectorFile } from './vectors.ts';
 
+/**
+ * What computed a case: the code that users run; an oracle of the tests, where the product has no such thing; or a published loop
+ * written out, where the product departs from it on purpose.
+ */
+export type Driven = 'product' | 'oracle' | 'detour';
+
 /** What a case is computed from besides its arguments. */
 export interface CaseContext {
   readonly file: VectorFile;
   /** The expected value, for subjects where it says which numbers are asked for (places in a tensor, say). */
   readonly expect: unknown;
+  /** Says that something else than the product computes the case, and what the product lacks or does instead. */
+  readonly by: (driven: Exclude<Driven, 'product'>, why: string) => void;
 }
 
 /** Computes the value of one case; may be asynchronous, may throw, may throw `Skipped`. */
@@ -23,6 +31,14 @@ export type Subjects = Readonly<Record<string, Subject>>;
 /** Gives the arguments of a case their type. Nothing is checked: a vector file says what it holds. */
 export function subject<Args>(run: (args: Args, context: CaseContext) => unknown): Subject {
   return (args, context) => run(args as Args, context);
+}
+
+/** A subject that an oracle of the tests computes, for the product has no such thing: `lacks` says which. */
+export function oracle<Args>(lacks: string, run: (args: Args) => unknown): Subject {
+  return subject<Args>((args, { by }) => {
+    by('oracle', lacks);
+    return run(args);
+  });
 }
 
 interface Closable {

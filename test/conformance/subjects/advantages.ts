@@ -16,7 +16,7 @@ import {
   reinforcePlusPlusBaseline,
   remax,
 } from '../../oracles/tokenAdvantages.ts';
-import { type Subject, type Subjects, subject } from '../subject.ts';
+import { type CaseContext, oracle, type Subject, type Subjects, subject } from '../subject.ts';
 
 interface GrpoArgs {
   readonly scores: readonly number[];
@@ -44,24 +44,29 @@ export const advantageSubjects: Subjects = {
   rloo: spreadOverTokens(() => rloo()),
   opo: spreadOverTokens(() => opo()),
   'grpo-passk': spreadOverTokens(({ normaliseByStd }) => grpoPassk({ normByStd: normaliseByStd! })),
-  'reinforce-plus-plus-baseline': subject<OutcomeArgs>(({ scores, groups, mask }) =>
-    baselineByBatch(scores, groups, mask),
+  'reinforce-plus-plus-baseline': subject<OutcomeArgs>(baselineByBatch),
+  gae: oracle<TokenArgs>('no critic, so no values to estimate from', (args) =>
+    gae({ ...args, lambda: args.lam }),
   ),
-  gae: subject<TokenArgs>((args) => gae({ ...args, lambda: args.lam })),
-  'reinforce-plus-plus': subject<TokenArgs>(({ rewards, mask, gamma }) =>
-    reinforcePlusPlus(rewards, mask, gamma),
+  'reinforce-plus-plus': oracle<TokenArgs>(
+    'rewards are of whole rollouts, not of tokens',
+    ({ rewards, mask, gamma }) => reinforcePlusPlus(rewards, mask, gamma),
   ),
-  remax: subject<TokenArgs>(({ rewards, baselines, mask }) => remax(rewards, baselines, mask)),
+  remax: oracle<TokenArgs>('no greedy rollout as baseline', ({ rewards, baselines, mask }) =>
+    remax(rewards, baselines, mask),
+  ),
 };
 
 /** As `score` and the trainer do it, one after the other; fewer than two tokens are not whitened there. */
 function baselineByBatch(
-  scores: readonly number[],
-  groups: readonly string[],
-  mask: Matrix,
+  { scores, groups, mask }: OutcomeArgs,
+  { by }: CaseContext,
 ): readonly ArrayLike<number>[] {
   const plain = reinforcePlusPlusBaseline(scores, groups, mask);
-  if (mask.flat().filter((on) => on === 1).length < 2) return plain;
+  if (mask.flat().filter((on) => on === 1).length < 2) {
+    by('detour', 'fewer than two tokens are not whitened');
+    return plain;
+  }
   const { group } = advantageEstimators['reinforce++-baseline'];
   const found = whitened(spread(perGroup(group, scores, groups), mask), mask);
   return found.map((row, i) => Array.from(row, (value, t) => value * mask[i]![t]!));

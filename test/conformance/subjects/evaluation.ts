@@ -10,7 +10,7 @@ import type { Ability } from '../../../topics/index.ts';
 import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
-import { type Subjects, subject } from '../subject.ts';
+import { oracle, type Subjects, subject } from '../subject.ts';
 
 interface SampleArgs {
   readonly task: Ability;
@@ -39,7 +39,10 @@ interface BootstrapArgs {
 export const evaluationSubjects: Subjects = {
   'eval-metrics': subject<SampleArgs>(sampleMetrics),
   'eval-aggregate': subject<AggregateArgs>(benchmarkMetrics),
-  'eval-bootstrap': subject<BootstrapArgs>(bootstrapMetrics),
+  'eval-bootstrap': oracle<BootstrapArgs>(
+    'samples of a question are not drawn again: the interval is over questions',
+    bootstrapMetrics,
+  ),
   'radar-vote': subject<{ reply: string }>(({ reply }) => redundancyVote(reply)),
 };
 

@@ -12,7 +12,7 @@ import { type KlKind, klEstimate } from '../../oracles/kl.ts';
 import { type PolicyLossInput, policyLoss } from '../../oracles/policyLoss.ts';
 import { type LossGraphs, lossGraphs, widthFactor } from '../../support/lossGraph.ts';
 import { compare } from '../compare.ts';
-import { type CaseContext, type Subjects, subject, subjectWith } from '../subject.ts';
+import { type CaseContext, oracle, Part, type Subjects, subjectWith } from '../subject.ts';
 
 interface KlArgs {
   readonly kind: KlKind;
@@ -32,16 +32,19 @@ interface LogpsArgs {
 export const lossSubjects: Subjects = {
   'policy-loss': subjectWith(lossGraphs, async (input: PolicyLossInput, graphs, context) => {
     const { gradient: _, ...plain } = policyLoss(input);
-    if (dividesByNothing(input)) return plain;
+    if (dividesByNothing(input)) {
+      context.by('detour', NOTHING);
+      return plain;
+    }
     const { loss, numbers } = await clipped(input, graphs);
     const guard = guarded(input.mask);
     const found = {
-      ...plain,
       loss,
       clipFraction: numbers['clip/fraction']! * guard,
       klApprox: numbers['kl/behaviour']! * guard,
     };
-    return agreed(found, plain, context);
+    const { loss: plainLoss, clipFraction, klApprox } = plain;
+    return new Part(agreed(found, { loss: plainLoss, clipFraction, klApprox }, context));
   }),
   'arpo-loss-gradient': subjectWith(lossGraphs, (input: PolicyLossInput, graphs, context) =>
     lossAndGradient(input, graphs, context),
@@ -58,7 +61,7 @@ export const lossSubjects: Subjects = {
   'dpo-loss': subjectWith(lossGraphs, (pairs: PreferencePairs, graphs, context) =>
     preferences(pairs, graphs, context),
   ),
-  'dpo-logps': subject<LogpsArgs>(({ logits, labels }) => {
+  'dpo-logps': oracle<LogpsArgs>('log-probs are summed inside the graph', ({ logits, labels }) => {
     const found = labels.map((row, i) => labelledLogProb(logits[i]!, row));
     return { logps: found.map((item) => item.logProb), counts: found.map((item) => item.count) };
   }),
@@ -70,6 +73,9 @@ function agreed<T>(found: T, plain: T, { file }: CaseContext): T {
   if (difference !== null) throw new Error(`graph and plain writing differ: ${difference}`);
   return found;
 }
+
+const NOTHING =
+  'a sequence without targets counts as 0, where the reference divides by its 0 tokens';
 
 /** The reference divides by the tokens of each sequence, and has NaN where there are none; ours counts it as 0. */
 function dividesByNothing({ mask, aggregation }: PolicyLossInput): boolean {
@@ -102,7 +108,10 @@ async function lossAndGradient(
 ): Promise<unknown> {
   const plain = policyLoss(input);
   const wanted = { loss: plain.loss, gradient: plain.gradient };
-  if (dividesByNothing(input)) return wanted;
+  if (dividesByNothing(input)) {
+    context.by('detour', NOTHING);
+    return wanted;
+  }
   const { loss, gradient } = await clipped(input, graphs);
   return agreed({ loss, gradient }, wanted, context);
 }
@@ -116,7 +125,10 @@ async function bentAdvantages(
   const plain = entropyAwareAdvantages(advantages, entropies, mask, { mode: 'reference' });
   const count = mask.flat().filter((on) => on === 1).length;
   // the reference has NaN for one token, ours keeps its advantage
-  if (count < 2) return plain;
+  if (count < 2) {
+    context.by('detour', 'a single token keeps its advantage, where the reference has NaN');
+    return plain;
+  }
   const settings: SettingsOf<'clipped'> = { aepo: { advantageWeight: 0.2 } };
   const zeros = mask.map((row) => row.map(() => 0));
   const policies = { logProbs: zeros, oldLogProbs: zeros };

@@ -86,6 +86,7 @@ function orWritten(compute: Subject, instead: Subject): Subject {
       return await compute(args, context);
     } catch (error) {
       if (!(error instanceof Departure)) throw error;
+      context.by('detour', error.message);
       return instead(args, context);
     }
   };

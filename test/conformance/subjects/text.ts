@@ -18,10 +18,10 @@ import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import type { Variant } from '../../../operators/text/variant.ts';
 import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
 import { priorReasoning } from '../../../operators/tools/web/priorReasoning.ts';
-import { tagSolution, thinkingText } from '../../oracles/trajectory.ts';
+import { tagSolution } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
-import { type Subjects, subject } from '../subject.ts';
+import { oracle, Part, type Subjects, subject } from '../subject.ts';
 
 const variants: Readonly<Record<string, Variant>> = {
   A: 'rollout',
@@ -76,17 +76,20 @@ export const textSubjects: Subjects = {
     strictValid: isWellFormed(text, 'selection', paperTools),
     resultsOk: countFailedResults(text) === 0,
   })),
-  'format-trajectory': subject<Text & { tag: string }>(({ text, tag }) => tagSolution(text, tag)),
+  'format-trajectory': oracle<Text & { tag: string }>(
+    'no text is cut out between two tags as this check does',
+    ({ text, tag }) => tagSolution(text, tag),
+  ),
   'hint-position': subject<Text & { hint: string }>(({ text, hint }) =>
     repairHintPosition(text, hint),
   ),
   'prior-reasoning': subject<{ logs: readonly string[] }>(({ logs }) => priorReasoning(logs)),
   'cache-key': subject<{ query: string }>(({ query }) => searchCacheKey(query)),
-  radar: subject<{ output: string }>(({ output }) => ({
-    resultBlocks: resultBlocks(output),
-    failedBlocks: countFailedResults(output),
-    thinkingText: thinkingText(output),
-  })),
+  // Of the published split the product has what it measures: not the text between the results.
+  radar: subject<{ output: string }>(
+    ({ output }) =>
+      new Part({ resultBlocks: resultBlocks(output), failedBlocks: countFailedResults(output) }),
+  ),
 };
 
 /** Answers that are no strings: one copy raises on them (plain equality), the others take Python's text. */

@@ -21,7 +21,7 @@ import {
 } from '../rollouts/entropySampling.ts';
 import { grownChains } from '../rollouts/grownChains.ts';
 import { Departure } from '../rollouts/grownGroups.ts';
-import { Skipped, type Subjects, subject } from '../subject.ts';
+import { type CaseContext, oracle, Skipped, type Subjects, subject } from '../subject.ts';
 
 interface RewardArgs {
   readonly response: string;
@@ -67,16 +67,20 @@ interface SamplingArgs {
 }
 
 export const toolUseSubjects: Subjects = {
-  'tool-star-normalize': subject<Text>(({ text }) => finalAnswerForm(text)),
+  'tool-star-normalize': oracle<Text>('no comparison of normalised final answers', ({ text }) =>
+    finalAnswerForm(text),
+  ),
   'tool-star-reward': subject<RewardArgs>(toolStarReward),
   'tool-light-format': subject<Text>(({ text }) => isPreferenceFormat(text, paperTools)),
-  'tool-light-tool-count': subject<Text>(({ text }) => countCallsWithFences(text, paperTools)),
+  'tool-light-tool-count': oracle<Text>('calls in code fences are not counted', ({ text }) =>
+    countCallsWithFences(text, paperTools),
+  ),
   'tool-light-strip-results': subject<Text>(({ text }) => withoutResults(text)),
   'tool-light-f1': subject<{ a: string | null; b: string | null }>(({ a, b }) =>
     a === null || b === null ? 0 : rolloutF1(a, [b]),
   ),
-  'tool-light-efficiency': subject<EfficiencyArgs>(efficiencies),
-  'tool-light-necessity': subject<NecessityArgs>(({ methods }) => {
+  'tool-light-efficiency': oracle<EfficiencyArgs>('efficiency is that of ET-Agent', efficiencies),
+  'tool-light-necessity': oracle<NecessityArgs>('methods are not compared', ({ methods }) => {
     const scores = toolNecessity(Object.values(methods), 'reference');
     return Object.fromEntries(Object.keys(methods).map((name, m) => [name, scores[m]]));
   }),
@@ -90,9 +94,13 @@ export const toolUseSubjects: Subjects = {
   'tool-light-sampling': subject<SamplingArgs>(entropySampling),
 };
 
-function toolStarReward({ response, groundTruth, kind, eosToken }: RewardArgs): unknown {
+function toolStarReward(
+  { response, groundTruth, kind, eosToken }: RewardArgs,
+  { by }: CaseContext,
+): unknown {
   const text = assistantTurn(response);
   if (kind === 'math') {
+    by('oracle', "Tool-Star's math reward: math answers are judged as ET-Agent does");
     if (text === null) return { score: -1 };
     const { score, basis } = mathVerdict(text, groundTruth as string, paperTools, eosToken);
     if (basis === 'form' || basis === 'nothing') throw new Skipped('needs a symbolic verifier');
@@ -135,11 +143,12 @@ const DOCUMENTS = 3;
 type SampleChains = typeof sampledChains | typeof grownChains;
 
 /** Chains that `growGuided` grows; where it departs (the list is in `grownChains.ts`), the method written out. */
-async function entropySampling(args: SamplingArgs): Promise<unknown> {
+async function entropySampling(args: SamplingArgs, { by }: CaseContext): Promise<unknown> {
   try {
     return await entropySamplingBy(grownChains, args);
   } catch (error) {
     if (!(error instanceof Departure)) throw error;
+    by('detour', error.message);
     return entropySamplingBy(sampledChains, args);
   }
 }

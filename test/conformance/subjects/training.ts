@@ -9,7 +9,7 @@ import {
   learningRateFactor,
 } from '../../../operators/batching/learningRate.ts';
 import { tokenLimited } from '../../oracles/tokenLimit.ts';
-import { type Subjects, subject } from '../subject.ts';
+import { oracle, type Subjects, subject } from '../subject.ts';
 
 interface AdamWArgs {
   readonly params: readonly number[];
@@ -60,7 +60,8 @@ export const trainingSubjects: Subjects = {
   'seq-balance': subject<BalanceArgs>(({ lengths, k, equalSize }) =>
     balance(lengths, k, { equalSize }),
   ),
-  'micro-batch': subject<MicroBatchArgs>(({ lengths, maxTokens }) =>
-    tokenLimited(lengths, maxTokens),
+  'micro-batch': oracle<MicroBatchArgs>(
+    'micro-batches are cut by the memory that their graph needs',
+    ({ lengths, maxTokens }) => tokenLimited(lengths, maxTokens),
   ),
 };
