@@ -5,6 +5,6 @@
  */
 export * from './all.ts';
 export type { RunTopic } from './defineRunTopic.ts';
-export { examineRun, Invariants } from './invariants.ts';
+export { examineRun, Invariants, type Origin } from './invariants.ts';
 export type { RowLink } from './links.ts';
 export * from './schedule.ts';

@@ -54,9 +54,19 @@ const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
 const FAULT = 'a stage or the log is at fault: keep the run folder and report it with this line';
 
+/** Where the records of a run come from. */
+export interface Origin {
+  /**
+   * Made from the records of another run: its rollouts were sampled by versions of that run, and questions that only measure are left
+   * out once its weights are others.
+   */
+  readonly replayed?: boolean;
+}
+
 /** The laws of a run; see the top of this file. */
 export class Invariants implements Laws {
   readonly #standing: Standing;
+  readonly #replayed: boolean;
   readonly #found: Finding[] = [];
   /** Identities by topic, with the place that had it first. */
   readonly #first = new Map<string, Map<string, string>>();
@@ -72,11 +82,14 @@ export class Invariants implements Laws {
   readonly #trained = new Map<string, number>();
   readonly #versions = new Map<number, Weights>();
   readonly #sampled = new Set<number>();
+  /** Questions that need no rollouts. */
+  readonly #leftOut = new Set<string>();
   /** Tool calls whose rollout is not known. */
   readonly #strayCalls: string[] = [];
 
-  constructor(standing: Standing) {
+  constructor(standing: Standing, { replayed = false }: Origin = {}) {
     this.#standing = standing;
+    this.#replayed = replayed;
   }
 
   see(topic: Topic<unknown>, value: unknown, position: Position): void {
@@ -105,6 +118,9 @@ export class Invariants implements Laws {
   }
 
   readonly #looks: Readonly<Record<string, (value: never) => void>> = {
+    [topics.questions.name]: (value: Question) => {
+      if (this.#replayed && value.phase === 'evaluate') this.#leftOut.add(asked(value));
+    },
     [topics.rollouts.name]: (value: Rollout) => this.#rollout(value),
     [topics.toolCalls.name]: (value: ToolCall) => this.#toolCall(value),
     [topics.scored.name]: (value: Scored) => this.#scored(value),
@@ -269,7 +285,7 @@ export class Invariants implements Laws {
   }
 
   #answered(key: string): void {
-    if (this.#groups.has(key) || this.#pools.has(key)) return;
+    if (this.#groups.has(key) || this.#pools.has(key) || this.#leftOut.has(key)) return;
     const what = `${key} was read and has neither rollouts nor trajectories`;
     this.#tell('accounted-for', 'questions', what);
   }
@@ -303,7 +319,7 @@ export class Invariants implements Laws {
     }
     const newest = Math.max(-1, ...this.#versions.keys());
     for (const version of this.#sampled) {
-      if (this.#versions.has(version) || this.#torn.has('weights')) continue;
+      if (this.#versions.has(version) || this.#torn.has('weights') || this.#replayed) continue;
       const what = `rollouts were sampled by version ${version}, of which there is no manifest (the newest is ${newest})`;
       this.#tell('reference', 'rollouts', what);
     }
@@ -363,6 +379,6 @@ function wrongOf(value: Rollout, size: number): string | null {
 }
 
 /** Reads all of a run's log and checks it. `look` is called for every record that can be read. */
-export function examineRun(log: Log, look?: Look): Promise<Examined> {
-  return examine(log, allTopics, (standing) => new Invariants(standing), look);
+export function examineRun(log: Log, look?: Look, origin: Origin = {}): Promise<Examined> {
+  return examine(log, allTopics, (standing) => new Invariants(standing, origin), look);
 }

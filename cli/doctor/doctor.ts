@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/counted.ts';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import { BRING_ARCHIVE_BACK } from '../../streams/doctor/examine.ts';
+import { BRING_ARCHIVE_BACK, type Look } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
@@ -26,7 +26,7 @@ import { findRun, logFolder, type Run, withLog } from '../runs.ts';
 import { makeIndex } from './makeIndex.ts';
 import { checkReplies } from './replies.ts';
 import { checkRunState } from './runState.ts';
-import { checkWeightsFiles } from './weightsFiles.ts';
+import { checkWeightsFiles, type KeptBySettings } from './weightsFiles.ts';
 
 export interface DoctorOptions {
   readonly run?: string;
@@ -142,16 +142,19 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   const learning = new Learning();
   const lost = await lostIn(log);
   const keys = run.record.log === undefined ? new KeyCheck(logFolder(run.folder)) : null;
-  const { findings, standing, records } = await examineRun(log, (topic, value, { offset }) => {
+  const { record } = run;
+  const replayed = record.replayed !== undefined;
+  const look: Look = (topic, value, { offset }) => {
     keys?.see(topic, value, offset);
     if (topic.name === topics.weights.name) manifests.push(value as Weights);
     if (topic.name === topics.deadLetters.name) deadLetters += 1;
     if (topic.name === topics.metrics.name) learning.add(value as Metric);
-  });
+  };
+  const { findings, standing, records } = await examineRun(log, look, { replayed });
   const index = keys?.faults() ?? [];
   await keys?.close();
   manifests.sort((a, b) => a.version - b.version);
-  const files = await checkWeightsFiles(run.folder, manifests);
+  const files = await checkWeightsFiles(run.folder, manifests, record.settings as KeptBySettings);
   const replies = await checkReplies(run.folder);
   const writer = writerOf(logFolder(run.folder));
   // Who writes to Kafka cannot be seen from here.

@@ -1,7 +1,7 @@
 /**
  * The checkpoints of a run against their manifests: what must be there is there, what is there has the digest that its
  * manifest says, and each manifest knows the digest of its parent. Old versions may be gone; the first, the newest and
- * those that ended a round may not.
+ * those that the run's settings keep may not (keepRounds, keepEvery; ends of rounds where they say nothing).
  */
 
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
@@ -16,23 +16,29 @@ export interface CheckedFiles {
   readonly checked: number;
 }
 
+/** Settings of the run that say which versions stay. */
+export interface KeptBySettings {
+  readonly keepRounds?: number;
+  readonly keepEvery?: number;
+}
+
 /** `manifests` in the order of their versions. */
 export async function checkWeightsFiles(
   folder: string,
   manifests: readonly Weights[],
+  settings: KeptBySettings = {},
 ): Promise<CheckedFiles> {
   const store = checkpointsIn(folder);
+  const needed = neededOf(manifests, settings);
   const findings: Finding[] = [];
   let checked = 0;
   for (const [place, manifest] of manifests.entries()) {
     const before = manifests[place - 1];
     const newest = place === manifests.length - 1;
-    const endedRound = before !== undefined && finishesStage(manifest, before);
-    const needed = newest || endedRound || before === undefined;
     const { weights, state } = checkpointsOf(manifest);
     const condition = await store.condition(weights);
     if (condition.kind !== 'missing') checked += 1;
-    else if (needed) findings.push(missing(weights, newest));
+    else if (needed.has(manifest.version)) findings.push(missing(weights, newest));
     if (condition.kind === 'changed') findings.push(changed(weights, 'weights', condition.why));
     if (state !== null) {
       const kept = await store.condition(state);
@@ -42,6 +48,16 @@ export async function checkWeightsFiles(
     if (before !== undefined) findings.push(...strayed(manifest, before));
   }
   return { findings, checked };
+}
+
+function neededOf(
+  manifests: readonly Weights[],
+  { keepRounds = 0, keepEvery = 0 }: KeptBySettings,
+): ReadonlySet<number> {
+  const ends = manifests.filter((one, i) => i > 0 && finishesStage(one, manifests[i - 1]!));
+  const every = manifests.filter(({ version }) => keepEvery > 0 && version % keepEvery === 0);
+  const kept = [...manifests.slice(0, 1), ...ends.slice(-keepRounds), ...every];
+  return new Set([...kept, ...manifests.slice(-1)].map(({ version }) => version));
 }
 
 function changed({ version, uri }: Checkpoint, what: string, why: string): Finding {

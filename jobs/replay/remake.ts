@@ -102,6 +102,8 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
       replay: {
         keepAll: false,
         controls: (version) => (groups.weights[version] ?? groups.weights.at(-1))?.controls ?? 0,
+        // Recorded rollouts were made by the policies of the other run.
+        ...(options.from === 'rollouts' ? {} : { refused: () => false }),
         engine: (live) => live,
         tools: (live) => recordedTools(live, { log: recorded, calls, mode }),
       },

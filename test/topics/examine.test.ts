@@ -5,7 +5,14 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log, Standing } from '../../streams/log.ts';
 import { upTo } from '../../streams/replay/places.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { allTopics, examineRun, Invariants, topics } from '../../topics/index.ts';
+import {
+  allTopics,
+  examineRun,
+  Invariants,
+  type Origin,
+  type Question,
+  topics,
+} from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type RunRecords, readRun, tinyCalibration } from '../support/tinyCalibration.ts';
 
@@ -42,7 +49,10 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 /** What the invariants find when `change` has gone over the records. */
-function findings(change: (all: readonly Recorded[]) => readonly Recorded[]): readonly Finding[] {
+function findings(
+  change: (all: readonly Recorded[]) => readonly Recorded[],
+  origin?: Origin,
+): readonly Finding[] {
   const all = change(records);
   const of = (topic: Topic<unknown>) => all.filter((record) => record.topic.name === topic.name);
   const ends = Object.fromEntries(allTopics.map((topic) => [topic.name, of(topic).length]));
@@ -54,7 +64,7 @@ function findings(change: (all: readonly Recorded[]) => readonly Recorded[]): re
       ),
     ]),
   );
-  const invariants = new Invariants({ ends, settled, marks: {} });
+  const invariants = new Invariants({ ends, settled, marks: {} }, origin);
   for (const topic of allTopics) {
     for (const [offset, { value }] of of(topic).entries()) {
       invariants.see(topic, value, { partition: 0, offset });
@@ -85,6 +95,33 @@ const first =
 describe('the invariants', () => {
   test('hold for a finished run', () => {
     expect(findings((all) => all)).toEqual([]);
+  });
+
+  test('ask of a run that was made from the records of another neither its versions nor its measurements', () => {
+    const measured = (all: readonly Recorded[]): readonly Recorded[] => {
+      const of = (question: Question): boolean => question.phase === 'evaluate';
+      const kept = within(topics.rollouts, (values) => values.filter((one) => !of(one.question)));
+      const scored = within(topics.scored, () => []);
+      const selected = within(topics.selected, () => []);
+      const calls = within(topics.toolCalls, () => []);
+      const batches = within(topics.batches, () => []);
+      const weights = within(topics.weights, (values) => values.slice(0, 1));
+      const changes = [kept, scored, selected, calls, batches, weights];
+      return changes.reduce((records, change) => change(records), all);
+    };
+    const rules = (origin: Origin) => [
+      ...new Set(findings(measured, origin).map(({ rule, where }) => `${rule} ${where}`)),
+    ];
+    const own = rules({});
+    expect(own).toContain('accounted-for questions');
+    expect(own).toContain('reference rollouts');
+    const remade = rules({ replayed: true });
+    expect(remade).not.toContain('reference rollouts');
+    expect(
+      findings(measured, { replayed: true })
+        .map(({ what }) => what)
+        .join(),
+    ).not.toContain('/evaluate-');
   });
 
   test('find a reward that is not a finite number', () => {
