@@ -75,7 +75,11 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   const { folder, part } = run;
   privateFiles();
   await makeFolder(folder);
-  const notice = (line: string): void => io.err(line);
+  // A log whose broker is away, and is back.
+  const notice = (line: string): void => {
+    io.err(line);
+    output.tell('warning', { text: line });
+  };
   const log = await opened(run, signal, io, notice);
   if (log === null) {
     // What it was asked for is kept, so that the line goes on with it that is printed now.
@@ -233,7 +237,10 @@ async function runJob(
         settings: record.settings,
         log,
         clock: io.clock,
-        print: (line) => output.say(line),
+        print(line, outage) {
+          output.say(line, outage);
+          if (outage !== undefined) exporter.outage(outage);
+        },
         screen: output.screen,
         control,
         own: (resource) => {

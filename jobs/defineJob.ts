@@ -5,8 +5,10 @@
  * resumed: it must wire the same flow from the same settings and seed, and may only append to the log
  * through the flow.
  */
+
 import type { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
+import type { Report } from '../base/outage.ts';
 import type { PolicyEngine } from '../model/engine.ts';
 import type { CallTool } from '../operators/callTools.ts';
 import type { ProgressScreen } from '../sinks/progress/events.ts';
@@ -25,7 +27,7 @@ export interface JobContext<Settings> {
   readonly log: Log;
   readonly clock: Clock;
   /** A line for the person who watches (stderr). */
-  readonly print: (line: string) => void;
+  readonly print: Report;
   /** Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its own gives it to `progress`. */
   readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */

@@ -9,6 +9,7 @@ import type { Kafka, Producer } from 'kafkajs';
 import { finalize, type OperatorFunction } from 'rxjs';
 import { messageOf } from '../base/errors.ts';
 import { orAborted } from '../base/orAborted.ts';
+import type { Report } from '../base/outage.ts';
 import type { SleepClock } from '../base/sleepClock.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { unlessStopping } from '../streams/deliveries/stopping.ts';
@@ -22,7 +23,7 @@ export interface ForeignSinkOptions<T> {
   /** The message, without what the headers say. */
   readonly message: (value: T) => object;
   readonly clock: SleepClock;
-  readonly print: (line: string) => void;
+  readonly print: Report;
 }
 
 /** Messages on their way at once, and so in one request at most. */
@@ -114,7 +115,9 @@ class Sender {
   async #deliver(taken: readonly Waiting[]): Promise<void> {
     const { to, clock, print } = this.#options;
     const { signal } = this.#closed;
-    for (let failed = false; !signal.aborted; failed = true) {
+    const server = to.shown;
+    let awayMs: number | null = null;
+    while (!signal.aborted) {
       try {
         this.#producer ??= await this.#connect();
         const messages = taken.map(({ message: { headers, ...rest } }) => {
@@ -122,10 +125,19 @@ class Sender {
         });
         await this.#producer.send({ topic: to.topic, acks: -1, messages });
         for (const { sent } of taken) sent();
+        if (awayMs !== null) {
+          const forMs = clock.now() - awayMs;
+          print(`${server} takes messages again`, { state: 'back', server, reason: '', forMs });
+        }
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (!failed) print(`${to.shown} takes no messages (${messageOf(error)}); trying again`);
+        if (awayMs === null) {
+          awayMs = clock.now();
+          const reason = messageOf(error);
+          const line = `${server} takes no messages (${reason}); trying again`;
+          print(line, { state: 'away', server, reason, forMs: 0 });
+        }
         await this.#disconnect();
         await clock.sleep(PAUSE_MS, signal).catch(() => undefined);
       }

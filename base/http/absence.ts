@@ -2,6 +2,7 @@
  * The time in which no server is there, told to the person who watches: a line that counts, says what is known and what becomes of
  * what waits, and one when it is over. However many requests wait, they tell of it together.
  */
+import type { Report } from '../outage.ts';
 import type { SleepClock } from '../sleepClock.ts';
 
 const LINE_EVERY_MS = 15_000;
@@ -18,7 +19,9 @@ export interface AbsenceOptions {
   readonly silent: string;
   /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
   readonly after: string;
-  readonly report: (line: string) => void;
+  /** Address of the server; null where there are several. */
+  readonly server: string | null;
+  readonly report: Report;
 }
 
 export class Absence {
@@ -32,22 +35,26 @@ export class Absence {
 
   /** `request` found nobody there, and waits. */
   goesOn(request: string, reason: string): void {
-    const { clock, maxMs, silent, after, report } = this.#options;
+    const { clock, maxMs, silent, after, server, report } = this.#options;
     const nowMs = clock.now();
     this.#sinceMs ??= nowMs;
     if (nowMs - this.#toldMs < LINE_EVERY_MS) return;
     this.#toldMs = nowMs;
+    const forMs = nowMs - this.#sinceMs;
     report(
-      `${silent} ${request} for ${wholeSeconds(nowMs - this.#sinceMs)} s (${reason}): ${ADVICE}. ` +
+      `${silent} ${request} for ${wholeSeconds(forMs)} s (${reason}): ${ADVICE}. ` +
         `Work goes on by itself once there is an answer; after ${wholeSeconds(maxMs)} s ${after}`,
+      { state: 'away', server, reason, forMs },
     );
   }
 
   /** Somebody answered. */
   ended(): void {
     if (this.#sinceMs === null) return;
-    const seconds = wholeSeconds(this.#options.clock.now() - this.#sinceMs);
-    this.#options.report(`${this.#options.one} answers again, after ${seconds} s`);
+    const { clock, one, server, report } = this.#options;
+    const forMs = clock.now() - this.#sinceMs;
+    const line = `${one} answers again, after ${wholeSeconds(forMs)} s`;
+    report(line, { state: 'back', server, reason: '', forMs });
     this.#sinceMs = null;
     this.#toldMs = Number.NEGATIVE_INFINITY;
   }

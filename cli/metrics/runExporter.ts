@@ -4,9 +4,11 @@
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
+import type { Outage } from '../../base/outage.ts';
 import type { Log } from '../../streams/log.ts';
 import type { FlowStats } from '../../streams/run/runFlow.ts';
 import { Page } from '../../views/prometheus/exposition.ts';
+import { processFamilies } from '../../views/prometheus/families.ts';
 import { Follower } from '../../views/prometheus/follower.ts';
 import { addOwn, addRun, addWorkers } from '../../views/prometheus/runPage.ts';
 import type { RunFacts } from '../../views/summary/facts.ts';
@@ -24,6 +26,7 @@ export interface RunExporter {
   readonly url: string | null;
   onStats(stats: FlowStats): void;
   state(state: State): void;
+  outage(outage: Outage): void;
   /** This process leads the run: from now on the log is read too. */
   leads(log: Log): void;
   /** The log is about to be closed. */
@@ -43,6 +46,7 @@ export const noExporter: RunExporter = {
   url: null,
   onStats: () => undefined,
   state: () => undefined,
+  outage: () => undefined,
   leads: () => undefined,
   detach: () => undefined,
   close: () => Promise.resolve(),
@@ -56,6 +60,7 @@ export async function exportRun(at: Address, options: ExporterOptions): Promise<
     url: server.url,
     onStats: (stats) => exporter.onStats(stats),
     state: (state) => exporter.state(state),
+    outage: (outage) => exporter.outage(outage),
     leads: (log) => exporter.leads(log),
     detach: () => exporter.detach(),
     async close() {
@@ -72,6 +77,8 @@ class Exporter implements Answers {
   #stats: FlowStats | null = null;
   #led: { readonly follower: Follower; readonly reader: LogReader } | null = null;
   #scrapes = 0;
+  /** Addresses of servers that do not answer. */
+  readonly #away = new Set<string>();
 
   constructor(options: ExporterOptions) {
     this.#options = options;
@@ -84,6 +91,12 @@ class Exporter implements Answers {
 
   state(state: State): void {
     this.#state = state;
+  }
+
+  outage({ server, state }: Outage): void {
+    if (server === null) return;
+    if (state === 'away') this.#away.add(server);
+    else this.#away.delete(server);
   }
 
   leads(log: Log): void {
@@ -109,6 +122,7 @@ class Exporter implements Answers {
     const page = new Page({ run });
     this.#scrapes += 1;
     addOwn(page, { version, node: process.version, scrapes: this.#scrapes });
+    page.add(processFamilies.away, [worker], this.#away.size);
     for (const metric of processMetrics()) page.addKept(metric);
     const stats = this.#stats ?? { atMs: this.#startedMs, stages: [], sources: [] };
     const memoryBytes = process.memoryUsage.rss();

@@ -3,6 +3,7 @@
  * line on stdout with `--json` (docs/output.md). What goes wrong is said on stderr in every case.
  */
 
+import type { Report } from '../../base/outage.ts';
 import type { ProgressEvent, ProgressScreen } from '../../sinks/progress/events.ts';
 import { lineScreen } from '../../sinks/progress/lineScreen.ts';
 import { jsonText } from '../../views/text/plain.ts';
@@ -18,13 +19,14 @@ export interface OutputFlags {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface RunOutput {
-  /** A line for people. */
-  say(line: string): void;
+  /** A line for people. One about an outage, or that begins with `warning: `, is said with `--quiet` and `--json` too. */
+  say: Report;
   /** A line of `--json`. */
   tell(type: string, fields: Fields): void;
   readonly screen: ProgressScreen;
 }
 
+const WARNING = 'warning: ';
 /** Calls of `status`, one a second, to one line of JSON. */
 const STATUS_EVERY = 15;
 
@@ -32,10 +34,15 @@ export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io):
   const tell = (type: string, fields: Fields): void => {
     if (json) void io.out(`${jsonText({ type, at: io.clock.now(), ...fields })}\n`);
   };
-  const say = (line: string): void => {
-    if (!quiet && !json) io.err(line);
+  const say: Report = (line, outage) => {
+    const isWarning = line.startsWith(WARNING);
+    if (outage !== undefined || isWarning || (!quiet && !json)) io.err(line);
+    if (outage !== undefined) {
+      const { state, ...of } = outage;
+      tell(state, { ...of, text: line });
+    } else if (isWarning) tell('warning', { text: line.slice(WARNING.length) });
   };
-  const warn = (text: string): void => io.err(`warning: ${text}`);
+  const warn = (text: string): void => io.err(`${WARNING}${text}`);
   if (json) return { say, tell, screen: jsonScreen(tell, warn) };
   if (quiet) return { say, tell, screen: silentScreen(warn) };
   return { say, tell, screen: peopleScreen(io) };

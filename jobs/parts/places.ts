@@ -1,5 +1,7 @@
 /** What engines and trainers of a job are made for: the policy, and the run that they work in. */
+
 import type { z } from 'zod';
+import type { Report } from '../../base/outage.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { PolicyEngine, Tokenizer, TrainerEngine } from '../../model/engine.ts';
 import type { Provider } from '../../model/runtime/provider.ts';
@@ -23,7 +25,7 @@ export interface PartPlace {
   readonly seed: number;
   readonly clock: SleepClock;
   /** A line for the person who watches. */
-  readonly print: (line: string) => void;
+  readonly print: Report;
 }
 
 /** What a trainer is made for. */

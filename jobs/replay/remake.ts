@@ -5,8 +5,10 @@
  * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
  * runs differ; the end of the run reports how far (`Lag`).
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import type { Report } from '../../base/outage.ts';
 import { followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
 import type { Log, Standing } from '../../streams/log.ts';
@@ -50,7 +52,7 @@ export interface RemakeOptions {
   readonly recorded: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly print: (line: string) => void;
+  readonly print: Report;
   readonly graceMs: number;
 }
 

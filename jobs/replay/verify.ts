@@ -5,8 +5,10 @@
  * every generation is made by the version that is recorded for it, and commits keep their recorded order (streams/replay).
  * What the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
+import type { Report } from '../../base/outage.ts';
 import { weightsStore } from '../../sinks/weights.ts';
 import { type Control, followControl } from '../../streams/control.ts';
 import type { Flow } from '../../streams/flow.ts';
@@ -47,7 +49,7 @@ export interface VerifyOptions {
   readonly clock: Clock;
   /** Aborts = stop; what was compared until then counts. */
   readonly signal: AbortSignal;
-  readonly print: (line: string) => void;
+  readonly print: Report;
 }
 
 export interface Verified {

@@ -8,7 +8,9 @@
  * - loads are made one after the other;
  * - an adapter that nobody asks for any more is unloaded, the last one when the engine is closed.
  */
+
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
+import type { Report } from '../../base/outage.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
@@ -45,7 +47,7 @@ export interface HeldWeightsOptions {
   /** The servers' arithmetic. */
   readonly precision: Precision;
   readonly clock: SleepClock;
-  readonly report?: (line: string) => void;
+  readonly report?: Report;
 }
 
 /** The weights on the servers. */

@@ -1,9 +1,11 @@
 /**
  * The policy on vLLM or SGLang by settings: `engine.server=vllm engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
  */
+
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
+import type { Report } from '../../base/outage.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import type { Tokenizer } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
@@ -95,7 +97,7 @@ export interface ServerPlace {
   /** Of the run, absolute. */
   readonly folder: string;
   readonly clock: SleepClock;
-  readonly print: (line: string) => void;
+  readonly print: Report;
 }
 
 /**

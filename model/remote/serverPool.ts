@@ -9,8 +9,9 @@
 import { setMaxListeners } from 'node:events';
 import { draws } from '../../base/draws.ts';
 import { MillraceError, messageOf } from '../../base/errors.ts';
-import { Absence } from '../../base/http/absence.ts';
+import { Absence, wholeSeconds } from '../../base/http/absence.ts';
 import { MODEL_SERVER, serverAddress } from '../../base/http/serverAddress.ts';
+import type { Report } from '../../base/outage.ts';
 import { RateLimit } from '../../base/rateLimit.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
@@ -38,7 +39,7 @@ export interface PoolOptions {
   /** How long a request waits for a server when none is there or has time (default 0: it fails after its tries). */
   readonly awayMaxMs?: number;
   /** A line for the person who watches, while no server is there. */
-  readonly report?: (line: string) => void;
+  readonly report?: Report;
 }
 
 export interface PoolRequest<T> {
@@ -102,12 +103,16 @@ export class ServerPool {
   readonly #affinity: SessionAffinity;
   readonly #tries: number;
   readonly #absence: Absence;
+  readonly #report: Report;
+  /** Of several servers, those that are away, and since when. */
+  readonly #away = new Map<number, number>();
   readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
     const { clock, concurrencyMax = 64, timeoutMs = 120_000, keyEnv = '' } = options;
     this.urls = addresses(options.urls);
     this.#options = options;
+    this.#report = options.report ?? (() => undefined);
     this.#tries = options.triesMax ?? 4;
     this.#http = new HttpClient({ clock, timeoutMs, keyEnv, connectionsMax: concurrencyMax });
     this.#places = new Semaphore(concurrencyMax, {
@@ -120,7 +125,8 @@ export class ServerPool {
       clock,
       maxMs: options.awayMaxMs ?? 0,
       ...WORDS,
-      report: options.report ?? (() => undefined),
+      server: this.urls.length === 1 ? this.urls[0]! : null,
+      report: this.#report,
     });
   }
 
@@ -216,13 +222,39 @@ export class ServerPool {
     for (let attempt = 1; ; attempt++) {
       await this.#rate.turn(signal);
       const outcome = await this.#http.ask(asked, signal);
-      if (outcome.kind === 'refused') return outcome;
+      if (outcome.kind === 'refused') {
+        this.#there(server);
+        return outcome;
+      }
       const result = outcome.kind === 'reply' ? readSafely(outcome.body, read) : outcome;
+      if (result.kind === 'answer' || !result.away) this.#there(server);
       if (result.kind === 'answer') return { ...result, server };
       const pause = Math.max(this.#backoff(request.session, attempt), result.retryAfterMs ?? 0);
-      if (attempt >= tries || pause > RETRY_AFTER_MAX_MS) return { ...result, kind: 'down' };
+      if (attempt >= tries || pause > RETRY_AFTER_MAX_MS) {
+        if (result.away) this.#gone(server, result.reason);
+        return { ...result, kind: 'down' };
+      }
       await this.#options.clock.sleep(pause, signal);
     }
+  }
+
+  /** Of several servers one does not answer. That a single one, or none, does is said by the absence. */
+  #gone(server: number, reason: string): void {
+    if (this.urls.length === 1 || this.#away.has(server)) return;
+    this.#away.set(server, this.#options.clock.now());
+    const url = this.urls[server]!;
+    const line = `${url} does not answer (${reason}); the other servers take its requests until it does`;
+    this.#report(line, { state: 'away', server: url, reason, forMs: 0 });
+  }
+
+  #there(server: number): void {
+    const sinceMs = this.#away.get(server);
+    if (sinceMs === undefined) return;
+    this.#away.delete(server);
+    const url = this.urls[server]!;
+    const forMs = this.#options.clock.now() - sinceMs;
+    const line = `${url} answers again, after ${wholeSeconds(forMs)} s`;
+    this.#report(line, { state: 'back', server: url, reason: '', forMs });
   }
 
   /** Doubles each time; half of it is drawn, so that requests that failed together do not return together. */

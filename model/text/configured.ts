@@ -3,8 +3,10 @@
  *
  * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is given.
  */
+
 import { z } from 'zod';
 import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
+import type { Report } from '../../base/outage.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
@@ -52,7 +54,7 @@ export interface TextModelParts {
   /** Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes. */
   readonly replies?: ReplyStore;
   /** A line for each request that gave nothing. */
-  readonly report?: (line: string) => void;
+  readonly report?: Report;
 }
 
 /** The model that the settings name. Fails with code `USAGE` when they do not fit together. */

@@ -5,9 +5,11 @@
  * is refused, gives null and a line in `report`; many of those in a row are an error, since a run whose every judgement is
  * missing is worse than one that stops.
  */
+
 import { createHash } from 'node:crypto';
 import { draws } from '../../base/draws.ts';
 import { MillraceError } from '../../base/errors.ts';
+import type { Report } from '../../base/outage.ts';
 import { type PoolOptions, type PoolResult, ServerPool } from '../remote/serverPool.ts';
 import { type Body, chatBody, completionBody, replyText, type TextServer } from './openAiWire.ts';
 import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';
@@ -28,7 +30,7 @@ export interface OpenAiOptions extends PoolOptions {
   /** Further fields of each request's body, `chat_template_kwargs` for one. */
   readonly extra?: Body;
   /** A line for each request that gave nothing. */
-  readonly report?: (line: string) => void;
+  readonly report?: Report;
   /** So many requests in a row without an answer are an error (default 64). */
   readonly failuresMax?: number;
 }

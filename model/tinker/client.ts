@@ -6,8 +6,10 @@
  * (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status 400 with a detail, status
  * 200 with an `error`); some give a result once and never more.
  */
+
 import { MillraceError } from '../../base/errors.ts';
 import { Absence, wholeSeconds } from '../../base/http/absence.ts';
+import type { Report } from '../../base/outage.ts';
 import { outsideText } from '../../base/outsideText.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
@@ -41,7 +43,7 @@ export interface ClientOptions {
   /** How long the service may be away before that is an error. */
   readonly awayMs: number;
   /** Told, while the service is away, since when and why, and that it answers again. */
-  readonly print: (line: string) => void;
+  readonly print: Report;
 }
 
 /** What a request answers with, before there is a result. */
@@ -78,7 +80,8 @@ export class Client {
     const { clock, awayMs: maxMs, print: report, transport } = options;
     const one = `training service ${transport.url}`;
     const silent = `${one} has not answered`;
-    this.#absence = new Absence({ clock, maxMs, one, silent, after: ENDS, report });
+    const server = transport.url;
+    this.#absence = new Absence({ clock, maxMs, one, silent, after: ENDS, server, report });
   }
 
   get url(): string {

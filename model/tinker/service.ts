@@ -3,7 +3,9 @@
  *
  * A session that the service has forgotten (it was restarted without its database) is opened once more with the next model.
  */
+
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
+import type { Report } from '../../base/outage.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
 import { Client, Refused } from './client.ts';
 import { RemoteModel } from './remoteModel.ts';
@@ -20,7 +22,7 @@ export interface ServiceOptions {
   /** For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s. */
   readonly timeoutMs?: number;
   /** Told while the service is away, and what it was found not to do. */
-  readonly print?: (line: string) => void;
+  readonly print?: Report;
 }
 
 /** Which adapter a model has. */
@@ -39,7 +41,7 @@ const SLOT_PAUSE_MS = 5_000;
 export class TinkerService {
   readonly client: Client;
   readonly clock: SleepClock;
-  readonly print: (line: string) => void;
+  readonly print: Report;
   readonly #transport: Transport;
   readonly #awayMs: number;
   #baseModel = '';

@@ -23,6 +23,11 @@ export const processFamilies = {
     'When the process last reported the state of its stages, seconds since 1970.',
     'worker',
   ),
+  away: gauge(
+    'servers_away',
+    'Servers (of models, training, search) that do not answer this process.',
+    'worker',
+  ),
   memory: gauge('worker_memory_bytes', 'Resident memory of the process.', 'worker'),
   stageRead: counter(
     'stage_records_read_total',

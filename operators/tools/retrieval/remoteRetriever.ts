@@ -5,10 +5,12 @@
  * elsewhere. Requests end in time. What another try may cure is tried again, after the time that the server asks for or
  * `retryDelayMs`.
  */
+
 import { MillraceError } from '../../../base/errors.ts';
 import { Exchange, type HttpReply, isRedirect, NoReply } from '../../../base/http/exchange.ts';
 import { retryAfterMs } from '../../../base/http/retryAfter.ts';
 import { saidIn } from '../../../base/http/said.ts';
+import type { Report } from '../../../base/outage.ts';
 import { withoutSecrets } from '../../../base/secrets.ts';
 import type { SleepClock } from '../../../base/sleepClock.ts';
 import { toolDown } from '../tool.ts';
@@ -27,7 +29,7 @@ export interface RemoteOptions {
   /** Of one request. */
   readonly timeoutMs: number;
   /** A line when requests begin to fail, and when they succeed again. */
-  readonly report?: (line: string) => void;
+  readonly report?: Report;
 }
 
 /** What can be asked; how many passages a server has is not known here. */
@@ -94,12 +96,18 @@ export function remoteRetriever(options: RemoteOptions): Asks {
     return { kind: 'wrong', reason, again: false, waitMs: null };
   }
 
-  let failing = false;
+  let failedMs: number | null = null;
   function told(reason: string | null): void {
-    if ((reason !== null) === failing) return;
-    failing = reason !== null;
-    const now = failing ? `gives no passages: ${reason}` : 'gives passages again';
-    report?.(`search: the retriever at ${address} ${now}`);
+    if ((reason !== null) === (failedMs !== null)) return;
+    const forMs = failedMs === null ? 0 : clock.now() - failedMs;
+    failedMs = reason === null ? null : clock.now();
+    const now = reason === null ? 'gives passages again' : `gives no passages: ${reason}`;
+    report?.(`search: the retriever at ${address} ${now}`, {
+      state: reason === null ? 'back' : 'away',
+      server: address,
+      reason: reason ?? '',
+      forMs,
+    });
   }
 
   async function asked(queries: readonly string[], top: number, signal: AbortSignal) {

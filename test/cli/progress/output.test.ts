@@ -93,6 +93,24 @@ describe('what a run says', () => {
     }
   });
 
+  test('is a server that does not answer in every case too, and data with --json', () => {
+    const server = 'http://gpu:8000';
+    for (const flags of [{}, { quiet: true }, { json: true }]) {
+      const io = fakeIo('/', 7);
+      const { say } = runOutput(flags, io);
+      say('no server', { state: 'away', server, reason: 'refused', forMs: 9 });
+      say('a server', { state: 'back', server, reason: '', forMs: 20 });
+      say('warning: look');
+      expect(io.stderr()).toEqual(['no server', 'a server', 'warning: look']);
+      const lines = io.stdout().split('\n').filter(Boolean);
+      const away = { type: 'away', at: 7, server, reason: 'refused', forMs: 9, text: 'no server' };
+      const back = { type: 'back', at: 7, server, reason: '', forMs: 20, text: 'a server' };
+      expect(lines.map((line) => JSON.parse(line))).toEqual(
+        'json' in flags ? [away, back, { type: 'warning', at: 7, text: 'look' }] : [],
+      );
+    }
+  });
+
   test('is nothing with --quiet', () => {
     expect(said({ quiet: true })).toEqual({ out: '', err: [] });
   });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { SessionAffinity } from '../../../model/remote/affinity.ts';
 import {
   type PoolOptions,
   type PoolRequest,
@@ -43,6 +44,31 @@ function request(session = 'q1'): PoolRequest<unknown> {
 
 const ok = answer({ said: 'yes' });
 const down = answer({ error: { message: 'out of memory' } }, 500);
+
+describe('the person who watches', () => {
+  it('is told of one server of several that does not answer, and that it does again', async () => {
+    const first = await server(inTurn(...Array(8).fill(reset), ok));
+    const other = await server(ok);
+    const said: [string, unknown][] = [];
+    const report: PoolOptions['report'] = (line, outage) => void said.push([line, outage]);
+    const both = pool([first, other], { report });
+    const session = ['q1', 'q2', 'q3', 'q4'].find(
+      (one) => new SessionAffinity(2).order(one)[0] === 0,
+    )!;
+    for (let i = 0; i < 12; i++) {
+      await both.askServer(0, '/v1/completions', {}, { triesMax: 1 });
+      await both.ask(request(session));
+    }
+    expect(said.map(([line]) => line)).toEqual([
+      expect.stringMatching(/does not answer \(.*\); the other servers take its requests until/),
+      expect.stringMatching(/answers again, after \d+ s$/),
+    ]);
+    expect(said.map(([, outage]) => outage)).toMatchObject([
+      { state: 'away', server: first.url },
+      { state: 'back', server: first.url },
+    ]);
+  });
+});
 
 describe('a request to one server', () => {
   it('is tried again after a server error, waiting longer each time', async () => {
