@@ -94,13 +94,24 @@ function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readon
   const { field, value } = pick(fields, format.answer);
   try {
     const taken = format.take === undefined ? value : format.take(value);
-    const listed = format.ability === 'qa' || text ? parsedList(taken) : taken;
+    const listed = format.ability === 'qa' ? parsedList(taken) : text ? textsIn(taken) : taken;
     const all = Array.isArray(listed) ? listed : [listed];
     if (all.length === 0) throw new Wrong(field, 'holds no answer');
     return all.map((answer) => written(field, answer));
   } catch (error) {
     if (error instanceof NoAnswer) throw new Wrong(field, error.message);
     throw error;
+  }
+}
+
+/** Of a mathematical answer only a JSON list of texts is a list: `[-2,7]` is an interval, a vector, or what else it is. */
+function textsIn(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\[\s*"/.test(value)) return value;
+  try {
+    const list: unknown = JSON.parse(value);
+    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : value;
+  } catch {
+    return value;
   }
 }
 

@@ -239,6 +239,22 @@ describe('a file', () => {
     await expect(all(path)).rejects.toThrow(/is not JSON: .* rename it to end in \.jsonl/);
   });
 
+  it('takes an interval in a CSV cell of mathematics for one answer, and a list of texts for several', async () => {
+    const path = join(folder, 'math500.csv');
+    const cells = ['[-2,7]', '[0, 1)', '[1,2,3]', '["-2","7"]', '["a"; 3]', '[ ]'];
+    const quoted = cells.map((cell, i) => `P${i}?,"${cell.replaceAll('"', '""')}"`);
+    await writeFile(path, `problem,answer\n${quoted.join('\n')}\n`);
+    const { values } = await all(path);
+    expect(values.map(({ answers }) => answers)).toEqual([
+      ['[-2,7]'],
+      ['[0, 1)'],
+      ['[1,2,3]'],
+      ['-2', '7'],
+      ['["a"; 3]'],
+      ['[ ]'],
+    ]);
+  });
+
   it('may be CSV', async () => {
     const path = join(folder, 'hotpotqa.csv');
     await writeFile(path, 'question,answer\n"Who, then?",Ada\nWho?,"[""Ada"", ""Lovelace""]"\n');
