@@ -57,11 +57,16 @@ function bottleneck(stages: readonly MillStage[]): { text: string; stage: string
   const most = (of: 'busy' | 'paced' | 'blocked'): MillStage | undefined =>
     [...known].sort((a, b) => share(b, of) - share(a, of))[0];
   const blocked = most('blocked');
-  if (blocked !== undefined && share(blocked, 'blocked') >= LIMITS) {
+  const busiest = most('busy');
+  // One that waits for the log half of the time is no limit beside one that never rests.
+  const isBlocked =
+    blocked !== undefined &&
+    share(blocked, 'blocked') >=
+      Math.max(LIMITS, busiest === undefined ? 0 : share(busiest, 'busy'));
+  if (isBlocked) {
     const text = `Log-bound: what ${blocked.name} has finished waits ${percent(share(blocked, 'blocked'), 0)} of the time to be written.`;
     return { text, stage: blocked.name };
   }
-  const busiest = most('busy');
   if (busiest === undefined || share(busiest, 'busy') < LIMITS) {
     const paced = most('paced');
     if (paced !== undefined && share(paced, 'paced') >= PACED) {

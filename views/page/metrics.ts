@@ -1,4 +1,5 @@
 /** The twin of the curves: series of this run and of those beside it, over steps, time or tokens. */
+import { counted } from '../../base/counted.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { metricNames } from '../summary/metricNames.ts';
 import type { Bucket, BucketSeries } from './bucketSeries.ts';
@@ -141,7 +142,11 @@ function whyAbsent({ book, timeline, behind }: RunView, name: string): string {
   }
   if (behind > 0) return 'the metrics of this run are still being read';
   const steps = timeline.newest?.step ?? 0;
-  return steps === 0
-    ? 'no step was made: it is written with the first'
-    : 'this job writes none of that name';
+  if (steps === 0) return 'no step was made: it is written with the first';
+  return OF_ROLLOUTS.test(name)
+    ? `steps on rollouts write it, and none of the ${counted(steps, 'step')} so far was one: fine-tuning learns from texts`
+    : `nothing of that name was written up to step ${steps}`;
 }
+
+/** Numbers of rollouts and their rewards. */
+const OF_ROLLOUTS = /^(reward|accuracy|format|groups|rollouts|tools|len|policy|logprob|kl|clip)\//;

@@ -1,14 +1,26 @@
-/** How fast each topic grew in the last five minutes, from its sizes as they were seen. So many numbers a topic, no more. */
+/**
+ * How fast each topic grew, from its sizes as they were seen: now, over the same half minute as the rates of stages, and in the last
+ * five minutes. So many numbers a topic, no more.
+ */
 import type { TopicStat } from '../../streams/log.ts';
 
 const STEP_MS = 5_000;
 const POINTS_MAX = 60;
-/** A rate of now is over at least this long. */
+/** A rate of now is over at least this long, and at most so long as the rates of stages. */
 const NOW_MS = 800;
+const WINDOW_MS = 30_000;
+/** Between two sizes that are remembered. */
+const SEEN_EVERY_MS = 1_000;
+
+interface Seen {
+  readonly records: number;
+  readonly atMs: number;
+}
 
 interface Topic {
   records: number;
-  atMs: number;
+  /** Sizes of the last half minute, oldest first. */
+  readonly seen: Seen[];
   perSecond: number | null;
   /** At the last point of the spark line. */
   sparkRecords: number;
@@ -36,17 +48,18 @@ export class RateHistory {
 
 function first(records: number, atMs: number): Topic {
   const spark = { sparkRecords: records, sparkMs: atMs, spark: [] };
-  return { records, atMs, perSecond: null, grewMs: null, ...spark };
+  return { records, seen: [{ records, atMs }], perSecond: null, grewMs: null, ...spark };
 }
 
 function update(topic: Topic, records: number, nowMs: number): void {
-  const ms = nowMs - topic.atMs;
+  const { seen } = topic;
   if (records > topic.records) topic.grewMs = nowMs;
-  if (ms >= NOW_MS) {
-    topic.perSecond = Math.max(0, (1000 * (records - topic.records)) / ms);
-    topic.records = records;
-    topic.atMs = nowMs;
-  }
+  topic.records = records;
+  while (seen.length > 1 && nowMs - seen[1]!.atMs >= WINDOW_MS) seen.shift();
+  const [since] = seen as [Seen, ...Seen[]];
+  const ms = nowMs - since.atMs;
+  if (ms >= NOW_MS) topic.perSecond = Math.max(0, (1000 * (records - since.records)) / ms);
+  if (nowMs - seen.at(-1)!.atMs >= SEEN_EVERY_MS) seen.push({ records, atMs: nowMs });
   const sparkMs = nowMs - topic.sparkMs;
   if (sparkMs < STEP_MS) return;
   topic.spark.push(Math.max(0, (1000 * (records - topic.sparkRecords)) / sparkMs));

@@ -4,7 +4,9 @@ import { wordTokenizer } from '../../../model/wordTokenizer.ts';
 import type { Weights } from '../../../topics/index.ts';
 import { Cursor } from '../../../views/page/cursor.ts';
 import { healthOf } from '../../../views/page/health.ts';
+import { seriesOf } from '../../../views/page/metrics.ts';
 import { piecesOf, startsOf } from '../../../views/page/pieces.ts';
+import { RateHistory } from '../../../views/page/rateHistory.ts';
 import { positionIn, refOf } from '../../../views/page/refs.ts';
 import { cutText, shown } from '../../../views/page/shown.ts';
 import { Timeline } from '../../../views/page/timeline.ts';
@@ -140,6 +142,41 @@ describe('tokens', () => {
   });
 });
 
+describe('a curve that is not there', () => {
+  const why = (name: string, step: number): string | undefined => {
+    const view = { book: { names: [], series: () => null }, behind: 0 };
+    const timeline = { newest: { step } };
+    const range = { x: 'step', from: 0, to: 9, most: 9 } as const;
+    const given = { ...view, timeline } as unknown as Parameters<typeof seriesOf>[0];
+    return seriesOf(given, [name], range).absent[0]?.why;
+  };
+
+  test('says why: nothing was made, it was fine-tuning so far, or nobody writes it', () => {
+    expect(why('reward/mean', 0)).toBe('no step was made: it is written with the first');
+    expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
+    expect(why('nope', 16)).toBe('nothing of that name was written up to step 16');
+  });
+});
+
+describe('the rate of a topic', () => {
+  test('is over the half minute of the rates of stages, however often it is looked at', () => {
+    const history = new RateHistory();
+    const at = (seconds: number, records: number): number | null => {
+      history.add([{ topic: 'rollouts', records, bytes: 0, lag: {} }], 1000 * seconds);
+      return history.of('rollouts').perSecond;
+    };
+    expect(at(0, 100)).toBeNull();
+    expect(at(1, 110)).toBe(10);
+    // Sixteen at once every eight seconds are two a second.
+    for (let second = 2; second <= 60; second++) at(second, 110 + 16 * Math.floor(second / 8));
+    for (let second = 61; second <= 80; second++) {
+      expect(at(second, 110 + 16 * Math.floor(second / 8))).toBeCloseTo(2, 0);
+    }
+    for (let second = 81; second <= 120; second++) at(second, 270);
+    expect(at(121, 270)).toBe(0);
+  });
+});
+
 describe('the first sentence', () => {
   const head = { state: 'live', stateText: '', step: 3 } as RunHead;
   const stage = (name: string, to: string, shares: MillStage['shares'], isOld = false): MillStage =>
@@ -165,6 +202,14 @@ describe('the first sentence', () => {
       'the log does',
       [stage('score', 'scored', { busy: 0.1, starved: 0, blocked: 0.9, paced: 0 })],
       'Log-bound: what score has finished waits 90 % of the time to be written.',
+    ],
+    [
+      'who generates does, though others wait for the log',
+      [
+        stage('rollout', 'rollouts', busy),
+        stage('score', 'scored', { busy: 0.1, starved: 0.34, blocked: 0.56, paced: 0 }),
+      ],
+      'Generation-bound: rollout busy 97 % of the last half minute.',
     ],
     [
       'nothing does',
