@@ -78,7 +78,7 @@ function metricsOf(a: Reading, b: Reading): DiffTwin['metrics'] {
   });
 }
 
-function pairedOf(
+export function pairedOf(
   a: Reading,
   b: Reading,
   seed: number,
@@ -89,9 +89,9 @@ function pairedOf(
   if (stageB === undefined) return none(`${b.run} has no complete evaluation`);
   const first = a.evaluations.get(stageA)!.groups;
   const second = b.evaluations.get(stageB)!.groups;
-  const [inA, inB] = [byId(first), byId(second)];
+  const [inA, inB] = [byQuestionAsked(first), byQuestionAsked(second)];
   const common = [...inA.keys()].filter((id) => inB.has(id));
-  if (common.length === 0) return none('they were asked different questions');
+  if (common.length === 0) return none(differentWhy(first, second));
   const [before, after] = [common.map((id) => inA.get(id)!), common.map((id) => inB.get(id)!)];
   const differences = differencesOf(before, after, { seed });
   const figures = (differences === null ? [] : meanFigures).map((name) => {
@@ -117,8 +117,19 @@ function pairedOf(
   };
 }
 
-function byId(groups: readonly Scored[]): ReadonlyMap<string, Scored> {
-  return new Map(groups.map((group) => [group.question.id, group]));
+function differentWhy(a: readonly Scored[], b: readonly Scored[]): string {
+  const ids = new Set(a.map(({ question }) => question.id));
+  const alike = b.some(({ question }) => ids.has(question.id));
+  return alike
+    ? 'they were asked different questions, under the same ids: give both runs the same seed and question files'
+    : 'they were asked different questions';
+}
+
+/** By what was asked: questions that are made from a seed have the same ids under any other. */
+function byQuestionAsked(groups: readonly Scored[]): ReadonlyMap<string, Scored> {
+  const asked = ({ question: { id, question, answers } }: Scored): string =>
+    JSON.stringify([id, question, answers]);
+  return new Map(groups.map((group) => [asked(group), group]));
 }
 
 /** Both sides in the order of the same questions. */

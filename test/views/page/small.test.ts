@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { wordTokenizer } from '../../../model/wordTokenizer.ts';
 import type { Weights } from '../../../topics/index.ts';
 import { Cursor } from '../../../views/page/cursor.ts';
+import { pairedOf } from '../../../views/page/diff.ts';
 import { healthOf } from '../../../views/page/health.ts';
 import { seriesOf } from '../../../views/page/metrics.ts';
 import { piecesOf, startsOf } from '../../../views/page/pieces.ts';
@@ -12,7 +13,9 @@ import { cutText, shown } from '../../../views/page/shown.ts';
 import { Timeline } from '../../../views/page/timeline.ts';
 import { tokensBin } from '../../../views/page/tokens.ts';
 import type { MillStage, RunHead, TokensHeader } from '../../../views/page/wire.ts';
+import type { Reading } from '../../../views/summary/reading.ts';
 import { question, rollout } from '../../cli/support/records.ts';
+import { practised, rewards, scored } from '../../support/scored.ts';
 
 test('a ref names a place, and nothing else does', () => {
   for (const position of [
@@ -155,6 +158,36 @@ describe('a curve that is not there', () => {
     expect(why('reward/mean', 0)).toBe('no step was made: it is written with the first');
     expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
     expect(why('nope', 16)).toBe('nothing of that name was written up to step 16');
+  });
+});
+
+describe('two runs side by side', () => {
+  /** A run with one complete evaluation, of which each rollout of question i is right by `right[i]`. */
+  const reading = (run: string, texts: readonly string[], right: readonly number[]): Reading => {
+    const groups = texts.map((text, i) =>
+      scored({
+        question: { ...practised(i, 9), id: `q${i}`, question: text, phase: 'evaluate', stage: 0 },
+        rewards: rewards([right[i]!, right[i]!]),
+        rollouts: [],
+      }),
+    );
+    const evaluations = new Map([[0, { groups, expected: groups.length }]]);
+    return { run, evaluations, facts: { status: 'done' } } as unknown as Reading;
+  };
+
+  test('pairs what is the same question, not what has the same id', () => {
+    const a = reading('a', ['1 + 1?', '2 + 2?', '3 + 3?'], [1, 1, 0]);
+    const b = reading('b', ['1 + 1?', '5 + 5?', '3 + 3?'], [1, 0, 1]);
+    const { paired } = pairedOf(a, b, 7);
+    expect(paired).toMatchObject({ questions: 2, onlyA: 1, onlyB: 1 });
+    expect(paired!.flips.map(({ question, to }) => [question, to])).toEqual([['q2', 'solved']]);
+    const other = reading('c', ['7 + 7?', '8 + 8?', '9 + 9?'], [1, 1, 1]);
+    expect(pairedOf(a, other, 7)).toEqual({
+      paired: null,
+      pairedWhy: expect.stringMatching(
+        /different questions, under the same ids: give .* same seed/,
+      ),
+    });
   });
 });
 
