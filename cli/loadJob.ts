@@ -2,7 +2,7 @@
  * A job by its name (those that come with the package) or from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
  * and what runs it are the same modules.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { copies } from '../base/copies.ts';
@@ -34,6 +34,7 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
       `${path} is no job file; its name must end in ${endings.join(', ')}`,
     );
   }
+  await mustNotBeOfRun(path);
   await checkKindOfModule(path);
   const module = await imported(path);
   mustBeOne(path);
@@ -41,6 +42,24 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
   if (isJob(job)) return job;
   const advice = 'end the file with `export default defineJob({ name, about, settings, build })`';
   throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
+}
+
+/** What lies in a run's folder is data: it may have been unpacked there. */
+async function mustNotBeOfRun(path: string): Promise<void> {
+  for (let folder = dirname(await realpath(path)); ; folder = dirname(folder)) {
+    const isRun = await stat(join(folder, 'run.json')).then(
+      (entry) => entry.isFile(),
+      () => false,
+    );
+    if (isRun) {
+      throw new MillraceError(
+        'JOB',
+        `${path} lies in the folder of a run (${folder}), from which nothing is executed: copy it elsewhere, once you have read it`,
+        { context: { path } },
+      );
+    }
+    if (dirname(folder) === folder) return;
+  }
 }
 
 function noJob(name: string, path: string): MillraceError {

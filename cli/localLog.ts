@@ -31,10 +31,11 @@ export async function withLocalLog<T>(
     io.err(`copying the records of run ${run.name} from Kafka to read them`);
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
+    const { environmentFor } = await import('../streams/kafka/kafkaUrl.ts');
     const notice = (line: string): void => io.err(line);
     const { ahead } = await copyRun({
       topics: allTopics,
-      ...{ url, run: run.name, folder, env: process.env, notice },
+      ...{ url, run: run.name, folder, env: environmentFor(url, process.env), notice },
       logFolder: logFolder(run.folder),
       ...(cluster === undefined ? {} : { cluster }),
     });

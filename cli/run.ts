@@ -8,14 +8,17 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode, messageOf } from '../base/errors.ts';
+import { nameHosts } from '../base/namedHosts.ts';
 import type { Job } from '../jobs/defineJob.ts';
-import { isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
+import { isAddress } from '../streams/archive/objectStore.ts';
+import { hostsIn, isKafkaUrl, shownAddress } from '../streams/kafka/kafkaUrl.ts';
 import { openAnyLog } from '../streams/openAnyLog.ts';
 import type { FlowEnd } from '../streams/run/runFlow.ts';
 import { allTopics } from '../topics/index.ts';
 import { executeRun } from './executeRun.ts';
 import { leavingNothing } from './failedStart.ts';
 import { exitCodes, usageError } from './failure.ts';
+import { mustBeOwn } from './foreign.ts';
 import type { Io } from './io.ts';
 import { listJobs } from './listJobs.ts';
 import { loadJob } from './loadJob.ts';
@@ -72,6 +75,8 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   if (options.list === true) return listJobs(io);
   const root = resolve(io.cwd, options.runs);
   const begun = options.run === undefined ? null : await recordOf(root, options.run);
+  if (begun !== null && options.run !== undefined)
+    await mustBeOwn({ name: options.run, folder: join(root, options.run) });
   const file = options.file ?? begun?.job.file;
   if (file === undefined) {
     throw usageError(
@@ -111,6 +116,7 @@ async function runAs(
   io: Io,
 ): Promise<number> {
   const folder = join(root, name);
+  nameGiven(options);
   const request = {
     job,
     file,
@@ -205,6 +211,12 @@ async function executed(
     await exporter.close();
     await page.close();
   });
+}
+
+/** Addresses that were typed here may have the credentials of the environment. */
+function nameGiven({ log, archive }: RunOptions): void {
+  if (log !== undefined && isKafkaUrl(log)) nameHosts(hostsIn(log));
+  if (archive !== undefined && isAddress(archive)) nameHosts([new URL(archive).host]);
 }
 
 /** What this process is to run; null: everything, by itself. */

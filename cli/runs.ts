@@ -60,6 +60,7 @@ export function openRunLog(
     ...known,
     ...near,
     at,
+    fromFile: run.log === undefined,
     run: run.name,
     env: process.env,
   });
@@ -104,6 +105,9 @@ export async function unreadableRuns(
   return (await Promise.all(found)).flat();
 }
 
+/** Clocks of machines that share a folder differ by less. */
+const AHEAD_MAX_MS = 3_600_000;
+
 /** The job of `millrace eval`. */
 export const EVALUATION = 'evaluate';
 
@@ -116,7 +120,11 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
     if (record !== null) return { name, folder, record };
   }
   const known = await listRuns(root);
-  const newest = known.find(({ record }) => record.job.name !== EVALUATION) ?? known[0];
+  const nowMs = io.clock.now();
+  // An evaluation is asked for by its name, and so is a run that began tomorrow: its record was written elsewhere.
+  const isCandidate = ({ record }: Run): boolean =>
+    record.job.name !== EVALUATION && record.starts[0]!.startedMs <= nowMs + AHEAD_MAX_MS;
+  const newest = known.find(isCandidate) ?? known[0];
   if (name === undefined && newest !== undefined) {
     io.err(`reading run ${newest.name}, the newest`);
     return newest;

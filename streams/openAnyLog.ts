@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { openLog } from './embedded/openLog.ts';
-import { type Environment, isKafkaUrl } from './kafka/kafkaUrl.ts';
+import { type Environment, environmentFor, isKafkaUrl } from './kafka/kafkaUrl.ts';
 import type { Log } from './log.ts';
 import type { Topic } from './topic.ts';
 
@@ -22,6 +22,8 @@ export interface AnyLogOptions {
   readonly logFolder?: string;
   /** Passwords that the address leaves out. */
   readonly env?: Environment;
+  /** A file names the address, and not the person who calls: passwords go to named hosts alone (base/namedHosts.ts). */
+  readonly fromFile?: boolean;
   /** On Kafka: the cluster that the records are known to be on, and how long a broker is waited for. */
   readonly cluster?: string;
   readonly openMs?: number;
@@ -36,6 +38,6 @@ export async function openAnyLog(options: AnyLogOptions): Promise<Log> {
   }
   // Loaded when it is needed: most runs need no Kafka.
   const { openKafkaLog } = await import('./kafka/openKafkaLog.ts');
-  const { at: url, ...rest } = options;
-  return openKafkaLog({ ...rest, url });
+  const { at: url, fromFile = false, env = {}, ...rest } = options;
+  return openKafkaLog({ ...rest, url, env: fromFile ? environmentFor(url, env) : env });
 }

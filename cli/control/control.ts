@@ -12,9 +12,9 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
+import { jobOf } from '../foreign.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { loadJob } from '../loadJob.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, logFolder, openRunLog, type Run, withLog } from '../runs.ts';
@@ -125,7 +125,7 @@ async function checked(
   io: Io,
 ): Promise<{ readonly key: string; readonly value: unknown }[]> {
   const { record } = run;
-  const job = await loadJob(record.job.file, io.cwd);
+  const job = await jobOf(run, undefined, io);
   const settings = given.map(parseSetting);
   const known = knownSettings(job.settings);
   const live = known.filter(({ live: may = false }) => may).map(({ key }) => key);

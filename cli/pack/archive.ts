@@ -43,19 +43,37 @@ export async function digestsIn(folder: string): Promise<Manifest['files']> {
   return files;
 }
 
+/** Fails with code `PACK` where files, by their sizes, are not those that the manifest's text states. */
+export function mustBeStated(
+  archive: string,
+  text: string,
+  sizes: Readonly<Record<string, number>>,
+): void {
+  const { files } = parsed(archive, text);
+  for (const [path, bytes] of Object.entries(sizes)) {
+    if (files[path] === undefined) throw refused(archive, `${path} was put into it afterwards`);
+    if (files[path].bytes !== bytes) throw refused(archive, `${path} was changed in it`);
+  }
+}
+
+function parsed(archive: string, text: string): Manifest {
+  const found = manifest.safeParse(json(text));
+  if (found.success) return found.data;
+  throw refused(archive, `it is no packed run: it has no ${MANIFEST}`);
+}
+
 /** Fails with code `PACK` where a file is not as it was packed. */
 export async function checkedManifest(folder: string, archive: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => 'null');
-  const parsed = manifest.safeParse(json(text));
-  if (!parsed.success) throw refused(archive, `it is no packed run: it has no ${MANIFEST}`);
+  const stated = parsed(archive, text);
   const there = await digestsIn(folder);
-  for (const path of new Set([...Object.keys(parsed.data.files), ...Object.keys(there)])) {
-    const [packed, found] = [parsed.data.files[path], there[path]];
+  for (const path of new Set([...Object.keys(stated.files), ...Object.keys(there)])) {
+    const [packed, found] = [stated.files[path], there[path]];
     if (found === undefined) throw refused(archive, `${path} is missing in it`);
     if (packed === undefined) throw refused(archive, `${path} was put into it afterwards`);
     if (packed.sha256 !== found.sha256) throw refused(archive, `${path} was changed in it`);
   }
-  return parsed.data;
+  return stated;
 }
 
 export function refused(archive: string, why: string, cause?: unknown): MillraceError {

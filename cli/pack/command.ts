@@ -19,5 +19,9 @@ export function addPack(program: Command, io: Io, done: Done): void {
   ])
     .argument('<file>', 'what millrace pack has made')
     .option('--into <NAME>', 'another name for the run')
+    .option(
+      '--trust',
+      'the run is your own: it may be resumed, and what it names (job file, tool servers, addresses) may be executed and asked',
+    )
     .action(async (file: string, options) => done(await unpackCommand({ ...options, file }, io)));
 }

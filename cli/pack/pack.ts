@@ -14,6 +14,7 @@ import { systemCode } from '../../base/systemError.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
 import { size } from '../../views/numbers.ts';
 import { exitCodes } from '../failure.ts';
+import { FOREIGN_FILE } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { withLocalLog } from '../localLog.ts';
@@ -86,7 +87,7 @@ async function stage(run: Run, to: string, { options, io, scratch }: Staging): P
   for (const path of await filesIn(run.folder)) {
     const [top = ''] = path.split('/');
     const passing = /\.(new|tmp|lock|mdb-lock)$/.test(path);
-    const left = top === 'log' || path === 'run.json' || path === MANIFEST;
+    const left = top === 'log' || ['run.json', MANIFEST, FOREIGN_FILE].includes(path);
     if (passing || left || (top === LOCAL_FOLDER && options.weights === false)) continue;
     await makeFolder(dirname(join(to, path)));
     await take(join(run.folder, path), join(to, path), top === LOCAL_FOLDER);

@@ -4,25 +4,30 @@
  * Holds true: it is there whole, every file with the digest that it was packed with, or not at all; nothing is written outside its folder, and
  * no run that is there already is touched.
  */
-import { readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { extract } from 'tar';
+import { readdir, rename, rm, statfs } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { extract, list } from 'tar';
 import { messageOf } from '../../base/errors.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
+import { isAddress } from '../../streams/archive/objectStore.ts';
+import { size } from '../../views/numbers.ts';
 import { exitCodes } from '../failure.ts';
+import { markForeign } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { privateFiles } from '../privateFiles.ts';
 import { freshFolder } from '../rewind/rewind.ts';
-import { readRunRecord } from '../runRecord.ts';
+import { type RunRecord, readRunRecord } from '../runRecord.ts';
 import { inScratch } from '../scratch.ts';
-import { checkedManifest, MANIFEST, refused } from './archive.ts';
+import { checkedManifest, MANIFEST, mustBeStated, refused } from './archive.ts';
 
 export interface UnpackOptions {
   readonly file: string;
   readonly runs: string;
   /** Another name for the run. */
   readonly into?: string;
+  /** It is a run of one's own: what it names may be executed and asked. */
+  readonly trust?: boolean;
 }
 
 export async function unpackCommand(options: UnpackOptions, io: Io): Promise<number> {
@@ -34,10 +39,15 @@ export async function unpackCommand(options: UnpackOptions, io: Io): Promise<num
   const name = await stoppable(io, (scratch) =>
     inScratch(scratch, staged, async () => {
       await makeFolder(staged);
+      await mustFit(file, root);
       const folder = await extracted(file, staged);
       const { run } = await checkedManifest(folder, basename(file));
-      if ((await readRunRecord(folder)) === null)
-        throw refused(basename(file), 'it has no run.json');
+      const record = await readRunRecord(folder);
+      if (record === null) throw refused(basename(file), 'it has no run.json');
+      if (options.trust !== true) {
+        mustNameNoPlace(basename(file), record);
+        await markForeign(folder, { file: basename(file), unpackedMs: io.clock.now() });
+      }
       const to = await freshFolder(root, options.into ?? run);
       await rm(join(folder, MANIFEST));
       await rename(folder, to);
@@ -46,6 +56,58 @@ export async function unpackCommand(options: UnpackOptions, io: Io): Promise<num
   );
   await io.out(`run ${name} is in ${dirname(join(options.runs, name))}\n`);
   return exitCodes.done;
+}
+
+/** Its records are in its folder: addresses, and folders of another machine, are nothing that an archive needs. */
+function mustNameNoPlace(archive: string, { log, cluster, retention }: RunRecord): void {
+  const named = { log, cluster, 'retention.archive': retention?.archive };
+  for (const [field, place] of Object.entries(named)) {
+    const isNear =
+      place === undefined || (field.startsWith('ret') && !isAddress(place) && !isAbsolute(place));
+    if (isNear) continue;
+    throw refused(
+      archive,
+      `its run.json names ${JSON.stringify(place.slice(0, 80))} as ${field}, a place outside the archive; use --trust if the run is your own`,
+    );
+  }
+}
+
+/** `pack.json` of a run with a hundred thousand files. */
+const MANIFEST_MAX = 32 * 2 ** 20;
+
+/**
+ * Looks through an archive before anything of it is written: every file has the size that `pack.json` states, and the disk has room
+ * for all of them. A small archive may unpack to more than any disk holds.
+ */
+async function mustFit(file: string, root: string): Promise<void> {
+  const archive = basename(file);
+  const sizes: Record<string, number> = {};
+  const texts: Buffer[] = [];
+  let odd = '';
+  try {
+    await list({
+      file,
+      strict: true,
+      onReadEntry(entry) {
+        const path = entry.path.split('/').slice(1).join('/');
+        if (entry.type !== 'File' && entry.type !== 'Directory') odd ||= entry.path;
+        if (entry.type !== 'File') return;
+        if (path !== MANIFEST) sizes[path] = entry.size;
+        else if (entry.size <= MANIFEST_MAX) entry.on('data', (part: Buffer) => texts.push(part));
+      },
+    });
+  } catch (cause) {
+    throw refused(archive, messageOf(cause), cause);
+  }
+  if (odd !== '') throw refused(archive, `${odd} is neither a file nor a folder`);
+  mustBeStated(archive, Buffer.concat(texts).toString('utf8'), sizes);
+  const needed = Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0);
+  const { bavail, bsize } = await statfs(root);
+  if (needed <= bavail * bsize) return;
+  throw refused(
+    archive,
+    `it unpacks to ${size(needed)}, and ${root} has ${size(bavail * bsize)} left`,
+  );
 }
 
 /** The one folder of an archive, which holds nothing but files and folders. */

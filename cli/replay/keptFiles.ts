@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemCode } from '../../base/systemError.ts';
 import { MCP_FILE } from '../../jobs/parts/mcpTools.ts';
 import { PROMPT_FILE } from '../../jobs/parts/promptRecord.ts';
+import { takeMark } from '../foreign.ts';
 
 /** What is not there, or is in `to` already, is left as it is. */
 export async function takeKeptFiles(from: string, to: string): Promise<void> {
@@ -12,4 +13,5 @@ export async function takeKeptFiles(from: string, to: string): Promise<void> {
       if (systemCode(error) !== 'ENOENT') throw error;
     });
   }
+  await takeMark(from, to);
 }

@@ -24,6 +24,8 @@ import { takeKeptFiles } from './keptFiles.ts';
 export interface RemakeCommand {
   readonly run: Run;
   readonly job: Job;
+  /** The job that was named on the command line, if one was. */
+  readonly file?: string | undefined;
   readonly runs: string;
   readonly from: Beginning;
   readonly set: readonly string[];
@@ -79,7 +81,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
 
 /** What the new run is; one of this name must have been begun by the same command. */
 async function recordOf(
-  { run, job, from, into, set }: RemakeCommand,
+  { run, job, file: named, from, into, set }: RemakeCommand,
   folder: string,
   io: Io,
 ): Promise<RunRecord> {
@@ -91,7 +93,7 @@ async function recordOf(
   const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
   if (known === null) {
     const { millrace, seed } = run.record;
-    const { file } = run.record.job;
+    const file = named ?? run.record.job.file;
     const fresh = { millrace, seed, settings, replayed, job: { name: job.name, file } };
     return { ...fresh, status: 'running', reason: '', starts: [start] };
   }

@@ -3,8 +3,8 @@
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { type Beginning, beginnings } from '../../jobs/replay/remake.ts';
 import { usageError } from '../failure.ts';
+import { jobOf, mustBeOwn } from '../foreign.ts';
 import type { Io } from '../io.ts';
-import { loadJob } from '../loadJob.ts';
 import { findRun } from '../runs.ts';
 import { remakeRun } from './remakeRun.ts';
 import { verifyRun } from './verifyRun.ts';
@@ -35,7 +35,8 @@ export async function replayCommand(options: ReplayOptions, io: Io): Promise<num
     throw usageError('--from makes a new run; give it a name with --into');
   }
   const run = await findRun(io, runs, options.run);
-  const job = await loadJob(options.job ?? run.record.job.file, io.cwd);
+  if (tools === 'live') await mustBeOwn(run);
+  const job = await jobOf(run, options.job, io);
   if (from === undefined) return verifyRun({ run, job, runs }, io);
-  return remakeRun({ run, job, runs, from, set, into: into!, tools }, io);
+  return remakeRun({ run, job, file: options.job, runs, from, set, into: into!, tools }, io);
 }

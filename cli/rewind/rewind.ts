@@ -14,9 +14,9 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
+import { jobOf, takeMark } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';
-import { loadJob } from '../loadJob.ts';
 import { type LocalLog, withLocalLog } from '../localLog.ts';
 import { privateFiles } from '../privateFiles.ts';
 import { type RunRecord, writeRunRecord } from '../runRecord.ts';
@@ -58,6 +58,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
       await inScratch(scratch, folder, async () => {
         await fork({ run, past, to: folder, version, versions });
         await writeRunRecord(folder, record);
+        await takeMark(run.folder, folder);
         await rename(folder, to);
       });
     }),
@@ -112,12 +113,13 @@ function parseStep(text: string): number {
 
 /** Those of the run; another value for one is checked by the job. */
 async function settingsOf(
-  { record }: Run,
+  run: Run,
   set: readonly string[],
   io: Io,
 ): Promise<RunRecord['settings']> {
+  const { record } = run;
   if (set.length === 0) return record.settings;
-  const job = await loadJob(record.job.file, io.cwd);
+  const job = await jobOf(run, undefined, io);
   const help = [listedBy(io.program, record.job.file)];
   return checkSettings(job.settings, set.map(parseSetting), record.settings, help);
 }

@@ -67,7 +67,7 @@ export type McpServers = z.infer<typeof mcpSettings>;
 /** Throws code `USAGE` for what cannot be meant, and `MCP` where a server that has to be asked cannot be. */
 export async function mcpTools(
   servers: McpServers,
-  { folder, own, print }: Pick<JobContext<unknown>, 'folder' | 'own' | 'print'>,
+  { folder, own, print, replay }: Pick<JobContext<unknown>, 'folder' | 'own' | 'print' | 'replay'>,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<readonly Tool[]> {
   const entries = Object.entries(servers);
@@ -77,7 +77,9 @@ export async function mcpTools(
     const place = placeOf(name, settings, environment);
     open.set(name, own(mcpServer({ name, place, timeoutMs: settings.timeoutMs })));
   }
-  const specs = (await kept(folder)) ?? (await asked(servers, open, { folder, print }));
+  const known = await kept(folder);
+  if (known === null && replay !== undefined) throw unknown(folder);
+  const specs = known ?? (await asked(servers, open, { folder, print }));
   return specs.map((spec) => {
     const [live, settings] = [open.get(spec.server), servers[spec.server]];
     if (live === undefined || settings === undefined) throw gone(folder, spec.server);
@@ -118,6 +120,14 @@ async function kept(folder: string): Promise<readonly McpToolSpec[] | null> {
       { cause },
     );
   }
+}
+
+/** A replay starts and asks no server. */
+function unknown(folder: string): MillraceError {
+  return new MillraceError(
+    'INPUT_CHANGED',
+    `${join(folder, MCP_FILE)} is not there: it says what the run's policy is told of its tools, and a replay asks no tool server for it. Put it back`,
+  );
 }
 
 function gone(folder: string, server: string): MillraceError {

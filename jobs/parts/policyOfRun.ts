@@ -55,7 +55,10 @@ export async function policyOfRun(folder: string, version: string | null): Promi
 async function manifestsOf(
   place: Pick<AnyLogOptions, 'at' | 'run' | 'cluster'>,
 ): Promise<readonly Weights[]> {
-  const log = await openAnyLog({ topics: allTopics, ...place, mode: 'read', env: process.env });
+  const log = await openAnyLog({
+    ...{ topics: allTopics, ...place },
+    ...{ mode: 'read', env: process.env, fromFile: true },
+  });
   try {
     const all: Weights[] = [];
     const from = { kind: 'earliest' } as const;

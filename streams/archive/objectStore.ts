@@ -2,12 +2,13 @@
  * Segments in an object store, by PUT and GET: any server of HTTP that keeps what is put there, and S3 and what speaks like it.
  *
  * Requests are signed (AWS Signature Version 4) where the environment has `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, carry the token
- * of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain otherwise. Holds true: no reply is larger than was asked for, no
+ * of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain otherwise, as to hosts that nobody has named (base/namedHosts.ts). Holds true: no reply is larger than was asked for, no
  * redirect is followed, what may be asked again is asked a few times, and no secret is in an error or a record.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { areNamed, HOSTS_VARIABLE } from '../../base/namedHosts.ts';
 import { outsideText } from '../../base/outsideText.ts';
 import { keepLogin, keepSecret } from '../../base/secrets.ts';
 
@@ -59,10 +60,12 @@ class Refused extends Error {
 export class ObjectStore {
   readonly #signed: AwsClient | null;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #env: Environment;
 
   constructor(env: Environment = process.env) {
     const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: session } = env;
     const token = env.MILLRACE_ARCHIVE_TOKEN ?? '';
+    this.#env = env;
     for (const secret of [key, session, token]) keepSecret(secret ?? '');
     const signs = (id ?? '') !== '' && (key ?? '') !== '';
     this.#headers = token === '' || signs ? {} : { authorization: `Bearer ${token}` };
@@ -97,8 +100,11 @@ export class ObjectStore {
   }
 
   async #ask(url: string, init: RequestInit): Promise<Response> {
-    const whole = { ...init, headers: this.#headers, redirect: 'manual' as const };
-    const request = (await this.#signed?.sign(url, whole)) ?? new Request(url, whole);
+    const named = areNamed([new URL(url).host], this.#env);
+    const headers = named ? this.#headers : {};
+    const whole = { ...init, headers, redirect: 'manual' as const };
+    const signed = named ? await this.#signed?.sign(url, whole) : undefined;
+    const request = signed ?? new Request(url, whole);
     return fetch(request, { signal: AbortSignal.timeout(TRY_MS) });
   }
 
@@ -107,11 +113,22 @@ export class ObjectStore {
     if (reply.ok) return;
     const said = outsideText(await read(reply, SAID_MAX, true).then(String, () => ''));
     const words = /<Message>([^<]*)/.exec(said)?.[1] ?? '';
-    const why = status === 404 ? 'is not there' : `is refused with status ${status}`;
+    const why =
+      status === 404
+        ? 'is not there'
+        : `is refused with status ${status}${this.#unsaid(reply.url)}`;
     throw new Refused(
       words === '' ? why : `${why} (${words})`,
       status >= 500 || status === 429 || status === 408,
     );
+  }
+
+  /** What may be the matter where a login was held back. */
+  #unsaid(url: string): string {
+    const has = this.#signed !== null || Object.keys(this.#headers).length > 0;
+    const { host } = new URL(url);
+    if (!has || areNamed([host], this.#env)) return '';
+    return ` (the credentials of the environment were not sent: nobody has named this host; set ${HOSTS_VARIABLE}=${host} if it is yours)`;
   }
 
   async #often<T>(what: string, once: () => Promise<T>): Promise<T> {

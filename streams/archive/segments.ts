@@ -15,15 +15,16 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip, gunzipSync, gzip } from 'node:zlib';
+import { gunzip, gunzipSync, gzip, type ZlibOptions } from 'node:zlib';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { syncFolder } from '../../base/platform.ts';
 import { systemCode } from '../../base/systemError.ts';
+import { mayRead } from '../foreignLog.ts';
 import { fetchAtOnce } from './fetchAtOnce.ts';
 import { isAddress, ObjectStore } from './objectStore.ts';
 
 const zipped = promisify(gzip);
-const unzipped = promisify(gunzip);
+const unzipped = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
 /** A segment: the records at offsets from `from` to before `to`. */
 export interface Segment {
@@ -34,6 +35,8 @@ export interface Segment {
   /** SHA-256 of the file, and its bytes; not there of segments from before they were noted. */
   readonly digest?: string;
   readonly length?: number;
+  /** Bytes of its records, unpacked; not there of segments from before they were noted. */
+  readonly plain?: number;
 }
 
 /** What of a topic is archived, oldest first and without gaps, and the bytes that it took in the log. */
@@ -44,6 +47,8 @@ export interface Archived {
 
 export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
 
+/** Most bytes of a segment's records where it does not say how many they are. */
+const PLAIN_MAX = 512 * 2 ** 20;
 /** Unpacked segments that a reader keeps for the next record. */
 export const HELD_MAX = 4;
 /** Characters of its digest in an object's name. */
@@ -75,11 +80,12 @@ export class SegmentReader {
     const { from, to, file } = segment;
     const path = placeOf(this.#folder, file);
     try {
+      mustBeNear(this.#folder, file);
       const bytes = isAddress(file)
         ? fetchAtOnce({ url: file, length: segment.length! })
         : readFileSync(path);
       mustBe(bytes, segment.digest);
-      return allOf(gunzipSync(bytes), to - from);
+      return allOf(gunzipSync(bytes, boundOf(segment)), to - from);
     } catch (cause) {
       throw unreadable(topic, segment, path, cause);
     }
@@ -96,14 +102,26 @@ export async function readSegment(
   const { file, digest } = segment;
   const path = placeOf(logFolder, file);
   try {
+    mustBeNear(logFolder, file);
     const bytes = isAddress(file)
       ? await new ObjectStore().get(file, segment.length!)
       : await readFile(path);
     mustBe(bytes, digest);
-    return allOf(await unzipped(bytes), count);
+    return allOf(await unzipped(bytes, boundOf(segment)), count);
   } catch (cause) {
     throw unreadable(topic, segment, path, cause);
   }
+}
+
+function boundOf({ plain = PLAIN_MAX }: Segment): { maxOutputLength: number } {
+  return { maxOutputLength: Math.max(1, Math.min(plain, PLAIN_MAX)) };
+}
+
+function mustBeNear(logFolder: string, file: string): void {
+  if (mayRead(logFolder, file, isAddress(file))) return;
+  throw new Error(
+    'the log was unpacked from elsewhere, and reads nothing outside its folder; unpack it with --trust if it is your own',
+  );
 }
 
 function placeOf(logFolder: string, file: string): string {
@@ -169,9 +187,10 @@ export async function writeSegment(
   { of, from, to }: Stretch,
   records: readonly Buffer[],
 ): Promise<Required<Segment>> {
-  const bytes = await zipped(packed(records), { level: 6 });
+  const plain = packed(records);
+  const bytes = await zipped(plain, { level: 6 });
   const digest = digestOf(bytes);
-  const segment = { from, to, digest, length: bytes.length };
+  const segment = { from, to, digest, length: bytes.length, plain: plain.length };
   const name = `${String(from).padStart(12, '0')}-${digest.slice(0, NAMED_BY)}.gz`;
   if (isAddress(archive)) {
     const file = `${archive}/${of}/${name}`;

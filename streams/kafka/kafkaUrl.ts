@@ -6,8 +6,10 @@
  * Users and passwords may come from the environment instead; `shownAddress` gives the URL as it may be shown or stored, and no
  * other form of it leaves this file. Nothing of an address with an `@` in it is repeated in an error: it may be part of a password.
  */
+
 import { readFileSync } from 'node:fs';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { areNamed, HOSTS_VARIABLE } from '../../base/namedHosts.ts';
 import { keepLogin, keepSecret } from '../../base/secrets.ts';
 
 export const saslMechanisms = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
@@ -127,6 +129,47 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
     throw wrong(`the log's address has a setting${shown}; there are ${known.join(', ')}`);
   }
   return query;
+}
+
+/**
+ * The environment for an address that a file names: without credentials, unless the person at this machine has named its brokers
+ * and its registry (base/namedHosts.ts). Fails with code `USAGE` where the address asks for a login that it may not be given.
+ */
+export function environmentFor(url: string, env: Environment): Environment {
+  const { brokers, query } = partsOf(url);
+  const registry = registrySettings(query.get('registry') ?? '', {});
+  const [toBrokers, toRegistry] = [
+    areNamed(brokers, env),
+    registry === null || areNamed([new URL(registry.url).host], env),
+  ];
+  const has = (name: string): boolean => (env[name] ?? '') !== '';
+  const wanted = !toBrokers && query.has('sasl') && has('MILLRACE_KAFKA_USERNAME');
+  if (wanted || (!toRegistry && has('MILLRACE_REGISTRY_USERNAME'))) {
+    const hosts = wanted ? brokers.join(',') : new URL(registry!.url).host;
+    throw wrong(
+      `the record of the run says that its records are at ${hosts}, and credentials of the environment go only to hosts that you name: ` +
+        `set ${HOSTS_VARIABLE}=${hosts} if they are yours`,
+    );
+  }
+  const held = [
+    ...(toBrokers
+      ? []
+      : [
+          'MILLRACE_KAFKA_USERNAME',
+          'MILLRACE_KAFKA_PASSWORD',
+          'MILLRACE_KAFKA_KEY',
+          'MILLRACE_KAFKA_CERT',
+        ]),
+    ...(toRegistry ? [] : ['MILLRACE_REGISTRY_USERNAME', 'MILLRACE_REGISTRY_PASSWORD']),
+  ];
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !held.includes(name)));
+}
+
+/** The hosts of an address that the person at this machine has given. */
+export function hostsIn(url: string): readonly string[] {
+  const { brokers, query } = partsOf(url);
+  const registry = registrySettings(query.get('registry') ?? '', {});
+  return registry === null ? brokers : [...brokers, new URL(registry.url).host];
 }
 
 /** Fails with code `USAGE`, saying which part is wrong. */

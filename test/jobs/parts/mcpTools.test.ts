@@ -1,5 +1,6 @@
 /** The setting `mcp`: how servers are named, what a run keeps of them, and what is wrong with a name. */
 
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -61,6 +62,18 @@ describe('a server by its command', () => {
     await writeFile(join(given.folder, 'mcp.json'), '[{"server":');
     await expect(mcpTools(whole, given)).rejects.toMatchObject({ code: 'DAMAGED' });
   }, 60_000);
+
+  test('is not started by a replay, also where nobody knows its tools any more', async () => {
+    const given = context();
+    const trace = join(given.folder, 'started');
+    const spy = settings(`mcp.ref={"command":"touch","args":[${JSON.stringify(trace)}]}`);
+    const replay = {} as NonNullable<Parameters<typeof mcpTools>[1]['replay']>;
+    await expect(mcpTools(spy, { ...given, replay })).rejects.toMatchObject({
+      code: 'INPUT_CHANGED',
+      message: expect.stringContaining('a replay asks no tool server'),
+    });
+    expect(existsSync(trace)).toBe(false);
+  });
 
   test('gets the variables that are named, and no others; their values are secrets', async () => {
     const given = context();

@@ -1,10 +1,14 @@
 /** Records that leave the log's file for the archive, and are read back from there. */
+import { createHash } from 'node:crypto';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, map, toArray } from 'rxjs';
+import { readSegment, SegmentReader } from '../../../streams/archive/segments.ts';
 import { forkLog } from '../../../streams/embedded/forkLog.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
+import { Store } from '../../../streams/embedded/store.ts';
 import type { Log } from '../../../streams/log.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
@@ -54,6 +58,31 @@ describe('the archive', () => {
     ]);
     expect(await idsOf(log)).toEqual(ids(30));
     await log.close();
+  });
+
+  test('is not unpacked beyond the size that its records had', async () => {
+    const folder = fresh();
+    const log = await filled(folder, 30);
+    await log.retain!({ bytesMax: 0, segmentRecords: 8 });
+    await log.close();
+    const [name] = readdirSync(join(folder, 'archive', 'scored'));
+    const path = join(folder, 'archive', 'scored', name!);
+    // 300 MB of zeros in 300 kB, by somebody who also writes the digest down.
+    const bomb = gzipSync(Buffer.alloc(300e6));
+    writeFileSync(path, bomb);
+    const store = new Store(folder, 'write');
+    const { segments } = store.archived('scored');
+    const digest = createHash('sha256').update(bomb).digest('hex');
+    const heaviest = Math.max(...segments.map(({ plain }) => plain!));
+    expect(heaviest).toBeLessThan(100_000);
+    await store.close();
+    const before = process.memoryUsage.rss();
+    const hostile = { ...segments[0]!, file: join('archive', 'scored', name!), digest };
+    const reader = new SegmentReader(folder);
+    const all = { segments: [hostile], bytes: 0 };
+    expect(() => reader.record('scored', 0, all)).toThrow(/Cannot create a Buffer larger than/);
+    await expect(readSegment(folder, 'scored', hostile, 8)).rejects.toThrow(/larger than/);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200e6);
   });
 
   test('is read by a fork, which needs it no more', async () => {

@@ -20,6 +20,7 @@ const TOKEN = 'a-token-of-mine-17';
 let child: Child | null = null;
 afterEach(async () => {
   delete process.env.MILLRACE_ARCHIVE_TOKEN;
+  delete process.env.MILLRACE_HOSTS;
   await child?.kill();
   child = null;
 });
@@ -80,6 +81,12 @@ describe('an archive in an object store', () => {
     const log = await filled(fresh(), 30);
     const retention = { bytesMax: 0, segmentRecords: 8, archive: `${at}/bucket` };
     process.env.MILLRACE_ARCHIVE_TOKEN = 'another-token-18';
+    // Whatever the record of a run says: a token goes to hosts that the person has named, and to no other.
+    const held = await log.retain!(retention).catch((error: Error) => error.message);
+    expect(held).toMatch(
+      /credentials of the environment were not sent.*MILLRACE_HOSTS=127\.0\.0\.1:/,
+    );
+    process.env.MILLRACE_HOSTS = new URL(at).host;
     const failed = await log.retain!(retention).catch((error: Error) => error.message);
     expect(failed).toMatch(/^PUT http.* is refused with status 403 \(not with .*secret/);
     expect(failed).not.toContain('another-token-18');
@@ -95,7 +102,11 @@ describe('an archive in an object store', () => {
       AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
       AWS_SECRET_ACCESS_KEY: 'a-secret-key-of-mine',
     };
-    const store = new ObjectStore({ ...keys, AWS_REGION: 'eu-central-1' });
+    const unnamed = new ObjectStore({ ...keys, MILLRACE_HOSTS: 'other.test,127.0.0.1:1' });
+    const plain = await unnamed.get(`${at}/one`, 10).catch((error: Error) => error.message);
+    expect(plain).not.toContain('AKIDEXAMPLE');
+    const hosts = { MILLRACE_HOSTS: '127.0.0.1' };
+    const store = new ObjectStore({ ...keys, ...hosts, AWS_REGION: 'eu-central-1' });
     const said = await store.get(`${at}/one`, 10).catch((error: Error) => error.message);
     expect(said).toMatch(
       /AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/s3\/aws4_request/,

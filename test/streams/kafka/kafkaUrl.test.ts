@@ -1,7 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { kafkaSettings, shownAddress } from '../../../streams/kafka/kafkaUrl.ts';
+import {
+  environmentFor,
+  hostsIn,
+  kafkaSettings,
+  shownAddress,
+} from '../../../streams/kafka/kafkaUrl.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 describe('the address of a Kafka log', () => {
@@ -42,6 +47,31 @@ describe('the address of a Kafka log', () => {
     expect(kafkaSettings(`kafka://h?tls=true&ca=${ca}`).tls).toEqual({ ca: 'authority' });
     expect(kafkaSettings('kafkas://h', { MILLRACE_KAFKA_CA: ca }).tls).toEqual({ ca: 'authority' });
     folder.remove();
+  });
+
+  test('gives credentials of the environment to hosts that the person has named, when a file names it', () => {
+    const login = { MILLRACE_KAFKA_USERNAME: 'ada', MILLRACE_KAFKA_PASSWORD: 'pa55word-7' };
+    const registry = {
+      MILLRACE_REGISTRY_USERNAME: 'eve',
+      MILLRACE_REGISTRY_PASSWORD: 'pa55word-8',
+    };
+    const env = { ...login, ...registry, HOME: '/home/ada' };
+    const of = (url: string, hosts = '') => environmentFor(url, { ...env, MILLRACE_HOSTS: hosts });
+    expect(of('kafka://attacker.test:9092')).toEqual({
+      ...registry,
+      HOME: '/home/ada',
+      MILLRACE_HOSTS: '',
+    });
+    expect(() => of('kafka://attacker.test:9092?sasl=plain')).toThrow(
+      /at attacker\.test:9092, and credentials .* MILLRACE_HOSTS=attacker\.test:9092 if they are yours/,
+    );
+    expect(() => of('kafka://a:1,attacker.test:9092?sasl=plain', 'a:1')).toThrow(/MILLRACE_HOSTS/);
+    expect(of('kafka://mine.test?sasl=plain', 'mine.test')).toMatchObject(login);
+    expect(of('kafka://mine.test:9093?sasl=plain', 'x, MINE.test:9093')).toMatchObject(login);
+    const both = 'kafka://mine.test?sasl=plain&registry=http://attacker.test:8081';
+    expect(() => of(both, 'mine.test')).toThrow(/at attacker\.test:8081/);
+    expect(of(both, 'mine.test,attacker.test')).toMatchObject(registry);
+    expect(hostsIn(both)).toEqual(['mine.test:9092', 'attacker.test:8081']);
   });
 
   test('names a registry and its login', () => {

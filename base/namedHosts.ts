@@ -1,0 +1,25 @@
+/**
+ * To which hosts credentials of the environment may go: those that the person at this machine has named, on the command line or in
+ * `MILLRACE_HOSTS` beside the credentials. An address that a file names (a run's record, an archived segment) is not enough: the file
+ * may be somebody else's.
+ */
+
+export const HOSTS_VARIABLE = 'MILLRACE_HOSTS';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether all of these hosts, each `host` or `host:port`, were named. A name without a port stands for all ports. */
+export function areNamed(hosts: readonly string[], env: Environment = process.env): boolean {
+  const named = (env[HOSTS_VARIABLE] ?? '').split(',').map((host) => host.trim().toLowerCase());
+  return hosts.every((host) => {
+    const whole = host.toLowerCase();
+    return named.includes(whole) || named.includes(whole.replace(/:\d+$/, ''));
+  });
+}
+
+/** For this process and those that it starts: the person has named these on the command line. */
+export function nameHosts(hosts: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
+  const missing = hosts.filter((host) => !areNamed([host], env));
+  if (missing.length === 0) return;
+  env[HOSTS_VARIABLE] = [env[HOSTS_VARIABLE] ?? '', ...missing].filter(Boolean).join(',');
+}

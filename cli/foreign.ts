@@ -1,0 +1,73 @@
+/**
+ * Runs from elsewhere. An unpacked run is data: it is looked at, and what it names (a job file, commands of tool servers, addresses) is not
+ * executed or asked. `unpack --trust` takes a run of one's own as what it was; else a job that the person names takes the run's
+ * place (`--job`).
+ */
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { MillraceError } from '../base/errors.ts';
+import type { Job } from '../jobs/defineJob.ts';
+import { markForeignLog } from '../streams/foreignLog.ts';
+import type { Io } from './io.ts';
+import { loadJob } from './loadJob.ts';
+import { logFolder, type Run } from './runs.ts';
+
+/** In the folder of a run from elsewhere; never in a pack. */
+export const FOREIGN_FILE = 'foreign.json';
+
+const mark = z.object({ file: z.string(), unpackedMs: z.number() });
+type Mark = z.infer<typeof mark>;
+
+/** `file`: the archive that it was unpacked from. */
+export async function markForeign(folder: string, from: Mark): Promise<void> {
+  await writeFile(join(folder, FOREIGN_FILE), `${JSON.stringify(from)}\n`);
+  await markForeignLog(logFolder(folder));
+}
+
+/** What is made of a run from elsewhere is from elsewhere too. */
+export async function takeMark(from: string, to: string): Promise<void> {
+  if (!isForeign(from)) return;
+  await copyFile(join(from, FOREIGN_FILE), join(to, FOREIGN_FILE));
+  await mkdir(logFolder(to), { recursive: true });
+  await markForeignLog(logFolder(to));
+}
+
+export function isForeign(folder: string): boolean {
+  return existsSync(join(folder, FOREIGN_FILE));
+}
+
+/**
+ * The job of a run: that which the person names, else the one that the run's record names. Fails with code `FOREIGN` where that
+ * would be somebody else's choice, and as `loadJob` does.
+ */
+export async function jobOf(
+  { name, folder, record }: Pick<Run, 'name' | 'folder' | 'record'>,
+  given: string | undefined,
+  io: Io,
+): Promise<Job> {
+  if (given !== undefined || !isForeign(folder)) return loadJob(given ?? record.job.file, io.cwd);
+  throw new MillraceError(
+    'FOREIGN',
+    `run ${name} was unpacked from ${await archiveOf(folder)}, so nothing that it names is executed: say which job it is, with --job ${record.job.name} or --job FILE; or unpack it again with --trust if it is your own`,
+  );
+}
+
+/** A run from elsewhere is not gone on with. Fails with code `FOREIGN`. */
+export async function mustBeOwn({ name, folder }: Pick<Run, 'name' | 'folder'>): Promise<void> {
+  if (!isForeign(folder)) return;
+  throw new MillraceError(
+    'FOREIGN',
+    `run ${name} was unpacked from ${await archiveOf(folder)} and is there to be looked at: its settings may name programs and servers of somebody else. Unpack it again with --trust if it is your own, or begin a run of yours from its weights (--set policy=runs/${name})`,
+  );
+}
+
+async function archiveOf(folder: string): Promise<string> {
+  const text = await readFile(join(folder, FOREIGN_FILE), 'utf8').catch(() => '');
+  try {
+    return mark.parse(JSON.parse(text)).file;
+  } catch {
+    return 'an archive';
+  }
+}
