@@ -9,6 +9,7 @@
 import { hostname } from 'node:os';
 import { counted } from '../base/counted.ts';
 import { messageOf } from '../base/errors.ts';
+import { leftoversText, removeLeftovers } from '../base/leftovers.ts';
 import { makeFolder } from '../base/makeFolder.ts';
 import { orAborted } from '../base/orAborted.ts';
 import { raceAbort } from '../base/raceAbort.ts';
@@ -30,6 +31,7 @@ import { obey } from './control/obey.ts';
 import { doneSignal } from './doneSignal.ts';
 import { interruption } from './interruption.ts';
 import type { Io } from './io.ts';
+import { leftoversOf } from './leftovers.ts';
 import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { privateFiles } from './privateFiles.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
@@ -108,6 +110,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     if (leads) await writeRunRecord(folder, record);
   };
   try {
+    await sweep(run, output);
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
     if (leads) exporter.leads(log);
     const paused = (is: boolean): void => exporter.state(is ? 'paused' : 'running');
@@ -138,6 +141,13 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     exporter.detach();
     await log.close();
   }
+}
+
+/** What is left of starts that were killed goes. Where the log lies in the folder, holding it means to be the only one who writes. */
+async function sweep(run: Run, output: RunOutput): Promise<void> {
+  const left = await leftoversOf(run, { alone: (run.log ?? run.record.log) === undefined });
+  await removeLeftovers(left);
+  if (left.length > 0) output.say(`removed ${leftoversText(left)}`);
 }
 
 /** The log to write; null when the run is to stop before it is there, as it may be where a broker is waited for. */

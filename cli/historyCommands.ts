@@ -83,6 +83,10 @@ function addDoctor(program: Command, io: Io, done: Done): void {
       '--index',
       'first make the index by key again, from the records of a run that stands still',
     )
+    .option(
+      '--fix',
+      'first remove what killed processes left: halves of weights files, scratch folders',
+    )
     .option('--json', 'one JSON object')
     .addOption(new Option('--here').hideHelp());
   onRun(doctor, doctorCommand, io, done);

@@ -2,8 +2,9 @@
  * The log of a run on this machine, open to read. Where its records are on Kafka it is a copy, made beside the run and removed
  * when it is no longer needed: a broker cannot say what a run looked like at one moment, the copy can.
  */
-import { mkdtempSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { scratchName } from '../base/leftovers.ts';
 import { openLog } from '../streams/embedded/openLog.ts';
 import type { Log } from '../streams/log.ts';
 import { allTopics } from '../topics/index.ts';
@@ -26,8 +27,9 @@ export async function withLocalLog<T>(
 ): Promise<T> {
   const { log: url, cluster } = run.record;
   if (url === undefined) return opened({ folder: logFolder(run.folder) }, use);
-  const folder = mkdtempSync(join(dirname(run.folder), `.past-${run.name}-`));
+  const folder = join(dirname(run.folder), scratchName('past', run.name));
   return inScratch(scratch, folder, async () => {
+    await mkdir(folder, { mode: 0o700 });
     io.err(`copying the records of run ${run.name} from Kafka to read them`);
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');

@@ -1,11 +1,13 @@
 /** Folders that a command works in: they are gone when it ends, also when it fails or is stopped at once. */
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { leftoversIn, removeLeftovers } from '../base/leftovers.ts';
 
 /** Those that there are now. */
 export type Scratch = Set<string>;
 
-/** For as long as `work` takes; what it has moved elsewhere stays. */
+/** For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left beside it goes. */
 export async function inScratch<T>(
   scratch: Scratch,
   folder: string,
@@ -13,6 +15,7 @@ export async function inScratch<T>(
 ): Promise<T> {
   scratch.add(folder);
   try {
+    await removeLeftovers(await leftoversIn(dirname(folder), 'scratch'));
     return await work();
   } finally {
     // What was given up may still be writing.

@@ -1,6 +1,6 @@
 /**
  * `millrace doctor`: holds a run against its invariants and tells what does not hold, and what to do. It opens the run to
- * read, also while it goes on, and changes nothing but, where it is asked to, the index by key. Exit code 1 when there are findings.
+ * read, also while it goes on, and changes nothing but, where it is asked to, the index by key, and what killed processes left. Exit code 1 when there are findings.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { counted } from '../../base/counted.ts';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
+import { type Leftover, leftoversText, removeLeftovers } from '../../base/leftovers.ts';
 import { BRING_ARCHIVE_BACK, type Look } from '../../streams/doctor/examine.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
@@ -21,6 +22,7 @@ import { examineRun, Learning, type Metric, topics, type Weights } from '../../t
 import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { leftoversOf } from '../leftovers.ts';
 import { tell } from '../programName.ts';
 import { findRun, logFolder, type Run, withLog } from '../runs.ts';
 import { makeIndex } from './makeIndex.ts';
@@ -34,6 +36,8 @@ export interface DoctorOptions {
   readonly json?: boolean;
   /** Make the index by key before. */
   readonly index?: boolean;
+  /** Remove what killed processes left before. */
+  readonly fix?: boolean;
   /** In this process: what `apart` asks of the one that it starts. */
   readonly here?: boolean;
 }
@@ -56,10 +60,23 @@ export async function doctorCommand(options: DoctorOptions, io: Io): Promise<num
     if (!(await makeIndex(await findRun(io, options.runs, options.run), io)))
       return exitCodes.failed;
   }
+  if (options.fix === true) await removeLeft(await findRun(io, options.runs, options.run), io);
   const diagnosis = (await apart(options, io)) ?? (await diagnose(options, io));
   if (options.json === true) await io.out(`${jsonText(diagnosis)}\n`);
   else await tell(io, `${diagnosisText(diagnosis)}\n`);
   return diagnosis.findings.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+async function removeLeft(run: Run, io: Io): Promise<void> {
+  const left = await leftIn(run);
+  await removeLeftovers(left);
+  io.err(left.length === 0 ? 'there was nothing to remove' : `removed ${leftoversText(left)}`);
+}
+
+/** Who writes to Kafka cannot be seen from here. */
+function leftIn(run: Run): Promise<readonly Leftover[]> {
+  const alone = run.record.log === undefined && writerOf(logFolder(run.folder)) === undefined;
+  return leftoversOf(run, { alone });
 }
 
 /**
@@ -156,6 +173,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   manifests.sort((a, b) => a.version - b.version);
   const files = await checkWeightsFiles(run.folder, manifests, record.settings as KeptBySettings);
   const replies = await checkReplies(run.folder);
+  const left = await leftIn(run);
   const writer = writerOf(logFolder(run.folder));
   // Who writes to Kafka cannot be seen from here.
   const state =
@@ -166,7 +184,14 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     run: run.name,
     records,
     deadLetters,
-    notes: learning.notes(run.name),
+    notes: [
+      ...learning.notes(run.name),
+      ...(left.length === 0
+        ? []
+        : [
+            `${leftoversText(left)}; the next start removes them, or millrace doctor ${run.name} --fix`,
+          ]),
+    ],
     weightsFiles: files.checked,
     // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
     findings: [

@@ -9,6 +9,7 @@ import { copyFile, link, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { create } from 'tar';
 import { copyLmdb } from '../../base/copyLmdb.ts';
+import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { systemCode } from '../../base/systemError.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
@@ -44,7 +45,7 @@ export async function packCommand(options: PackOptions, io: Io): Promise<number>
   io.giveWay?.();
   await makeFolder(dirname(output));
   const root = dirname(run.folder);
-  const staged = join(root, `.pack-${run.name}-${process.pid}`);
+  const staged = join(root, scratchName('pack', run.name));
   const files = await stoppable(io, (scratch) =>
     inScratch(scratch, staged, async () => {
       const folder = join(staged, run.name);

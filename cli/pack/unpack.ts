@@ -8,6 +8,7 @@ import { readdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { extract, list } from 'tar';
 import { messageOf } from '../../base/errors.ts';
+import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { isAddress } from '../../streams/archive/objectStore.ts';
 import { size } from '../../views/numbers.ts';
@@ -35,7 +36,7 @@ export async function unpackCommand(options: UnpackOptions, io: Io): Promise<num
   const root = resolve(io.cwd, options.runs);
   privateFiles();
   await makeFolder(root);
-  const staged = join(root, `.unpack-${process.pid}`);
+  const staged = join(root, scratchName('unpack', 'run'));
   const name = await stoppable(io, (scratch) =>
     inScratch(scratch, staged, async () => {
       await makeFolder(staged);

@@ -9,6 +9,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { counted } from '../../base/counted.ts';
+import { scratchName } from '../../base/leftovers.ts';
 import { canWrite, makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
@@ -36,7 +37,7 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
   const { name, record } = run;
   const beside = resolve(io.cwd, runs);
   const place = (await canWrite(beside)) ? beside : tmpdir();
-  const folder = join(place, `.verify-${name}-${process.pid}`);
+  const folder = join(place, scratchName('verify', name));
   const interrupted = interruption(io, 'stopping; Ctrl-C again stops at once');
   io.err(`making run ${name} of ${record.job.name} again from its records; no tool is called`);
   try {

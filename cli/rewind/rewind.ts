@@ -8,6 +8,7 @@
 
 import { readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { forkLog } from '../../streams/embedded/forkLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
@@ -54,7 +55,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     withLocalLog(run, { io, scratch }, async (past) => {
       const versions = await versionsIn(run.folder, await manifestsIn(past));
       const version = versionOfStep(versions, step, run.name);
-      const folder = join(dirname(to), `.${basename(to)}-${process.pid}`);
+      const folder = join(dirname(to), scratchName('fork', basename(to)));
       await inScratch(scratch, folder, async () => {
         await fork({ run, past, to: folder, version, versions });
         await writeRunRecord(folder, record);

@@ -5,6 +5,7 @@
 import { constants, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MillraceError, messageOf } from '../../base/errors.ts';
+import { unfinished } from '../../base/leftovers.ts';
 import type { Checkpoint, SaveTarget } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';
 import { digestAt, sizeAt } from './digest.ts';
@@ -99,7 +100,7 @@ function isOutside(uri: string): boolean {
 async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   // Of several processes that start at once each writes its own.
-  const temporary = `${to}.${process.pid}.tmp`;
+  const temporary = unfinished(to);
   await rm(temporary, { force: true });
   await copyFile(from, temporary, constants.COPYFILE_EXCL);
   const handle = await open(temporary, 'r+');

@@ -5,6 +5,7 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { unfinished } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { syncFolder } from '../../base/platform.ts';
 import { checkpointError } from './checkpointError.ts';
@@ -16,7 +17,7 @@ export async function newFolder<Result>(
 ): Promise<Result> {
   const target = resolve(path);
   if (await inTheWay(target)) throw exists(path);
-  const temporary = `${target}.${process.pid}.tmp`;
+  const temporary = unfinished(target);
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary);
   try {

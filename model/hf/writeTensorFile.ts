@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { unfinished } from '../../base/leftovers.ts';
 import { syncFolder } from '../../base/platform.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
@@ -113,7 +114,7 @@ export async function atomically<Result>(
   path: string,
   write: (file: FileHandle) => Promise<Result>,
 ): Promise<Result> {
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = unfinished(path);
   await rm(temporary, { force: true });
   const file = await open(temporary, 'wx');
   try {

@@ -7,8 +7,9 @@
  * same weights and nothing in it has changed. Folders of versions long gone are deleted.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
+import { leftoversIn, removeLeftovers } from '../../base/leftovers.ts';
 import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint } from '../engine.ts';
@@ -71,6 +72,7 @@ export function servedFolders(options: ServedFoldersOptions): ServedFolders {
   const write = async (weights: Checkpoint): Promise<string | null> => {
     const label = labelOf(weights);
     await mkdir(share, { recursive: true });
+    if (worker === null) await sweep();
     worker ??= startWorker(workerEntry('servedFolderWorker', import.meta.url));
     const argument: WriteArgument = {
       weights: { ...weights, uri: localPath(weights) },
@@ -91,6 +93,12 @@ export function servedFolders(options: ServedFoldersOptions): ServedFolders {
     }
     await forget(label);
     return `${seenAs.replace(/\/+$/, '')}/${label}`;
+  };
+
+  /** Deletes what killed processes have not finished. */
+  const sweep = async (): Promise<void> => {
+    const left = await leftoversIn(share, 'files');
+    await removeLeftovers(left.filter(({ path }) => isLabel(basename(path).split('.')[0] ?? '')));
   };
 
   /** Deletes all but the newest folders. */

@@ -146,6 +146,9 @@ export async function serverEngine(
   return engine;
 }
 
+/** Where weights for servers lie in a run's folder, unless they are shared elsewhere. */
+export const PUBLISHED_FOLDER = 'published';
+
 function foldersFor(
   as: 'full' | 'adapter',
   { share, seenAs, dtype }: ServerSettings,
@@ -153,7 +156,7 @@ function foldersFor(
 ): ServedFolders {
   return servedFolders({
     as,
-    share: share === '' ? join(folder, 'published') : resolve(share),
+    share: share === '' ? join(folder, PUBLISHED_FOLDER) : resolve(share),
     base: policyName,
     dtype,
     ...(seenAs === '' ? {} : { seenAs }),

@@ -1,0 +1,98 @@
+/**
+ * Names of files and folders that are not finished yet: they say which process makes them, so that what a killed one left can be
+ * told from what a live one still writes, and be removed.
+ *
+ * Holds true: only what carries such a name is removed, and only where its process is gone, or where the caller knows that
+ * nobody else writes there. What a process on another machine left is its own.
+ */
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { counted } from './counted.ts';
+import { isRunning } from './platform.ts';
+
+const host = hostname().replace(/[^A-Za-z0-9._-]/g, '-');
+const began = Math.round(performance.timeOrigin);
+const mark = `${host}-${process.pid}-${began}`;
+
+/** Where a file or folder is made that is renamed to `path` when it is whole. */
+export function unfinished(path: string): string {
+  return `${path}.${mark}.tmp`;
+}
+
+const kinds = ['fork', 'pack', 'past', 'unpack', 'verify'] as const;
+
+let count = 0;
+
+/** A hidden folder for the work of a command, another at every call. */
+export function scratchName(kind: (typeof kinds)[number], name: string): string {
+  count += 1;
+  return `.${kind}-${name}-${count}-${mark}`;
+}
+
+export interface Leftover {
+  /** Absolute where the folder was. */
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/**
+ * What a folder has of it: `files` = unfinished files, of anybody where `alone` (nobody else writes here), else of dead processes;
+ * `scratch` = hidden folders of commands that died.
+ */
+export async function leftoversIn(
+  folder: string,
+  what: 'files' | 'scratch',
+  { alone = false }: { readonly alone?: boolean } = {},
+): Promise<readonly Leftover[]> {
+  const names = await readdir(folder).catch(() => []);
+  const found = names.filter((name) =>
+    what === 'files'
+      ? name.endsWith('.tmp') && (isDead(name) || (alone && !name.endsWith(`${mark}.tmp`)))
+      : SCRATCH.test(name) && isDead(name),
+  );
+  return Promise.all(
+    found.map(async (name) => {
+      const path = join(folder, name);
+      return { path, bytes: await sizeOf(path) };
+    }),
+  );
+}
+
+/** What cannot be removed stays. */
+export async function removeLeftovers(leftovers: readonly Leftover[]): Promise<void> {
+  for (const { path } of leftovers) {
+    await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** `2 leftovers of killed processes, 3.1 MB`. */
+export function leftoversText(leftovers: readonly Leftover[]): string {
+  const megabytes = leftovers.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+  return `${counted(leftovers.length, 'leftover')} of killed processes, ${megabytes.toFixed(1)} MB`;
+}
+
+const SCRATCH = new RegExp(`^\\.(?:${kinds.join('|')})-`);
+const MARKED = /^(.*)-(\d{1,7})-(\d{10,})(?:\.tmp)?$/;
+/** As versions before wrote it. */
+const UNMARKED = /[.-](\d{1,7})(?:\.tmp)?$/;
+
+/** Whether the process that a name tells of is gone from this machine. */
+function isDead(name: string): boolean {
+  const [, before = '', pid, start] = MARKED.exec(name) ?? [];
+  if (pid !== undefined) {
+    if (!before.endsWith(`.${host}`) && !before.endsWith(`-${host}`)) return false;
+    return Number(pid) === process.pid ? Number(start) !== began : !isRunning(Number(pid));
+  }
+  const [, old] = UNMARKED.exec(name) ?? [];
+  return old !== undefined && (Number(old) === process.pid || !isRunning(Number(old)));
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const entry = await lstat(path).catch(() => null);
+  if (entry === null || !entry.isDirectory()) return entry?.size ?? 0;
+  const names = await readdir(path).catch(() => []);
+  let bytes = 0;
+  for (const name of names) bytes += await sizeOf(join(path, name));
+  return bytes;
+}

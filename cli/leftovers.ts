@@ -1,0 +1,20 @@
+/** What killed processes left of a run: halves of weights in its folder, and folders beside it that commands worked in. */
+import { dirname, join } from 'node:path';
+import { type Leftover, leftoversIn } from '../base/leftovers.ts';
+import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';
+import { PUBLISHED_FOLDER } from '../model/remote/serverEngine.ts';
+import type { Run } from './runs.ts';
+
+/** `alone` = nobody but this process can be writing the run. */
+export async function leftoversOf(
+  { folder }: Run,
+  { alone }: { readonly alone: boolean },
+): Promise<readonly Leftover[]> {
+  const found = await Promise.all([
+    ...[LOCAL_FOLDER, PUBLISHED_FOLDER].map((name) =>
+      leftoversIn(join(folder, name), 'files', { alone }),
+    ),
+    leftoversIn(dirname(folder), 'scratch'),
+  ]);
+  return found.flat();
+}
