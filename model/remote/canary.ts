@@ -9,6 +9,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { Agreement, type Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
+import { isForgotten } from './forgotten.ts';
 import type { Serving } from './serverWire.ts';
 
 /** What is scored after each publish, and how far servers may be from the trainer. */
@@ -87,7 +88,12 @@ export class Canary {
   async unmoved(serving: Serving): Promise<void> {
     const before = this.#known.get(serving.label);
     if (before === undefined) return;
-    for (const [server, scores] of await this.#scores(serving)) {
+    // A server that has lost them is found out by the requests that name them.
+    const found = await this.#scores(serving).catch((error: unknown) => {
+      if (isForgotten(error)) return new Map<number, Scores>();
+      throw error;
+    });
+    for (const [server, scores] of found) {
       const old = before.scores.get(server);
       const gap = old === undefined ? 0 : meanGap(scores, old);
       if (gap > REPEAT_NOISE)

@@ -16,6 +16,7 @@ import type { Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
 import { Canary, type CanaryOptions, type CanaryReading, type Expected } from './canary.ts';
+import { isForgotten } from './forgotten.ts';
 import { LabelCheck } from './labelCheck.ts';
 import type { Published, Publishing, Servers } from './publish.ts';
 import type { Serving } from './serverWire.ts';
@@ -33,6 +34,10 @@ export interface HeldTarget extends Serving {
 
 /** Of the last requests, when the engine is closed. */
 const CLOSING_MAX_MS = 5_000;
+
+/** Times that a version is published again because servers answer with other weights, or have lost it. */
+const WRONG_MAX = 1;
+const LOST_MAX = 3;
 
 /** The servers, and how weights get there. */
 export interface HeldWeightsOptions {
@@ -227,9 +232,12 @@ export class HeldWeights {
     }
   }
 
-  /** Weights that are not what they should be are published once more, in case a server has mixed something up. */
+  /**
+   * Weights that are not what they should be are published once more, in case a server has mixed something up; those that a server
+   * does not have when they are looked at (it was restarted since it took them), a few times.
+   */
   async #publish(publishing: Publishing, weights: Checkpoint): Promise<HeldTarget> {
-    for (let attempt = 1; ; attempt++) {
+    for (let wrong = 0, lost = 0; ; ) {
       const published: Published = await publishing.publish(weights, this.#asked());
       const made = target({ ...this.#options.base, ...published }, weights.version, weights);
       if (made.adapter !== null) this.#resident.add(made);
@@ -238,8 +246,14 @@ export class HeldWeights {
         return made;
       } catch (error) {
         await this.#retire(publishing, made);
-        if (!hasCode(error, 'WEIGHTS_WRONG') || attempt === 2) throw error;
-        this.#options.report?.(`${messageOf(error)}; publishing once more`);
+        if (isForgotten(error)) lost++;
+        else if (hasCode(error, 'WEIGHTS_WRONG')) wrong++;
+        else throw error;
+        if (wrong > WRONG_MAX || lost > LOST_MAX) throw error;
+        const why = isForgotten(error)
+          ? `a server has lost version ${weights.version} since it took it`
+          : messageOf(error);
+        this.#options.report?.(`${why}; publishing once more`);
       }
     }
   }

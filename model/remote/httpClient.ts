@@ -7,6 +7,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { apiKey } from '../../base/http/apiKey.ts';
 import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
+import { answersNaN, complainsOfNaN, holdsNaN } from '../../base/http/notFinite.ts';
 import { retryAfterMs } from '../../base/http/retryAfter.ts';
 import { saidIn } from '../../base/http/said.ts';
 import { outsideText } from '../../base/outsideText.ts';
@@ -69,7 +70,7 @@ export class HttpClient {
     this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
-  /** Rejects with the signal's reason, or with code `MODEL_ACCESS`; everything else is an outcome. */
+  /** Rejects with the signal's reason, or with code `MODEL_ACCESS`, or `MODEL_REPLY` where it answers NaN; everything else is an outcome. */
   async ask({ url, body, plain = false }: JsonRequest, signal: AbortSignal): Promise<Outcome> {
     const content = body === undefined ? undefined : JSON.stringify(body);
     try {
@@ -77,7 +78,7 @@ export class HttpClient {
         { url, headers: this.#headers, body: content },
         signal,
       );
-      return reply.ok ? replied(reply.text(), plain) : this.#failed(url, reply);
+      return reply.ok ? replied(url, reply.text(), plain) : this.#failed(url, reply);
     } catch (error) {
       if (error instanceof NoReply) return transient(error.message, { away: !error.answered });
       throw error;
@@ -105,6 +106,7 @@ export class HttpClient {
         { context: { url, status } },
       );
     }
+    if (complainsOfNaN(status, reason)) throw nan(url, reason);
     if (status < 500 && !TRANSIENT.includes(status)) return { kind: 'refused', reason };
     const retryAfter = retryAfterMs(reply.header('retry-after'), this.#options.clock.now());
     return transient(reason, { retryAfter, away: AWAY.includes(status) });
@@ -118,12 +120,18 @@ function transient(
   return { kind: 'transient', reason, retryAfterMs: retryAfter, away };
 }
 
+function nan(url: string, said: string): MillraceError {
+  const { origin, pathname } = new URL(url);
+  return new MillraceError('MODEL_REPLY', answersNaN(origin, pathname, said), { context: { url } });
+}
+
 /** A server may put what it was sent into what it answers, too. */
-function replied(reply: string, plain: boolean): Outcome {
+function replied(url: string, reply: string, plain: boolean): Outcome {
   const text = withoutSecrets(reply);
   try {
     return { kind: 'reply', body: JSON.parse(text) };
   } catch {
+    if (holdsNaN(text)) throw nan(url, '');
     if (plain) return { kind: 'reply', body: text };
     return transient(`the reply is no JSON: ${outsideText(text)}`);
   }

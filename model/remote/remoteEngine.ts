@@ -11,7 +11,7 @@
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
  *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/errors.ts';
 import type { AgreementRule, Precision } from '../agreement.ts';
 import type {
   Checkpoint,
@@ -27,6 +27,7 @@ import { VersionScores } from '../versionScores.ts';
 import { type Answered, askTokens, type TokenServers } from './askTokens.ts';
 import type { CanaryOptions, Expected } from './canary.ts';
 import { endedUnasked, generationOf } from './checkReply.ts';
+import { isForgotten } from './forgotten.ts';
 import { type HeldTarget, HeldWeights } from './heldWeights.ts';
 import {
   checkModels,
@@ -312,12 +313,6 @@ export class RemoteEngine implements PolicyEngine {
 
 /** Times that one request finds its weights gone before it fails. */
 const RELOADS_MAX = 1;
-
-/** A name that a server does not know any more, or the label of its start. */
-function isForgotten(error: unknown): boolean {
-  if (hasCode(error, 'WEIGHTS_LOST')) return true;
-  return hasCode(error, 'MODEL_ACCESS') && error.context.status === 404;
-}
 
 /** Whether tokens are drawn from another distribution than the policy's own. */
 function isShaped(request: GenerateRequest): boolean {

@@ -174,7 +174,9 @@ export function samplingParameters(sampling: Sampling) {
 /** A list of numbers, or an error that names the field. */
 export function numbers(value: unknown, field: string): readonly number[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'number')) return value;
-  throw new Error(`the reply has no numbers in ${field}`);
+  const nulls =
+    Array.isArray(value) && value.includes(null) ? ': some are null, as NaN is written' : '';
+  throw new Error(`the reply has no numbers in ${field}${nulls}`);
 }
 
 /** `contextMax` of servers that list their models as OpenAI does, with vLLM's `max_model_len`. */

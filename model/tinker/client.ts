@@ -9,6 +9,7 @@
 
 import { MillraceError } from '../../base/errors.ts';
 import { Absence, wholeSeconds } from '../../base/http/absence.ts';
+import { answersNaN, complainsOfNaN, holdsNaN } from '../../base/http/notFinite.ts';
 import type { Report } from '../../base/outage.ts';
 import { outsideText } from '../../base/outsideText.ts';
 import { withoutSecrets } from '../../base/secrets.ts';
@@ -53,6 +54,8 @@ export interface Future {
   readonly route: string;
 }
 
+type Away = Extract<Answer, { readonly kind: 'away' }>;
+
 /** A result of a future, unread: it may be large. */
 export interface Result {
   readonly bytes: Uint8Array;
@@ -62,8 +65,10 @@ export interface Result {
 const LOOKED_AT_MAX = 65_536;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
-/** Times in a row that a result is asked for when the service answers that something went wrong in it: half a minute. */
-const BROKEN_MAX = 10;
+/** Times in a row that a result is asked for when the service answers that something went wrong in it: some seconds. */
+const BROKEN_MAX = 5;
+const CANNOT_WRITE =
+  'it answers, and cannot write this result, as services cannot that have come to NaN: its log says why';
 const ENDS = 'the run ends, and can be started again';
 const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
 const GIVEN_BEFORE = /already (been )?retrieved/i;
@@ -90,7 +95,7 @@ export class Client {
 
   /** The reply, parsed. Rejects with `Refused`, `StateLost`, or one of ours: `TRAINER_DOWN`, `TRAINER_ACCESS`. */
   async call(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
-    return parsed(await this.bytes(ask, repeat));
+    return this.#parsed(ask.route, await this.bytes(ask, repeat));
   }
 
   async bytes(ask: Ask, repeat: Repeat = 'harmless'): Promise<Uint8Array> {
@@ -100,6 +105,7 @@ export class Client {
       if (answer.kind !== 'away') patience.ends();
       if (answer.kind === 'reply') return answer.bytes;
       if (answer.kind === 'status') throw this.#refused(answer.status, answer.detail);
+      this.#checkNaN(ask.route, answer);
       if (answer.arrived && repeat === 'numbered' && !this.deduplicates) {
         throw new StateLost(`the reply to ${ask.route} was lost (${answer.reason})`);
       }
@@ -124,11 +130,13 @@ export class Client {
     for (;;) {
       const answer = await this.#ask({ route: 'retrieve_future', body: { request_id: id } });
       if (answer.kind === 'away') {
+        this.#checkNaN(route, answer);
         broken = answer.status === 500 ? broken + 1 : 0;
         // a result that the service cannot write (numbers that are no JSON) stays so
-        if (broken === BROKEN_MAX) throw new Refused(500, answer.reason);
+        if (broken === BROKEN_MAX) throw new Refused(500, `${answer.reason}; ${CANNOT_WRITE}`);
         if (repeat === 'once') throw new StateLost(answer.reason);
-        await patience.wait(answer.reason);
+        if (broken > 0) await pauses.broken(broken);
+        else await patience.wait(answer.reason);
         continue;
       }
       patience.ends();
@@ -138,7 +146,7 @@ export class Client {
       }
       const { bytes } = answer;
       if (bytes.length > LOOKED_AT_MAX) return { bytes };
-      const reply = parsed(bytes);
+      const reply = looked(bytes);
       if (reply.type === 'try_again') {
         await pauses.next();
         continue;
@@ -151,7 +159,25 @@ export class Client {
   /** A request and the result of its future, parsed. */
   async run(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
     const { bytes } = await this.result(await this.submit(ask, repeat), repeat);
-    return parsed(bytes);
+    return this.#parsed(ask.route, bytes);
+  }
+
+  /** Fails with code `TRAINER_REPLY` where an answer says that numbers are not finite: asking again does not help. */
+  #checkNaN(route: string, { reason, status = 0 }: Away): void {
+    if (complainsOfNaN(status, reason)) throw this.#nan(route, reason);
+  }
+
+  #nan(route: string, said: string): MillraceError {
+    const message = answersNaN(`the training service ${this.url}`, route, said);
+    return new MillraceError('TRAINER_REPLY', message, { context: { url: this.url, route } });
+  }
+
+  #parsed(route: string, bytes: Uint8Array): Readonly<Record<string, unknown>> {
+    try {
+      return parsed(bytes);
+    } catch (error) {
+      throw holdsNaN(new TextDecoder().decode(bytes)) ? this.#nan(route, '') : error;
+    }
   }
 
   #ask(ask: Ask): Promise<Answer> {
@@ -236,9 +262,24 @@ class Pauses {
     this.#startMs = clock.now();
   }
 
+  /** After the service answered `times` in a row that something went wrong in it. */
+  broken(times: number): Promise<void> {
+    return this.#clock.sleep(FIRST_PAUSE_MS * 2 ** (times - 1));
+  }
+
   next(): Promise<void> {
     const waitedMs = this.#clock.now() - this.#startMs;
     return this.#clock.sleep(Math.min(1000, Math.max(5, waitedMs / 100)));
+  }
+}
+
+/** A result, as far as it says that there is none yet, or why there is none: NaN among its numbers is for its reader. */
+function looked(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    return parsed(bytes);
+  } catch (error) {
+    if (holdsNaN(new TextDecoder().decode(bytes))) return {};
+    throw error;
   }
 }
 

@@ -12,6 +12,7 @@
  * in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
  */
 import { MillraceError } from '../../base/errors.ts';
+import { holdsNaN } from '../../base/http/notFinite.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import { prepareLoss } from '../losses/index.ts';
 import type { PreparedLoss, TargetSequence } from '../losses/loss.ts';
@@ -298,7 +299,10 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
       throw refused(`sequence ${index} has ${length} places and ${came} log-probs came`);
     }
     const wrong = data.findIndex((value) => !Number.isFinite(value) || value > ROUNDING);
-    if (wrong >= 0) throw refused(`log-prob ${wrong} of sequence ${index} is ${data[wrong]}`);
+    if (wrong >= 0) {
+      const is = data[wrong] === null ? 'null, as NaN is written' : data[wrong];
+      throw refused(`log-prob ${wrong} of sequence ${index} is ${is}`);
+    }
     return Float32Array.from(data as number[], (value) => Math.min(0, value));
   });
 }
@@ -320,10 +324,12 @@ function listsIn(reply: Uint8Array): readonly unknown[] {
     const { loss_fn_outputs: outputs } = JSON.parse(text) as { readonly loss_fn_outputs?: unknown };
     if (Array.isArray(outputs)) return outputs.map((output) => output?.logprobs?.data);
   } catch {
-    throw refused('it is no JSON');
+    throw refused(holdsNaN(text) ? NAN : 'it is no JSON');
   }
   throw refused('it has no outputs');
 }
+
+const NAN = 'it answers NaN: the weights or the gradients that it has are not finite any more';
 
 function refused(what: string): MillraceError {
   return new MillraceError('TRAINER_REPLY', `the training service's reply cannot be used: ${what}`);

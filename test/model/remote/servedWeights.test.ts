@@ -2,6 +2,7 @@
  * That servers are what they were taken for: what is found out at the start, after each publish, and when one of them was
  * away. The servers are toys whose right answers are known.
  */
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Checkpoint, PolicyEngine } from '../../../model/engine.ts';
 import {
@@ -17,6 +18,8 @@ import { answer, reset } from '../../support/scriptedServer.ts';
 import { type ToyServer, toyScores, toyServer } from '../../support/toyServer.ts';
 import { request } from '../rollout/fakeForward.ts';
 
+const send = (response: ServerResponse, status: number, body: object): void =>
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
@@ -269,6 +272,92 @@ describe('after each publish', () => {
     expect(loads).toBe(2);
     expect(lines.join()).toContain('publishing once more');
     expect(await versionOf(engine)).toBe(1);
+  });
+
+  it('an adapter that a server loses while it is looked at is published again', async () => {
+    const server = await toy();
+    const { engine, lines } = await remote([server], { publisher: adapters });
+    let loads = 0;
+    server.faults.before = ({ path, body }, response) => {
+      if (path === '/v1/load_lora_adapter') loads++;
+      if (body?.prompt_logprobs === undefined || loads > 2) return false;
+      send(response, 404, { error: { message: 'The model `policy-v1` does not exist.' } });
+      return true;
+    };
+    await engine.load(weights(1));
+    expect(loads).toBe(3);
+    expect(lines).toContain('a server has lost version 1 since it took it; publishing once more');
+    expect(await versionOf(engine)).toBe(1);
+  });
+
+  it('a server that never has what it took ends the load', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: adapters });
+    server.faults.before = ({ body }, response) => {
+      if (body?.prompt_logprobs === undefined) return false;
+      send(response, 404, { error: { message: 'The model `policy-v1` does not exist.' } });
+      return true;
+    };
+    await expect(engine.load(weights(1))).rejects.toMatchObject({ code: 'MODEL_ACCESS' });
+  });
+
+  it('an older adapter that a server has lost does not keep a newer one from being loaded', async () => {
+    const server = await toy();
+    const { engine } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    let waiting = (): void => undefined;
+    server.faults.before = ({ body }, response) => {
+      if (body?.model === 'policy-v1' && body.prompt_logprobs === undefined) {
+        waiting = () => send(response, 200, {});
+        return true;
+      }
+      if (body?.model !== 'policy-v1') return false;
+      send(response, 404, { error: { message: 'The model `policy-v1` does not exist.' } });
+      return true;
+    };
+    const under = engine.generate(ask()).catch(() => 'failed');
+    await engine.load(weights(2));
+    delete server.faults.before;
+    waiting();
+    await under;
+    expect(await versionOf(engine)).toBe(2);
+  });
+
+  it.each([
+    [
+      'as a word in its reply',
+      200,
+      '{"choices":[{"token_ids":[1],"logprobs":{"token_logprobs":[NaN]}}]}',
+    ],
+    [
+      'by an error of its own',
+      500,
+      '{"error":{"message":"Out of range float values are not JSON compliant: nan"}}',
+    ],
+    [
+      'as a request that it refuses',
+      400,
+      '{"error":{"message":"Out of range float values are not JSON compliant: nan"}}',
+    ],
+  ])('a server that answers NaN (%s) is said to, at once', async (_, status, body) => {
+    const server = await toy();
+    const { engine, clock } = await remote([server], { publisher: adapters });
+    await engine.load(weights(1));
+    let asked = 0;
+    server.faults.before = ({ path }, response) => {
+      if (path !== '/v1/completions') return false;
+      asked++;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      return true;
+    };
+    const startedMs = clock.now();
+    await expect(engine.generate(ask())).rejects.toMatchObject({
+      code: 'MODEL_REPLY',
+      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+ answers NaN to \/v1\/completions/),
+    });
+    expect([asked, clock.now() - startedMs]).toEqual([1, 0]);
+    // So is one that does so while it is looked at.
+    await expect(engine.load(weights(2))).rejects.toThrow('answers NaN');
   });
 
   it('versions that stay beside newer ones must not move', async () => {

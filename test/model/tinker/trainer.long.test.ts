@@ -431,6 +431,51 @@ test('a result that the service cannot write ends the step within a minute', asy
   await expect(step).rejects.toMatchObject({ code: 'TRAINER_REFUSED' });
 });
 
+test.each([
+  [500, '{"detail":"Out of range float values are not JSON compliant: nan"}'],
+  [503, '{"detail":"loss is NaN"}'],
+  [200, '{"loss_fn_outputs":[{"logprobs":{"data":[NaN,NaN]}}]}'],
+])('a service that answers NaN (%d %s) is said to, at once', async (status, body) => {
+  const server = await serving();
+  const clock = impatientClock((ms) => ms >= 10_000);
+  const { trainer, said } = await trainerOn(server, { clock, awayMs: 600_000 });
+  said.splice(0);
+  let asked = 0;
+  server.fate = ({ route }) => {
+    if (route !== 'retrieve_future') return undefined;
+    asked++;
+    return { status, body };
+  };
+  const step = trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  await expect(step).rejects.toMatchObject({
+    code: 'TRAINER_REPLY',
+    message: expect.stringContaining('answers NaN'),
+  });
+  // Requests that were under way together ask once each.
+  expect(asked).toBeLessThanOrEqual(4);
+  expect(said).toEqual([]);
+});
+
+test('weights that came to NaN are a step that changes nothing', async () => {
+  const { server, trainer } = await opened();
+  await steps(server, trainer, 1);
+  let optimised = false;
+  server.fate = ({ route }) => {
+    if (route === 'optim_step') optimised = true;
+    if (route !== 'retrieve_future' || !optimised) return undefined;
+    return {
+      status: 200,
+      body: '{"metrics":{"skyrl.ai/grad_norm":NaN},"loss_fn_outputs":[{"logprobs":{"data":[NaN]}}]}',
+    };
+  };
+  const report = await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  expect(report.applied).toBe(false);
+  server.fate = () => undefined;
+  await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
+  const wanted = await undisturbed(skyrlJax, 2);
+  expect(far([...server.models.values()].at(-1)!.weights, wanted)).toBeLessThan(1e-5);
+});
+
 test('losses without end end the step', async () => {
   const { server, trainer } = await opened();
   server.fate = ({ route }) => (route === 'forward_backward' ? 'lost after' : undefined);

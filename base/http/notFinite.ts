@@ -1,0 +1,26 @@
+/** Replies with numbers that are not finite: NaN is no JSON, so a server says it as a bare word, as null, or as an error of its own. */
+
+/** A bare `NaN` or `Infinity` where JSON has a value. */
+const BARE = /[:[,]\s*-?(?:NaN|Infinity)\s*[,\]}]/;
+/** As Python's JSON complains, in whatever error; others have words of their own for what went wrong in them. */
+const NOT_JSON = /not JSON compliant/i;
+const OWN_WORDS = /\bnan\b/i;
+
+/** Whether a reply that cannot be parsed has such numbers. */
+export function holdsNaN(reply: string): boolean {
+  return BARE.test(reply);
+}
+
+/** Whether a server's words of an error say that it came to such numbers. */
+export function complainsOfNaN(status: number, said: string): boolean {
+  return NOT_JSON.test(said) || (status >= 500 && OWN_WORDS.test(said));
+}
+
+/** The sentence for it; `who` answers `what` was asked. */
+export function answersNaN(who: string, what: string, said: string): string {
+  const words = said === '' ? '' : ` (${said})`;
+  return (
+    `${who} answers NaN to ${what}${words}: the numbers that it computes with are not finite any more. Asking again does not help: go back to a version ` +
+    'from before (millrace rewind RUN --to step=N --into NAME, with a smaller lr), or start the server again if its own weights are broken'
+  );
+}

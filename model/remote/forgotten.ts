@@ -1,0 +1,8 @@
+/** Whether a server answers that it does not have the weights that it was asked for. */
+import { hasCode } from '../../base/errors.ts';
+
+/** A name that a server does not know any more, or the label of its start. */
+export function isForgotten(error: unknown): boolean {
+  if (hasCode(error, 'WEIGHTS_LOST')) return true;
+  return hasCode(error, 'MODEL_ACCESS') && error.context.status === 404;
+}
