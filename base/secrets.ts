@@ -2,8 +2,8 @@
  * The secrets that this process was given, and text without them.
  *
  * Whoever takes a secret from the environment, a URL or a setting tells `keepSecret` before it is used. From then on
- * `withoutSecrets` finds it in any text: as it is, URL-encoded, escaped as in JSON or HTML, and within base64; it replaces it
- * by `[secret]`. Text has to pass here before anything cuts it, because a part of a secret is not found. Every
+ * `withoutSecrets` finds it in any text: as it is, URL-encoded, escaped as in JSON or HTML, and within base64, also where characters
+ * that nobody sees (zero-width spaces, controls, ends of lines) stand within it; it replaces it by `[secret]`. Text has to pass here before anything cuts it, because a part of a secret is not found. Every
  * `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what servers and tools say.
  */
 
@@ -13,17 +13,18 @@ const WITHIN_WORDS_MIN = 4;
 /** Characters of base64 that are looked for: fewer occur by chance. */
 const BASE64_MIN = 8;
 
-/** Each secret's pattern. */
-const patterns = new Map<string, string>();
-let all: RegExp | null = null;
+/** Each secret's patterns, by themselves: V8 does not optimise one of more than 20 kB. */
+const patterns = new Map<string, readonly RegExp[]>();
+let all: readonly RegExp[] = [];
 
 /** From now on this is a secret. Empty text is none. */
 export function keepSecret(secret: string): void {
   if (secret === '' || patterns.has(secret)) return;
-  patterns.set(secret, [asText(secret), ...asBase64(secret)].join('|'));
+  const made = [asText(secret), ...asBase64(secret)].map((pattern) => new RegExp(pattern, 'gu'));
+  patterns.set(secret, made);
   // The longest first: a password may be a part of another secret.
   const longestFirst = [...patterns].sort(([a], [b]) => b.length - a.length);
-  all = new RegExp(longestFirst.map(([, pattern]) => pattern).join('|'), 'gu');
+  all = longestFirst.flatMap(([, each]) => each);
 }
 
 /** A user's name and password, which travel together as HTTP's Basic login; the password alone is a secret too. */
@@ -36,12 +37,23 @@ export function keepLogin(username: string, password: string): void {
 
 /** The text with each kept secret, in all its forms, as `[secret]`. */
 export function withoutSecrets(text: string): string {
-  return all === null ? text : text.replace(all, MARK);
+  return all.reduce((clean, pattern) => clean.replace(pattern, MARK), text);
 }
+
+/**
+ * Characters that are not seen, or are left out later on: as they are, and as JSON, HTML and URLs spell the usual ones. They are no
+ * spelling of a character that a secret may have, and there are not more than sixteen of them, so the time grows with the text alone.
+ */
+const UNSEEN = [
+  '(?:[\\p{Cc}\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180d\\u2028\\u2029\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}]',
+  '\\\\{1,3}(?:[nrt]|u(?:20(?:0[b-fB-F]|2[89a-eA-E]|6[0-9a-fA-F])|00(?:0[0-9a-fA-F]|1[0-9a-fA-F]|7[fF]|[aA][dD])|[fF][eE][fF]{2}))',
+  '&(?:#(?:820[3-7]|8288|173|65279|10|13)|#[xX]0*(?:200[b-fB-F]|2060|[aA][dD]|[fF][eE][fF]{2}|[aAdD])|ZeroWidthSpace|NoBreak|zwnj|zwj|shy);',
+  '%(?:25){0,2}(?:0[aAdD]|[eE]2%(?:25){0,2}80%(?:25){0,2}8[b-fB-F]|[cC]2%(?:25){0,2}[aA][dD]|[eE][fF]%(?:25){0,2}[bB]{2}%(?:25){0,2}[bB][fF])){0,16}',
+].join('|');
 
 /** Each character in any of its spellings, so that text which encodes only some of them is found as well. */
 function asText(secret: string): string {
-  const spelled = [...secret].map(spellings).join('');
+  const spelled = [...secret].map(spellings).join(UNSEEN);
   if (secret.length >= WITHIN_WORDS_MIN) return spelled;
   return `(?<![\\p{L}\\p{N}])${spelled}(?![\\p{L}\\p{N}])`;
 }
@@ -90,7 +102,7 @@ function asBase64(secret: string): string[] {
     );
     if (own.length < BASE64_MIN) return [];
     const any = '(?:[A-Za-z0-9+\\/_-]|%(?:2[BbFf]))?';
-    return [`${any}${[...own].map(base64Spellings).join('')}${any}={0,2}`];
+    return [`${any}${[...own].map(base64Spellings).join(UNSEEN)}${any}={0,2}`];
   });
 }
 

@@ -10,12 +10,14 @@ import { AwsClient } from 'aws4fetch';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { areNamed, HOSTS_VARIABLE } from '../../base/namedHosts.ts';
 import { outsideText } from '../../base/outsideText.ts';
-import { keepLogin, keepSecret } from '../../base/secrets.ts';
+import { keepLogin, keepSecret, withoutSecrets } from '../../base/secrets.ts';
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;
 const TRY_MS = 120_000;
-const SAID_MAX = 300;
+/** Bytes of a refusal that are read, and characters of it that are shown. */
+const SAID_MAX = 65_536;
+const WORDS_MAX = 300;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -111,8 +113,8 @@ export class ObjectStore {
   async #mustBeFine(reply: Response): Promise<void> {
     const { status } = reply;
     if (reply.ok) return;
-    const said = outsideText(await read(reply, SAID_MAX, true).then(String, () => ''));
-    const words = /<Message>([^<]*)/.exec(said)?.[1] ?? '';
+    const said = withoutSecrets(await read(reply, SAID_MAX, true).then(String, () => ''));
+    const words = outsideText(/<Message>([^<]*)/.exec(said)?.[1] ?? '', WORDS_MAX);
     const why =
       status === 404
         ? 'is not there'

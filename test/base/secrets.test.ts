@@ -31,6 +31,37 @@ describe('a kept secret is taken out of text', () => {
     expect(cleaned).toMatch(/^before <\[secret\]+=*> after <\[secret\]=*>$/);
   });
 
+  test.each([
+    ['a zero-width space', '\u200b'],
+    ['several of them', '\u200b\u2060\ufeff'],
+    ['a soft hyphen', '\u00ad'],
+    ['a mark of direction', '\u202e'],
+    ['a tag character', '\u{e0041}'],
+    ['a control character', '\u0007'],
+    ['the end of a line', '\n'],
+    ['its spelling in JSON', '\\u200b'],
+    ['its spelling in JSON in JSON', '\\\\u200B'],
+    ['its spelling in HTML', '&#8203;'],
+    ['its name in HTML', '&ZeroWidthSpace;'],
+    ['its spelling in URLs', '%E2%80%8B'],
+  ])('with %s between its characters', (_, unseen) => {
+    const between = (text: string): string => [...text].join(unseen);
+    for (const form of [SECRET, base64(SECRET)]) {
+      const cleaned = withoutSecrets(`before <${between(form)}> after`);
+      expect(cleaned).toMatch(/^before <\[secret\]=*> after$/);
+    }
+    const once = `${SECRET.slice(0, 5)}${unseen}${SECRET.slice(5)}`;
+    expect(withoutSecrets(once)).toBe('[secret]');
+  });
+
+  test('in time that grows with the text alone, whatever the text is', () => {
+    const hostile = ['\u200b', '%E2%80%8B', '\\u200b', '&shy;', 'S\u200b', 'S3C?RE\n', '\\\\\\'];
+    for (const part of hostile) {
+      const text = part.repeat(Math.ceil(200_000 / part.length));
+      expect(withoutSecrets(text)).toBe(text);
+    }
+  });
+
   test.each([0, 1, 2, 3, 4, 5])('in base64 behind %d other characters', (before) => {
     const said = base64(`${'u'.repeat(before)}${SECRET} and more`);
     const cleaned = withoutSecrets(said);

@@ -5,11 +5,13 @@
  * are compared in their normal form (`searchCacheKey`), everything else as it is. A replay never looks here: it answers from the
  * run's own record.
  */
+
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { openCheckedFile } from '../../../base/checkedFile.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { withoutSecrets } from '../../../base/secrets.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
 
 /** What is kept: results of providers, finished result texts (the form that the papers release), pages, summaries, pure tools' outputs. */
@@ -74,7 +76,9 @@ export function openToolCache({ path, clock, daysMax = 0 }: ToolCacheOptions): T
       return old ? undefined : entry.value;
     },
     put({ kind, scope, key }, value) {
-      const entry: CacheEntry = { kind, scope, key, value, atMs: clock.now() };
+      // All runs of a user share it, and `cache export` prints it.
+      const clean = withoutSecrets(value);
+      const entry: CacheEntry = { kind, scope, key, value: clean, atMs: clock.now() };
       return file.put(idOf(entry), JSON.stringify(entry));
     },
     remove: (place) => file.remove(idOf(place)),

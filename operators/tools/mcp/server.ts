@@ -13,6 +13,7 @@ import {
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { MillraceError, messageOf } from '../../../base/errors.ts';
 import { outsideText } from '../../../base/outsideText.ts';
+import { withoutSecrets } from '../../../base/secrets.ts';
 
 /** Where a server is. Values of `env` and `token` are secrets; see `keepSecret`. */
 export type McpPlace =
@@ -63,7 +64,7 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
       { versionNegotiation: { mode }, capabilities: {} },
     );
     const transport = transportTo(place, (text) => {
-      words = (words + text).slice(-LAST_WORDS);
+      words = withoutSecrets(words + text).slice(-LAST_WORDS);
     });
     await client.connect(transport, { timeout: START_MS });
     return client;

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { hasCode, messageOf } from '../../../base/errors.ts';
 import { outsideText } from '../../../base/outsideText.ts';
 import { isObject, onlyText, parsed, specOf } from '../../dialect/native/toolCalls.ts';
-import { cutCodePoints } from '../../text/characters.ts';
+import { outputText } from '../outputText.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';
 import type { McpServer } from './server.ts';
 import type { McpToolSpec } from './specs.ts';
@@ -31,7 +31,7 @@ export function mcpTool(
       }
       try {
         const result = await server.call(tool, args, signal);
-        const output = cutCodePoints(textOf(result), charactersMax);
+        const output = outputText(textOf(result), charactersMax);
         return { output, ok: result.isError !== true };
       } catch (error) {
         signal.throwIfAborted();

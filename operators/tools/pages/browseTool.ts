@@ -2,7 +2,8 @@
  * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it on the policy's question (the
  * browser agent of the papers).
  */
-import { cutCodePoints, strip } from '../../text/characters.ts';
+import { strip } from '../../text/characters.ts';
+import { outputText } from '../outputText.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import type { Summariser } from '../web/summarise.ts';
 import type { ReadPage } from './pageReader.ts';
@@ -47,7 +48,7 @@ export function browseTool(options: BrowseToolOptions): Tool {
       const whole = strip(`${page.title}\n\n${page.text}`);
       if (whole === '') return { output: 'Error: the page has no text', ok: false };
       const summary = await summariser?.ofPage({ url, question, text: whole }, signal);
-      return { output: summary ?? cutCodePoints(whole, charactersMax), ok: true };
+      return { output: summary ?? outputText(whole, charactersMax), ok: true };
     },
     close: async () => undefined,
   };

@@ -1,5 +1,5 @@
 /** How a program ended, whoever ran it, and what the policy reads of that. */
-import { cutCodePoints } from '../../text/characters.ts';
+import { outputText } from '../outputText.ts';
 import { type ToolResult, toolDown } from '../tool.ts';
 
 /**
@@ -35,7 +35,7 @@ export const MARGIN = 256;
 
 /** What the policy reads of a program that ended. Throws `TOOL_DOWN` for one that is lost. */
 export function toolResultOf(ended: ProgramResult, limits: ProgramLimits): ToolResult {
-  const text = cutCodePoints(ended.text.trim(), limits.outputMax);
+  const text = outputText(ended.text.trim(), limits.outputMax);
   switch (ended.kind) {
     case 'done':
       return { output: text, ok: true };

@@ -5,7 +5,8 @@
  */
 import { hasCode } from '../../../base/errors.ts';
 import { raceAbort } from '../../../base/raceAbort.ts';
-import { cutCodePoints, strip } from '../../text/characters.ts';
+import { strip } from '../../text/characters.ts';
+import { outputText } from '../outputText.ts';
 import { asPages } from '../search/searchTool.ts';
 import type { Tool } from '../tool.ts';
 import { NOTHING_FOUND } from '../web/resultText.ts';
@@ -63,7 +64,7 @@ export function passagesText(
 ): string {
   if (hits.length === 0) return NOTHING_FOUND;
   const texts = hits.map(({ contents }) =>
-    cutCodePoints(webText(contents, PASSAGE_MAX), charactersMax),
+    outputText(webText(contents, PASSAGE_MAX), charactersMax),
   );
   if (form === 'pages')
     return asPages(texts.map((text, i) => ({ place: i + 1, text: strip(text) })));

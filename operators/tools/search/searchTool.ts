@@ -5,7 +5,8 @@
  * on every machine.
  */
 import MiniSearch from 'minisearch';
-import { cutCodePoints, isSpace, strip } from '../../text/characters.ts';
+import { isSpace, strip } from '../../text/characters.ts';
+import { outputText } from '../outputText.ts';
 import type { Tool } from '../tool.ts';
 
 /** A document that can be found; title and text are both searched. */
@@ -81,7 +82,7 @@ export function searchTool(options: SearchOptions): Tool {
     const hits = index.search(query).sort((a, b) => b.score - a.score || a.id - b.id);
     return hits.slice(0, top).map((hit, i) => {
       const document = documents[hit.id]!;
-      return { place: i + 1, document, text: cutCodePoints(document.text, charactersMax) };
+      return { place: i + 1, document, text: outputText(document.text, charactersMax) };
     });
   }
 

@@ -4,18 +4,25 @@
  * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag characters. Joiners
  * stay, because scripts and emoji need them. What the text says is not changed; the dialect's fence comes after this.
  */
+import { withoutSecrets } from '../../../base/secrets.ts';
 import { strip } from '../../text/characters.ts';
 
 /** Controls and formatting characters, but for line ends, joiners, and signs of Arabic that are seen. */
 const UNSEEN =
   /(?![\t\n\u200c-\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])(?:[\p{Cc}\p{Cf}\u3164\uffa0]|[\u{e0100}-\u{e01ef}])/gu;
 
-/** The text as it is read, of at most `charactersMax` UTF-16 units. */
+/** The text as it is read, without secrets, of at most `charactersMax` UTF-16 units. */
 export function webText(text: string, charactersMax: number): string {
-  const cut = text.length > charactersMax ? text.slice(0, charactersMax) : text;
+  // Once more behind them: any number of unseen characters may have stood within a secret.
+  const seen = withoutSecrets(
+    withoutSecrets(text)
+      .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+      .replace(UNSEEN, ''),
+  );
+  const cut = seen.length > charactersMax ? seen.slice(0, charactersMax) : seen;
   // An encoder leaves no half of a pair.
   const wellFormed = Buffer.from(cut).toString();
-  return wellFormed.replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replace(UNSEEN, '');
+  return wellFormed;
 }
 
 /** As `webText`, on one line. */

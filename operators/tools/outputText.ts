@@ -1,0 +1,8 @@
+/** What a tool gives, on its way in: without secrets, and only then cut. */
+import { withoutSecrets } from '../../base/secrets.ts';
+import { cutCodePoints } from '../text/characters.ts';
+
+/** The text in at most `charactersMax` code points, and `...` where there are more. */
+export function outputText(text: string, charactersMax: number): string {
+  return cutCodePoints(withoutSecrets(text), charactersMax);
+}
