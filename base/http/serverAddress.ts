@@ -51,6 +51,42 @@ export function serverAddresses(given: string, words: AddressWords): string[] {
   }
 }
 
+const KEY_NAME =
+  /^(?:.*[_-])?(?:api_?-?key|key|access_?-?token|token|secret|password|passwd|pwd|auth|authorization|sig|signature|subscription[_-]key|appid)$/i;
+const KEY_VALUE = /^(?:sk|pk|rk)[-_]|^gh[opsu]_|^xox[abp]-|^AKIA|^AIza|^hf_|^eyJ/;
+
+/**
+ * Where an address that may have a query carries a key in it, as words: `a password`, `a key (api_key)`; null where it has none, or a
+ * blank for it (`{key}`). The key is kept secret from then on.
+ */
+export function keyIn(address: string): string | null {
+  const blank = address.replace(/\{(\w+)\}/g, '__$1__');
+  if (!URL.canParse(blank)) return null;
+  const url = new URL(blank);
+  if (url.username !== '' || url.password !== '') {
+    keepLogin(url.username, url.password);
+    return 'a password';
+  }
+  for (const [name, value] of url.searchParams) {
+    if (value === '' || /__\w+__/.test(value)) continue;
+    if (!KEY_NAME.test(name) && !KEY_VALUE.test(value)) continue;
+    keepSecret(value);
+    return `a key (${name})`;
+  }
+  return null;
+}
+
+/** Whether a header (`name: value`) is a login whose value is written out; it is kept secret from then on. */
+export function isWrittenLogin(header: string): boolean {
+  const colon = header.indexOf(':');
+  const [name, value] = [header.slice(0, colon).trim(), header.slice(colon + 1).trim()];
+  const isLogin =
+    /^(?:authorization|proxy-authorization|cookie)$/i.test(name) || KEY_NAME.test(name);
+  if (!isLogin || value === '' || /\{\w+\}/.test(value)) return false;
+  keepSecret(value.replace(/^\w+ +/, ''));
+  return true;
+}
+
 /** A setting that holds such addresses: another text is refused where settings are checked, before they are stored anywhere. */
 export function addressSetting(words: AddressWords): z.ZodString {
   return z.string().superRefine((text, context) => {

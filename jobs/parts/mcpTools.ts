@@ -8,6 +8,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
+import { keyIn } from '../../base/http/serverAddress.ts';
 import { replaceFile } from '../../base/replaceFile.ts';
 import { keepSecret } from '../../base/secrets.ts';
 import { systemCode } from '../../base/systemError.ts';
@@ -31,6 +32,12 @@ const whole = z.strictObject({
   args: z.array(z.string()).default([]).describe('more arguments, each as it is'),
   url: z
     .string()
+    .superRefine((address, context) => {
+      const found = keyIn(address);
+      if (found === null) return;
+      const message = `the url carries ${found}, which would be stored with the run: put a token into an environment variable and name it (token)`;
+      context.addIssue({ code: 'custom', message });
+    })
     .default('')
     .describe('where the server is (streamable HTTP), in the place of a command'),
   token: z.string().default('').describe('environment variable with the token for `url`'),
@@ -158,11 +165,6 @@ function placeOf(
     throw usage('give a command that starts the server, or the url of one');
   if (url !== '') {
     if (!URL.canParse(url)) throw usage(`${url} is no address`);
-    const { username, password } = new URL(url);
-    if (username !== '' || password !== '')
-      throw usage(
-        'the url holds a password; put a token into an environment variable and name it (token)',
-      );
     return { kind: 'http', url, token: token === '' ? null : secret(token) };
   }
   if (/['"]/.test(command))

@@ -5,12 +5,30 @@
  * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set tools.use=python,search`.
  */
 import { z } from 'zod';
+import { isWrittenLogin, keyIn } from '../../base/http/serverAddress.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 import { extracts } from '../../operators/tools/pages/pageParser.ts';
 import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
 import { passageForms } from '../../operators/tools/retrieval/retrieverTool.ts';
 import { mcpSettings } from './mcpTools.ts';
 import { pythonSettings } from './pythonOf.ts';
+
+type Refinement = z.RefinementCtx;
+
+/** Settings are written down with the run: a key in an address would be too. */
+function noKeyIn(address: string, context: Refinement): void {
+  const found = keyIn(address);
+  if (found === null) return;
+  const message = `the address carries ${found}, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
+  context.addIssue({ code: 'custom', message });
+}
+
+function noLoginIn(header: string, context: Refinement): void {
+  if (!isWrittenLogin(header)) return;
+  const name = header.slice(0, header.indexOf(':'));
+  const message = `the header ${name} carries a key, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
+  context.addIssue({ code: 'custom', message });
+}
 
 const positiveInt = z.number().int().positive();
 const atLeastZero = z.number().nonnegative();
@@ -47,6 +65,7 @@ const searchSettings = z.object({
     ),
   url: z
     .string()
+    .superRefine(noKeyIn)
     .default('')
     .describe(
       'address of the provider: needed for searxng and json ({query} stands for the query), else its own; of a retriever’s server',
@@ -109,7 +128,10 @@ const searchSettings = z.object({
     .default(20_000)
     .describe('most characters of all pages of a search together'),
   headers: z
-    .preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(z.string()))
+    .preprocess(
+      (given) => (typeof given === 'string' ? [given] : given),
+      z.array(z.string().superRefine(noLoginIn)),
+    )
     .prefault([])
     .describe('json: headers, such as "Authorization: Bearer {key}"'),
   body: z.string().default('').describe('json: what is posted, with {query}; empty = a GET'),
@@ -124,7 +146,11 @@ const pagesSettings = z.object({
     .enum(['web', 'reader'])
     .default('web')
     .describe('who reads pages: this process, or a reader service (Jina’s form)'),
-  url: z.string().default('').describe('address of the reader service; empty = Jina’s'),
+  url: z
+    .string()
+    .superRefine(noKeyIn)
+    .default('')
+    .describe('address of the reader service; empty = Jina’s'),
   keyEnv: z.string().default('').describe('environment variable with the reader service’s API key'),
   characters: positiveInt.default(20_000).describe('most characters that are taken of a page'),
   shownCharacters: positiveInt

@@ -30,14 +30,24 @@ describe('a login or a key in an address is refused with the settings, and shown
     ['engine.urls', 'http://host:8000/v1?api_key=Pa55w0rd'],
     ['engine.urls', 'user:Pa55w0rd@host'],
     ['trainer.url', 'http://Pa55w0rd@host:8200'],
+    ['tools.search.url', 'https://u:Pa55w0rd@host/search?q={query}'],
+    ['tools.search.url', 'https://host/search?q={query}&key=Pa55w0rd'],
+    ['tools.search.url', 'https://host/search?q={query}&id=sk-Pa55w0rd'],
+    ['tools.search.headers', 'Authorization: Bearer Pa55w0rd'],
+    ['tools.search.headers', 'X-API-Key: Pa55w0rd'],
+    ['tools.pages.url', 'https://host/read?token=Pa55w0rd'],
   ])('%s=%s', (key, value) => {
     const said = refusal(`${key}=${value}`);
-    expect(said).toContain(`${key}: `);
+    expect(said).toMatch(new RegExp(`${key}(\\.\\d+)?: `));
     expect(said).toMatch(/keyEnv|is no address of a model server: write http/);
     expect(said).not.toMatch(/Pa55|w0rd/);
   });
 
   test('others are taken', () => {
     expect(refusal('engine.urls=http://a:1/v1, http://b:2')).toBe('none');
+    const search = 'tools.search.url=https://host/search?q={query}&key={key}&engine=web&safe=1';
+    expect(refusal(search)).toBe('none');
+    expect(refusal('tools.search.headers=Authorization: Bearer {key}')).toBe('none');
+    expect(refusal('tools.search.headers=Accept: application/json')).toBe('none');
   });
 });

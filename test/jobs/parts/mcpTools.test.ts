@@ -93,12 +93,14 @@ test.each([
   ['mcp.a=', 'tools.mcp.a: give a command that starts the server, or the url of one'],
   ['mcp.a={"command":"x","url":"http://h/"}', 'tools.mcp.a: give a command that starts the server'],
   ['mcp.a=x "y z"', 'tools.mcp.a: quotes in a command mean nothing here'],
-  ['mcp.a=http://user:word@host/mcp', 'tools.mcp.a: the url holds a password'],
+  ['mcp.a=http://user:word@host/mcp', 'the url carries a password'],
+  ['mcp.a=http://host/mcp?api_key=word', 'the url carries a key (api_key)'],
   ['mcp.a b=x', 'tools.mcp.a b: a name has letters, digits, _ and -'],
   ['mcp.a=http://', 'tools.mcp.a: http:// is no address'],
   ['mcp.a={"command":"x","env":"ABSENT"}', 'tools.mcp.a: the environment has no variable ABSENT'],
 ])('%s is refused', async (given, message) => {
-  await expect(mcpTools(settings(given), context(), {})).rejects.toThrow(message);
+  const made = async () => mcpTools(settings(given), context(), {});
+  await expect(made()).rejects.toThrow(message);
 });
 
 test('fields are checked with the other settings', () => {
