@@ -1,10 +1,11 @@
 /**
  * A server that listens on one address, and is ended at once or in order.
  *
- * Holds true: connections and the wait for a request are bounded; an error after the start ends nothing that was not told to end.
+ * Holds true: connections and the wait for a request are bounded, and where all places are taken, a connection that has asked nothing
+ * makes room for a new one; an error after the start ends nothing that was not told to end.
  */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 
 export interface ListenOn {
   /** A name or an address, IPv6 with or without brackets. */
@@ -30,12 +31,40 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** How often connections are looked at that let us wait. */
+const CHECK_MS = 1_000;
+
+/** Of more than so many connections, the one that has asked nothing for longest ends, or else the new one. */
+function bound(server: Server, connectionsMax: number): void {
+  const silent = new Set<Socket>();
+  let open = 0;
+  server.on('connection', (socket) => {
+    open += 1;
+    if (open > connectionsMax) {
+      const [oldest = socket] = silent;
+      silent.delete(oldest);
+      oldest.destroy();
+    }
+    if (!socket.destroyed) silent.add(socket);
+    socket.once('close', () => {
+      open -= 1;
+      silent.delete(socket);
+    });
+  });
+  server.on('request', ({ socket }, to) => {
+    silent.delete(socket);
+    to.once('close', () => {
+      if (!socket.destroyed) silent.add(socket);
+    });
+  });
+}
+
 /** Rejects with the system's error where nobody can listen there. */
 export async function listenOn(options: ListenOn, answer: RequestListener): Promise<Listening> {
   const { host, port, connectionsMax, waitMs, failed = () => undefined } = options;
   const waits = waitMs === undefined ? {} : { headersTimeout: waitMs, requestTimeout: waitMs };
-  const server = createServer(waits, answer);
-  server.maxConnections = connectionsMax;
+  const server = createServer({ ...waits, connectionsCheckingInterval: CHECK_MS }, answer);
+  bound(server, connectionsMax);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host.replace(/^\[|\]$/g, ''), () => {

@@ -4,7 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../base/errors.ts';
+import { admit } from '../../base/http/admit.ts';
 import { listenOn } from '../../base/http/listenOn.ts';
+import { type Refusal, refuse } from '../../base/http/refusal.ts';
 import { CONTENT_TYPE } from '../../views/prometheus/exposition.ts';
 import { usageError } from '../failure.ts';
 
@@ -46,13 +48,23 @@ export async function serveMetrics(
   const server = await listenOn(
     { host, port, connectionsMax: CONNECTIONS_MAX, waitMs: WAIT_MS },
     (from, to) => {
-      answer(from, to, answers).catch(() => to.destroy());
+      admitted(from, to, host);
+      if (!to.headersSent) answer(from, to, answers).catch(() => to.destroy());
     },
   ).catch((error: unknown) => {
     throw usageError(`cannot serve metrics at ${host}:${port}: ${messageOf(error)}`);
   });
   server.unref();
   return { url: `${server.url}/metrics`, close: () => server.close() };
+}
+
+/** Whoever reaches it may read it, but for a page in somebody's browser. */
+function admitted(from: IncomingMessage, to: ServerResponse, host: string): void {
+  try {
+    admit(from.headers, { host, token: '' });
+  } catch (error) {
+    refuse(from, to, error as Refusal);
+  }
 }
 
 async function answer(

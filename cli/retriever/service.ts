@@ -10,8 +10,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
 import { admit, isLoopback } from '../../base/http/admit.ts';
+import { BodyReader } from '../../base/http/bodyReader.ts';
 import { type Listening, listenOn } from '../../base/http/listenOn.ts';
-import { postedBody } from '../../base/http/postedBody.ts';
 import { Refusal, refuse, sendJson } from '../../base/http/refusal.ts';
 import { keepSecret, withoutSecrets } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
@@ -91,10 +91,11 @@ class Service {
   /** Null until it is open. */
   #open: { readonly retriever: Retriever; readonly batches: Batches } | null = null;
   #ending = false;
-  #reading = 0;
+  readonly #bodies: BodyReader;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.#bodies = new BodyReader(READING_MAX, options.clock);
     this.#metrics = serviceMetrics(() => {
       const { retriever, batches } = this.#open ?? {};
       return {
@@ -145,6 +146,11 @@ class Service {
 
   /** Everything but queries: read by GET, without a token. */
   async #look(path: string, from: IncomingMessage, to: ServerResponse): Promise<void> {
+    try {
+      admit(from.headers, { host: this.#options.host, token: '' });
+    } catch (error) {
+      return refuse(from, to, error as Refusal);
+    }
     if (from.method !== 'GET' && from.method !== 'HEAD') {
       const there = `here are POST ${routes.join(', ')} and GET /healthz, /readyz, /health, /metrics`;
       return refuse(from, to, new Refusal(404, there));
@@ -188,11 +194,8 @@ class Service {
       const why = this.#ending ? 'the service is ending' : 'the index is being opened';
       throw new Refusal(503, `${why}; ask again later`, { retrySeconds: 1 });
     }
-    if (this.#reading >= READING_MAX) throw busy('as many requests as may are being read');
-    this.#reading++;
-    const body = await postedBody(from, BYTES_MAX).finally(() => {
-      this.#reading--;
-    });
+    const full = (): Refusal => busy('as many requests as may are being read');
+    const body = await this.#bodies.read(from, BYTES_MAX, full);
     const asked = askedIn(json(body), route, { top, topMax: TOP_MAX, queriesMax: QUERIES_MAX });
     const call = new AbortController();
     const gone = (): void => call.abort(new Refusal(499, 'the client went away'));

@@ -114,10 +114,12 @@ function refused(status: 400 | 401 | 403 | 405 | 415, code: RefusalCode, why: st
 /** The address of a request; null where it is none, or longer than any of ours. */
 export function addressOf(url: string | undefined): URL | null {
   if (url === undefined || url.length > URL_MAX || !url.startsWith('/')) return null;
-  // Two slashes would begin a host.
-  return URL.canParse(`http://localhost${url}`) && !url.startsWith('//')
-    ? new URL(`http://localhost${url}`)
-    : null;
+  if (!URL.canParse(`http://localhost${url}`)) return null;
+  const parsed = new URL(`http://localhost${url}`);
+  // Two slashes would begin a host, also those that were a backslash, or that `/.` has left (`/.//host`).
+  return url.startsWith('//') || parsed.pathname.startsWith('//') || parsed.host !== 'localhost'
+    ? null
+    : parsed;
 }
 
 /** Any port: a tunnel (`ssh -L`) has another than this server. */

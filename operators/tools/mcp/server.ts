@@ -14,6 +14,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import { MillraceError, messageOf } from '../../../base/errors.ts';
 import { outsideText } from '../../../base/outsideText.ts';
 import { withoutSecrets } from '../../../base/secrets.ts';
+import { boundedFetch } from './boundedFetch.ts';
 
 /** Where a server is. Values of `env` and `token` are secrets; see `keepSecret`. */
 export type McpPlace =
@@ -151,7 +152,10 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
 function transportTo(place: McpPlace, heard: (text: string) => void) {
   if (place.kind === 'http') {
     const headers = place.token === null ? {} : { authorization: `Bearer ${place.token}` };
-    return new StreamableHTTPClientTransport(new URL(place.url), { requestInit: { headers } });
+    return new StreamableHTTPClientTransport(new URL(place.url), {
+      requestInit: { headers },
+      fetch: boundedFetch(MESSAGE_BYTES_MAX),
+    });
   }
   const { command, args, env } = place;
   const transport = new StdioClientTransport({

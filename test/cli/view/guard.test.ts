@@ -145,9 +145,16 @@ describe('a request', () => {
   });
 });
 
-test.each(['//evil.example/', 'http://evil.example/', '', `/${'a'.repeat(5000)}`])(
-  'an address like %j is none',
-  (url) => {
-    expect(addressOf(url)).toBeNull();
-  },
-);
+test.each([
+  '//evil.example/',
+  '/\\evil.example',
+  '/\\/evil.example/?t=x',
+  '/.//evil.example',
+  '/r/..//evil.example',
+  '/%2e//evil.example',
+  'http://evil.example/',
+  '',
+  `/${'a'.repeat(5000)}`,
+])('an address like %j is none', (url) => {
+  expect(addressOf(url)).toBeNull();
+});

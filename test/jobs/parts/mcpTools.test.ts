@@ -93,7 +93,7 @@ test.each([
   ['mcp.a=', 'tools.mcp.a: give a command that starts the server, or the url of one'],
   ['mcp.a={"command":"x","url":"http://h/"}', 'tools.mcp.a: give a command that starts the server'],
   ['mcp.a=x "y z"', 'tools.mcp.a: quotes in a command mean nothing here'],
-  ['mcp.a=http://user:word@host/mcp', 'the url carries a password'],
+  ['mcp.a=http://user:pa55@host/mcp', 'the url carries a password'],
   ['mcp.a=http://host/mcp?api_key=word', 'the url carries a key (api_key)'],
   ['mcp.a b=x', 'tools.mcp.a b: a name has letters, digits, _ and -'],
   ['mcp.a=http://', 'tools.mcp.a: http:// is no address'],

@@ -52,6 +52,24 @@ describe('POST /questions', () => {
     });
   });
 
+  test('answers JSON that is nested too deeply with 400, whatever its form', async () => {
+    const { post, first } = await serving();
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const lines = { 'content-type': 'application/x-ndjson' };
+    for (const [body, headers] of [
+      [deep, {}],
+      [`[${deep}]`, {}],
+      [`{"id":"a","question":${deep},"answer":"1"}`, {}],
+      [`{"id":"a","question":"q","answers":${deep}}`, lines],
+    ] as const) {
+      const { status } = await post(body, headers);
+      expect([400, 422]).toContain(status);
+    }
+    const sent = post(question('a'));
+    expect(await first).toEqual(['a']);
+    expect((await sent).status).toBe(200);
+  });
+
   test('takes lists and JSON Lines, and says of each that is refused which field is wrong', async () => {
     const { post, first, taking } = await serving();
     const list = post([question('a'), { id: 'b', question: 'b?' }, 7]);

@@ -8,7 +8,12 @@ const PROGRAM = `
 import warnings, zipfile
 from importlib import _bootstrap_external as boot
 
+UNPACKED_MAX = 512 << 20
+
 def convert(source, target):
+    unpacked = sum(info.file_size for info in zipfile.ZipFile(source).infolist())
+    if unpacked > UNPACKED_MAX:
+        raise ValueError(f'it unpacks to {unpacked >> 20} MiB, more than {UNPACKED_MAX >> 20}')
     with zipfile.ZipFile(source) as wheel, zipfile.ZipFile(target, 'w', zipfile.ZIP_DEFLATED) as out:
         for info in sorted(wheel.infolist(), key=lambda one: one.filename):
             name = info.filename

@@ -1,6 +1,7 @@
 /**
  * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself, or, for packages of
- * Python alone, the index of Python packages. What comes has the digest that the lock file or the index gives, or is refused.
+ * Python alone, the index of Python packages. What comes has the digest that the lock file or our own list (indexWheels.ts) gives, or
+ * is refused, whatever the place that it comes from says of it. Nothing comes over plain HTTP but from this machine.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { hasCode, MillraceError } from '../../../../base/errors.ts';
 import type { Exchange } from '../../../../base/http/exchange.ts';
 import { outsideText } from '../../../../base/outsideText.ts';
 import { systemCode } from '../../../../base/systemError.ts';
+import { indexWheels } from './indexWheels.ts';
 import { type LockedPackage, normalName, otherDistribution } from './lock.ts';
 import { digestOf } from './store.ts';
 
@@ -25,15 +27,9 @@ export interface WheelSources {
   readonly index: string;
   /** Of pyodide's distribution. */
   readonly distribution: string;
+  /** SHA-256 of the index's wheels by file name; our own list when left out. */
+  readonly digests?: Readonly<Record<string, string>>;
 }
-
-/** Wheels that the index has of packages whose distribution differs (it leaves their tests out), so that a folder is enough. */
-const KNOWN: Readonly<Record<string, string>> = {
-  'mpmath-1.4.1-py3-none-any.whl':
-    'dc4f0ea2304480d4a9a48a94c1020571558ade522b44a6912efac63a586e140f',
-  'sympy-1.14.0-py3-none-any.whl':
-    'e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5',
-};
 
 /** Rejects with code `PACKAGE`, which says what was looked for and where. */
 export async function fetchWheel(
@@ -41,8 +37,8 @@ export async function fetchWheel(
   sources: WheelSources,
   signal: AbortSignal,
 ): Promise<Wheel> {
-  const { from, index, distribution } = sources;
-  if (from === null && !one.native) return fromIndex(one, index, sources.exchange, signal);
+  const { from, distribution, digests = indexWheels } = sources;
+  if (from === null && !one.native) return fromIndex(one, { ...sources, digests }, signal);
   const place = from ?? distribution;
   const bytes = await fileOf(place, one.file, one, sources.exchange, signal).catch(
     async (error: unknown) => {
@@ -56,21 +52,18 @@ export async function fetchWheel(
     },
   );
   const digest = digestOf(bytes);
-  if (digest !== one.sha256 && digest !== KNOWN[one.file])
+  if (digest !== one.sha256 && digest !== digests[one.file])
     throw wrongDigest(one, place, digest, one.sha256);
   return { bytes, from: place };
 }
 
 const simplePage = z.object({
-  files: z.array(
-    z.object({ filename: z.string(), url: z.string(), hashes: z.record(z.string(), z.string()) }),
-  ),
+  files: z.array(z.object({ filename: z.string(), url: z.string() })),
 });
 
 async function fromIndex(
   one: LockedPackage,
-  index: string,
-  exchange: Exchange,
+  { index, exchange, digests }: Required<Pick<WheelSources, 'index' | 'exchange' | 'digests'>>,
   signal: AbortSignal,
 ): Promise<Wheel> {
   const page = `${index.replace(/\/$/, '')}/${normalName(one.name)}/`;
@@ -83,9 +76,14 @@ async function fromIndex(
   const file = listed.data.files.find(
     ({ filename }) => filename.endsWith('-none-any.whl') && isVersion(filename, one),
   );
-  const sha256 = file?.hashes.sha256;
-  if (file === undefined || sha256 === undefined)
-    throw refused(one, `${page} has no wheel of version ${one.version} with a digest`);
+  if (file === undefined)
+    throw refused(one, `${page} has no wheel of version ${one.version} for Python alone`);
+  const sha256 = digests[file.filename];
+  if (sha256 === undefined)
+    throw refused(
+      one,
+      `the digest of ${file.filename} is not known here, and no index is believed about its own files; add it from the distribution (--from)`,
+    );
   const url = new URL(file.url, page).href;
   const bytes = await download(url, one, exchange, signal);
   const digest = digestOf(bytes);
@@ -113,12 +111,20 @@ async function download(
   signal: AbortSignal,
   accept = '*/*',
 ): Promise<Uint8Array> {
+  mustBeSafe(url, one);
   const reply = await exchange.ask({ url, headers: { accept } }, signal).catch((error: Error) => {
     signal.throwIfAborted();
     throw refused(one, `${url} cannot be had: ${outsideText(error.message)}`);
   });
   if (!reply.ok) throw refused(one, `${url} answers ${reply.status}`);
   return reply.bytes;
+}
+
+/** On the way a plain reply may be changed, and what it says be read. */
+function mustBeSafe(address: string, one: LockedPackage): void {
+  const { protocol, hostname } = new URL(address);
+  if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return;
+  throw refused(one, `${address} is no https:// address`);
 }
 
 /** A file of a folder or an address. */

@@ -52,14 +52,13 @@ const exchange = new Exchange({
 });
 let server: Server;
 let address = '';
-/** What the index says the digest is. */
-let listed = digestOf(wheel);
 beforeAll(async () => {
   server = createServer((request, reply) => {
     if (request.url === '/simple/mill/') {
       const files = [
-        { filename: 'mill-1.0.tar.gz', url: '../../nowhere', hashes: { sha256: '0' } },
-        { filename: mill.file, url: `../../files/${mill.file}`, hashes: { sha256: listed } },
+        { filename: 'mill-1.0.tar.gz', url: '../../nowhere' },
+        // What an index says of its own files is no proof.
+        { filename: mill.file, url: `../../files/${mill.file}`, hashes: { sha256: mill.sha256 } },
       ];
       reply.end(JSON.stringify({ files }));
     } else if (request.url?.endsWith(mill.file)) reply.end(wheel);
@@ -74,12 +73,9 @@ afterAll(() => {
   exchange.close();
   folder.remove();
 });
-afterEach(() => {
-  listed = digestOf(wheel);
-});
 
-const sources = (from: string | null = null) => ({
-  ...{ exchange, from, index: `${address}/simple`, distribution: `${address}/full` },
+const sources = (from: string | null = null, digests = { [mill.file]: mill.sha256 }) => ({
+  ...{ exchange, from, index: `${address}/simple`, distribution: `${address}/full`, digests },
 });
 
 describe('the lock file of the installed pyodide', () => {
@@ -107,13 +103,29 @@ describe('a wheel', () => {
   test('with another digest is refused, wherever it comes from', async () => {
     const other = { ...mill, sha256: '0'.repeat(64) };
     for (const from of [`${address}/mirror`, folder.path]) {
-      await expect(fetchWheel(other, sources(from), never)).rejects.toMatchObject({
+      await expect(fetchWheel(other, sources(from, {}), never)).rejects.toMatchObject({
         code: 'PACKAGE',
         message: expect.stringMatching(/has the digest .*, where 0{64} is expected/),
       });
     }
-    listed = '1'.repeat(64);
-    await expect(fetchWheel(mill, sources(), never)).rejects.toThrow(/where 1{64} is expected/);
+    const listed = { [mill.file]: '1'.repeat(64) };
+    const from = sources(null, listed);
+    await expect(fetchWheel(mill, from, never)).rejects.toThrow(/where 1{64} is expected/);
+    const unknown = fetchWheel(mill, sources(null, {}), never);
+    await expect(unknown).rejects.toThrow(
+      /mill-1.0-py3-none-any.whl is not known here, and no index/,
+    );
+  });
+
+  test('is not fetched over plain HTTP from another machine', async () => {
+    const native = { ...mill, native: true };
+    for (const one of [
+      sources('http://mirror.test/full'),
+      { ...sources(), index: 'http://i.test' },
+    ])
+      await expect(fetchWheel(one.from === null ? mill : native, one, never)).rejects.toThrow(
+        /is no https:\/\/ address/,
+      );
   });
 
   test.each([

@@ -1,0 +1,42 @@
+/**
+ * Bodies of requests, so many at once. One that does not come on is given up for another: who sends half a body keeps nobody else
+ * out.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { postedBody } from './postedBody.ts';
+import { Refusal } from './refusal.ts';
+
+/** A body of a megabyte has come by then on any line that is worth waiting for. */
+const PATIENCE_MS = 2_000;
+
+export class BodyReader {
+  readonly #most: number;
+  readonly #clock: Clock;
+  /** Since when each is read, the oldest first. */
+  readonly #reading = new Map<IncomingMessage, number>();
+
+  /** `most` = bodies at once. */
+  constructor(most: number, clock: Clock) {
+    this.#most = most;
+    this.#clock = clock;
+  }
+
+  /** Rejects as `postedBody` does, and with `busy` where all others have just begun. */
+  async read(from: IncomingMessage, bytesMax: number, busy: () => Refusal): Promise<string> {
+    const nowMs = this.#clock.now();
+    const [oldest] = this.#reading;
+    if (oldest !== undefined && this.#reading.size >= this.#most) {
+      const [slow, sinceMs] = oldest;
+      if (nowMs - sinceMs < PATIENCE_MS) throw busy();
+      this.#reading.delete(slow);
+      slow.destroy(new Refusal(408, 'the body does not come on'));
+    }
+    this.#reading.set(from, nowMs);
+    try {
+      return await postedBody(from, bytesMax);
+    } finally {
+      this.#reading.delete(from);
+    }
+  }
+}
