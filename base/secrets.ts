@@ -8,6 +8,8 @@
  */
 
 const MARK = '[secret]';
+/** Stands for it until all patterns are through: a secret may be a part of the mark itself. It is no character of any text. */
+const FOUND = '\ufdd0';
 /** Shorter secrets are found as words of their own only, since they occur within others by chance. */
 const WITHIN_WORDS_MIN = 4;
 /** Characters of base64 that are looked for: fewer occur by chance. */
@@ -37,7 +39,8 @@ export function keepLogin(username: string, password: string): void {
 
 /** The text with each kept secret, in all its forms, as `[secret]`. */
 export function withoutSecrets(text: string): string {
-  return all.reduce((clean, pattern) => clean.replace(pattern, MARK), text);
+  const clean = all.reduce((rest, pattern) => rest.replace(pattern, FOUND), text);
+  return clean === text ? text : clean.replaceAll(FOUND, MARK);
 }
 
 /**

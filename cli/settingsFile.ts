@@ -6,7 +6,17 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isCollection, isMap, isScalar, Lexer, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  parseDocument,
+} from 'yaml';
 import type { z } from 'zod';
 import { withinDeadline } from '../base/deadline.ts';
 import { usageError } from './failure.ts';
@@ -85,12 +95,38 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
     const line = lineAt(root.range?.[0] ?? 0);
     throw usageError(`${file}:${line}: a settings file is a table, for example lr: 0.000001`);
   }
+  const loop = loopIn(root);
+  if (loop !== null)
+    throw usageError(
+      `${file}:${lineAt(loop)}: an alias stands within what it names: it never ends`,
+    );
   const lineOf = (path: readonly string[]): number => lineAt(placeOf(root, path));
   const tree = Object.entries(document.toJS() as Settings).filter(([name]) => name[0] !== '$');
   if (tree.some(([name]) => name.split('.').length > nestingMax)) {
     throw tooMuch(file, 'nests too deep');
   }
   return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
+}
+
+/** Where an alias stands within the collection that its anchor names; null where none does. */
+function loopIn(root: Node): number | null {
+  const open: string[] = [];
+  let found: number | null = null;
+  const look = (node: unknown): void => {
+    if (found !== null) return;
+    if (isAlias(node) && open.includes(node.source)) found = node.range?.[0] ?? 0;
+    if (isPair(node)) {
+      look(node.key);
+      look(node.value);
+    }
+    if (!isCollection(node)) return;
+    const { anchor = '' } = node;
+    if (anchor !== '') open.push(anchor);
+    for (const item of node.items) look(item);
+    if (anchor !== '') open.pop();
+  };
+  look(root);
+  return found;
 }
 
 /** `engine.urls: …` on one line is `engine:` with `urls: …` in it. */

@@ -12,10 +12,12 @@ import { hasCode, MillraceError } from '../../base/errors.ts';
 import type { Checkpoint } from '../engine.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../hf/adapterFiles.ts';
 import { CONFIG_FILE, openFolder } from '../hf/openFolder.ts';
+import { mustBeOrdinary } from '../hf/ordinaryFiles.ts';
 import { digestOf } from '../hf/writeFolder.ts';
 
 /** The digest of the file or folder at `path`. Rejects when it cannot be read. */
 export async function digestAt(path: string): Promise<string> {
+  await mustBeOrdinary(path);
   if (!(await stat(path)).isDirectory()) return digestOfFile(path);
   const digests = new Map<string, string>();
   for (const file of await filesOf(path)) digests.set(basename(file), await digestOfFile(file));

@@ -12,6 +12,7 @@ import type { Policy } from '../policyFile.ts';
 import { checkpointError } from './checkpointError.ts';
 import { digestError } from './digestError.ts';
 import { CONFIG_FILE, openFolder } from './openFolder.ts';
+import { mustBeOrdinary } from './ordinaryFiles.ts';
 import { checkParameters } from './parameters.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import type { TensorSource } from './tensorSource.ts';
@@ -30,6 +31,7 @@ export interface OpenPolicy extends TensorSource {
  * or holds other tensors than its configuration describes (`check: false` leaves the last to the caller).
  */
 export async function openPolicy(path: string, check = true): Promise<OpenPolicy> {
+  await mustBeOrdinary(path);
   const there = await stat(path).catch(() => null);
   const policy = there?.isDirectory() ? await openedFolder(path) : await openedFile(path);
   if (!check) return policy;

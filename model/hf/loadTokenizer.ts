@@ -16,6 +16,7 @@ import type { ChatMessage, ChatOptions, ChatTemplate } from './chatTemplate.ts';
 import { folderTemplate } from './folderTemplates.ts';
 import { guardedParts } from './guardedParts.ts';
 import { readJson } from './openFolder.ts';
+import { mustBeOrdinary } from './ordinaryFiles.ts';
 
 /** A tokenizer with its special tokens and, where the folder has one, its chat template. */
 export interface LoadedTokenizer extends Tokenizer {
@@ -47,6 +48,7 @@ export interface LoadedTokenizer extends Tokenizer {
 
 /** Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
 export async function loadTokenizer(path: string): Promise<LoadedTokenizer> {
+  await mustBeOrdinary(path);
   const there = await stat(path).catch(() => null);
   const folder = there?.isFile() ? dirname(path) : path;
   const file = there?.isFile() ? path : join(path, 'tokenizer.json');

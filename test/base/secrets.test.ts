@@ -54,6 +54,12 @@ describe('a kept secret is taken out of text', () => {
     expect(withoutSecrets(once)).toBe('[secret]');
   });
 
+  test('once, where the mark itself has another secret in it', () => {
+    keepSecret('a-long-one-17');
+    keepSecret('cret]');
+    expect(withoutSecrets('a-long-one-17, cret]')).toBe('[secret], [secret]');
+  });
+
   test('in time that grows with the text alone, whatever the text is', () => {
     const hostile = ['\u200b', '%E2%80%8B', '\\u200b', '&shy;', 'S\u200b', 'S3C?RE\n', '\\\\\\'];
     for (const part of hostile) {

@@ -54,6 +54,8 @@ describe('a settings file', () => {
     ],
     ['policy: q\nurls: x\n', /urls: there is no such setting; did you mean engine\.urls\?/],
     ['policy: q\nlr: 1\nlr: 2\n', /my\.yaml:3: it is not YAML: .*unique/],
+    ['policy: q\nlr: &x [1, *x]\n', /my\.yaml:2: an alias stands within what it names/],
+    ['policy: &x {a: {b: *x}}\n', /my\.yaml:1: an alias stands within what it names/],
     ['policy: "q\n', /my\.yaml:\d: it is not YAML/],
     ['- policy\n', /my\.yaml:1: a settings file is a table/],
     ['policy: q\n__proto__:\n  x: 1\n', /my\.yaml:2: __proto__.* is no setting/],

@@ -300,7 +300,7 @@ describe('a server with control', () => {
     const scratch = (): string | undefined =>
       readdirSync(runs).find((name) => name.startsWith('.verify-live-'));
     while (scratch() === undefined) await wait(20);
-    const pid = Number(scratch()!.split('-').at(-1));
+    const pid = Number(scratch()!.split('-').at(-2));
     process.kill(pid, 0);
     server.process.kill('SIGTERM');
     await server.ended;
