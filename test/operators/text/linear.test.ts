@@ -201,7 +201,7 @@ const GROWTH_MAX = 2.5 ** 2;
 const RUNS = 7;
 /** What looks slow after them is measured on, up to so many: another program's noise passes, growth stays. */
 const RUNS_OF_DOUBT = 60;
-/** What takes longer is plain after one run; what takes less is looked at once more with four times the text: the first collection of garbage is a step, growth goes on. */
+/** What takes longer is plain after one run; what takes less is looked at twice more with four times the text: the first collections of garbage are steps, growth goes on. */
 const PLAIN_MS = 500;
 
 describe.each(Object.entries(FUNCTIONS))('%s', (_, read) => {
@@ -209,7 +209,10 @@ describe.each(Object.entries(FUNCTIONS))('%s', (_, read) => {
     const slow = LONG.filter(({ of, many }) => {
       const takenMs = grownMs(read, () => of(FEW), many);
       if (takenMs === null || takenMs > PLAIN_MS) return takenMs !== null;
-      return grownMs(read, () => many, of(16 * FEW)) !== null;
+      const [longer, longest] = [of(16 * FEW), of(64 * FEW)];
+      return (
+        grownMs(read, () => many, longer) !== null && grownMs(read, () => longer, longest) !== null
+      );
     });
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
