@@ -12,6 +12,7 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
 import {
+  askedIn,
   type Batch,
   type Demonstrations,
   type ExampleRef,
@@ -100,7 +101,7 @@ function batchExamples<In extends FromQuestion>(
       { concurrency: 1 },
     ),
     gatherBy<Chosen>({
-      key: ({ phase, stage }) => `${phase}-${stage}`,
+      key: askedIn,
       size: ({ of }) => of,
       openMax: options.openMax,
     }),

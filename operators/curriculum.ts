@@ -14,6 +14,7 @@ import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import {
   AFTER_LAST_STAGE,
+  askedIn,
   type Demonstrations,
   type Phase,
   type Question,
@@ -39,7 +40,7 @@ export function curriculum(
 ): OperatorFunction<Delivery<Demonstrations>, Delivery<Question>> {
   return pipe(
     gatherBy<Demonstrations>({
-      key: ({ question: { phase, stage } }) => `${phase}-${stage}`,
+      key: ({ question }) => askedIn(question),
       size: options.questions,
       openMax: 1,
     }),

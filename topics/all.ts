@@ -30,7 +30,7 @@ export type { Metric } from './metrics.ts';
 export { isTimeMetric } from './metrics.ts';
 export type { Pairs, PreferencePair } from './pairs.ts';
 export type { Ability, Phase, Question, Schedule } from './questions.ts';
-export { asked } from './questions.ts';
+export { asked, askedIn } from './questions.ts';
 export type {
   Action,
   ActionKind,

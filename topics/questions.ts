@@ -50,9 +50,20 @@ export const question = record('Question', {
 /** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
 export interface Question extends ValueOf<typeof question> {}
 
+/** When a question is asked: its phase and its stage, which all questions of a round share. */
+export function askedIn({
+  phase,
+  stage,
+}: {
+  readonly phase: string;
+  readonly stage: number;
+}): string {
+  return `${phase}-${stage}`;
+}
+
 /** A question as it was asked: the same one comes again in other phases and stages. One in a run. */
-export function asked({ id, phase, stage }: Pick<Question, 'id' | 'phase' | 'stage'>): string {
-  return `${id}/${phase}-${stage}`;
+export function asked({ id, ...when }: Pick<Question, 'id' | 'phase' | 'stage'>): string {
+  return `${id}/${askedIn(when)}`;
 }
 
 export const questions = defineRunTopic<Question>({
