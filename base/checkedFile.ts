@@ -10,6 +10,7 @@ import { open, type RootDatabase } from 'lmdb';
 import { crc32 } from './crc32.ts';
 import { MillraceError } from './errors.ts';
 import { lmdbDamage, mappedFile } from './lmdbFile.ts';
+import { writingTo } from './systemError.ts';
 
 /** Texts by key. Keys have at most some hundred bytes. */
 export interface CheckedFile {
@@ -66,7 +67,7 @@ export function openCheckedFile(path: string, text: string): CheckedFile {
     },
     async put(key, said) {
       mustBeThere();
-      await file.put(key, sumOf(said) + said);
+      await writingTo(path, () => file.put(key, sumOf(said) + said));
     },
     async remove(key) {
       mustBeThere();

@@ -9,6 +9,7 @@
  * No secret that the process was given stands in a message (secrets.ts).
  */
 import { withoutSecrets } from './secrets.ts';
+import { nativeMessage, systemMessage } from './systemError.ts';
 
 /** What a `MillraceError` carries beside its code and message. */
 export interface ErrorDetails {
@@ -37,7 +38,9 @@ export function hasCode(error: unknown, code: string): error is MillraceError {
   return error instanceof MillraceError && error.code === code;
 }
 
-/** The message of whatever was thrown, without secrets. */
+/** The message of whatever was thrown, without secrets; of what the system refused, a sentence with the path. */
 export function messageOf(error: unknown): string {
-  return withoutSecrets(error instanceof Error ? error.message : String(error));
+  if (error instanceof MillraceError) return error.message;
+  const own = error instanceof Error ? error.message : String(error);
+  return withoutSecrets(systemMessage(error) ?? nativeMessage(own) ?? own);
 }

@@ -11,6 +11,12 @@ const PAGE_BYTES = 4096;
 /** The system and its processor, for a person: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;
 
+/** Files that this process may have open at once; null where the system does not tell. Known from the start: asking takes a file. */
+export const openFilesMax: number | null = (() => {
+  const found = /^Max open files +(\d+)/m.exec(proc(process.pid, 'limits'))?.[1];
+  return found === undefined ? null : Number(found);
+})();
+
 /** Whether a process of this number runs on this machine. One that has ended, and whose parent has not asked how, does not. */
 export function isRunning(pid: number): boolean {
   try {
@@ -30,6 +36,18 @@ export function startOf(pid: number): string {
 export function residentBytes(pid: number): number | null {
   const [, pages] = proc(pid, 'statm').split(' ');
   return pages === undefined ? null : Number(pages) * PAGE_BYTES;
+}
+
+let lastBytes = 0;
+
+/** Resident size of this process; what it was when it could last be asked, where no file can be opened for it. */
+export function ownBytes(): number {
+  try {
+    lastBytes = process.memoryUsage.rss();
+  } catch {
+    // told by whoever needs a file
+  }
+  return lastBytes;
 }
 
 /** What a process was started with; empty where the system does not tell. */

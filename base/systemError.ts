@@ -1,12 +1,19 @@
-/** What the operating system refused, as a sentence: a full disk, a read-only one, a file where a folder is meant. */
+/**
+ * What the operating system refused, as a sentence that names the path and the limit: a full disk, a read-only one, a file where a
+ * folder is meant, too many open files.
+ */
+import { closeSync, openSync, type StatsFs, statfsSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { dirname, isAbsolute } from 'node:path';
 import { getSystemErrorName } from 'node:util';
+import { openFilesMax } from './platform.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission',
   EPERM: 'this is not permitted',
   EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full; free some space and give the same command again',
-  EDQUOT: 'the disk quota is used up; free some space and give the same command again',
+  ENOSPC: 'the disk is full{room}; free some space and give the same command again',
+  EDQUOT: 'the disk quota is used up{room}; free some space and give the same command again',
   EFBIG:
     'the file would be larger than this file system or the limit of this process (ulimit -f) allows',
   ENOENT: 'there is no such file or folder; check the path',
@@ -16,7 +23,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTEMPTY: 'the folder is not empty',
   ENAMETOOLONG: 'the name is too long',
   ELOOP: 'its symbolic links go round in a circle',
-  EMFILE: 'this process has too many files open; raise the limit with ulimit -n',
+  EMFILE:
+    'this process has as many files open as it may{files}; raise the limit (ulimit -n) and give the same command again',
   ENFILE: 'the machine has too many files open',
   EBUSY: 'another program uses it',
   EIO: 'the disk reports an error',
@@ -36,15 +44,111 @@ export function systemCode(error: unknown): string | null {
 
 /** Why the system refused something, without the path; null where the error is not the system's. */
 export function systemReason(error: unknown): string | null {
-  const code = systemCode(error);
-  return code === null ? null : `${reasons[code]} (${code})`;
+  const said = systemCode(error);
+  if (said === null) return null;
+  // A write of which a part found room.
+  const code = said === 'EIO' && isFull(placeOf(error)) ? 'ENOSPC' : said;
+  if (code === 'ENOSPC' && (error as NodeJS.ErrnoException).syscall === 'watch') return NO_WATCHERS;
+  const reason = reasons[code]
+    ?.replace('{room}', () => room(placeOf(error)))
+    .replace('{files}', openFilesMax === null ? '' : `, ${openFilesMax}`);
+  return `${reason} (${code})`;
 }
 
-/** The same behind the path that it is about, where the error names one. */
+/** The same behind what it is about, where the error names that: a path, or an address. */
 export function systemMessage(error: unknown): string | null {
   const reason = systemReason(error);
   if (reason === null) return null;
+  const where = placeOf(error) ?? addressOf(error);
+  return where === null ? reason : `${where}: ${reason}`;
+}
+
+/** What a native library says of the system's refusal is its own words: the limit, behind them. */
+export function nativeMessage(words: string): string | null {
+  const code = /too many open files/i.test(words)
+    ? 'EMFILE'
+    : /no space left on device/i.test(words)
+      ? 'ENOSPC'
+      : null;
+  return code === null ? null : `${words}: ${systemReason({ code })}`;
+}
+
+/**
+ * For as long as `path` is written to: what the system refuses then is about it. A handle's errors name no path, and those of lmdb are bare
+ * numbers.
+ */
+export async function writingTo<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw about(path, error);
+  }
+}
+
+/** An error of the system, with the path that it is about where it names none. */
+export function about(path: string, error: unknown): unknown {
+  if (systemCode(error) !== null && placeOf(error) === null)
+    Object.assign(error as Error, { path });
+  return error;
+}
+
+const NO_WATCHERS =
+  'the system watches as many files as it may; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (ENOSPC)';
+
+function placeOf(error: unknown): string | null {
   const { path, dest } = error as { readonly path?: unknown; readonly dest?: unknown };
-  const where = [dest, path].find((one) => typeof one === 'string');
-  return where === undefined ? reason : `${where}: ${reason}`;
+  return [dest, path].find((one) => typeof one === 'string') ?? null;
+}
+
+function addressOf(error: unknown): string | null {
+  const { address, port } = error as { readonly address?: unknown; readonly port?: unknown };
+  if (typeof address !== 'string') return null;
+  return typeof port === 'number' ? `${address}:${port}` : address;
+}
+
+/** That the system lets this process open no file at all; null where it does. */
+export function outOfFiles(): Error | null {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return null;
+  } catch (error) {
+    const code = systemCode(error) ?? 'EMFILE';
+    return Object.assign(new Error('no file can be opened'), { code });
+  }
+}
+
+/** What the disk takes that a path is on: ` (5.0 MB)`. */
+function room(path: string | null): string {
+  const disk = diskOf(path);
+  if (disk === null) return '';
+  const { bsize, blocks, files, ffree } = disk;
+  if (files > 0 && ffree === 0) return ` (it has all of its ${files} files)`;
+  return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
+}
+
+/** Fails as a write would where the disk has next to no room. */
+export function mustHaveRoom(path: string): void {
+  if (!isFull(path)) return;
+  throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
+}
+
+/** Less than any file of ours grows by. */
+const NO_ROOM_BYTES = 65_536;
+
+function isFull(path: string | null): boolean {
+  const disk = diskOf(path);
+  return disk !== null && disk.bavail * disk.bsize < NO_ROOM_BYTES;
+}
+
+/** Of the folder above, where what was written was removed again. */
+function diskOf(path: string | null): StatsFs | null {
+  const whole = path !== null && isAbsolute(path) ? path : null;
+  for (let at = whole; at !== null; at = dirname(at) === at ? null : dirname(at)) {
+    try {
+      return statfsSync(at);
+    } catch {
+      // looked for above
+    }
+  }
+  return null;
 }

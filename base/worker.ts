@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, Worker, type WorkerOptions } from 'node:worker_threads';
 import { MillraceError } from './errors.ts';
+import { systemCode } from './systemError.ts';
 
 interface Request {
   readonly id: number;
@@ -26,13 +27,15 @@ interface Reply {
 interface Failure {
   readonly message: string;
   readonly code: string | undefined;
+  /** Where it is one of the system's. */
+  readonly path: string | undefined;
   readonly context?: MillraceError['context'];
 }
 
-function thrown({ message, code, context }: Failure): Error {
+function thrown({ message, code, path, context }: Failure): Error {
   if (code !== undefined && context !== undefined)
     return new MillraceError(code, message, { context });
-  return Object.assign(new Error(message), { code });
+  return Object.assign(new Error(message), { code, ...(path === undefined ? {} : { path }) });
 }
 
 /** What a handler returns to move buffers instead of copying them. */
@@ -93,15 +96,19 @@ export function startWorker(
   const worker = threadOn(entry, options);
   const open = new Map<number, (reply: Reply) => void>();
   let calls = 0;
-  let ended: string | null = null;
-  const end = (reason: string) => {
-    ended ??= reason;
-    for (const [id, settle] of [...open])
-      settle({ id, error: { message: ended, code: 'WORKER_ENDED' } });
+  let ended: Failure | null = null;
+  const end = (failure: Failure) => {
+    ended ??= failure;
+    for (const [id, settle] of [...open]) settle({ id, error: ended });
   };
+  const endedBy = (message: string) => end({ message, code: 'WORKER_ENDED', path: undefined });
   worker.on('message', (reply: Reply) => open.get(reply.id)?.(reply));
-  worker.on('error', (error) => end(`worker ${entry.pathname} failed: ${error.message}`));
-  worker.on('exit', (code) => end(`worker ${entry.pathname} ended with code ${code}`));
+  worker.on('error', (error: NodeJS.ErrnoException) => {
+    const { message, code, path } = error;
+    if (systemCode(error) !== null) end({ message, code, path });
+    else endedBy(`worker ${entry.pathname} failed: ${message}`);
+  });
+  worker.on('exit', (code) => endedBy(`worker ${entry.pathname} ended with code ${code}`));
   return {
     call<Result>(method: string, argument?: unknown, transfer: readonly Transferable[] = []) {
       return new Promise<Result>((resolve, reject) => {
@@ -117,7 +124,7 @@ export function startWorker(
     },
     async close() {
       await worker.terminate();
-      end('the worker was closed');
+      endedBy('the worker was closed');
     },
   };
 }
@@ -135,9 +142,9 @@ export function serve(handlers: Handlers): void {
         port.postMessage({ id, result: result.value } satisfies Reply, result.transfer);
       else port.postMessage({ id, result } satisfies Reply);
     } catch (error) {
-      const { message, code } = error as NodeJS.ErrnoException;
+      const { message, code, path } = error as NodeJS.ErrnoException;
       const ours = error instanceof MillraceError ? { context: error.context } : {};
-      const failure = { message: message ?? String(error), code, ...ours };
+      const failure = { message: message ?? String(error), code, path, ...ours };
       port.postMessage({ id, error: failure } satisfies Reply);
     }
   };

@@ -12,6 +12,7 @@ import { messageOf } from '../base/errors.ts';
 import { leftoversText, removeLeftovers } from '../base/leftovers.ts';
 import { makeFolder } from '../base/makeFolder.ts';
 import { orAborted } from '../base/orAborted.ts';
+import { ownBytes } from '../base/platform.ts';
 import { raceAbort } from '../base/raceAbort.ts';
 import type { Job } from '../jobs/defineJob.ts';
 import type { Control } from '../streams/control.ts';
@@ -229,7 +230,7 @@ async function runJob(
     host: hostname(),
     pid: process.pid,
     startedMs: io.clock.now(),
-    memoryBytes: () => process.memoryUsage.rss(),
+    memoryBytes: ownBytes,
   });
   const onStats = (stats: FlowStats): void => {
     reporter.onStats(stats);

@@ -5,8 +5,9 @@
 import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { endByInterrupt, stopSignals } from '../base/platform.ts';
+import { about } from '../base/systemError.ts';
 import { terminalText } from '../views/text/terminalText.ts';
-import { exitCodes } from './failure.ts';
+import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';
 
@@ -21,7 +22,9 @@ function takesColour(stream: NodeJS.WriteStream): boolean {
 export function processIo(): Io {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    const { code, message } = failure(about('standard output', error));
+    process.stderr.write(`${message}\n`);
+    process.exit(code);
   });
   process.stderr.on('error', () => undefined);
   const cwd = process.cwd();

@@ -14,3 +14,13 @@ export function quietWarnings(process: EventEmitter): void {
     for (const show of shown) show.call(process, warning);
   });
 }
+
+/** lmdb prints the errors that it rejects with, too, with their stacks. They are said once, by whom they end. */
+export function quietLmdb(console: Pick<Console, 'error'>): void {
+  const shown = console.error.bind(console);
+  console.error = (...said: unknown[]) => {
+    const [error] = said;
+    if (error instanceof Error && /[\\/]node_modules[\\/]lmdb[\\/]/.test(error.stack ?? '')) return;
+    shown(...said);
+  };
+}

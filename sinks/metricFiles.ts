@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import { concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { csvCell } from '../base/csvCell.ts';
+import { writingTo } from '../base/systemError.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import type { Log } from '../streams/log.ts';
 import { expandEach } from '../streams/primitives.ts';
@@ -241,7 +242,7 @@ export async function writeMetrics(
 /** The owner's alone. */
 async function append(path: string, text: string): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  await file.appendFile(text).finally(() => file.close());
+  await writingTo(path, () => file.appendFile(text).finally(() => file.close()));
 }
 
 async function csvLine(row: Row): Promise<string> {

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import type { Outage } from '../../base/outage.ts';
+import { ownBytes } from '../../base/platform.ts';
 import type { Log } from '../../streams/log.ts';
 import type { FlowStats } from '../../streams/run/runFlow.ts';
 import { Page } from '../../views/prometheus/exposition.ts';
@@ -125,7 +126,7 @@ class Exporter implements Answers {
     page.add(processFamilies.away, [worker], this.#away.size);
     for (const metric of processMetrics()) page.addKept(metric);
     const stats = this.#stats ?? { atMs: this.#startedMs, stages: [], sources: [] };
-    const memoryBytes = process.memoryUsage.rss();
+    const memoryBytes = ownBytes();
     const own = { worker, host: hostname(), pid: process.pid, startedMs: this.#startedMs };
     addWorkers(page, [{ ...own, ...stats, memoryBytes, ended: false }]);
     if (this.#led !== null) {

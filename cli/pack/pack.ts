@@ -11,7 +11,7 @@ import { create } from 'tar';
 import { copyLmdb } from '../../base/copyLmdb.ts';
 import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
-import { systemCode } from '../../base/systemError.ts';
+import { systemCode, writingTo } from '../../base/systemError.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
 import { size } from '../../views/numbers.ts';
 import { exitCodes } from '../failure.ts';
@@ -61,7 +61,9 @@ export async function packCommand(options: PackOptions, io: Io): Promise<number>
       await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
       const beside = `${output}.tmp`;
       await inScratch(scratch, beside, async () => {
-        await create({ gzip: GZIP, file: beside, cwd: staged, portable: true }, [run.name]);
+        await writingTo(output, () =>
+          create({ gzip: GZIP, file: beside, cwd: staged, portable: true }, [run.name]),
+        );
         await rename(beside, output);
       });
       return Object.keys(manifest.files).length;

@@ -9,6 +9,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unfinished } from '../../base/leftovers.ts';
 import { syncFolder } from '../../base/platform.ts';
+import { about } from '../../base/systemError.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import { type Dtype, narrow, WIDTHS } from './dtypes.ts';
@@ -124,6 +125,6 @@ export async function atomically<Result>(
     return result;
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw about(path, error);
   }
 }

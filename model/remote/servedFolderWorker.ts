@@ -4,6 +4,7 @@
  */
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unfinished } from '../../base/leftovers.ts';
 import { serve } from '../../base/worker.ts';
 import { loadAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
@@ -39,8 +40,7 @@ async function write(argument: WriteArgument): Promise<WriteResult> {
   if (digest !== null && (await isWhole(place, digest))) return 'there';
   // A folder that a killed process left, or of weights without a digest.
   await rm(place, { recursive: true, force: true });
-  const beside = `${place}.writing`;
-  await rm(beside, { recursive: true, force: true });
+  const beside = unfinished(place);
   try {
     const written = await (as === 'adapter' && adapter !== null
       ? writeServedAdapter(beside, adapter, argument)

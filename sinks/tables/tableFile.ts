@@ -6,6 +6,7 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
+import { about } from '../../base/systemError.ts';
 import type { Stored } from '../../streams/log.ts';
 import type { Column } from './columns.ts';
 
@@ -26,7 +27,7 @@ export function parquetFile(path: string, columns: readonly Column[]): TableFile
   let bytes = 0;
   const group = (): void => {
     const columnData = columns.map(({ name, of }) => ({ name, data: waiting.map(of) }));
-    void writer.write({ columnData, rowGroupSize: Math.max(1, waiting.length) });
+    written(path, () => writer.write({ columnData, rowGroupSize: Math.max(1, waiting.length) }));
     waiting = [];
     bytes = 0;
   };
@@ -38,7 +39,7 @@ export function parquetFile(path: string, columns: readonly Column[]): TableFile
     },
     finish() {
       if (waiting.length > 0) group();
-      void writer.finish();
+      written(path, () => writer.finish());
     },
   };
 }
@@ -49,7 +50,7 @@ export function linesFile(path: string, text: (stored: Stored<unknown>) => strin
   let waiting: string[] = [];
   let bytes = 0;
   const write = (): void => {
-    writeSync(file, waiting.join(''));
+    written(path, () => writeSync(file, waiting.join('')));
     waiting = [];
     bytes = 0;
   };
@@ -65,4 +66,13 @@ export function linesFile(path: string, text: (stored: Stored<unknown>) => strin
       closeSync(file);
     },
   };
+}
+
+/** What the system refuses is about the file. */
+function written(path: string, write: () => unknown): void {
+  try {
+    write();
+  } catch (error) {
+    throw about(path, error);
+  }
 }

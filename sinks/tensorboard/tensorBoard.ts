@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Clock } from '../../base/clock.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
+import { writingTo } from '../../base/systemError.ts';
 import type { Stored } from '../../streams/log.ts';
 import type { Metric } from '../../topics/index.ts';
 import { advanced, BEGINNING, type Cursor } from '../outside/cursor.ts';
@@ -101,5 +102,5 @@ function described({ run, job, seed, millrace, settings }: RunAbout): string {
 /** The owner's alone. */
 async function append(path: string, bytes: Buffer, flags = 0): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_WRONLY | flags, 0o600);
-  await file.appendFile(bytes).finally(() => file.close());
+  await writingTo(path, () => file.appendFile(bytes).finally(() => file.close()));
 }

@@ -9,6 +9,7 @@ import { constants } from 'node:fs';
 import { open, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../base/makeFolder.ts';
+import { writingTo } from '../../base/systemError.ts';
 import type { Stored } from '../../streams/log.ts';
 import type { Metric } from '../../topics/index.ts';
 import { BEGINNING, type Cursor, parseCursor } from '../outside/cursor.ts';
@@ -42,7 +43,8 @@ export function wandb(
       bytes += piece.length;
     }
     const file = await open(path, O_APPEND | O_CREAT | O_WRONLY, 0o600);
-    await file.appendFile(Buffer.concat(pieces)).finally(() => file.close());
+    const all = Buffer.concat(pieces);
+    await writingTo(path, () => file.appendFile(all).finally(() => file.close()));
     held = { ...held, bytes, records, cursor: keep ?? held.cursor };
   };
   return {

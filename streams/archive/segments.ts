@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { gunzip, gunzipSync, gzip, type ZlibOptions } from 'node:zlib';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { syncFolder } from '../../base/platform.ts';
-import { systemCode } from '../../base/systemError.ts';
+import { systemCode, writingTo } from '../../base/systemError.ts';
 import { mayRead } from '../foreignLog.ts';
 import { fetchAtOnce } from './fetchAtOnce.ts';
 import { isAddress, ObjectStore } from './objectStore.ts';
@@ -210,12 +210,14 @@ async function writeFile(logFolder: string, path: string, bytes: Buffer): Promis
   const beside = `${path}.new`;
   await rm(beside, { force: true });
   const file = await open(beside, 'wx', 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writingTo(path, async () => {
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  });
   await rename(beside, path);
   await syncFolder(dirname(path));
   const near = relative(logFolder, path);

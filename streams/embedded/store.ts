@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { MillraceError } from '../../base/errors.ts';
 import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
+import { about, mustHaveRoom } from '../../base/systemError.ts';
 import {
   type Archived,
   NOTHING_ARCHIVED,
@@ -77,22 +78,28 @@ export class Store {
     }
     const readOnly = mode === 'read';
     mustBeWhole(path, readOnly);
-    this.#env = open({
-      path,
-      noSubdir: true,
-      maxDbs: 4,
-      overlappingSync: false,
-      readOnly,
-      // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
-      eventTurnBatching: false,
-    });
-    this.#file = mappedFile(path);
-    // Places of readers that died would keep their pages from being used again.
-    if (!readOnly) this.#env.readerCheck();
-    this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
-    this.#state = this.#env.openDB({ name: 'state', encoding: 'string' });
-    this.#history = this.#env.openDB({ name: 'history', encoding: 'string' });
-    this.#keys = this.#env.openDB({ name: 'keys', encoding: 'binary' });
+    // lmdb does not survive a disk that has no room for its first pages.
+    if (!readOnly) mustHaveRoom(path);
+    try {
+      this.#env = open({
+        path,
+        noSubdir: true,
+        maxDbs: 4,
+        overlappingSync: false,
+        readOnly,
+        // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
+        eventTurnBatching: false,
+      });
+      this.#file = mappedFile(path);
+      // Places of readers that died would keep their pages from being used again.
+      if (!readOnly) this.#env.readerCheck();
+      this.#records = this.#env.openDB({ name: 'records', encoding: 'binary' });
+      this.#state = this.#env.openDB({ name: 'state', encoding: 'string' });
+      this.#history = this.#env.openDB({ name: 'history', encoding: 'string' });
+      this.#keys = this.#env.openDB({ name: 'keys', encoding: 'binary' });
+    } catch (error) {
+      throw about(path, error);
+    }
   }
 
   /** See what other processes have committed since the last read. */
@@ -212,14 +219,18 @@ export class Store {
         });
       });
     } catch (error) {
-      throw await reasonOf(error);
+      throw about(this.#path, await reasonOf(error));
     }
     this.#mustBeThere();
   }
 
   /** Run `work` while no other process can do the same. */
   exclusively<T>(work: () => T): T {
-    return this.#env.transactionSync(work);
+    try {
+      return this.#env.transactionSync(work);
+    } catch (error) {
+      throw about(this.#path, error);
+    }
   }
 
   async close(): Promise<void> {

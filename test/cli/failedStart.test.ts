@@ -77,7 +77,9 @@ describe('a failed start', () => {
           ...['--set', 'rounds=1', '--set', 'explore=4', '--set', 'heldOut=2'],
         ).ended;
         expect(code).toBe(1);
-        expect(err).toMatch(/^error: .*: the disk is full; free some space .*\(ENOSPC\)$/m);
+        expect(err).toMatch(
+          /^error: .*: the disk is full \(3\.1 MB\); free some space .*\(ENOSPC\)$/m,
+        );
         expect(err).not.toMatch(/\n +at /);
         expect(readdirSync(path)).toEqual([]);
       } finally {

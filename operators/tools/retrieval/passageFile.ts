@@ -4,6 +4,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writingTo } from '../../../base/systemError.ts';
 import { OFFSETS, PASSAGES } from './manifest.ts';
 import type { Passage } from './retriever.ts';
 import { retrieverError } from './retrieverError.ts';
@@ -28,8 +29,9 @@ export async function writePassages(folder: string): Promise<PassageWriter> {
   let waiting = 0;
   let end = 0;
   const flush = async (): Promise<void> => {
-    await texts.writeFile(Buffer.concat(lines));
-    await offsets.writeFile(new Uint8Array(BigUint64Array.from(ends).buffer));
+    const places = new Uint8Array(BigUint64Array.from(ends).buffer);
+    await writingTo(join(folder, PASSAGES), () => texts.writeFile(Buffer.concat(lines)));
+    await writingTo(join(folder, OFFSETS), () => offsets.writeFile(places));
     lines = [];
     ends = [];
     waiting = 0;
