@@ -6,6 +6,7 @@
  * that nobody sees (zero-width spaces, controls, ends of lines) stand within it; it replaces it by `[secret]`. Text has to pass here before anything cuts it, because a part of a secret is not found. Every
  * `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what servers and tools say.
  */
+import { literal } from './literal.ts';
 
 const MARK = '[secret]';
 /** Stands for it until all patterns are through: a secret may be a part of the mark itself. It is no character of any text. */
@@ -85,10 +86,6 @@ function spellings(character: string): string {
 function hex(value: number, digits: number): string {
   const text = value.toString(16).padStart(digits, '0');
   return text.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-}
-
-function literal(character: string): string {
-  return character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
 }
 
 /**

@@ -7,7 +7,9 @@
  * in UTF-8 bytes. With `{ tags: false }` no tag token is made, so that text from outside (a question, a
  * tool's result) cannot pass for the policy's own text.
  */
+
 import { readFile } from 'node:fs/promises';
+import { literal } from '../base/literal.ts';
 import type { Tokenizer } from './engine.ts';
 
 /** The vocabulary as it lies in `tokenizer.json`. Ids: end, joiner, 256 bytes, tags, symbols, words. */
@@ -30,10 +32,6 @@ type Shape = 'word' | 'digit' | 'other';
 /** Whether decoding puts a space between two neighbours. */
 function spaced(left: Shape, right: Shape): boolean {
   return left !== 'other' && right !== 'other' && !(left === 'digit' && right === 'digit');
-}
-
-function literal(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 function alternatives(texts: readonly string[]): string {

@@ -3,6 +3,7 @@
  */
 
 import { MillraceError } from '../../base/errors.ts';
+import { literal } from '../../base/literal.ts';
 import { anyTopic } from '../../streams/contracts/anyTopic.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../topics/index.ts';
@@ -63,10 +64,7 @@ export function isPattern(topic: string): boolean {
 }
 
 function matching(pattern: string, names: readonly string[]): readonly string[] {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
+  const source = literal(pattern).replaceAll('\\*', '.*').replaceAll('\\?', '.');
   const found = names.filter((name) => new RegExp(`^${source}$`).test(name));
   if (found.length > 0) return found;
   const meant = nearest(pattern, names);

@@ -1,4 +1,5 @@
 /** The Python tool as settings: its limits, and who runs the programs. */
+
 import { z } from 'zod';
 import { MillraceError } from '../../base/errors.ts';
 import { type AddressWords, addressSetting, serverAddress } from '../../base/http/serverAddress.ts';
@@ -6,12 +7,11 @@ import type { SleepClock } from '../../base/sleepClock.ts';
 import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
 import type { Tool } from '../../operators/tools/tool.ts';
 import type { Replay } from '../defineJob.ts';
+import { positiveInt } from '../policySettings.ts';
 import { keyOf } from './keyOf.ts';
 import { pythonPackages } from './pythonPackages.ts';
 
 const PYTHON_SERVER: AddressWords = { what: 'a Python server', suffix: '/run_code' };
-
-const positiveInt = z.number().int().positive();
 
 /** The settings of the Python tool. */
 export const pythonSettings = z.object({

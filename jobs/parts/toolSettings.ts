@@ -4,12 +4,14 @@
  *
  * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set tools.use=python,search`.
  */
+
 import { z } from 'zod';
 import { isWrittenLogin, keyIn } from '../../base/http/serverAddress.ts';
 import { textModelSettings } from '../../model/text/configured.ts';
 import { extracts } from '../../operators/tools/pages/pageParser.ts';
 import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
 import { passageForms } from '../../operators/tools/retrieval/retrieverTool.ts';
+import { positiveInt } from '../policySettings.ts';
 import { mcpSettings } from './mcpTools.ts';
 import { pythonSettings } from './pythonOf.ts';
 
@@ -30,7 +32,6 @@ function noLoginIn(header: string, context: Refinement): void {
   context.addIssue({ code: 'custom', message });
 }
 
-const positiveInt = z.number().int().positive();
 const atLeastZero = z.number().nonnegative();
 
 /** The tools that a ready job can have. */

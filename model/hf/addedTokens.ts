@@ -2,6 +2,7 @@
  * Finds the added tokens of a tokenizer in a text, as the `tokenizers` package does: leftmost and longest first; those that
  * are not normalised before the others; with the white space that they take along.
  */
+import { literal } from '../../base/literal.ts';
 
 /** An entry of `added_tokens` in `tokenizer.json`. */
 export interface AddedToken {
@@ -42,7 +43,7 @@ function finder(tokens: readonly AddedToken[]): (text: string) => readonly Piece
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   const pattern = [...byContent.keys()]
     .sort((a, b) => b.length - a.length)
-    .map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+    .map(literal)
     .join('|');
   const search = new RegExp(pattern, 'gu');
   return (text) => {

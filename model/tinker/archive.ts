@@ -8,18 +8,16 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, readAdapter } from '../hf/adapterFiles.ts';
 import type { LoraAdapter } from '../hf/lora.ts';
 
-const BLOCK = 512;
 /** As much as the runtime unpacks; an adapter of a large policy has a gigabyte. */
 const BYTES_MAX = 4 * 1024 ** 3;
 
 /** Fails with code `CHECKPOINT` when the archive holds no adapter. */
 export async function adapterIn(archive: Uint8Array): Promise<LoraAdapter> {
-  const files = filesIn(archive);
+  const files = await filesIn(archive);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-adapter-'));
   try {
     await mkdir(folder, { recursive: true });
@@ -37,38 +35,35 @@ export async function adapterIn(archive: Uint8Array): Promise<LoraAdapter> {
 }
 
 /** Files of a tar.gz by the last part of their names; folders and links are left out. */
-function filesIn(archive: Uint8Array): ReadonlyMap<string, Uint8Array> {
-  const tar = unpacked(archive);
+async function filesIn(archive: Uint8Array): Promise<ReadonlyMap<string, Uint8Array>> {
+  // Loaded when it is needed: most runs have no training service.
+  const { Parser } = await import('tar');
   const files = new Map<string, Uint8Array>();
-  let at = 0;
-  while (at + BLOCK <= tar.length) {
-    const name = text(tar, at, 100);
-    if (name === '') break;
-    const size = Number.parseInt(text(tar, at + 124, 12), 8);
-    const kind = text(tar, at + 156, 1);
-    const from = at + BLOCK;
-    if (!Number.isSafeInteger(size) || size < 0 || from + size > tar.length) {
-      throw noAdapter(`its entry '${name}' is cut off`);
-    }
-    if (kind === '0' || kind === '') {
-      files.set(name.split('/').at(-1) as string, tar.subarray(from, from + size));
-    }
-    at = from + Math.ceil(size / BLOCK) * BLOCK;
+  let bytes = 0;
+  const parser = new Parser({
+    strict: true,
+    onReadEntry(entry) {
+      if (entry.type !== 'File') return void entry.resume();
+      const parts: Buffer[] = [];
+      entry.on('data', (part: Buffer) => {
+        bytes += part.length;
+        if (bytes > BYTES_MAX)
+          parser.abort(new Error(`it unpacks to more than ${BYTES_MAX} bytes`));
+        else parts.push(part);
+      });
+      entry.on('end', () => files.set(entry.path.split('/').at(-1)!, Buffer.concat(parts)));
+    },
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      parser.on('end', resolve);
+      parser.on('error', reject);
+      parser.end(Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength));
+    });
+  } catch (cause) {
+    throw noAdapter(`it cannot be unpacked (${messageOf(cause)})`);
   }
   return files;
-}
-
-function unpacked(archive: Uint8Array): Uint8Array {
-  try {
-    return gunzipSync(archive, { maxOutputLength: BYTES_MAX });
-  } catch (cause) {
-    throw noAdapter(`it is no gzip (${messageOf(cause)})`);
-  }
-}
-
-function text(bytes: Uint8Array, at: number, length: number): string {
-  const field = Buffer.from(bytes.subarray(at, at + length)).toString('latin1');
-  return field.replace(/\0.*$/s, '').trim();
 }
 
 function noAdapter(why: string): MillraceError {

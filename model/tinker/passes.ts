@@ -11,11 +11,13 @@
  * Services add up losses in their own ways, and the gradient has to be that of *our* loss: what they divide by is multiplied
  * in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
  */
+
 import { MillraceError } from '../../base/errors.ts';
 import { holdsNaN } from '../../base/http/notFinite.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import { prepareLoss } from '../losses/index.ts';
 import type { PreparedLoss, TargetSequence } from '../losses/loss.ts';
+import { inFloat32 } from '../losses/parts/feeds.ts';
 import type { Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';
 import { datum, passBody } from './encode.ts';
@@ -333,15 +335,6 @@ const NAN = 'it answers NaN: the weights or the gradients that it has are not fi
 
 function refused(what: string): MillraceError {
   return new MillraceError('TRAINER_REPLY', `the training service's reply cannot be used: ${what}`);
-}
-
-/** The graph takes float32. */
-function inFloat32(feeds: Feeds): Feeds {
-  const rounded = Object.entries(feeds).map(([name, { shape, data }]) => {
-    const whole = data instanceof Int32Array || data instanceof Float32Array;
-    return [name, { shape, data: whole ? data : Float32Array.from(data) }] as const;
-  });
-  return Object.fromEntries(rounded);
 }
 
 function joined(parts: readonly Float32Array[]): Float32Array {

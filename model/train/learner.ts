@@ -4,11 +4,13 @@
  * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order, one
  * joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is reproducible.
  */
+
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
 import type { Loss, StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
 import { prepareLoss } from '../losses/index.ts';
 import type { TargetSequence } from '../losses/loss.ts';
+import { inFloat32 } from '../losses/parts/feeds.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device } from '../runtime/device.ts';
@@ -254,15 +256,6 @@ export function adapterTensors(adapter: LoraAdapter | null): Tensors {
 
 function shapeOf([module, { a, scale }]: readonly [string, LoraFactors]) {
   return [module, { rank: a.shape[0] as number, scale }] as const;
-}
-
-/** Real numbers as the graph takes them. */
-function inFloat32(feeds: Feeds): Feeds {
-  const rounded = Object.entries(feeds).map(([name, { shape, data }]) => {
-    const whole = data instanceof Int32Array;
-    return [name, { shape, data: whole ? data : Float32Array.from(data) }] as const;
-  });
-  return Object.fromEntries(rounded);
 }
 
 /** Losses whose graphs are the same have the same session. */

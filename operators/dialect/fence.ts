@@ -12,6 +12,7 @@
  * Marks are told by their exact characters, as all readers here tell them: `<Result>` and `<result >` are none. What a text
  * says in plain words is not changed: it can still persuade its reader.
  */
+import { literal } from '../../base/literal.ts';
 
 /** Breaks every mark in a text. */
 export type Fence = (text: string) => string;
@@ -84,8 +85,4 @@ function breaking(patterns: readonly string[], flags = ''): Fence {
     } while (broken !== before);
     return broken;
   };
-}
-
-function literal(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

@@ -1,5 +1,7 @@
 /** Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not pair. */
+
 import { counted } from '../../base/counted.ts';
+import { literal } from '../../base/literal.ts';
 import type { Question, Rollout } from '../../topics/index.ts';
 import { type Html, html } from './html.ts';
 
@@ -105,8 +107,6 @@ function classOf(tag: string): string {
 }
 
 function tagsOf(tools: readonly string[]): RegExp {
-  const names = [...new Set([...coloured, ...tools])].map((name) =>
-    name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
-  );
+  const names = [...new Set([...coloured, ...tools])].map(literal);
   return new RegExp(`</?(${names.join('|')})>`, 'g');
 }

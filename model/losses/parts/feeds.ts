@@ -1,5 +1,5 @@
 /** What losses feed to their graphs: a number for each target token, or one for all. */
-import type { Feed } from '../../runtime/session.ts';
+import type { Feed, Feeds } from '../../runtime/session.ts';
 import type { TargetSequence } from '../loss.ts';
 
 /** `value` of every target of these rows, row by row, as a vector [M]. */
@@ -39,4 +39,13 @@ export function checkReferences(sequences: readonly TargetSequence[]): void {
     throw new Error(
       `sequence ${row} has no reference log-prob for every token: score it with the reference policy`,
     );
+}
+
+/** Real numbers as a graph takes them. */
+export function inFloat32(feeds: Feeds): Feeds {
+  const rounded = Object.entries(feeds).map(([name, { shape, data }]) => {
+    const whole = data instanceof Int32Array || data instanceof Float32Array;
+    return [name, { shape, data: whole ? data : Float32Array.from(data) }] as const;
+  });
+  return Object.fromEntries(rounded);
 }

@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { create } from 'tar';
+import type { DecoderConfig } from '../../../model/config.ts';
+import { writeAdapter } from '../../../model/hf/adapterFiles.ts';
+import { initialAdapter } from '../../../model/hf/lora.ts';
+import { adapterIn } from '../../../model/tinker/archive.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+async function packed(names: readonly string[]): Promise<Uint8Array> {
+  const file = join(folder.path, 'archive.tar.gz');
+  await create({ gzip: true, file, cwd: folder.path }, [...names]);
+  return readFileSync(file);
+}
+
+const tinyConfig: DecoderConfig = {
+  ...{ architecture: 'llama', vocabSize: 20, hiddenSize: 8, layers: 1, heads: 2, kvHeads: 1 },
+  ...{ intermediateSize: 12, ropeTheta: 10000, rmsEps: 1e-6 },
+  ...{ attentionBias: false, tiedEmbeddings: true },
+};
+const made = { rank: 2, alpha: 4, base: 'b' };
+
+test('an adapter comes out of its archive as it went in, wherever in it it lies', async () => {
+  const adapter = initialAdapter(tinyConfig, made, 3);
+  mkdirSync(join(folder.path, 'snapshot'));
+  await writeAdapter(join(folder.path, 'snapshot', 'adapter'), adapter);
+  symlinkSync('/etc/passwd', join(folder.path, 'snapshot', 'link'));
+  const found = await adapterIn(await packed(['snapshot']));
+  expect([...found.modules.keys()].sort()).toEqual([...adapter.modules.keys()].sort());
+  for (const [name, { a }] of adapter.modules) {
+    expect(found.modules.get(name)!.a.data).toEqual(a.data);
+  }
+});
+
+test('an archive without one, or that is none, says so', async () => {
+  writeFileSync(join(folder.path, 'notes.txt'), 'n');
+  await expect(adapterIn(await packed(['notes.txt']))).rejects.toMatchObject({
+    code: 'CHECKPOINT',
+    message: expect.stringMatching(/it has notes\.txt, and no adapter_config\.json/),
+  });
+  for (const odd of [Buffer.from('hello'), (await packed(['notes.txt'])).subarray(0, 60)]) {
+    await expect(adapterIn(odd)).rejects.toMatchObject({ code: 'CHECKPOINT' });
+  }
+});
