@@ -10,12 +10,14 @@ import { shownText } from '../logic/shownText.ts';
 
 const glyphs: Readonly<Record<RunState, readonly [string, string]>> = {
   live: ['●', 'good'],
+  paused: ['‖', 'warn'],
   waiting: ['◌', 'warn'],
   silent: ['!', 'bad'],
   unknown: ['?', 'muted'],
   done: ['✓', 'good'],
   stopped: ['■', 'muted'],
   failed: ['✗', 'bad'],
+  damaged: ['!', 'bad'],
 };
 
 export function State({ state }: { readonly state: RunState }) {

@@ -169,7 +169,7 @@ function keepsTop(url: string | null): void {
     expect(watch.stdout().split(entered)).toHaveLength(2);
     const [, last] = watch.stdout().split(left);
     expect(last!.startsWith(run)).toBe(true);
-    expect(last).toMatch(/ running\n[\s\S]*\nstage /);
+    expect(last).toMatch(/ live\b[\s\S]*\nstage /);
     expect(last).not.toContain('\u001b');
     expect(resized.size).toBe(0);
   });

@@ -58,6 +58,24 @@ function look(workers: Workers, said: readonly unknown[], over: Partial<Look> = 
 
 const rowsOf = (given: Look) => liveOf(given).stages;
 
+it('a run that is paused or was killed says so in words, and what to do', () => {
+  const running = {
+    ...record,
+    status: 'running',
+    starts: [{ startedMs: 0, endedMs: null }],
+  } as const;
+  const headOf = (over: Partial<Look>): readonly string[] =>
+    liveLines(liveOf(look(new Workers(), [status()], { facts: running, ...over }))).slice(0, 2);
+  expect(headOf({ paused: true })).toEqual([
+    'first · synthetic · paused · 12.0 s',
+    'it begins nothing new until millrace resume first',
+  ]);
+  expect(headOf({ nowMs: 60_000 })).toEqual([
+    'first · synthetic · silent · 1 min 0 s',
+    'no process reports: it was killed; resume it with millrace run --run first',
+  ]);
+});
+
 describe('the rates of a stage', () => {
   it('are of the time since its process spoke before; at first, of its whole life', () => {
     const workers = new Workers();
@@ -136,7 +154,7 @@ describe('the lines', () => {
       ),
     );
     expect(lines).toEqual([
-      'first · synthetic · running · 12.0 s',
+      'first · synthetic · live · 12.0 s',
       'version 4 · step 4 · reward 0.250 · generated 1234 tok/s · dead letters 2',
       'main · process 7 on here · memory 3.0 MiB',
       '',
@@ -216,7 +234,7 @@ describe('the lines', () => {
     const said = [status({ stages: [stage({ fullMs: 10_000 }), stage({ name: 'score' })] })];
     const live = liveOf(look(new Workers(), said));
     const lines = liveLines(live, { colour: true });
-    expect(lines[0]).toContain('\u001b[36mrunning\u001b[39m');
+    expect(lines[0]).toContain('\u001b[36mlive\u001b[39m');
     expect(lines.find((line) => line.includes('rollout'))).toContain('\u001b[33mrollout');
     expect(lines.find((line) => line.startsWith('score'))).toBeDefined();
     expect(liveLines(live).join('')).not.toContain('\u001b');

@@ -32,9 +32,9 @@ function withIdle(health: Health, idle: readonly string[]): Health {
 
 function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
   const { state, stateText } = head;
-  if (state === 'silent' || state === 'failed')
+  if (state === 'silent' || state === 'failed' || state === 'damaged')
     return { level: 'bad', text: sentence(stateText), stage: null };
-  if (state === 'waiting' || state === 'stopped')
+  if (state === 'waiting' || state === 'stopped' || state === 'paused')
     return { level: 'note', text: sentence(stateText), stage: null };
   if (state === 'done') return { level: 'good', text: doneText(head, deadLetters), stage: null };
   const old = stages.find(({ isOld }) => isOld);

@@ -197,6 +197,10 @@ function stateChange(before: RunHead, head: RunHead): Pick<StateChange, 'kind' |
       return before.state === 'waiting'
         ? { kind: 'started', text: 'The run has started.' }
         : { kind: 'resumed', text: 'The run goes on.' };
+    case 'paused':
+      return { kind: 'paused', text: `The run is paused${more}.` };
+    case 'damaged':
+      return { kind: 'failed', text: `The run is damaged${more}.` };
     case 'waiting':
       return { kind: 'started', text: 'The run is starting.' };
     case 'unknown':

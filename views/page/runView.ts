@@ -147,7 +147,21 @@ export class RunView {
   async head(moment: Moment | null = null): Promise<RunHead> {
     const { facts, live } = await this.look();
     const at = moment?.at ?? null;
-    return headOf({ viewed: this.viewed, facts, live, newest: at ?? this.timeline.newest });
+    const damaged = this.#damaged !== '';
+    return headOf({
+      viewed: this.viewed,
+      facts,
+      live,
+      newest: at ?? this.timeline.newest,
+      damaged,
+    });
+  }
+
+  /** Which records cannot be read; empty for none. */
+  get #damaged(): string {
+    const { program, name } = this.viewed;
+    const texts = [this.#damage.text(`${program} doctor ${name}`), this.#trouble];
+    return texts.filter((text) => text !== '').join(' ');
   }
 
   stop(): void {
@@ -163,16 +177,15 @@ export class RunView {
     const stats = await viewed.log.stats();
     this.history.add(stats, viewed.clock.now());
     const newest = this.timeline.newest;
-    const head = headOf({ viewed, facts, live, newest });
+    const damage = this.#damaged;
+    const head = headOf({ viewed, facts, live, newest, damaged: damage !== '' });
     const mill = millOf({
       live,
       facts,
       stats,
       newest,
       head,
-      damage: [this.#damage.text(`${viewed.program} doctor ${viewed.name}`), this.#trouble]
-        .filter((text) => text !== '')
-        .join(' '),
+      damage,
       idle: this.#learning.notes(viewed.name),
       history: this.history,
       recent: this.recent,

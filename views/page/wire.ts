@@ -37,6 +37,7 @@
  *   /control/verify            {run}               → ControlTwin, with status 202
  *   /control/replay            {run, from}         → ControlTwin, with status 202
  */
+import type { RunState } from '../summary/state.ts';
 
 /** Version of this file. */
 export const WIRE = 1;
@@ -80,12 +81,7 @@ export interface ErrorBody {
 
 export type RunStatus = 'running' | 'done' | 'stopped' | 'failed';
 
-/**
- * How a run is, in one word: `live` (a process reported in the last 10 s), `waiting` (it has started, nothing reported yet),
- * `silent` (it should run and no process has reported for longer), `unknown` (in the list of runs: its log was not read yet, or
- * cannot be), else its status.
- */
-export type RunState = 'live' | 'waiting' | 'silent' | 'unknown' | 'done' | 'stopped' | 'failed';
+export type { RunState };
 
 /** A run, as every page's head shows it. */
 export interface RunHead {
@@ -895,6 +891,7 @@ export interface StateChange {
   readonly atMs: number;
   readonly kind:
     | 'started'
+    | 'paused'
     | 'silent'
     | 'resumed'
     | 'finished'

@@ -1,14 +1,18 @@
 /** What a run does at one moment, as data: its processes, its sources and its stages. Pure. */
+
 import type { TopicStat } from '../../streams/log.ts';
 import type { SourceStats } from '../../streams/run/sourceRunner.ts';
 import type { StageStats } from '../../streams/run/stageStats.ts';
 import { topics as topicsOfRun } from '../../topics/index.ts';
 import type { RunFacts, RunStatus } from './facts.ts';
 import { metricNames } from './metricNames.ts';
+import { type RunState, stateOf } from './state.ts';
 import type { Worker } from './workers.ts';
 
 /** What was read of a run. */
 export interface Look {
+  /** Told to begin nothing new. */
+  readonly paused?: boolean;
   readonly run: string;
   readonly facts: RunFacts;
   readonly nowMs: number;
@@ -78,6 +82,9 @@ export interface Live {
   readonly run: string;
   readonly job: string;
   readonly status: RunStatus;
+  /** The word for it on the page too. */
+  readonly state: RunState;
+  readonly paused: boolean;
   readonly atMs: number;
   /** Since its last start; up to its end when it has ended. */
   readonly upMs: number;
@@ -120,10 +127,14 @@ export function liveOf(look: Look): Live {
   const { run, facts, nowMs, policy, metrics, topics } = look;
   const last = facts.starts.at(-1) ?? { startedMs: nowMs, endedMs: nowMs };
   const metric = (name: string): number | null => metrics.get(name) ?? null;
+  const workers = look.workers.map((worker) => workerRow(worker, nowMs));
+  const { paused = false } = look;
   return {
     run,
     job: facts.job.name,
     status: facts.status,
+    state: stateOf(facts, { workers, atMs: nowMs, paused }),
+    paused,
     atMs: nowMs,
     upMs: (last.endedMs ?? nowMs) - last.startedMs,
     version: policy?.version ?? null,
@@ -135,7 +146,7 @@ export function liveOf(look: Look): Live {
     reward: metric(metricNames.reward),
     policyLag: metric(metricNames.policyLag),
     deadLetters: topics.find(({ topic }) => topic === topicsOfRun.deadLetters.name)?.records ?? 0,
-    workers: look.workers.map((worker) => workerRow(worker, nowMs)),
+    workers,
     sources: sourceRows(look),
     stages: stageRows(look),
   };

@@ -10,6 +10,8 @@ import { Workers } from './workers.ts';
 
 /** Names a step writes, and those of an evaluation that may follow it. */
 const METRICS_LAST = 128;
+/** Settings may have been changed since it was paused. */
+const CONTROLS_LAST = 256;
 
 export class Watch {
   readonly #log: Log;
@@ -48,11 +50,18 @@ export class Watch {
       policy: policy.at(-1) ?? null,
       metrics: this.#metrics,
       generating: this.#meter?.perSecond(nowMs) ?? null,
+      paused: await this.#isPaused(),
     });
   }
 
   stop(): void {
     this.#meter?.stop();
+  }
+
+  /** By the last of what it was told. */
+  async #isPaused(): Promise<boolean> {
+    const told = await this.#last(topics.control, CONTROLS_LAST);
+    return told.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
   }
 
   async #last<T>(topic: Topic<T>, count: number): Promise<readonly T[]> {

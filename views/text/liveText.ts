@@ -3,6 +3,7 @@
 import { visible } from '../../base/visible.ts';
 import { duration, fixed, rate, type Show, size } from '../numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../summary/live.ts';
+import type { RunState } from '../summary/state.ts';
 import { stagesTable } from '../tables/stages.ts';
 import { colours } from './colours.ts';
 import { textTable } from './table.ts';
@@ -46,7 +47,23 @@ function stageLines(
   return [dim(head), ...rows.map((row, i) => (busy[i] === true ? warn(row) : row))];
 }
 
-const statusPaint = { running: 'name', done: 'good', stopped: 'warn', failed: 'bad' } as const;
+const statePaint = {
+  live: 'name',
+  paused: 'warn',
+  waiting: 'warn',
+  silent: 'bad',
+  unknown: 'warn',
+  done: 'good',
+  stopped: 'warn',
+  failed: 'bad',
+  damaged: 'bad',
+} as const satisfies Record<RunState, 'name' | 'good' | 'warn' | 'bad'>;
+
+/** What a state means where it is not what a person would expect, and what to do. */
+const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
+  paused: (run) => `it begins nothing new until millrace resume ${run}`,
+  silent: (run) => `no process reports: it was killed; resume it with millrace run --run ${run}`,
+};
 
 /** What has to be noticed of single parts: records in work for unusually long, items dropped. */
 function notes({ stages, sources }: Live): string[] {
@@ -62,7 +79,7 @@ function notes({ stages, sources }: Live): string[] {
 
 function headLines(live: Live, colour: boolean): string[] {
   const { bold, ...paint } = colours(colour);
-  const { run, job, status, upMs, version, step, tokensPerSecond } = live;
+  const { run, job, state, upMs, version, step, tokensPerSecond } = live;
   const { generated, trained } = tokensPerSecond;
   const numbers = [
     part('version', version, String),
@@ -74,7 +91,8 @@ function headLines(live: Live, colour: boolean): string[] {
     part('dead letters', live.deadLetters === 0 ? null : live.deadLetters, String),
   ].filter((text) => text !== '');
   return [
-    `${bold(run)} · ${visible(job)} · ${paint[statusPaint[status]](status)} · ${duration(upMs / 1000)}`,
+    `${bold(run)} · ${visible(job)} · ${paint[statePaint[state]](state)} · ${duration(upMs / 1000)}`,
+    ...(ADVICE[state] === undefined ? [] : [ADVICE[state](visible(run))]),
     ...(numbers.length === 0 ? [] : [numbers.join(' · ')]),
   ];
 }

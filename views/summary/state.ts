@@ -1,0 +1,42 @@
+/** What a run is doing, in the one word that `top`, the page and its list of runs use. Pure. */
+import type { RunFacts } from './facts.ts';
+
+/**
+ * `live`: a process works on it. `paused`: one does, and begins nothing new. `waiting`: it has just started. `silent`: its record says
+ * that it runs, and nobody does: it was killed. `unknown`: nobody looked. `damaged`: records of it cannot be read.
+ */
+export type RunState =
+  | 'live'
+  | 'paused'
+  | 'waiting'
+  | 'silent'
+  | 'unknown'
+  | 'done'
+  | 'stopped'
+  | 'failed'
+  | 'damaged';
+
+/** A run whose processes report nothing for so long is silent. */
+export const SILENT_RUN_MS = 10_000;
+
+export interface Seen {
+  readonly workers: readonly { readonly ended: boolean; readonly silentMs: number }[];
+  readonly atMs: number;
+  /** Whether it was told to begin nothing new. */
+  readonly paused?: boolean;
+  /** Whether records of it cannot be read. */
+  readonly damaged?: boolean;
+}
+
+export function stateOf(
+  { status, starts }: Pick<RunFacts, 'status' | 'starts'>,
+  { workers, atMs, paused = false, damaged = false }: Seen,
+): RunState {
+  const isLive = workers.some(({ ended, silentMs }) => !ended && silentMs < SILENT_RUN_MS);
+  if (isLive) return paused ? 'paused' : 'live';
+  if (damaged) return 'damaged';
+  if (status !== 'running') return status;
+  const startedMs = starts.at(-1)?.startedMs ?? 0;
+  const reported = workers.some(({ silentMs }) => atMs - silentMs >= startedMs);
+  return !reported && atMs - startedMs < SILENT_RUN_MS ? 'waiting' : 'silent';
+}
