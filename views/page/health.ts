@@ -31,7 +31,9 @@ function withIdle(health: Health, idle: readonly string[]): Health {
 }
 
 function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
-  const { state, stateText } = head;
+  const { status, stateText } = head;
+  // What is damaged is said before.
+  const state = head.state === 'damaged' && status !== 'running' ? status : head.state;
   if (state === 'silent' || state === 'failed' || state === 'damaged')
     return { level: 'bad', text: sentence(stateText), stage: null };
   if (state === 'waiting' || state === 'stopped' || state === 'paused')
