@@ -287,7 +287,7 @@ function complaint(
   known: readonly string[],
   help = helpOfRun(known),
 ): string {
-  return ['settings are not right', ...lines.map((line) => `  ${line}`), ...help].join('\n');
+  return ['invalid settings:', ...lines.map((line) => `  ${line}`), ...help].join('\n');
 }
 
 function helpOfRun(known: readonly string[]): readonly string[] {

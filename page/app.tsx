@@ -162,7 +162,7 @@ function NoPage() {
     <div class="empty">
       <h1>There is no such page</h1>
       <p>
-        <code>{place.value.path}</code> names none. <a href={linkTo('/')}>All runs</a>
+        <code>{place.value.path}</code>: page not found. <a href={linkTo('/')}>All runs</a>
       </p>
     </div>
   );

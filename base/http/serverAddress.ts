@@ -24,7 +24,10 @@ export function serverAddress(given: string, { what, suffix }: AddressWords): st
     const maySpeak = /[@?]/.test(given);
     if (maySpeak) keepSecret(given);
     const shown = maySpeak ? 'the address given' : `'${given}'`;
-    throw new MillraceError('USAGE', `${shown} is no address of ${what}: write http://host:8000`);
+    throw new MillraceError(
+      'USAGE',
+      `${shown} is not a valid URL for ${what}: write http://host:8000`,
+    );
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     keepSecret(given);

@@ -8,9 +8,7 @@ import { cacheExport, cacheImport, cacheList, cachePrune } from './cache.ts';
 export function addCache(program: Command, io: Io, done: Done): void {
   const cache = program
     .command('cache')
-    .description(
-      'What tools brought in from outside, kept for all runs: searches, pages, summaries.',
-    );
+    .description('Manage cached tool results: searches, pages and summaries, shared by all runs.');
   const add = (name: string, about: string, examples: readonly string[]): Command => {
     const lines = examples.map((example) => `  ${example}`).join('\n');
     return cache

@@ -177,7 +177,7 @@ async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<v
   }
   throw new MillraceError(
     'NO_ANSWER',
-    `run ${run.name} has not taken what it was told within ${TOLD_MS / 1000} s: it is starting, or does not answer; it does so when it goes on`,
+    `run ${run.name} has not acknowledged the command within ${TOLD_MS / 1000} s: it is starting, or does not answer; it does so when it goes on`,
   );
 }
 
@@ -188,7 +188,7 @@ async function mustRun(run: Run, io: Io): Promise<void> {
   const file = run.record.job.file;
   throw new MillraceError(
     'NOT_RUNNING',
-    `run ${run.name} ${is}, so there is nobody to tell; ${status === 'done' ? 'nothing of it is left to do' : `start it again with: ${io.program} run ${file} --run ${run.name}`}`,
+    `run ${run.name} ${is}; the run is not running; ${status === 'done' ? 'nothing of it is left to do' : `start it again with: ${io.program} run ${file} --run ${run.name}`}`,
     { context: { run: run.name, status } },
   );
 }

@@ -23,7 +23,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
   )
     .option(
       '--policy <PATH|RUN[@version]|URL>',
-      'safetensors file, folder, run (its newest weights), or servers that have it (commas between)',
+      'safetensors file, folder, run (its newest weights), or servers that have it (comma-separated)',
     )
     .option('--model <NAME>', 'of a policy on servers: its name there (GET /v1/models)')
     .addOption(

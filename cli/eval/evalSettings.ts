@@ -44,7 +44,7 @@ export const evalSettings = evaluateSettings.extend({
   callFaults: z
     .enum(callFaults)
     .default('answered')
-    .describe('native: what becomes of a call that cannot be made: answered, or the rollout ends'),
+    .describe('native: on invalid calls: answered, or the rollout ends'),
   system: systemSetting,
   explained: z
     .boolean()

@@ -43,7 +43,7 @@ export function addMetrics(program: Command, io: Io, done: Done): void {
   const metrics = command(
     program,
     'metrics',
-    'Serve the numbers of a run to Prometheus, or carry them to what you have (docs/observability.md), from another process than those that run it.',
+    'Serve the numbers of a run to Prometheus, or export them to monitoring systems (docs/observability.md), from another process than those that run it.',
     [
       'millrace metrics first --port 9464',
       'millrace metrics first --to tensorboard:tb      # then: tensorboard --logdir tb',

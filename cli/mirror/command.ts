@@ -8,7 +8,7 @@ export function addMirror(program: Command, io: Io, done: Done): void {
   command(
     program,
     'mirror',
-    'Follow a run and write its topics to a Kafka of others, as JSON or Avro; goes on where it stopped.',
+    'Follow a run and write its topics to another Kafka cluster, as JSON or Avro; goes on where it stopped.',
     [
       'millrace mirror first kafka://broker:9092/first',
       "millrace mirror first 'kafka://broker:9092/lab.first?registry=http://registry:8081' --topic metrics --topic scored",

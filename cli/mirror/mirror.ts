@@ -1,5 +1,5 @@
 /**
- * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on a Kafka of others, for consoles, ksqlDB, kcat and consumers in
+ * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on another Kafka cluster, for consoles, ksqlDB, kcat and consumers in
  * any language. Its address is that of a topic of others (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
  */
 

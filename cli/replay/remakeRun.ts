@@ -98,7 +98,7 @@ async function recordOf(
     return { ...fresh, status: 'running', reason: '', starts: [start] };
   }
   if (!same(known.replayed, replayed) || !same(known.settings, settings)) {
-    throw usageError(`there is a run ${into} already, of something else; give --into another name`);
+    throw usageError(`run ${into} exists with different settings; give --into another name`);
   }
   return { ...known, status: 'running', reason: '', starts: [...known.starts, start] };
 }

@@ -48,7 +48,7 @@ if (unknown !== undefined) {
   );
 }
 if (seeds.some((seed) => !Number.isSafeInteger(seed))) {
-  refuse(`--seeds takes whole numbers with commas between; given: ${values.seeds}`);
+  refuse(`--seeds takes whole numbers, comma-separated; given: ${values.seeds}`);
 }
 if (world === undefined) {
   refuse(`there is no world ${values.world}; there are ${worldNames.join(', ')}`);

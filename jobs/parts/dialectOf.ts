@@ -29,7 +29,7 @@ export interface DialectOptions {
   readonly tools: readonly Declared[];
   /** The system prompt; none when left out or empty. */
   readonly system?: string;
-  /** Native: what becomes of a call that cannot be made; `answered` when left out. */
+  /** Native: what to do on invalid calls; `answered` when left out. */
   readonly faults?: CallFaults;
 }
 

@@ -103,7 +103,7 @@ const searchSettings = z.object({
     .string()
     .default('')
     .describe(
-      'environment variables with API keys, commas between; empty = SERPER_API_KEY, BING_API_KEY, BRIGHTDATA_API_KEY',
+      'environment variables with API keys, comma-separated; empty = SERPER_API_KEY, BING_API_KEY, BRIGHTDATA_API_KEY',
     ),
   zone: z.string().default('serp_api1').describe('zone of a BrightData account'),
   region: z.string().default('').describe('country to search in, two letters: us, cn'),

@@ -80,9 +80,7 @@ export const readySettings = {
   callFaults: z
     .enum(callFaults)
     .default('answered')
-    .describe(
-      'native: what becomes of a call that cannot be made: it is answered with what is wrong, or ends the rollout',
-    ),
+    .describe('native: on invalid calls: it is answered with what is wrong, or ends the rollout'),
   system: systemSetting,
   tools: toolSettings,
   corpus: z

@@ -10,7 +10,7 @@ export const sftSettings = z.object({
     .string()
     .default('')
     .describe(
-      'files of conversations, with commas between: JSON, JSON Lines, Parquet or CSV; FILE#NAME = a dataset of a dataset_info.json',
+      'files of conversations, comma-separated: JSON, JSON Lines, Parquet or CSV; FILE#NAME = a dataset of a dataset_info.json',
     ),
   form: z
     .enum(conversationForms)

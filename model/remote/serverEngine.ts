@@ -26,7 +26,7 @@ export type ServerName = keyof typeof serverWires;
 export const serverSettings = {
   urls: addressSetting(MODEL_SERVER)
     .default('')
-    .describe('vllm, sglang: base URLs of the servers, commas between: http://gpu1:8000'),
+    .describe('vllm, sglang: base URLs of the servers, comma-separated: http://gpu1:8000'),
   model: z
     .string()
     .default('')

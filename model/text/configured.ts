@@ -22,7 +22,7 @@ export const textModelSettings = z.object({
   url: addressSetting(MODEL_SERVER)
     .default('')
     .describe(
-      'base URLs of an OpenAI-compatible server, commas between; empty = the job’s own model',
+      'base URLs of an OpenAI-compatible server, comma-separated; empty = the job’s own model',
     ),
   model: z.string().default('').describe('name of the model on that server'),
   server: z

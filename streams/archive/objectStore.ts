@@ -32,7 +32,7 @@ export function archiveAddress(given: string): string {
     if (/[@?]/.test(given)) keepSecret(given);
     throw new MillraceError(
       'USAGE',
-      'the address of the archive is none: write https://host/bucket/run',
+      'the address of the archive is not a valid URL: write https://host/bucket/run',
     );
   }
   const url = new URL(given);

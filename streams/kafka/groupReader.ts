@@ -196,7 +196,7 @@ function emptied(topic: string, { partition, next }: Hold): MillraceError {
   return new MillraceError(
     'TOPIC_GONE',
     `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was and ` +
-      'was made again. What is left of the run: millrace doctor RUN',
+      'was made again. To inspect what survives, run: millrace doctor RUN',
     { context: { topic, partition, offset: next } },
   );
 }

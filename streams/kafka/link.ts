@@ -164,7 +164,7 @@ export class Link {
         throw new MillraceError(
           'TOPIC_GONE',
           `the topic ${topic} is not on the broker at ${this.#address} any more: it was deleted there while the run used it. ` +
-            'What is left of the run: millrace doctor RUN',
+            'To inspect what survives, run: millrace doctor RUN',
           { context: { topic, brokers: this.settings.brokers } },
         );
       }

@@ -204,7 +204,7 @@ describe('millrace metrics --to', () => {
   test.each([
     ['tensorbord:tb', /did you mean tensorboard\?/],
     ['tensorboard', /lacks where to: tensorboard:FOLDER/],
-    ['mlflow:here', /'here' is no address of an MLflow server/],
+    ['mlflow:here', /'here' is not a valid URL for an MLflow server/],
     ['mlflow:http://me:secret@here', /carries credentials/],
     ['prometheus:90x', /names no port/],
   ])('is a wrong command line with %s', async (target, words) => {

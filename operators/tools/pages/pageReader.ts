@@ -50,7 +50,7 @@ export function pageReader(options: PageReaderOptions): ReadPage {
   const { source, once, charactersMax = 20_000 } = options;
   return async (given, signal) => {
     const url = pageUrl(given);
-    if (url === null) return failedPage('that is no address of a web page');
+    if (url === null) return failedPage('that is not a valid URL of a web page');
     const place = { kind: 'page', scope: `${source.scope}/${charactersMax}`, key: url } as const;
     const ask = async () => {
       const page = await source.read(url, signal);

@@ -39,7 +39,7 @@ describe('a login or a key in an address is refused with the settings, and shown
   ])('%s=%s', (key, value) => {
     const said = refusal(`${key}=${value}`);
     expect(said).toMatch(new RegExp(`${key}(\\.\\d+)?: `));
-    expect(said).toMatch(/keyEnv|is no address of a model server: write http/);
+    expect(said).toMatch(/keyEnv|is not a valid URL for a model server: write http/);
     expect(said).not.toMatch(/Pa55|w0rd/);
   });
 

@@ -367,7 +367,7 @@ describe('what cannot be done is said before the first rollout', () => {
     await expect(native(folderWith(template))).rejects.toThrow(message);
   });
 
-  test('what becomes of a call that cannot be made, where calls are tags', async () => {
+  test('an invalid call, where calls are tags, is answered or ends the rollout', async () => {
     const folder = folderWith(hermesTemplate());
     await expect(native(folder, { name: 'tags', faults: 'ends' })).rejects.toMatchObject({
       code: 'USAGE',

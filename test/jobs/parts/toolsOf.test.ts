@@ -66,7 +66,7 @@ describe('the tools of a job', () => {
     [/cache needs a cache/, 'tools.search.provider=cache'],
     [/retriever needs the folder of an index.*one of the two/, 'tools.search.provider=retriever'],
     [/one of the two/, ...retriever('url=http://127.0.0.1:1'), 'tools.search.index=x'],
-    [/no address of a retriever/, ...retriever('url=ftp://a')],
+    [/not a valid URL for a retriever/, ...retriever('url=ftp://a')],
     [/there is no nowhere: give the folder of an index/, ...retriever('index=nowhere')],
     [/name the folder of the encoder/, ...retriever('index=qdrant://127.0.0.1:1/wiki')],
     [/names no collection/, ...retriever('index=qdrant://127.0.0.1:1')],

@@ -171,7 +171,7 @@ test.each([
 test.each([
   ['qdrant://db', /names no collection/],
   ['qdrant://db/a b', /names no collection/],
-  ['qdrant://wi ki/x', /is no address of a Qdrant/],
+  ['qdrant://wi ki/x', /is not a valid URL for a Qdrant/],
   ['qdrant://user:secret-word@db/wiki', /carries credentials/],
 ])('%s is none', (text, message) => {
   expect(() => qdrantPlace(text)).toThrow(message);
