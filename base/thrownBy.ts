@@ -19,6 +19,14 @@ export function thrownBy(error: unknown): string {
   return `${kind}${message}${place === null ? '' : ` (${place})`}`;
 }
 
+/** The same where the user's own code threw, called by ours; null where it is ours that went wrong. */
+export function thrownByUser(error: Error): string | null {
+  const frames = (error.stack ?? '').split('\n').map((line) => FRAME.exec(line)?.[1]);
+  const innermost = frames.find((file) => file !== undefined);
+  const path = innermost === undefined ? null : pathOf(innermost);
+  return path !== null && isOfUser(path) ? thrownBy(error) : null;
+}
+
 /** The innermost line of the user's own files that led to an error, as `path:line:column`; null where there is none. */
 export function placeOf(error: Error): string | null {
   for (const line of (error.stack ?? '').split('\n')) {

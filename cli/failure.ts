@@ -10,6 +10,7 @@ import { CommanderError } from 'commander';
 import { hasCode, MillraceError } from '../base/errors.ts';
 import { withoutSecrets } from '../base/secrets.ts';
 import { systemMessage } from '../base/systemError.ts';
+import { thrownByUser } from '../base/thrownBy.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -35,6 +36,7 @@ function told(error: unknown): string {
   if (hasCode(error, 'USAGE')) return `: ${error.message}`;
   if (error instanceof MillraceError) return ` (${error.code}): ${error.message}`;
   const text =
-    systemMessage(error) ?? (error instanceof Error ? (error.stack ?? error.message) : error);
+    systemMessage(error) ??
+    (error instanceof Error ? (thrownByUser(error) ?? error.stack ?? error.message) : error);
   return `: ${withoutSecrets(String(text))}`;
 }

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { copies } from '../base/copies.ts';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import type { Job } from '../jobs/defineJob.ts';
+import { loadingError } from './loadingError.ts';
 import { nearest } from './nearest.ts';
 import { packageFolder, readyJob, readyJobs } from './readyJobs.ts';
 
@@ -80,12 +81,20 @@ async function checkKindOfModule(path: string): Promise<void> {
   if (path.endsWith('.mts') || path.endsWith('.mjs')) return;
   const file = await nearestPackage(dirname(path));
   const text = file === null ? '{}' : await readFile(file, 'utf8');
-  if ((JSON.parse(text) as { type?: string }).type === 'module') return;
+  if (typeIn(text, file) === 'module') return;
   const name = basename(path).replace(/\.([tj]s)$/, '.m$1');
   throw new MillraceError(
     'JOB',
     `${path} is not read as a module: name it ${name}, or put "type": "module" into ${file ?? 'a package.json beside it'}`,
   );
+}
+
+function typeIn(text: string, file: string | null): string | undefined {
+  try {
+    return (JSON.parse(text) as { type?: string } | null)?.type;
+  } catch (cause) {
+    throw new MillraceError('JOB', `${file} is no JSON: ${messageOf(cause)}`, { cause });
+  }
 }
 
 /** The path of the package.json in this folder, or else in the next one above it that has one. */
@@ -103,11 +112,7 @@ async function imported(path: string): Promise<{ readonly default?: unknown }> {
     return (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (cause) {
     if (cause instanceof MillraceError) throw cause;
-    const stack = cause instanceof Error ? (cause.stack ?? cause.message) : messageOf(cause);
-    throw new MillraceError('JOB', `${path} cannot be loaded: ${stack}`, {
-      context: { path },
-      cause,
-    });
+    throw new MillraceError('JOB', loadingError(path, cause), { context: { path }, cause });
   }
 }
 

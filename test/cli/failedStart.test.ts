@@ -105,12 +105,18 @@ describe('a failure is told', () => {
 
   test('with its stack where nobody foresaw it, and always with MILLRACE_DEBUG=1', () => {
     const debug = { MILLRACE_DEBUG: '1' };
-    expect(failure(new TypeError('x is not y'), {}).message).toMatch(/x is not y\n +at /);
+    const ours = (error: Error) => {
+      error.stack = `${error.name}: ${error.message}\n    at f (${root}cli/run.ts:1:1)`;
+      return error;
+    };
+    expect(failure(ours(new TypeError('x is not y')), {}).message).toMatch(/x is not y\n +at /);
+    const theirs = failure(new TypeError('x is not y'), {}).message;
+    expect(theirs).toMatch(/^error: TypeError: x is not y \(.*failedStart\.test\.ts:\d+:\d+\)$/);
     expect(failure(refused('ENOSPC'), {}).message).not.toMatch(/\n/);
     expect(failure(refused('ENOSPC'), debug).message).toMatch(/ENOSPC: raw text\n +at /);
-    const ours = new MillraceError('STAGE', 'it failed', { cause: new Error('deep down') });
-    expect(failure(ours, {}).message).toBe('error (STAGE): it failed');
-    expect(failure(ours, debug).message).toMatch(/it failed\n +at [\s\S]*deep down\n +at /);
+    const stage = new MillraceError('STAGE', 'it failed', { cause: new Error('deep down') });
+    expect(failure(stage, {}).message).toBe('error (STAGE): it failed');
+    expect(failure(stage, debug).message).toMatch(/it failed\n +at [\s\S]*deep down\n +at /);
   });
 });
 
