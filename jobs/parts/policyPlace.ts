@@ -71,7 +71,8 @@ async function ofRun(
   { version, env }: { readonly version: string | null; readonly env: Env },
 ): Promise<PolicyPlace> {
   const { weights, began } = await policyOfRun(path, version);
-  const { folder } = await findPolicy(began, env);
+  // A policy that the job made itself lies in the run, as one file that needs no other.
+  const { folder } = began === null ? { folder: dirname(weights) } : await findPolicy(began, env);
   return { path: weights, folder, name, promptIn: path };
 }
 
