@@ -103,10 +103,6 @@ function addConvert(model: Command, io: Io, done: Done): void {
     .argument('<to>', `where to; ${wherever}`)
     .addOption(dtype('keep', [...dtypeNames, 'keep']))
     .option('--adapter <FOLDER>', 'LoRA adapter (PEFT) to merge')
-    .option(
-      '--peft',
-      'the adapter that a run trained (trainer.adapterAs=adapter), by itself, for PEFT',
-    )
     .option('--tokenizer <FOLDER>', 'tokenizer files to put into the folder')
     .option('--shard-bytes <N>', 'bytes of weights from which a new shard begins', positive)
     .option('--json', 'say what was written as one JSON object')
@@ -115,7 +111,6 @@ function addConvert(model: Command, io: Io, done: Done): void {
       examples(
         'millrace model convert runs/first tuned/ --dtype bf16',
         'millrace model convert runs/first@12 v12/',
-        'millrace model convert runs/lora adapter/ --peft',
         'millrace model convert base/ merged/ --adapter adapter/',
         'millrace model convert SmolLM2-135M/ smol.safetensors',
       ),

@@ -1,20 +1,17 @@
 /**
  * `millrace model convert`: a policy in another form (our one file, a Hugging Face folder), another number format, or
  * with a LoRA adapter merged into it. What a run trained is a policy too, its adapters with the policy that they go on.
- * A tensor at a time, so a policy larger than memory is converted too. `--peft` writes the adapter of a run by itself.
+ * A tensor at a time, so a policy larger than memory is converted too.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
 import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';
 import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/promptRecord.ts';
 import { loadAdapterFile } from '../../model/adapterFile.ts';
-import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
+import { readAdapter } from '../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, merged } from '../../model/hf/lora.ts';
 import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
-import { jsonText } from '../../views/text/plain.ts';
-import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { dtypeNamed, writePolicy } from './writePolicy.ts';
 
@@ -26,15 +23,12 @@ export interface ConvertOptions {
   readonly tokenizer?: string;
   readonly shardBytes?: number;
   readonly json?: boolean;
-  /** The adapter alone, as a folder for PEFT. */
-  readonly peft?: boolean;
 }
 
 export async function convertCommand(options: ConvertOptions, io: Io): Promise<number> {
   const at = (path: string) => resolve(io.cwd, path);
   const { path: given, began, promptIn: asked } = await locate(at(options.from));
   const own = given.endsWith('.safetensors') ? await loadAdapterFile(given) : null;
-  if (options.peft === true) return adapterAlone(own, given, options, io);
   const from = own?.base ?? given;
   const policy = await openPolicy(from);
   try {
@@ -65,44 +59,6 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
   } finally {
     await policy.close();
   }
-}
-
-/** What a run with `trainer.adapterAs=adapter` wrote, as PEFT, vLLM and SGLang load it. Fails with code `USAGE` on a whole policy. */
-async function adapterAlone(
-  adapter: LoraAdapter | null,
-  path: string,
-  { to, adapter: other, tokenizer, dtype, json }: ConvertOptions,
-  io: Io,
-): Promise<number> {
-  if (adapter === null) {
-    throw usageError(
-      `${path} is a whole policy, so there is no adapter to write; a run with trainer.adapterRank=16 and trainer.adapterAs=adapter has one`,
-    );
-  }
-  if (other !== undefined || tokenizer !== undefined) {
-    throw usageError(
-      '--peft writes the adapter as it is: it takes neither --adapter nor --tokenizer',
-    );
-  }
-  const folder = resolve(io.cwd, to);
-  const as = dtype === 'keep' ? 'F32' : dtypeNamed(dtype);
-  const { sha256, bytes } = await writeAdapter(folder, adapter, as);
-  const { rank, base } = adapter;
-  const said = {
-    path: folder,
-    kind: 'adapter',
-    rank,
-    base,
-    modules: adapter.modules.size,
-    bytes,
-    sha256,
-  };
-  await io.out(
-    json === true
-      ? `${jsonText(said)}\n`
-      : `wrote ${folder}: adapter of rank ${rank} for ${base || 'its base model'}, ${counted(said.modules, 'module')}, ${bytes.toLocaleString('en')} bytes\nsha256 ${sha256}\n`,
-  );
-  return exitCodes.done;
 }
 
 /** What lies there; of a run its newest weights (`runs/NAME@12`: those of a version), with the folder that it began with. */

@@ -1,8 +1,7 @@
 /**
  * `millrace model inspect`: what a policy or an adapter is, tensor by tensor, and what is wrong with it.
  *
- * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem; what its
- * tokenizer lacks is a note.
+ * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem.
  */
 
 import { stat } from 'node:fs/promises';
@@ -56,8 +55,7 @@ async function policyReport(path: string): Promise<Found> {
       if (count > 0) problems.push(`tensor '${name}' holds ${count} numbers that are not finite`);
     });
     const tokenizer = kind === 'folder' ? await tokenizerOf(path, config) : null;
-    // A model that lacks bytes or tokens is used all the same: most small ones lack some.
-    const notes = tokenizer?.problems ?? [];
+    problems.push(...(tokenizer?.problems ?? []));
     const tensors = [...policy.tensors].map(
       ([name, { shape, dtype }]): TensorLine => ({ name, shape, dtype, parameters: sizeOf(shape) }),
     );
@@ -73,7 +71,6 @@ async function policyReport(path: string): Promise<Found> {
       files: names,
       sha256,
       tokenizer,
-      notes,
       problems,
       tensors,
     };
@@ -93,11 +90,7 @@ async function policyReport(path: string): Promise<Found> {
       ['tokenizer', tokenizer?.text ?? 'none'],
       ['sha256', sha256],
     ];
-    return {
-      report,
-      problems,
-      text: textOf([...lines, ...notes.map((note) => ['note', note])], problems, tensors),
-    };
+    return { report, problems, text: textOf(lines, problems, tensors) };
   } finally {
     await policy.close();
   }

@@ -13,7 +13,7 @@ import { allTopics, topics, type Weights } from '../../topics/index.ts';
 
 /** What a run says of itself, as far as it matters here. */
 const runFile = z.looseObject({
-  settings: z.looseObject({ policy: z.string().min(1).optional() }),
+  settings: z.looseObject({ policy: z.string().min(1) }),
   log: z.string().optional(),
   cluster: z.string().optional(),
 });
@@ -22,15 +22,16 @@ const runFile = z.looseObject({
 export interface PolicyOfRun {
   /** Absolute. */
   readonly weights: string;
-  /** Null where the job makes its first policy itself. */
-  readonly began: string | null;
+  readonly began: string;
 }
 
 /** `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they were changed. */
 export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
   const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));
   if (!found.success) {
-    throw noWeights(`${join(folder, 'run.json')} cannot be read; give a weights file of the run`);
+    throw noWeights(
+      `${folder} is a run of a job without the setting policy; give its weights file`,
+    );
   }
   const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
   const store = checkpointsIn(folder);
@@ -48,7 +49,7 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   const run = basename(folder);
   const wayBack = `name another version (${run}@N); millrace doctor ${run} says which are whole`;
   await mustBeWhole(store, weights, { run, wayBack });
-  return { weights: localPath(store.resolve(weights)), began: settings.policy ?? null };
+  return { weights: localPath(store.resolve(weights)), began: settings.policy };
 }
 
 async function manifestsOf(

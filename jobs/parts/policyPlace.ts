@@ -71,8 +71,7 @@ async function ofRun(
   { version, env }: { readonly version: string | null; readonly env: Env },
 ): Promise<PolicyPlace> {
   const { weights, began } = await policyOfRun(path, version);
-  // A policy that the job made itself lies in the run, as one file that needs no other.
-  const { folder } = began === null ? { folder: dirname(weights) } : await findPolicy(began, env);
+  const { folder } = await findPolicy(began, env);
   return { path: weights, folder, name, promptIn: path };
 }
 

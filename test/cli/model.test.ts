@@ -1,16 +1,14 @@
 /** `millrace model`: policies made, looked at and converted, through the command line. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
-import { findPolicy } from '../../jobs/parts/policyPlace.ts';
 import { saveAdapterFile } from '../../model/adapterFile.ts';
-import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
+import { writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
 import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { tinyRun } from '../support/tinyRun.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const folder = temporaryFolder();
@@ -218,44 +216,6 @@ test('convert makes a policy of an adapter as a run writes it', async () => {
   await expect(loadPolicy(at('000003.safetensors'))).rejects.toMatchObject({
     code: 'CHECKPOINT',
     message: expect.stringContaining('is an adapter, not a policy'),
-  });
-});
-
-test('convert writes the adapter of a run by itself, as PEFT has it', async () => {
-  const { config } = await loadPolicy(at('first'));
-  const adapter = initialAdapter(config, { rank: 2, alpha: 4, base: at('first') }, 1);
-  await saveAdapterFile(at('000007.safetensors'), adapter);
-  const { code, out } = await model('convert', '000007.safetensors', 'peft', '--peft', '--json');
-  expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ kind: 'adapter', rank: 2, modules: 7 * config.layers });
-  expect(readdirSync(at('peft')).sort()).toEqual([
-    'adapter_config.json',
-    'adapter_model.safetensors',
-  ]);
-  const again = await readAdapter(at('peft'));
-  expect([...again.modules.keys()].sort()).toEqual([...adapter.modules.keys()].sort());
-  const whole = await model('convert', 'first', 'nothing', '--peft');
-  expect(whole).toMatchObject({ code: 2, err: expect.stringContaining('is a whole policy') });
-});
-
-test('a run whose job made its first policy itself is found, as one file', async () => {
-  const run = await tinyRun(at('runs'), 'own');
-  const found = await findPolicy(run);
-  expect(found.path).toMatch(/weights\/0*\d+\.safetensors$/);
-  expect(found.folder).toBe(dirname(found.path));
-});
-
-test('inspect calls what a tokenizer lacks a note: the model can be used', async () => {
-  await model('convert', 'spoken', 'lacking');
-  const path = at('lacking/tokenizer.json');
-  const json = JSON.parse(readFileSync(path, 'utf8'));
-  const [lost] = Object.keys(json.model.vocab).filter((token) => [...token].length === 1);
-  delete json.model.vocab[lost!];
-  writeFileSync(path, JSON.stringify(json));
-  const { code, out } = await model('inspect', 'lacking');
-  expect({ code, out }).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/note +the vocabulary/),
   });
 });
 
