@@ -5,7 +5,7 @@
  * changed, the run is refused, because its records would no longer say what it was made from.
  */
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { replaceFile } from '../base/replaceFile.ts';
@@ -49,6 +49,14 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   if (Object.keys(now).length === Object.keys(before).length) return;
   await mkdir(folder, { recursive: true });
   await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
+}
+
+/** The folder of the tokenizer that a run noted when it began; null where it noted none. */
+export async function notedTokenizer(folder: string): Promise<string | null> {
+  const found = Object.entries(await noted(join(folder, FILE))).find(
+    ([name, digest]) => basename(name) === TOKENIZER_FILES[0] && digest !== '',
+  );
+  return found === undefined ? null : dirname(resolve(folder, found[0]));
 }
 
 /** Null for what is not there; what is there and cannot be read is an error of its own. */

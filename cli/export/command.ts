@@ -37,7 +37,12 @@ export function addExport(program: Command, io: Io, done: Done): void {
     .action(async (topics: string[], { to: format, until, ...options }) =>
       done(
         await exportCommand(
-          { ...options, ...(until === undefined ? {} : { to: until }), format, topics },
+          {
+            ...options,
+            ...(until === undefined ? {} : { to: until }),
+            format: format === 'ndjson' ? 'jsonl' : format,
+            topics,
+          },
           io,
         ),
       ),

@@ -25,14 +25,15 @@ import { pickFields } from '../tap/fields.ts';
 import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
 
-export const exportFormats = ['parquet', 'jsonl'] as const;
+/** `ndjson` is another word for `jsonl`; the files end alike. */
+export const exportFormats = ['parquet', 'jsonl', 'ndjson'] as const;
 
 export interface ExportOptions extends RangeOptions {
   /** As of `millrace tap`. */
   readonly topics: readonly string[];
   readonly run?: string;
   readonly runs: string;
-  readonly format: (typeof exportFormats)[number];
+  readonly format: Exclude<(typeof exportFormats)[number], 'ndjson'>;
   /** Folder that the files go to. */
   readonly out: string;
   readonly partitionBy?: string;

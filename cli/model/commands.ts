@@ -83,7 +83,7 @@ function addInspect(model: Command, io: Io, done: Done): void {
   model
     .command('inspect')
     .description('Say what a policy or a LoRA adapter is, and what is wrong with it (exit code 1).')
-    .argument('<path>', 'a file, a Hugging Face folder, or the folder of an adapter')
+    .argument('<path>', 'a file, a Hugging Face folder, the folder of a run, or that of an adapter')
     .option('--json', 'one JSON object')
     .addHelpText(
       'after',
@@ -103,6 +103,16 @@ function addConvert(model: Command, io: Io, done: Done): void {
     .argument('<to>', `where to; ${wherever}`)
     .addOption(dtype('keep', [...dtypeNames, 'keep']))
     .option('--adapter <FOLDER>', 'LoRA adapter (PEFT) to merge')
+    .addOption(
+      new Option(
+        '--peft',
+        'the adapter that a run trained by itself, as a folder for PEFT, vLLM and SGLang',
+      ).conflicts(['adapter', 'tokenizer', 'shardBytes']),
+    )
+    .option(
+      '--base <NAME>',
+      'with --peft: the base model that the adapter names (default: its path here)',
+    )
     .option('--tokenizer <FOLDER>', 'tokenizer files to put into the folder')
     .option('--shard-bytes <N>', 'bytes of weights from which a new shard begins', positive)
     .option('--json', 'say what was written as one JSON object')
@@ -111,6 +121,7 @@ function addConvert(model: Command, io: Io, done: Done): void {
       examples(
         'millrace model convert runs/first tuned/ --dtype bf16',
         'millrace model convert runs/first@12 v12/',
+        'millrace model convert runs/first adapter/ --peft --base Qwen/Qwen2.5-0.5B-Instruct',
         'millrace model convert base/ merged/ --adapter adapter/',
         'millrace model convert SmolLM2-135M/ smol.safetensors',
       ),

@@ -1,18 +1,22 @@
 /**
  * `millrace model convert`: a policy in another form (our one file, a Hugging Face folder), another number format, or
- * with a LoRA adapter merged into it. What a run trained is a policy too, its adapters with the policy that they go on.
+ * with a LoRA adapter merged into it. What a run trained is a policy too, its adapters with the policy that they go on, or by
+ * themselves (`--peft`).
  * A tensor at a time, so a policy larger than memory is converted too.
  */
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';
+import { join, resolve } from 'node:path';
+import { MillraceError } from '../../base/errors.ts';
 import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/promptRecord.ts';
 import { loadAdapterFile } from '../../model/adapterFile.ts';
-import { readAdapter } from '../../model/hf/adapterFiles.ts';
+import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, merged } from '../../model/hf/lora.ts';
 import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
+import { jsonText } from '../../views/text/plain.ts';
+import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { located } from './located.ts';
 import { dtypeNamed, writePolicy } from './writePolicy.ts';
 
 export interface ConvertOptions {
@@ -22,13 +26,23 @@ export interface ConvertOptions {
   readonly adapter?: string;
   readonly tokenizer?: string;
   readonly shardBytes?: number;
+  /** The adapter by itself, as PEFT has it. */
+  readonly peft?: boolean;
+  /** What `peft` says that it goes on. */
+  readonly base?: string;
   readonly json?: boolean;
 }
 
 export async function convertCommand(options: ConvertOptions, io: Io): Promise<number> {
   const at = (path: string) => resolve(io.cwd, path);
-  const { path: given, began, promptIn: asked } = await locate(at(options.from));
+  const { path: given, began, promptIn: asked } = await located(at(options.from));
   const own = given.endsWith('.safetensors') ? await loadAdapterFile(given) : null;
+  const prompt = await promptIn(asked);
+  if (options.peft === true) {
+    const code = await writePeft({ given, own }, options, io);
+    if (prompt !== null) await writePrompt(at(options.to), prompt);
+    return code;
+  }
   const from = own?.base ?? given;
   const policy = await openPolicy(from);
   try {
@@ -53,7 +67,6 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
       ...(options.shardBytes === undefined ? {} : { shardBytesMax: options.shardBytes }),
     };
     const code = await writePolicy(policy.config, source, destination, io);
-    const prompt = await promptIn(asked);
     if (prompt !== null) await keepPrompt(prompt, destination.path, io);
     return code;
   } finally {
@@ -61,22 +74,40 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
   }
 }
 
-/** What lies there; of a run its newest weights (`runs/NAME@12`: those of a version), with the folder that it began with. */
-async function locate(from: string): Promise<Located> {
-  const run = from.replace(/@\d+$/, '');
-  if (existsSync(join(run, 'run.json'))) {
-    const { path, folder } = await findPolicy(from);
-    return { path, began: folder, promptIn: run };
+/** The adapter that a run trained, as a folder that PEFT, vLLM and SGLang load beside its base model. */
+async function writePeft(
+  { given, own }: { readonly given: string; readonly own: LoraAdapter | null },
+  { to, dtype, base, json }: ConvertOptions,
+  io: Io,
+): Promise<number> {
+  if (own === null) {
+    throw new MillraceError(
+      'CHECKPOINT',
+      `${given} is a whole policy and no adapter: train one (trainer.adapterRank=16, trainer.adapterAs=adapter), or convert it without --peft`,
+      { context: { path: given } },
+    );
   }
-  const isFile = from.endsWith('.safetensors');
-  return { path: from, promptIn: isFile ? besideWeights(dirname(from)) : from };
-}
-
-interface Located {
-  readonly path: string;
-  readonly began?: string;
-  /** The folder that says how it is asked, where that is known. */
-  readonly promptIn: string;
+  const folder = resolve(io.cwd, to);
+  const adapter = base === undefined ? own : { ...own, base };
+  const { sha256, bytes } = await writeAdapter(
+    folder,
+    adapter,
+    dtype === 'keep' ? 'F32' : dtypeNamed(dtype),
+  );
+  const about = {
+    path: folder,
+    kind: 'adapter',
+    base: adapter.base,
+    rank: own.rank,
+    bytes,
+    sha256,
+  };
+  await io.out(
+    json === true
+      ? `${jsonText(about)}\n`
+      : `wrote ${folder}: an adapter of rank ${own.rank} for ${adapter.base}, ${bytes.toLocaleString('en')} bytes\nsha256 ${sha256}\n`,
+  );
+  return exitCodes.done;
 }
 
 /** How the policy is asked goes with it. */

@@ -1,12 +1,14 @@
 /**
  * `millrace model inspect`: what a policy or an adapter is, tensor by tensor, and what is wrong with it.
  *
- * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem.
+ * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem: it cannot be
+ * used as it is. What is worth knowing of one that can be is a note.
  */
 
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
+import { loadAdapterFile } from '../../model/adapterFile.ts';
 import type { DecoderConfig, Tensor } from '../../model/config.ts';
 import { headDim } from '../../model/config.ts';
 import { ADAPTER_CONFIG, readAdapter } from '../../model/hf/adapterFiles.ts';
@@ -18,6 +20,7 @@ import { jsonText } from '../../views/text/plain.ts';
 import { table } from '../../views/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { located } from './located.ts';
 
 export interface InspectOptions {
   readonly path: string;
@@ -32,11 +35,18 @@ interface TensorLine {
 }
 
 export async function inspectCommand(options: InspectOptions, io: Io): Promise<number> {
-  const path = resolve(io.cwd, options.path);
-  const isAdapter = (await stat(join(path, ADAPTER_CONFIG)).catch(() => null)) !== null;
-  const found = isAdapter ? adapterReport(path, await readAdapter(path)) : await policyReport(path);
+  const { path } = await located(resolve(io.cwd, options.path));
+  const adapter = await adapterAt(path);
+  const found = adapter === null ? await policyReport(path) : adapterReport(path, adapter);
   await io.out(`${options.json === true ? jsonText(found.report) : found.text}\n`);
   return found.problems.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+/** In PEFT's folder, or in the one file of a run; null = it is a policy, or nothing that can be read. */
+async function adapterAt(path: string): Promise<LoraAdapter | null> {
+  const isFolder = (await stat(join(path, ADAPTER_CONFIG)).catch(() => null)) !== null;
+  if (isFolder) return readAdapter(path);
+  return path.endsWith('.safetensors') ? loadAdapterFile(path) : null;
 }
 
 interface Found {
@@ -56,6 +66,7 @@ async function policyReport(path: string): Promise<Found> {
     });
     const tokenizer = kind === 'folder' ? await tokenizerOf(path, config) : null;
     problems.push(...(tokenizer?.problems ?? []));
+    const notes = tokenizer?.notes ?? [];
     const tensors = [...policy.tensors].map(
       ([name, { shape, dtype }]): TensorLine => ({ name, shape, dtype, parameters: sizeOf(shape) }),
     );
@@ -71,6 +82,7 @@ async function policyReport(path: string): Promise<Found> {
       files: names,
       sha256,
       tokenizer,
+      notes,
       problems,
       tensors,
     };
@@ -89,6 +101,7 @@ async function policyReport(path: string): Promise<Found> {
       ],
       ['tokenizer', tokenizer?.text ?? 'none'],
       ['sha256', sha256],
+      ...notes.map((note) => ['note', note]),
     ];
     return { report, problems, text: textOf(lines, problems, tensors) };
   } finally {
@@ -160,6 +173,8 @@ interface TokenizerFacts {
   readonly vocabSize: number;
   readonly endTokens: readonly number[];
   readonly chat: boolean;
+  /** What does not keep it from being used. */
+  readonly notes: readonly string[];
   readonly problems: readonly string[];
   readonly text: string;
 }
@@ -168,16 +183,23 @@ interface TokenizerFacts {
 async function tokenizerOf(folder: string, config: DecoderConfig): Promise<TokenizerFacts | null> {
   if ((await stat(join(folder, 'tokenizer.json')).catch(() => null)) === null) return null;
   try {
-    const { vocabSize, endTokens, chat, problems } = await loadTokenizer(folder);
+    const { vocabSize, endTokens, chat, problems: notes } = await loadTokenizer(folder);
     const wide = vocabSize > config.vocabSize;
-    const more = wide
+    const problems = wide
       ? [`the tokenizer has ${vocabSize} tokens, the policy ${config.vocabSize}`]
       : [];
     const text = `${vocabSize} tokens, ends with ${endTokens.join(' or ')}, ${chat ? 'a' : 'no'} chat template`;
-    return { vocabSize, endTokens, chat, problems: [...problems, ...more], text };
+    return { vocabSize, endTokens, chat, notes, problems, text };
   } catch (error) {
     const problems = [messageOf(error)];
-    return { vocabSize: 0, endTokens: [], chat: false, problems, text: 'cannot be used' };
+    return {
+      vocabSize: 0,
+      endTokens: [],
+      chat: false,
+      notes: [],
+      problems,
+      text: 'cannot be used',
+    };
   }
 }
 

@@ -1,4 +1,4 @@
-/** The ways to print a tap: `pretty` to read; `ndjson`, `json` and `csv` for programs; `none` to look at `--stats` alone. */
+/** The ways to print a tap: `pretty` to read; `ndjson` (also called `jsonl`), `json` and `csv` for programs; `none` to look at `--stats` alone. */
 import { writeToString } from 'fast-csv';
 import { csvCell } from '../../base/csvCell.ts';
 import type { Stored } from '../../streams/log.ts';
@@ -8,7 +8,7 @@ import { withEnvelope } from './fields.ts';
 import { pretty } from './pretty.ts';
 import { promptOf, type TextOf, withPrompt } from './promptText.ts';
 
-export const formatNames = ['pretty', 'ndjson', 'json', 'csv', 'none'] as const;
+export const formatNames = ['pretty', 'ndjson', 'jsonl', 'json', 'csv', 'none'] as const;
 
 /** One record as it is printed, its line ends included; `shown` = what of it. */
 export type Format = (stored: Stored<unknown>, shown: unknown) => Promise<string> | string;
@@ -52,6 +52,7 @@ export function formatOf(name: string, options: FormatOptions): FormatFor {
         return withPrompt(shown, textOf).then(lines);
       };
     case 'ndjson':
+    case 'jsonl':
       return json();
     case 'json':
       return json(2);

@@ -10,30 +10,36 @@ import { checkpointsOf } from '../../sinks/weights.ts';
 import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
+import { notedTokenizer } from '../inputs.ts';
 
 /** What a run says of itself, as far as it matters here. */
 const runFile = z.looseObject({
-  settings: z.looseObject({ policy: z.string().min(1) }),
+  settings: z.looseObject({ policy: z.string().min(1).optional() }),
   log: z.string().optional(),
   cluster: z.string().optional(),
 });
 
-/** Weights of a run, and the policy that it began from, as its settings name that. */
+/** Weights of a run, and the policy that it began from, as its settings name that; or the folder of its tokenizer. */
 export interface PolicyOfRun {
   /** Absolute. */
   readonly weights: string;
   readonly began: string;
+  /** Its tokenizer's folder is known, and not the policy that it lies in. */
+  readonly noted: boolean;
 }
 
 /** `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they were changed. */
 export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
   const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));
-  if (!found.success) {
+  if (!found.success) throw noWeights(`${folder}/run.json says nothing of a run; see doctor`);
+  const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
+  // A job of one's own may have its first policy elsewhere; its tokenizer is noted all the same.
+  const began = settings.policy ?? (await notedTokenizer(folder));
+  if (began === null) {
     throw noWeights(
-      `${folder} is a run of a job without the setting policy; give its weights file`,
+      `${folder} is a run of a job that names no tokenizer of its policy (no setting policy, no inputs.json); give its weights file`,
     );
   }
-  const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
   const store = checkpointsIn(folder);
   let newest: Weights | null = null;
   for (const manifest of await manifestsOf({ at: log, run: basename(folder), cluster })) {
@@ -49,7 +55,11 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   const run = basename(folder);
   const wayBack = `name another version (${run}@N); millrace doctor ${run} says which are whole`;
   await mustBeWhole(store, weights, { run, wayBack });
-  return { weights: localPath(store.resolve(weights)), began: settings.policy };
+  return {
+    weights: localPath(store.resolve(weights)),
+    began,
+    noted: settings.policy === undefined,
+  };
 }
 
 async function manifestsOf(

@@ -70,8 +70,8 @@ async function ofRun(
   name: string,
   { version, env }: { readonly version: string | null; readonly env: Env },
 ): Promise<PolicyPlace> {
-  const { weights, began } = await policyOfRun(path, version);
-  const { folder } = await findPolicy(began, env);
+  const { weights, began, noted } = await policyOfRun(path, version);
+  const folder = noted ? began : (await findPolicy(began, env)).folder;
   return { path: weights, folder, name, promptIn: path };
 }
 

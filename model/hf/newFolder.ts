@@ -5,7 +5,7 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { unfinished } from '../../base/leftovers.ts';
+import { leftoversIn, removeLeftovers, unfinished } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { syncFolder } from '../../base/platform.ts';
 import { checkpointError } from './checkpointError.ts';
@@ -17,6 +17,8 @@ export async function newFolder<Result>(
 ): Promise<Result> {
   const target = resolve(path);
   if (await inTheWay(target)) throw exists(path);
+  const left = await leftoversIn(dirname(target), 'files');
+  await removeLeftovers(left.filter((each) => each.path.startsWith(`${target}.`)));
   const temporary = unfinished(target);
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary);

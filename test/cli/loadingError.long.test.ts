@@ -71,7 +71,7 @@ test.each([
   [
     'a build that throws',
     'build.ts',
-    ": TypeError: Cannot read properties of null (reading 'questions') (HERE/build.ts:4:48)",
+    ": TypeError: Cannot read properties of null (reading 'questions') (HERE/build.ts:4:49)",
   ],
 ])('%s', async (_, file, message) => {
   const { code, err } = await builtMillrace(folder, 'run', file, '--quiet').ended;

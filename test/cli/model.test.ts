@@ -1,15 +1,22 @@
 /** `millrace model`: policies made, looked at and converted, through the command line. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
-import { saveAdapterFile } from '../../model/adapterFile.ts';
-import { writeAdapter } from '../../model/hf/adapterFiles.ts';
+import { writeRunRecord } from '../../cli/runRecord.ts';
+import { logFolder } from '../../cli/runs.ts';
+import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
+import { loadAdapterFile, saveAdapterFile } from '../../model/adapterFile.ts';
+import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
 import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
+import { openLog } from '../../streams/embedded/openLog.ts';
+import { topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { weights as manifest } from '../support/weights.ts';
 import { fakeIo } from './support/fakeIo.ts';
+import { record as synthetic } from './support/syntheticRun.ts';
 
 const folder = temporaryFolder();
 const at = (...names: string[]) => join(folder.path, ...names);
@@ -217,6 +224,78 @@ test('convert makes a policy of an adapter as a run writes it', async () => {
     code: 'CHECKPOINT',
     message: expect.stringContaining('is an adapter, not a policy'),
   });
+});
+
+test('convert writes the adapter of a run by itself, as PEFT has it', async () => {
+  const out = ['000003.safetensors', 'peft', '--peft', '--base', 'Org/Base'];
+  expect(await model('convert', ...out)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^wrote .*peft: an adapter of rank 2 for Org\/Base, /),
+  });
+  const [there, here] = [
+    await readAdapter(at('peft')),
+    await loadAdapterFile(at('000003.safetensors')),
+  ];
+  expect(there).toMatchObject({ base: 'Org/Base', rank: 2, alpha: 4, modules: here!.modules });
+  // What PEFT merges of it is what we merge of the run's.
+  expect((await model('convert', 'first', 'twice', '--adapter', 'peft')).code).toBe(0);
+  expect((await loadPolicy(at('twice'))).tensors).toEqual((await loadPolicy(at('whole'))).tensors);
+  expect((await model('inspect', '000003.safetensors')).out).toMatch(/adapter +.*\(LoRA\)/);
+  expect(await model('convert', 'first', 'none', '--peft')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(
+      'is a whole policy and no adapter: train one (trainer.adapterRank=16',
+    ),
+  });
+  const both = await model('convert', 'first', 'none', '--peft', '--adapter', 'adapter');
+  expect(both.code).toBe(2);
+});
+
+test('convert and inspect take a run of a job that names its first policy in its own way', async () => {
+  const run = at('runs', 'mine');
+  mkdirSync(join(run, 'weights'), { recursive: true });
+  const { policy: _, ...settings } = synthetic.settings as Record<string, unknown>;
+  await writeRunRecord(run, { ...synthetic, settings, status: 'done' });
+  await model('convert', 'first', 'runs/mine/weights/000001.safetensors');
+  const log = await openLog({ folder: logFolder(run), mode: 'write' });
+  await log.commit((tx) => {
+    const uri = 'weights/000001.safetensors';
+    tx.append(topics.weights, { ...manifest(0, 1), version: 1, uri, digest: null });
+  });
+  await log.close();
+  expect(await model('convert', 'runs/mine', 'tuned')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('names no tokenizer of its policy'),
+  });
+  await sameInputs(run, tokenizerFiles(tokenizer));
+  expect(await model('convert', 'runs/mine', 'tuned')).toMatchObject({ code: 0, err: '' });
+  expect(readdirSync(at('tuned'))).toEqual(
+    expect.arrayContaining(['config.json', 'tokenizer.json']),
+  );
+  expect((await loadPolicy(at('tuned'))).tensors).toEqual((await loadPolicy(at('first'))).tensors);
+  expect((await model('inspect', 'runs/mine@1')).out).toMatch(/policy +.*000001\.safetensors/);
+});
+
+test('inspect takes a folder with one policy file, and a tokenizer that lacks bytes is no problem', async () => {
+  mkdirSync(at('ours'));
+  await model('convert', 'first', 'ours/policy.safetensors');
+  expect(await model('inspect', 'ours')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/problems +none/),
+  });
+  await model('init', 'small', ...SHAPE.slice(0, -2), '--tokenizer', tokenizer);
+  const file = at('small', 'tokenizer.json');
+  const json = JSON.parse(readFileSync(file, 'utf8'));
+  delete json.model.vocab['!'];
+  json.model.merges = json.model.merges.filter(
+    (merge: string | string[]) => ![merge].flat().join(' ').includes('!'),
+  );
+  for (const piece of Object.keys(json.model.vocab))
+    if (piece.includes('!')) delete json.model.vocab[piece];
+  writeFileSync(file, JSON.stringify(json));
+  const shown = await model('inspect', 'small');
+  expect(shown.out).toMatch(/note +the vocabulary lacks 1 of the 256 bytes/);
+  expect([shown.code, shown.err]).toEqual([0, '']);
 });
 
 test('convert says how many numbers a format cannot hold', async () => {

@@ -46,7 +46,7 @@ function keepsTaps(url: string | null): void {
     return { code, lines: linesOf(io.stdout()), err: io.stderr().join('\n') };
   };
   const tap = (pattern: string, ...args: readonly string[]) =>
-    millrace('tap', `${run}.${pattern}`, '-o', 'ndjson', '--envelope', ...args);
+    millrace('tap', `${run}.${pattern}`, '-o', 'jsonl', '--envelope', ...args);
 
   beforeAll(async () => {
     const runFolder = join(folder.path, 'runs', run);

@@ -84,7 +84,7 @@ describe('millrace export', () => {
   test('writes every topic so that DuckDB reads what was written, in both formats', async () => {
     expect((await millrace('first.*', '--out', 'all')).err).toMatch(/notes .*use --to jsonl/);
     const names = allTopics.map(({ name }) => `first.${name}`);
-    for (const format of ['parquet', 'jsonl']) {
+    for (const format of ['parquet', 'ndjson']) {
       const { code, err } = await millrace(...names, '--to', format, '--out', 'all');
       expect({ code, err }).toEqual({ code: 0, err: '' });
     }

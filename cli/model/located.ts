@@ -1,0 +1,27 @@
+/** Where the weights are that a path names: a file, a folder with a policy in it, or the folder of a run (`runs/NAME@12`: a version). */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';
+import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
+
+export interface Located {
+  readonly path: string;
+  /** Of a run: the folder of the policy that it began with. */
+  readonly began?: string;
+  /** The folder that says how it is asked, where that is known. */
+  readonly promptIn: string;
+}
+
+/** `from` is absolute. Of a run its newest weights, unless it names a version. */
+export async function located(from: string): Promise<Located> {
+  const run = from.replace(/@\d+$/, '');
+  if (existsSync(join(run, 'run.json'))) {
+    const { path, folder } = await findPolicy(from);
+    return { path, began: folder, promptIn: run };
+  }
+  const isFile = from.endsWith('.safetensors');
+  if (isFile) return { path: from, promptIn: besideWeights(dirname(from)) };
+  const own = join(from, 'policy.safetensors');
+  const isOurs = existsSync(own) && !existsSync(join(from, CONFIG_FILE));
+  return isOurs ? { path: own, began: from, promptIn: from } : { path: from, promptIn: from };
+}
