@@ -53,6 +53,10 @@ function entry(name: string, content: Uint8Array, kind: string): Uint8Array {
   header.write('0000644\0', 100);
   header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
   header.write(kind, 156);
+  // Over the header with blanks in its own place.
+  header.fill(' ', 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   const rest = Buffer.alloc((512 - (content.length % 512)) % 512);
   return Buffer.concat([header, content, rest]);
 }
