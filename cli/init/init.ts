@@ -6,6 +6,7 @@
  * where none above does.
  */
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { exitCodes, usageError } from '../failure.ts';
@@ -75,13 +76,23 @@ async function packageFor(
   at: string,
 ): Promise<{ readonly text: string; readonly installs: boolean } | null> {
   const file = await nearestPackage(folder);
-  if (file === null) return { text: jsonText(projectPackage(at)), installs: true };
+  if (file === null) return { text: jsonText(projectPackage(at)), installs: !isInstalled(folder) };
   const { type } = JSON.parse(await readFile(file, 'utf8')) as { readonly type?: string };
   if (type === 'module') return null;
   if (dirname(file) !== folder) {
     return { text: jsonText({ private: true, type: 'module' }), installs: false };
   }
   throw usageError(`${file} says nothing of modules: put "type": "module" into it first`);
+}
+
+/** Whether a job in this folder finds the package already, as in the image. */
+function isInstalled(folder: string): boolean {
+  try {
+    createRequire(join(folder, 'job.js')).resolve('millrace/package.json');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function projectPackage(folder: string): object {

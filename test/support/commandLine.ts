@@ -35,6 +35,11 @@ export function builtMillrace(cwd: string, ...args: readonly string[]): Command 
   return started([BUILT, ...args], cwd);
 }
 
+/** A command line that lies at `script`, typed in the folder `cwd`. */
+export function runOf(script: string, cwd: string, ...args: readonly string[]): Promise<Ended> {
+  return started([script, ...args], cwd).ended;
+}
+
 /** `--set key=value` for each. */
 export function sets(settings: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
