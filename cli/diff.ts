@@ -5,12 +5,12 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Parted, type Parting, parting } from '../streams/replay/parting.ts';
+import { type ComparedMetric, compareMetrics } from '../summary/comparison.ts';
+import { orDash, signed, significant } from '../summary/numbers.ts';
+import { readMetrics } from '../summary/reading.ts';
+import { jsonText } from '../summary/text/plain.ts';
+import { table } from '../summary/text/table.ts';
 import { allTopics } from '../topics/index.ts';
-import { orDash, signed, significant } from '../views/numbers.ts';
-import { type ComparedMetric, compareMetrics } from '../views/summary/comparison.ts';
-import { readMetrics } from '../views/summary/reading.ts';
-import { jsonText } from '../views/text/plain.ts';
-import { table } from '../views/text/table.ts';
 import { exitCodes } from './failure.ts';
 import { stoppable } from './interruption.ts';
 import type { Io } from './io.ts';

@@ -1,5 +1,5 @@
 /** For a process that runs a part of a run that another one leads, or follows it: a signal that aborts once `run.json` says that it has ended. */
-import type { RunStatus } from '../views/summary/facts.ts';
+import type { RunStatus } from '../summary/facts.ts';
 import { readRunRecord } from './runRecord.ts';
 
 const LOOK_MS = 1000;

@@ -6,7 +6,7 @@ import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { endByInterrupt, stopSignals } from '../base/platform.ts';
 import { about } from '../base/systemError.ts';
-import { terminalText } from '../views/text/terminalText.ts';
+import { terminalText } from '../summary/text/terminalText.ts';
 import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';

@@ -4,9 +4,9 @@
  */
 
 import { join } from 'node:path';
-import { summarise } from '../views/summary/summary.ts';
-import { jsonText } from '../views/text/plain.ts';
-import { reportText } from '../views/text/reportText.ts';
+import { summarise } from '../summary/summary.ts';
+import { jsonText } from '../summary/text/plain.ts';
+import { reportText } from '../summary/text/reportText.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../base/errors.ts';
 import { replaceFile } from '../base/replaceFile.ts';
-import { type RunStatus, runStatuses } from '../views/summary/facts.ts';
+import { type RunStatus, runStatuses } from '../summary/facts.ts';
 
 const schema = z.object({
   /** Version of millrace that started it. */

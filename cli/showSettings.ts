@@ -6,8 +6,8 @@
  */
 import type { z } from 'zod';
 import { hasCode } from '../base/errors.ts';
-import { colours } from '../views/text/colours.ts';
-import { wrapped } from '../views/text/wrapped.ts';
+import { colours } from '../summary/text/colours.ts';
+import { wrapped } from '../summary/text/wrapped.ts';
 import { checkSettings, groupsOf, lastGiven, type Setting, type Settings } from './settings.ts';
 
 /** How it is written. `sketch` = as YAML in which nothing is set: every line is a comment, to be taken up. */

@@ -1,9 +1,9 @@
 /** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
 
 import type { TopicStat } from '../streams/log.ts';
-import { size } from '../views/numbers.ts';
-import { jsonText } from '../views/text/plain.ts';
-import { table } from '../views/text/table.ts';
+import { size } from '../summary/numbers.ts';
+import { jsonText } from '../summary/text/plain.ts';
+import { table } from '../summary/text/table.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';

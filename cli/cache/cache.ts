@@ -15,9 +15,9 @@ import {
   openToolCache,
   type ToolCache,
 } from '../../operators/tools/cache/toolCache.ts';
-import { size } from '../../views/numbers.ts';
-import { jsonText } from '../../views/text/plain.ts';
-import { table } from '../../views/text/table.ts';
+import { size } from '../../summary/numbers.ts';
+import { jsonText } from '../../summary/text/plain.ts';
+import { table } from '../../summary/text/table.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 

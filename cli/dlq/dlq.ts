@@ -4,8 +4,8 @@
  */
 
 import { visible } from '../../base/visible.ts';
-import { jsonText } from '../../views/text/plain.ts';
-import { table } from '../../views/text/table.ts';
+import { jsonText } from '../../summary/text/plain.ts';
+import { table } from '../../summary/text/table.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { asTyped, tell } from '../programName.ts';

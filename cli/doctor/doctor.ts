@@ -18,8 +18,8 @@ import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
 import type { Log } from '../../streams/log.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import { examineRun, Learning, type Metric, topics, type Weights } from '../../topics/index.ts';
-import { jsonText } from '../../views/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { leftoversOf } from '../leftovers.ts';

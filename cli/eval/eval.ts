@@ -8,10 +8,10 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { samplingIn } from '../../model/sampling.ts';
-import { benchmarkPage } from '../../views/html/benchmarkPage.ts';
-import { type Evaluated, readBenchmarks } from '../../views/summary/benchmarks.ts';
-import { benchmarkText } from '../../views/text/benchmarkText.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import { type Evaluated, readBenchmarks } from '../../summary/benchmarks.ts';
+import { benchmarkPage } from '../../summary/html/benchmarkPage.ts';
+import { benchmarkText } from '../../summary/text/benchmarkText.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import { executeRun } from '../executeRun.ts';
 import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';

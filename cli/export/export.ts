@@ -14,7 +14,7 @@ import { partedFiles } from '../../sinks/tables/parted.ts';
 import { linesFile, parquetFile, type TableFile } from '../../sinks/tables/tableFile.ts';
 import type { Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts';
 import { admit } from '../../base/http/admit.ts';
 import { listenOn } from '../../base/http/listenOn.ts';
 import { type Refusal, refuse } from '../../base/http/refusal.ts';
-import { CONTENT_TYPE } from '../../views/prometheus/exposition.ts';
+import { CONTENT_TYPE } from '../../summary/prometheus/exposition.ts';
 import { usageError } from '../failure.ts';
 
 /** Where to listen. Port 0 = any that is free. */

@@ -12,7 +12,7 @@ import { type KafkaSettings, kafkaSettings } from '../../streams/kafka/kafkaUrl.
 import { seal } from '../../streams/kafka/registry.ts';
 import type { Log } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
-import { plain } from '../../views/text/plain.ts';
+import { plain } from '../../summary/text/plain.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

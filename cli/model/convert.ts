@@ -13,7 +13,7 @@ import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, merged } from '../../model/hf/lora.ts';
 import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { located } from './located.ts';

@@ -6,7 +6,7 @@ import { DTYPES, type Dtype } from '../../model/hf/dtypes.ts';
 import type { TensorSource } from '../../model/hf/tensorSource.ts';
 import { type FolderOptions, writeFolder } from '../../model/hf/writeFolder.ts';
 import { writeTensorFile } from '../../model/hf/writeTensorFile.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 

@@ -13,7 +13,7 @@ import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { systemCode, writingTo } from '../../base/systemError.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
-import { size } from '../../views/numbers.ts';
+import { size } from '../../summary/numbers.ts';
 import { exitCodes } from '../failure.ts';
 import { FOREIGN_FILE } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';

@@ -11,7 +11,7 @@ import { messageOf } from '../../base/errors.ts';
 import { scratchName } from '../../base/leftovers.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { isAddress } from '../../streams/archive/objectStore.ts';
-import { size } from '../../views/numbers.ts';
+import { size } from '../../summary/numbers.ts';
 import { exitCodes } from '../failure.ts';
 import { markForeign } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';

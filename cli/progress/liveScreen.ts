@@ -2,8 +2,8 @@
 import ora from 'ora';
 import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
 import { count, eventLine, leftText } from '../../sinks/progress/lines.ts';
-import { colours } from '../../views/text/colours.ts';
-import { folded } from '../../views/text/wrapped.ts';
+import { colours } from '../../summary/text/colours.ts';
+import { folded } from '../../summary/text/wrapped.ts';
 
 export interface LiveOptions {
   readonly print: (line: string) => void;

@@ -6,7 +6,7 @@
 import type { Report } from '../../base/outage.ts';
 import type { ProgressEvent, ProgressScreen } from '../../sinks/progress/events.ts';
 import { lineScreen } from '../../sinks/progress/lineScreen.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import type { Io } from '../io.ts';
 import { liveScreen } from './liveScreen.ts';
 

@@ -14,7 +14,7 @@ import { canWrite, makeFolder } from '../../base/makeFolder.ts';
 import type { Job } from '../../jobs/defineJob.ts';
 import { type Verified, verify } from '../../jobs/replay/verify.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
-import { table } from '../../views/text/table.ts';
+import { table } from '../../summary/text/table.ts';
 import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -9,7 +9,7 @@ import { openEncoder } from '../../model/encoder/openEncoder.ts';
 import { type BuildProgress, buildIndex } from '../../operators/tools/retrieval/buildIndex.ts';
 import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
 import { openRows } from '../../sources/openRows.ts';
-import { duration, rate } from '../../views/numbers.ts';
+import { duration, rate } from '../../summary/numbers.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -18,7 +18,7 @@ import type { SleepClock } from '../../base/sleepClock.ts';
 import { Batches } from '../../operators/tools/retrieval/batches.ts';
 import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
 import { answerTo, askedIn, type Route, routes } from '../../operators/tools/retrieval/wire.ts';
-import { CONTENT_TYPE } from '../../views/prometheus/exposition.ts';
+import { CONTENT_TYPE } from '../../summary/prometheus/exposition.ts';
 import { usageError } from '../failure.ts';
 import { type ServiceMetrics, serviceMetrics } from './serviceMetrics.ts';
 

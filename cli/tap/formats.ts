@@ -2,7 +2,7 @@
 import { writeToString } from 'fast-csv';
 import { csvCell } from '../../base/csvCell.ts';
 import type { Stored } from '../../streams/log.ts';
-import { jsonText, plain } from '../../views/text/plain.ts';
+import { jsonText, plain } from '../../summary/text/plain.ts';
 import { usageError } from '../failure.ts';
 import { withEnvelope } from './fields.ts';
 import { pretty } from './pretty.ts';

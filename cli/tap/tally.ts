@@ -1,7 +1,7 @@
 /** What a tap has seen of each topic, and how fast: the lines of `--stats`. */
 import type { Stored } from '../../streams/log.ts';
-import { size } from '../../views/numbers.ts';
-import { table } from '../../views/text/table.ts';
+import { size } from '../../summary/numbers.ts';
+import { table } from '../../summary/text/table.ts';
 import type { Lane } from './lane.ts';
 
 interface Count {

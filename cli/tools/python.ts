@@ -15,8 +15,8 @@ import {
   removePackages,
 } from '../../operators/tools/python/packages/store.ts';
 import { fetchWheel } from '../../operators/tools/python/packages/wheel.ts';
-import { jsonText } from '../../views/text/plain.ts';
-import { table } from '../../views/text/table.ts';
+import { jsonText } from '../../summary/text/plain.ts';
+import { table } from '../../summary/text/table.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

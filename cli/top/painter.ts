@@ -6,9 +6,9 @@
  * when the size changes; the last one is printed when that screen is left.
  */
 
-import type { Live } from '../../views/summary/live.ts';
-import { liveLines } from '../../views/text/liveText.ts';
-import { jsonText } from '../../views/text/plain.ts';
+import type { Live } from '../../summary/live.ts';
+import { liveLines } from '../../summary/text/liveText.ts';
+import { jsonText } from '../../summary/text/plain.ts';
 import type { Io, Screen } from '../io.ts';
 import { asTyped } from '../programName.ts';
 

@@ -6,8 +6,8 @@
  * waits. It ends when the run has.
  */
 
-import { isLive, type Live } from '../../views/summary/live.ts';
-import { Watch } from '../../views/summary/watch.ts';
+import { isLive, type Live } from '../../summary/live.ts';
+import { Watch } from '../../summary/watch.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import { parseInterval } from '../interval.ts';

@@ -1,9 +1,9 @@
 /** `millrace view` on the command line. */
 import { type Command, Option } from 'commander';
+import { PORT } from '../../page/server/http/listen.ts';
+import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
 import { command, type Done, port } from '../command.ts';
 import type { Io } from '../io.ts';
-import { PORT } from './listen.ts';
-import { TOKEN_VARIABLE } from './secret.ts';
 import { viewCommand } from './view.ts';
 
 /** Of `millrace run`. */

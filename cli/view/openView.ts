@@ -3,16 +3,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
+import type { Opened } from '../../page/server/http/hotRuns.ts';
+import { RunView, type Viewed } from '../../page/server/run/runView.ts';
+import type { WeightsTwin } from '../../page/wire/wire.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../topics/index.ts';
-import { RunView, type Viewed } from '../../views/page/runView.ts';
-import type { WeightsTwin } from '../../views/page/wire.ts';
 import type { Io } from '../io.ts';
 import { readVerified } from '../replay/verified.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { tokenizerFolders } from '../runTokenizer.ts';
-import type { Opened } from './hotRuns.ts';
 
 /** Fails with code `NO_RUN`, or as the log does that cannot be opened. */
 export async function openView(name: string, runs: string, io: Io): Promise<Opened> {

@@ -11,11 +11,11 @@ import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { postedBody } from '../../base/http/postedBody.ts';
 import { Refusal } from '../../base/http/refusal.ts';
-import { type ControlTwin, replayFrom, WIRE } from '../../views/page/wire.ts';
+import { type Answer, errorBody, json } from '../../page/server/http/answers.ts';
+import { type ControlTwin, replayFrom, WIRE } from '../../page/wire/wire.ts';
 import { pauseCommand } from '../control/control.ts';
 import type { Io } from '../io.ts';
 import { findRun } from '../runs.ts';
-import { type Answer, errorBody, json } from './answers.ts';
 import type { Recomputing } from './recomputing.ts';
 
 /** Of a body. */

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
 import type { Beginning } from '../../jobs/replay/remake.ts';
-import type { ControlJob } from '../../views/page/wire.ts';
+import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
+import type { ControlJob } from '../../page/wire/wire.ts';
 import type { Io } from '../io.ts';
 import { freeRunName } from '../runs.ts';
 import { ownCommand } from './ownCommand.ts';
-import { TOKEN_VARIABLE } from './secret.ts';
 
 const OUTPUT_MAX = 32_768;
 /** How long it may take to stop in order, and then to stop at once, before it is killed. */

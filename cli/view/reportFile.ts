@@ -3,18 +3,18 @@
  * static report alone, and why: no report is lost because its page cannot be made.
  */
 import { MillraceError } from '../../base/errors.ts';
-import { type Page, pageOf } from '../../views/html/page.ts';
-import { reportOf } from '../../views/html/reportPage.ts';
-import { size } from '../../views/numbers.ts';
-import { freeze } from '../../views/page/freeze.ts';
-import { RunView } from '../../views/page/runView.ts';
-import type { Frozen } from '../../views/page/wire.ts';
-import type { Summary } from '../../views/summary/summary.ts';
+import { freeze } from '../../page/server/frozen/freeze.ts';
+import { FILE_MAX, frozenPage } from '../../page/server/frozen/frozenPage.ts';
+import { type Assets, loadAssets } from '../../page/server/http/assets.ts';
+import { RunView } from '../../page/server/run/runView.ts';
+import type { Frozen } from '../../page/wire/wire.ts';
+import { type Page, pageOf } from '../../summary/html/page.ts';
+import { reportOf } from '../../summary/html/reportPage.ts';
+import { size } from '../../summary/numbers.ts';
+import type { Summary } from '../../summary/summary.ts';
 import type { Io } from '../io.ts';
 import { type Run, withLog } from '../runs.ts';
 import { version } from '../version.ts';
-import { type Assets, loadAssets } from './assets.ts';
-import { FILE_MAX, frozenPage } from './frozenPage.ts';
 import { viewedOf } from './openView.ts';
 
 const TRAJECTORIES_MAX = 200;

@@ -1,8 +1,8 @@
 /** The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept until it changes. */
 import { resolve } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
-import { type Glance, glance, rowOf } from '../../views/page/runRow.ts';
-import { type RunRow, type RunsTwin, WIRE } from '../../views/page/wire.ts';
+import { type Glance, glance, rowOf } from '../../page/server/views/runRow.ts';
+import { type RunRow, type RunsTwin, WIRE } from '../../page/wire/wire.ts';
 import type { Io } from '../io.ts';
 import { listRuns, type Run, unreadableRuns, withLog } from '../runs.ts';
 import { version } from '../version.ts';

@@ -6,11 +6,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { MillraceError } from '../../base/errors.ts';
-import { Cursor } from '../../views/page/cursor.ts';
-import { RunStream, type StreamEvent } from '../../views/page/runStream.ts';
-import { type Hello, limits, type RunRow, WIRE } from '../../views/page/wire.ts';
-import { safety } from './answers.ts';
-import type { HotRuns } from './hotRuns.ts';
+import { safety } from '../../page/server/http/answers.ts';
+import type { HotRuns } from '../../page/server/http/hotRuns.ts';
+import { Cursor } from '../../page/server/run/cursor.ts';
+import { RunStream, type StreamEvent } from '../../page/server/run/runStream.ts';
+import { type Hello, limits, type RunRow, WIRE } from '../../page/wire/wire.ts';
 import type { RunsFolder } from './runsFolder.ts';
 
 export interface StreamMeans {

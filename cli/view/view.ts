@@ -6,18 +6,18 @@
  */
 import { inspect } from 'node:util';
 import { keepSecret, withoutSecrets } from '../../base/secrets.ts';
+import { loadAssets } from '../../page/server/http/assets.ts';
+import { HotRuns } from '../../page/server/http/hotRuns.ts';
+import { type Listening, listen } from '../../page/server/http/listen.ts';
+import { Partings } from '../../page/server/http/partings.ts';
+import { newToken } from '../../page/server/http/secret.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { findRun } from '../runs.ts';
-import { loadAssets } from './assets.ts';
-import { HotRuns } from './hotRuns.ts';
-import { type Listening, listen } from './listen.ts';
 import { openView } from './openView.ts';
-import { Partings } from './partings.ts';
 import { Recomputing } from './recomputing.ts';
 import { RunsFolder } from './runsFolder.ts';
-import { newToken } from './secret.ts';
 import { answer } from './server.ts';
 
 export interface ViewOptions {

@@ -1,5 +1,5 @@
 /**
- * Builds the page into dist/page: `index.html`, and under `assets/` what it loads, with hashes in the names so that a browser
+ * Builds the page into dist/page/browser: `index.html`, and under `assets/` what it loads, with hashes in the names so that a browser
  * may keep them for ever. `bundle.json` names them (for the page frozen into one file); `licences.txt` holds the notices of
  * the packages that are bundled in. Run by `npm run build`.
  */
@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const here = join(root, 'page');
-const out = join(root, 'dist/page');
+const here = join(root, 'page/browser');
+const out = join(root, 'dist/page/browser');
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'assets'), { recursive: true });

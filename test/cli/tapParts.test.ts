@@ -5,7 +5,7 @@ import { grep, keyIs, where } from '../../cli/tap/filters.ts';
 import { type FormatOptions, formatOf } from '../../cli/tap/formats.ts';
 import { parseFrom, parsePartitions, parseTo } from '../../cli/tap/range.ts';
 import type { From, Stored } from '../../streams/log.ts';
-import { plain } from '../../views/text/plain.ts';
+import { plain } from '../../summary/text/plain.ts';
 
 function stored(value: unknown, offset = 3): Stored<unknown> {
   return {

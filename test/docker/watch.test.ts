@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { allFamilies } from '../../views/prometheus/families.ts';
+import { allFamilies } from '../../summary/prometheus/families.ts';
 
 interface Target {
   readonly expr: string;

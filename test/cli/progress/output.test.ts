@@ -2,7 +2,7 @@ import { describe, expect, it, test } from '@jest/globals';
 import { statusText } from '../../../cli/progress/liveScreen.ts';
 import { runOutput } from '../../../cli/progress/runOutput.ts';
 import type { ProgressEvent, ProgressStatus } from '../../../sinks/progress/events.ts';
-import { folded } from '../../../views/text/wrapped.ts';
+import { folded } from '../../../summary/text/wrapped.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 
 const status: ProgressStatus = {

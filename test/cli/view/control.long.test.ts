@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { checkedOptions, serveView, type Viewer } from '../../../cli/view/view.ts';
-import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../views/page/wire.ts';
+import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../page/wire/wire.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';

@@ -5,27 +5,27 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
 import { findRun, withLog } from '../../../cli/runs.ts';
-import type { Answer } from '../../../cli/view/answers.ts';
-import type { Assets } from '../../../cli/view/assets.ts';
-import { FILE_MAX, frozenPage } from '../../../cli/view/frozenPage.ts';
 import { viewedOf } from '../../../cli/view/openView.ts';
 import {
   type ReportFile,
   type ReportFileOptions,
   reportFile,
 } from '../../../cli/view/reportFile.ts';
-import { html } from '../../../views/html/html.ts';
-import { reportPage } from '../../../views/html/reportPage.ts';
-import { freeze } from '../../../views/page/freeze.ts';
-import { RunView } from '../../../views/page/runView.ts';
+import { freeze } from '../../../page/server/frozen/freeze.ts';
+import { FILE_MAX, frozenPage } from '../../../page/server/frozen/frozenPage.ts';
+import type { Answer } from '../../../page/server/http/answers.ts';
+import type { Assets } from '../../../page/server/http/assets.ts';
+import { RunView } from '../../../page/server/run/runView.ts';
 import {
   type Frozen,
   frozenKey,
   type OverviewTwin,
   type TrajectoryTwin,
   type WeightsTwin,
-} from '../../../views/page/wire.ts';
-import { type Summary, summarise } from '../../../views/summary/summary.ts';
+} from '../../../page/wire/wire.ts';
+import { html } from '../../../summary/html/html.ts';
+import { reportPage } from '../../../summary/html/reportPage.ts';
+import { type Summary, summarise } from '../../../summary/summary.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { fakeIo } from '../support/fakeIo.ts';

@@ -9,9 +9,6 @@ import { main } from '../../../cli/program.ts';
 import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { checkedOptions, serveView, type Viewer } from '../../../cli/view/view.ts';
-import { openLog } from '../../../streams/embedded/openLog.ts';
-import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../topics/index.ts';
 import type {
   DiffTwin,
   MetricsTwin,
@@ -24,7 +21,10 @@ import type {
   TopicTwin,
   TrajectoryTwin,
   WeightsTwin,
-} from '../../../views/page/wire.ts';
+} from '../../../page/wire/wire.ts';
+import { openLog } from '../../../streams/embedded/openLog.ts';
+import type { Log } from '../../../streams/log.ts';
+import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { weights } from '../../support/weights.ts';

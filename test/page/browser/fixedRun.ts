@@ -12,7 +12,7 @@ import {
   type Series,
   type Shares,
   WIRE,
-} from '../../../views/page/wire.ts';
+} from '../../../page/wire/wire.ts';
 
 const nowMs = 1_790_000_000_000;
 

@@ -1,0 +1,404 @@
+/** The frame of every view: head, tabs, banners, the list of keys, and the view that the address names. */
+import { useEffect, useRef } from 'preact/hooks';
+import type { RunHead } from '../wire/wire.ts';
+import { nowMs } from './data/clock.ts';
+import { frozen, results } from './data/frozen.ts';
+import { lettersOn, setLetters, useKeys } from './data/keyboard.ts';
+import { at, go, linkAt, linkTo, place, query, route, setQuery } from './data/place.ts';
+import { shownHead } from './data/shownHead.ts';
+import { change, head, heardAtMs, mill, retries, streamState } from './data/stream.ts';
+import { command, copy, toast } from './data/take.ts';
+import { age, short } from './logic/format.ts';
+import { keyHelp } from './logic/keys.ts';
+import { hrefOf, type Route, type RunPage, stepOf } from './logic/route.ts';
+import { Diff } from './pages/Diff.tsx';
+import { Metrics } from './pages/Metrics.tsx';
+import { Overview } from './pages/Overview.tsx';
+import { Pareto } from './pages/Pareto.tsx';
+import { Question } from './pages/Question.tsx';
+import { Replay } from './pages/Replay.tsx';
+import { Results } from './pages/Results.tsx';
+import { Runs } from './pages/Runs.tsx';
+import { Topic, Topics } from './pages/Topics.tsx';
+import { Trajectory } from './pages/Trajectory.tsx';
+import { Weights } from './pages/Weights.tsx';
+import { State } from './parts/basics.tsx';
+
+export function App() {
+  const now = route.value;
+  const run = 'run' in now ? now.run : null;
+  const shown = head.value ?? shownHead.value;
+  const ofRun = shown !== null && shown.name === run ? shown : null;
+  const help = useRef<HTMLDialogElement>(null);
+  const toPage = (page: RunPage): void => {
+    if (run !== null) go(linkAt({ page, run, id: '' }));
+  };
+  const toStep = (by: number): void => {
+    const last = ofRun?.step ?? null;
+    const here = stepOf(query.value) ?? last;
+    if (run === null || here === null || now.page === 'results') return;
+    const step = Math.max(0, here + by);
+    if (last !== null && at.value === '' && by > 0) return;
+    setQuery({ at: `step:${step}` }, false);
+  };
+  useKeys({
+    overview: () => toPage('overview'),
+    metrics: () => toPage('metrics'),
+    topics: () => toPage('topics'),
+    pareto: () => toPage('pareto'),
+    weights: () => toPage('weights'),
+    replay: () => toPage('replay'),
+    results: () => {
+      if (results !== null) toPage('results');
+    },
+    diff: () => {
+      if (run !== null) go(linkTo(`/?diff=${encodeURIComponent(run)}`));
+    },
+    stepBack: () => toStep(-1),
+    stepForward: () => toStep(1),
+    live: () => {
+      if (at.value !== '') setQuery({ at: undefined }, false);
+    },
+    copyLink: () => void copy(location.href, 'link'),
+    copyCommand: () => {
+      if (command.value !== '') void copy(command.value, 'command');
+    },
+    filter: () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
+    help: () => help.current?.showModal(),
+    leave: () => help.current?.close(),
+  });
+
+  // Another view: its name is the title, and the keyboard is at its beginning.
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  const path = place.value.path;
+  useEffect(() => {
+    document.title = titleOf(now);
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+  }, [path]);
+  useEffect(() => {
+    const link = document.querySelector<HTMLLinkElement>('link[rel="canonical"]');
+    if (link !== null && frozen === null) link.href = hrefOf(now, query.value);
+  }, [place.value]);
+
+  const away = streamState.value === 'lost';
+  return (
+    <>
+      <button type="button" class="unseen skip" onClick={() => main.current?.focus()}>
+        To the content
+      </button>
+      <header>
+        <div class="top">
+          <a href={linkTo('/')} class="brand" aria-label="Millrace, all runs">
+            <Wheel />
+            <span class="brand-name">Millrace</span>
+          </a>
+          {run !== null && <RunLine run={run} head={ofRun} toStep={toStep} />}
+          {run === null && <span class="grow" />}
+          <button
+            type="button"
+            class="quiet"
+            aria-label="keys"
+            onClick={() => help.current?.showModal()}
+          >
+            <kbd>?</kbd>
+          </button>
+        </div>
+        {run === null ? <div class="tabs" /> : <Tabs run={run} now={now} />}
+        <Banners away={away} head={ofRun} />
+      </header>
+      <main id="main" ref={main} tabIndex={-1} class={away ? 'stale' : undefined}>
+        <View route={now} />
+      </main>
+      <p class="unseen" role="status" aria-live="polite">
+        {away ? 'connection to the server lost' : (change.value?.text ?? '')}
+      </p>
+      {toast.value !== '' && (
+        <p class="toast" role="status">
+          {toast.value}
+        </p>
+      )}
+      <Help dialog={help} />
+    </>
+  );
+}
+
+function View({ route: now }: { readonly route: Route }) {
+  switch (now.page) {
+    case 'runs':
+      return <Runs />;
+    case 'results':
+      return results === null ? <NoPage /> : <Results run={now.run} report={results} />;
+    case 'overview':
+      return <Overview run={now.run} key={now.run} />;
+    case 'metrics':
+      return <Metrics run={now.run} key={now.run} />;
+    case 'topics':
+      return now.id === '' ? (
+        <Topics run={now.run} key={now.run} />
+      ) : (
+        <Topic run={now.run} topic={now.id} key={`${now.run} ${now.id}`} />
+      );
+    case 'pareto':
+      return <Pareto run={now.run} key={now.run} />;
+    case 'question':
+      return <Question run={now.run} id={now.id} />;
+    case 'trajectory':
+      return <Trajectory run={now.run} id={now.id} />;
+    case 'weights':
+      return <Weights run={now.run} version={now.id} />;
+    case 'replay':
+      return <Replay run={now.run} />;
+    case 'diff':
+      return <Diff a={now.a} b={now.b} />;
+    default:
+      return <NoPage />;
+  }
+}
+
+function NoPage() {
+  return (
+    <div class="empty">
+      <h1>There is no such page</h1>
+      <p>
+        <code>{place.value.path}</code>: page not found. <a href={linkTo('/')}>All runs</a>
+      </p>
+    </div>
+  );
+}
+
+function titleOf(now: Route): string {
+  switch (now.page) {
+    case 'runs':
+      return 'Runs · Millrace';
+    case 'diff':
+      return `${now.a} and ${now.b} · Millrace`;
+    case 'unknown':
+      return 'No such page · Millrace';
+    default:
+      return `${now.page === 'overview' ? '' : `${[now.page, now.id].filter((part) => part !== '').join(' ')} · `}${now.run} · Millrace`;
+  }
+}
+
+const tabs: readonly { readonly name: string; readonly page: RunPage; readonly id?: string }[] = [
+  ...(results === null ? [] : [{ name: 'Results', page: 'results' } as const]),
+  { name: 'Overview', page: 'overview' },
+  { name: 'Metrics', page: 'metrics' },
+  { name: 'Topics', page: 'topics' },
+  { name: 'Rollouts', page: 'topics', id: 'rollouts' },
+  { name: 'Pareto', page: 'pareto' },
+  { name: 'Weights', page: 'weights' },
+  { name: 'Replay', page: 'replay' },
+];
+
+function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
+  const here = (page: RunPage, id = ''): boolean => {
+    if (now.page === 'question' || now.page === 'trajectory') return id === 'rollouts';
+    if (now.page !== page) return false;
+    if (page !== 'topics') return true;
+    return (now.id === 'rollouts') === (id === 'rollouts');
+  };
+  // On a phone they do not all have room: the one that is shown is in sight.
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const one = bar.current?.querySelector<HTMLElement>('[aria-current]');
+    if (one)
+      bar.current!.scrollLeft = one.offsetLeft - (bar.current!.clientWidth - one.offsetWidth) / 2;
+  }, [now.page]);
+  return (
+    <nav class="tabs" aria-label="Views of this run" ref={bar}>
+      {tabs.map(({ name, page, id = '' }) => (
+        <a
+          key={name}
+          href={linkAt({ page, run, id })}
+          aria-current={here(page, id) ? 'page' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+      {frozen === null && <a href={`/?diff=${encodeURIComponent(run)}`}>Diff</a>}
+    </nav>
+  );
+}
+
+function RunLine({
+  run,
+  head: of,
+  toStep,
+}: {
+  readonly run: string;
+  readonly head: RunHead | null;
+  readonly toStep: (by: number) => void;
+}) {
+  const pinned = at.value;
+  const now = mill.value?.run === run ? mill.value : null;
+  const speed = now?.tokensPerSecond.generated ?? null;
+  return (
+    <>
+      <a class="run-name" href={linkAt({ page: 'overview', run, id: '' })}>
+        {run}
+      </a>
+      {of !== null && <State state={of.state} />}
+      {of !== null && (
+        <ul class="facts">
+          {of.step !== null && pinned === '' && (
+            <li>
+              <span>step</span> <b>{of.step}</b>
+            </li>
+          )}
+          {of.version !== null && pinned === '' && (
+            <li>
+              <span>version</span> <b>{of.version}</b>
+            </li>
+          )}
+          {pinned === '' && now !== null && now.policyLag !== null && (
+            <li title="versions that rollouts are behind / may be">
+              <span>lag</span>{' '}
+              <b>
+                {now.policyLag}
+                {now.policyLagMax === null ? '' : `/${now.policyLagMax}`}
+              </b>
+            </li>
+          )}
+          {pinned === '' && of.state === 'live' && speed !== null && (
+            <li>
+              <b>{short(speed)}</b> <span>tokens/s</span>
+            </li>
+          )}
+        </ul>
+      )}
+      <span class="grow" />
+      {of?.step != null && route.value.page !== 'results' && (
+        <span class={pinned === '' ? 'moment' : 'moment pinned'} role="group" aria-label="moment">
+          <button type="button" class="quiet" aria-label="one step back" onClick={() => toStep(-1)}>
+            ‹
+          </button>
+          <span class="num">{pinned === '' ? 'now' : pinned.replace(':', ' ')}</span>
+          <button
+            type="button"
+            class="quiet"
+            aria-label="one step forward"
+            disabled={pinned === ''}
+            onClick={() => toStep(1)}
+          >
+            ›
+          </button>
+        </span>
+      )}
+    </>
+  );
+}
+
+function Banners({ away, head: of }: { readonly away: boolean; readonly head: RunHead | null }) {
+  nowMs.value;
+  const silent = heardAtMs.value === null ? null : performance.now() - heardAtMs.value;
+  return (
+    <>
+      {away && (
+        <div class="banner">
+          <b>No connection to the server.</b>
+          <span>
+            {silent === null ? 'Nothing was heard yet' : `Last heard ${age(silent)} ago`}; tried{' '}
+            {retries.value} {retries.value === 1 ? 'time' : 'times'}, and going on. What is shown
+            may be old.
+          </span>
+        </div>
+      )}
+      {at.value !== '' && (
+        <div class="banner">
+          <span>
+            As of <b>{at.value.replace(':', ' ')}</b>: everything on this page is what was known
+            then.
+          </span>
+          <button type="button" onClick={() => setQuery({ at: undefined }, false)}>
+            Back to now
+          </button>
+        </div>
+      )}
+      {of !== null && of.stateText !== '' && (
+        <div class={of.state === 'failed' || of.state === 'silent' ? 'banner grave' : 'banner'}>
+          <span>{of.stateText}</span>
+        </div>
+      )}
+      {frozen !== null && (
+        <div class="banner">
+          <span>
+            Frozen {new Date(frozen.frozenMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.{' '}
+            {frozen.leftOut}
+          </span>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogElement | null } }) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
+    <dialog
+      ref={dialog}
+      aria-labelledby="keys-title"
+      onClick={(event) => {
+        if (event.target === dialog.current) dialog.current?.close();
+      }}
+    >
+      <div class="bar">
+        <h1 id="keys-title">Keys</h1>
+        <span class="grow" />
+        <label>
+          <input
+            type="checkbox"
+            checked={lettersOn.value}
+            onChange={(event) => setLetters(event.currentTarget.checked)}
+          />
+          Single letters act
+        </label>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+      <div class="keys">
+        {keyHelp.map(([title, keys]) => (
+          <section key={title}>
+            <h2>{title}</h2>
+            <dl>
+              {keys.map(([names, does]) => (
+                <>
+                  <dt>
+                    {names.split(' ').map((name, i) => (
+                      <>
+                        {i > 0 && ' '}
+                        <kbd>{name}</kbd>
+                      </>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </dialog>
+  );
+}
+
+/** A mill wheel. */
+function Wheel() {
+  return (
+    <svg
+      width="20"
+      height="20"
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.8"
+      aria-hidden="true"
+    >
+      <circle cx="12" cy="12" r="8" />
+      <circle cx="12" cy="12" r="2" fill="currentColor" />
+      <path d="M12 1.5v21M1.5 12h21M4.6 4.6l14.8 14.8M19.4 4.6L4.6 19.4" />
+    </svg>
+  );
+}

@@ -1,0 +1,15 @@
+/**
+ * The page frozen into a file: the data of its twins stand in the file itself, and nothing is asked of a server. Null on a
+ * served page.
+ */
+import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/wire.ts';
+
+function read(): Frozen | null {
+  const element = document.getElementById(FROZEN_ID);
+  return element === null ? null : (JSON.parse(element.textContent ?? '') as Frozen);
+}
+
+export const frozen: Frozen | null = read();
+
+/** The static report, which stands in the file for those without a script; the view of results shows it. */
+export const results: Element | null = document.getElementById(RESULTS_ID);

@@ -1,0 +1,35 @@
+/** Curves of a twin that go on with what the stream says. */
+import { useEffect, useState } from 'preact/hooks';
+import type { Series } from '../../wire/wire.ts';
+import { type Value, withValues, type XUnit } from '../logic/series.ts';
+import { listenPoints } from './stream.ts';
+
+/** `on` = whether they go on; a view as of a step, or one that is zoomed in, stands still. */
+export function useLiveSeries(
+  series: readonly Series[],
+  unit: XUnit,
+  on: boolean,
+): readonly Series[] {
+  const [live, setLive] = useState(series);
+  useEffect(() => {
+    setLive(series);
+    if (!on) return;
+    return listenPoints(({ run, series: values }) => {
+      setLive((before) => {
+        let changed = false;
+        const next = before.map((one) => {
+          const mine = one.run === run ? values[one.name] : undefined;
+          if (mine === undefined) return one;
+          // The stream may begin a little before the twin ended.
+          const after = one.step.at(-1) ?? -1;
+          const fresh = mine.filter(([step]) => step > after || one.width > 1) as readonly Value[];
+          if (fresh.length === 0) return one;
+          changed = true;
+          return withValues(one, fresh, unit);
+        });
+        return changed ? next : before;
+      });
+    });
+  }, [series, on, unit]);
+  return live === series || on ? live : series;
+}

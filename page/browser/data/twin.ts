@@ -1,0 +1,129 @@
+/**
+ * Twins: the data behind views, asked for by their addresses. Answers that were read lately are kept (at most 8 MB of them),
+ * shown at once when they are wanted again, and asked for anew. What was there stays while something newer is on its way.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ErrorBody, frozenKey } from '../../wire/wire.ts';
+import { recent } from '../logic/recent.ts';
+import { queryOf } from '../logic/route.ts';
+import { heardTime } from './clock.ts';
+import { frozen } from './frozen.ts';
+
+export type Problem = ErrorBody['error'];
+
+export interface Answer<T> {
+  readonly data: T | null;
+  readonly problem: Problem | null;
+  readonly loading: boolean;
+}
+
+const cacheBytes = 8_000_000;
+const kept = recent<unknown>(cacheBytes);
+
+class TwinProblem extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+async function ask(url: string, signal: AbortSignal): Promise<unknown> {
+  if (frozen !== null) {
+    const [path, search = ''] = url.split('?');
+    const answer = frozen.twins[frozenKey(path!, queryOf(search))] ?? frozen.twins[path!];
+    if (answer !== undefined) return answer;
+    throw new TwinProblem({
+      code: 'NOT_FROZEN',
+      message: `This is not in the file. ${frozen.leftOut} Open the run with \`millrace view\` to see all of it.`,
+    });
+  }
+  let response: Response;
+  try {
+    response = await fetch(url, { signal, headers: { Accept: 'application/json' } });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new TwinProblem({
+      code: 'UNREACHABLE',
+      message:
+        'The server of this page does not answer. Start `millrace view` again; the page goes on by itself.',
+    });
+  }
+  const text = await response.text();
+  if (!response.ok) throw new TwinProblem(problemOf(text, response.status));
+  const data = JSON.parse(text) as { readonly nowMs?: number };
+  if (typeof data.nowMs === 'number') heardTime(data.nowMs);
+  kept.put(url, data, text.length);
+  return data;
+}
+
+function problemOf(text: string, status: number): Problem {
+  try {
+    const { error } = JSON.parse(text) as ErrorBody;
+    if (typeof error?.message === 'string') return error;
+  } catch {
+    // Whatever stands before the server answered in its own words.
+  }
+  return { code: `HTTP_${status}`, message: `The server answered with status ${status}.` };
+}
+
+/** Asks for the twin, and again whenever `revision` changes; null asks for nothing. */
+export function useTwin<T>(url: string | null, revision: unknown = 0): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T> & { readonly url: string | null }>({
+    url: null,
+    data: null,
+    problem: null,
+    loading: true,
+  });
+  const now = useRef(answer);
+  now.current = answer;
+  useEffect(() => {
+    if (url === null) return;
+    const abort = new AbortController();
+    const cached = kept.get(url) as T | undefined;
+    const same = now.current.url?.split('?')[0] === url.split('?')[0];
+    const before = cached ?? (same ? now.current.data : null);
+    setAnswer({ url, data: before, problem: null, loading: true });
+    ask(url, abort.signal).then(
+      (data) => setAnswer({ url, data: data as T, problem: null, loading: false }),
+      (error) => {
+        if (abort.signal.aborted) return;
+        const problem =
+          error instanceof TwinProblem ? error.problem : { code: 'PAGE', message: String(error) };
+        // What could be read a moment ago is still true where the server is only away.
+        const data = problem.code === 'UNREACHABLE' ? before : null;
+        setAnswer({ url, data, problem, loading: false });
+      },
+    );
+    return () => abort.abort();
+  }, [url, revision]);
+  // Between the change of the address and its effect the old answer must not be taken for the new one.
+  const stale = url !== null && answer.url?.split('?')[0] !== url.split('?')[0];
+  return stale
+    ? { data: (kept.get(url) as T | undefined) ?? null, problem: null, loading: true }
+    : answer;
+}
+
+/** Reads what will likely be wanted next. */
+export function prefetch(url: string): void {
+  if (frozen !== null || kept.get(url) !== undefined) return;
+  ask(url, new AbortController().signal).catch(() => {});
+}
+
+/** Bytes behind an address; null where they cannot be had. */
+export async function bytesOf(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
+  if (frozen !== null) {
+    const packed = frozen.bins[url];
+    return packed === undefined
+      ? null
+      : Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)).buffer;
+  }
+  const known = kept.get(url) as ArrayBuffer | undefined;
+  if (known !== undefined) return known;
+  const response = await fetch(url, { signal });
+  if (!response.ok) return null;
+  const bytes = await response.arrayBuffer();
+  kept.put(url, bytes, bytes.byteLength);
+  return bytes;
+}

@@ -1,0 +1,24 @@
+/** The tokens of a trajectory, which are read beside its text. */
+import { useEffect, useState } from 'preact/hooks';
+import type { TrajectoryTwin } from '../../wire/wire.ts';
+import { readTokens, type Tokens } from '../logic/tokens.ts';
+import { bytesOf } from './twin.ts';
+
+/** Null until they are there, and where they are not known. */
+export function useTokens(data: TrajectoryTwin | null): Tokens | null {
+  const [tokens, setTokens] = useState<{
+    readonly href: string;
+    readonly tokens: Tokens | null;
+  } | null>(null);
+  const href = data?.tokens?.href ?? null;
+  useEffect(() => {
+    if (href === null) return;
+    const abort = new AbortController();
+    bytesOf(href, abort.signal).then(
+      (bytes) => setTokens({ href, tokens: bytes === null ? null : readTokens(bytes) }),
+      () => {},
+    );
+    return () => abort.abort();
+  }, [href]);
+  return tokens?.href === href ? (tokens?.tokens ?? null) : null;
+}

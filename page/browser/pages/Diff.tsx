@@ -1,0 +1,422 @@
+/** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
+import { useEffect, useState } from 'preact/hooks';
+import { fixed, orDash, percent, signed, significant } from '../../../summary/numbers.ts';
+import type { DiffTwin, Paired, PairedFigure, Parting, Shown } from '../../wire/wire.ts';
+import { linkTo, query, setQuery } from '../data/place.ts';
+import { shownHead } from '../data/shownHead.ts';
+import { listen } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { count, value } from '../logic/format.ts';
+import { hrefOf, pathOf, type RunPage, twinOf } from '../logic/route.ts';
+import { Command, Hostile, Missing, Scrolls, State, shownJson, Th } from '../parts/basics.tsx';
+
+const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
+
+export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
+  const [asked, setAsked] = useState(0);
+  const only = query.value.only === 'flips';
+  const answer = useTwin<DiffTwin>(
+    twinOf(pathOf({ page: 'diff', a, b }), only ? { only: 'flips' } : {}),
+    asked,
+  );
+  const { data } = answer;
+  useEffect(() => {
+    shownHead.value = null;
+    listen({});
+  }, []);
+  useEffect(() => {
+    command.value = data?.command ?? `npx millrace diff ${a} ${b}`;
+    if (data?.parting.state !== 'pending') return;
+    const timer = setTimeout(() => setAsked(asked + 1), 1500);
+    return () => clearTimeout(timer);
+  }, [data]);
+  if (data === null) return <Missing answer={answer} />;
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          <a href={link('overview', a)}>{a}</a> <span class="muted">and</span>{' '}
+          <a href={link('overview', b)}>{b}</a>
+        </h1>
+        <State state={data.a.state} />
+        <State state={data.b.state} />
+        <span class="grow" />
+        <a class="button" href={linkTo(hrefOf({ page: 'diff', a: b, b: a }))}>
+          Swap
+        </a>
+        <a class="button" href={linkTo(hrefOf({ page: 'metrics', run: a, id: '' }, { with: b }))}>
+          Curves of both
+        </a>
+      </div>
+      <PartingCard parting={data.parting} a={a} b={b} command={data.command} />
+      <section class="card flush">
+        <h2>
+          Settings that differ{' '}
+          <span class="muted num">
+            {data.settings.length} of {data.settingsTotal}
+          </span>
+        </h2>
+        {data.settings.length === 0 ? (
+          <p class="empty">All settings are the same.</p>
+        ) : (
+          <Scrolls label="settings">
+            <table>
+              <thead>
+                <tr>
+                  <Th left>setting</Th>
+                  <Th left>{a}</Th>
+                  <Th left>{b}</Th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.settings.map(({ name, a: one, b: other }) => (
+                  <tr key={name}>
+                    <th scope="row">
+                      <code>{name}</code>
+                    </th>
+                    <td class="wrap">
+                      <Hostile text={orDash(one, shownJson)} max={300} />
+                    </td>
+                    <td class="wrap">
+                      <Hostile text={orDash(other, shownJson)} max={300} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        )}
+      </section>
+      {data.paired === null ? (
+        <section class="card">
+          <h2>By question</h2>
+          <p class="muted">{data.pairedWhy}</p>
+        </section>
+      ) : (
+        <PairedCards paired={data.paired} a={a} b={b} only={only} />
+      )}
+      {data.metrics.length > 0 && <MetricsCard data={data} a={a} b={b} />}
+    </>
+  );
+}
+
+function PartingCard({
+  parting,
+  a,
+  b,
+  command: text,
+}: {
+  readonly parting: Parting;
+  readonly a: string;
+  readonly b: string;
+  readonly command: string;
+}) {
+  return (
+    <section class="card" aria-live="polite">
+      <h2>Where they part</h2>
+      {parting.state === 'pending' && (
+        <p class="muted">looking for the first record that differs …</p>
+      )}
+      {parting.state === 'same' && <p>✓ All {count(parting.records)} records are the same.</p>}
+      {parting.state === 'tooLarge' && (
+        <p class="muted">
+          {count(parting.records)} records are more than the {count(parting.max)} that are compared
+          here; the command compares them all.
+        </p>
+      )}
+      {parting.state === 'failed' && <p class="muted">{parting.why}</p>}
+      {(parting.state === 'failed' || parting.state === 'tooLarge') && <Command text={text} />}
+      {parting.state === 'differs' && (
+        <>
+          <p class="sentence">
+            First in <b>{parting.topic}</b>: record{' '}
+            <code>
+              <Hostile text={parting.id} max={120} />
+            </code>
+            {parting.field === '' ? (
+              ', which only one of them has'
+            ) : (
+              <>
+                , field <code>{parting.field}</code>
+              </>
+            )}
+            {parting.version >= 0 && `, while version ${parting.version} was the newest`}.
+          </p>
+          {parting.token !== null && (
+            <p>
+              First token that differs: number <b class="num">{parting.token.index}</b>,{' '}
+              <code>
+                <Hostile text={JSON.stringify(parting.token.a)} max={60} />
+              </code>{' '}
+              and{' '}
+              <code>
+                <Hostile text={JSON.stringify(parting.token.b)} max={60} />
+              </code>
+              {parting.token.versionA !== null &&
+                `, sampled by version ${parting.token.versionA} and ${parting.token.versionB ?? '–'}`}
+              .
+            </p>
+          )}
+          <div class="grid two">
+            {(
+              [
+                [a, parting.a],
+                [b, parting.b],
+              ] as const
+            ).map(([run, side]) => (
+              <div key={run}>
+                <h3>{run}</h3>
+                {side === null ? (
+                  <p class="muted">has no such record</p>
+                ) : (
+                  <Side
+                    run={run}
+                    topic={parting.topic}
+                    side={side}
+                    token={parting.token?.index ?? null}
+                  />
+                )}
+              </div>
+            ))}
+          </div>
+          <p class="note">
+            The same in both:{' '}
+            {Object.entries(parting.same)
+              .map(([topic, { equal, all }]) => `${topic} ${count(equal)} of ${count(all)}`)
+              .join(', ')}
+            .
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Side({
+  run,
+  topic,
+  side,
+  token,
+}: {
+  readonly run: string;
+  readonly topic: string;
+  readonly side: { readonly ref: string | null; readonly value: Shown };
+  readonly token: number | null;
+}) {
+  const { ref } = side;
+  const href =
+    ref === null
+      ? null
+      : topic === 'rollouts'
+        ? linkTo(
+            hrefOf(
+              { page: 'trajectory', run, id: ref },
+              token === null ? {} : { tok: String(token) },
+            ),
+          )
+        : linkTo(hrefOf({ page: 'topics', run, id: topic }, { offset: ref.split('-').at(-1)! }));
+  return (
+    <>
+      <pre class="value" tabIndex={0}>
+        <Hostile text={shownJson(side.value)} max={4000} />
+      </pre>
+      {href !== null && <a href={href}>open it</a>}
+    </>
+  );
+}
+
+/** Figures as people call them. */
+const names: Readonly<Record<string, string>> = {
+  meanToolCalls: 'tool calls',
+  formatValid: 'valid format',
+  tokens: 'tokens a response',
+};
+
+const shows: Readonly<Record<string, (value: number) => string>> = {
+  accuracy: (share) => percent(share),
+  formatValid: (share) => percent(share),
+};
+
+function PairedCards({
+  paired,
+  a,
+  b,
+  only,
+}: {
+  readonly paired: Paired;
+  readonly a: string;
+  readonly b: string;
+  readonly only: boolean;
+}) {
+  const flips = [...paired.flips].sort((p, q) => (p.to === q.to ? 0 : p.to === 'failed' ? -1 : 1));
+  return (
+    <>
+      {!only && (
+        <section class="card flush">
+          <h2>
+            Held-out questions, each with itself{' '}
+            <span class="muted num">{count(paired.questions)} questions</span>
+          </h2>
+          <Scrolls label="figures">
+            <table>
+              <thead>
+                <tr>
+                  <Th left>figure</Th>
+                  <Th>{a}</Th>
+                  <Th>{b}</Th>
+                  <Th>difference</Th>
+                  <Th>95 %</Th>
+                  <Th left>
+                    <span class="unseen">drawn</span>
+                  </Th>
+                </tr>
+              </thead>
+              <tbody>
+                {paired.figures.map((figure) => (
+                  <Figure key={figure.name} figure={figure} />
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+          <p class="note padded">
+            Differences are {b} less {a}. An interval that does not hold 0 is more than chance.
+            {paired.onlyA + paired.onlyB > 0 &&
+              ` Left out: ${paired.onlyA} questions that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
+          </p>
+        </section>
+      )}
+      <section class="card flush">
+        <div class="card-head">
+          <h2>Flips</h2>
+          <span>
+            <b class="bad num">{paired.solvedToFailed}</b> solved → failed ·{' '}
+            <b class="good num">{paired.failedToSolved}</b> failed → solved
+          </span>
+          <span class="grow" />
+          <button
+            type="button"
+            aria-pressed={only}
+            onClick={() => setQuery({ only: only ? undefined : 'flips' })}
+          >
+            Only flips
+          </button>
+        </div>
+        {flips.length === 0 ? (
+          <p class="empty">No question flips.</p>
+        ) : (
+          <Scrolls label="flips">
+            <table>
+              <thead>
+                <tr>
+                  <Th left>question</Th>
+                  <Th left>became</Th>
+                  <Th>{a}</Th>
+                  <Th>{b}</Th>
+                </tr>
+              </thead>
+              <tbody>
+                {flips.map((flip) => (
+                  <tr key={flip.question}>
+                    <td class="wrap">
+                      <a href={link('question', b, flip.question)}>{flip.question}</a>{' '}
+                      <Hostile text={flip.text} max={160} />
+                    </td>
+                    <td class="l">
+                      {flip.to === 'solved' ? (
+                        <span class="good">✓ solved</span>
+                      ) : (
+                        <span class="bad">✗ failed</span>
+                      )}
+                    </td>
+                    <td>
+                      {flip.refA === null ? (
+                        fixed(2)(flip.a)
+                      ) : (
+                        <a href={link('trajectory', a, flip.refA)}>{fixed(2)(flip.a)}</a>
+                      )}
+                    </td>
+                    <td>
+                      {flip.refB === null ? (
+                        fixed(2)(flip.b)
+                      ) : (
+                        <a href={link('trajectory', b, flip.refB)}>{fixed(2)(flip.b)}</a>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        )}
+      </section>
+    </>
+  );
+}
+
+function Figure({
+  figure: { name, a, b, difference, interval },
+}: {
+  readonly figure: PairedFigure;
+}) {
+  const show = shows[name] ?? significant(3);
+  const most = Math.max(Math.abs(interval.low), Math.abs(interval.high), 1e-9);
+  const x = (at: number): number => 60 + (55 * at) / most;
+  const sure = interval.low > 0 || interval.high < 0;
+  return (
+    <tr>
+      <th scope="row">{names[name] ?? name}</th>
+      <td>{show(a)}</td>
+      <td>{show(b)}</td>
+      <td>{sure ? <b>{signed(difference, show)}</b> : signed(difference, show)}</td>
+      <td class="muted">
+        {signed(interval.low, show)} to {signed(interval.high, show)}
+      </td>
+      <td class="l">
+        <svg width="120" height="14" aria-hidden="true" class="interval">
+          <line x1="60" y1="0" x2="60" y2="14" class="zero" />
+          <line x1={x(interval.low)} y1="7" x2={x(interval.high)} y2="7" class="reach" />
+          <circle cx={x(difference)} cy="7" r="3.5" />
+        </svg>
+      </td>
+    </tr>
+  );
+}
+
+function MetricsCard({
+  data,
+  a,
+  b,
+}: {
+  readonly data: DiffTwin;
+  readonly a: string;
+  readonly b: string;
+}) {
+  return (
+    <details class="card flush">
+      <summary>Means of every metric by stage</summary>
+      <Scrolls label="metrics">
+        <table>
+          <thead>
+            <tr>
+              <Th left>metric</Th>
+              <Th>stage</Th>
+              <Th>{a}</Th>
+              <Th>{b}</Th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.metrics.slice(0, 500).map(({ name, stage, a: one, b: other }) => (
+              <tr key={`${name} ${stage}`}>
+                <th scope="row">{name}</th>
+                <td>{stage}</td>
+                <td>{value(one)}</td>
+                <td>{value(other)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolls>
+    </details>
+  );
+}

@@ -1,0 +1,186 @@
+/** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
+import { useEffect } from 'preact/hooks';
+import { orDash, percent, rate } from '../../../summary/numbers.ts';
+import type { Mill as MillData, OverviewTwin } from '../../wire/wire.ts';
+import { useLiveSeries } from '../data/liveSeries.ts';
+import { at, linkAt, query } from '../data/place.ts';
+import { useHead } from '../data/shownHead.ts';
+import { listen, mill as liveMill, refreshes } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { milliseconds, short } from '../logic/format.ts';
+import { lineOf } from '../logic/lineOf.ts';
+import { pathOf, twinOf } from '../logic/route.ts';
+import { bucketNote } from '../logic/series.ts';
+import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
+import { Chart } from '../parts/Chart.tsx';
+import { Admission } from '../parts/Control.tsx';
+import { Mill, StageTable } from '../parts/Mill.tsx';
+import { TopicTable } from '../parts/TopicTable.tsx';
+
+const none: OverviewTwin['curves'] = [];
+
+/** What changes a run is a command; the server takes pause and resume where it was started with `--control`. */
+const steering = [
+  ['change a setting', 'set RUN temperature=0.8'],
+  ['begin nothing new', 'pause RUN'],
+  ['go on', 'resume RUN'],
+  ['stop in order', 'stop RUN'],
+] as const;
+
+export function Overview({ run }: { readonly run: string }) {
+  const pinned = at.value !== '';
+  const answer = useTwin<OverviewTwin>(
+    twinOf(pathOf({ page: 'overview', run, id: '' }), pinned ? { at: query.value.at! } : {}),
+    refreshes.value,
+  );
+  const { data } = answer;
+  useHead(data);
+  const curves = useLiveSeries(data?.curves ?? none, 'step', !pinned);
+  useEffect(() => {
+    command.value = `npx millrace top ${run}`;
+    if (data === null) return;
+    const names = [...data.curves.map(({ name }) => name), ...data.absent.map(({ name }) => name)];
+    listen({ run, metrics: pinned ? [] : names, since: data.cursor });
+  }, [data, pinned, run]);
+  // A metric that was absent has come: its curve is in the twin now.
+  if (data === null) return <Missing answer={answer} />;
+  const mill = !pinned && liveMill.value?.run === run ? liveMill.value : data.mill;
+  const live = !pinned && data.run.state === 'live';
+  return (
+    <>
+      <h1 class="unseen">{run}</h1>
+      <p class={`sentence ${mill.health.level === 'bad' ? 'bad' : ''}`}>
+        {mill.health.level === 'bad' && <b aria-hidden="true">! </b>}
+        {mill.health.text}
+      </p>
+      <Mill mill={mill} run={run} />
+      <MillFacts mill={mill} run={run} />
+      {curves.length > 0 && (
+        <div class="grid three">
+          {curves.map((series) => (
+            <Chart
+              key={series.name}
+              title={series.name}
+              lines={[lineOf(series)]}
+              broken={series.oddSteps}
+              note={bucketNote([series])}
+              href={linkAt({ page: 'metrics', run, id: '' }, { m: series.name })}
+              small
+            />
+          ))}
+        </div>
+      )}
+      {data.absent.length > 0 && (
+        <section class="card" aria-labelledby="absent-title">
+          <h2 id="absent-title">Not measured</h2>
+          <dl class="pair">
+            {data.absent.map(({ name, why }) => (
+              <>
+                <dt>
+                  <code>{name}</code>
+                </dt>
+                <dd>{why}</dd>
+              </>
+            ))}
+          </dl>
+        </section>
+      )}
+      <section class="card flush" aria-labelledby="topics-title">
+        <h2 id="topics-title">Topics</h2>
+        <TopicTable topics={mill.topics} run={run} live={live} />
+      </section>
+      {!pinned && (
+        <details class="card flush">
+          <summary>Stages as a table</summary>
+          <StageTable mill={mill} run={run} />
+        </details>
+      )}
+      {live && (
+        <details class="card">
+          <summary>Commands for this run</summary>
+          <Admission run={run} />
+          <dl class="pair commands">
+            {steering.map(([does, text]) => (
+              <>
+                <dt>{does}</dt>
+                <dd>
+                  <Command text={`npx millrace ${text.replace('RUN', run)}`} />
+                </dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
+      {data.settings.length > 0 && (
+        <details class="card">
+          <summary>Settings</summary>
+          <dl class="pair mono-names">
+            {data.settings.map(({ name, value, from }) => (
+              <>
+                <dt>{name}</dt>
+                <dd>
+                  <Hostile text={shownJson(value)} max={400} />
+                  {from !== null && <span class="muted"> · {from}</span>}
+                </dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
+    </>
+  );
+}
+
+function MillFacts({ mill, run }: { readonly mill: MillData; readonly run: string }) {
+  const { weights, tools, selection, workers, tokensPerSecond } = mill;
+  const living = workers.filter(({ ended }) => !ended);
+  return (
+    <ul class="facts card strip">
+      {weights !== null && (
+        <li>
+          <span>weights</span>{' '}
+          <b>
+            <a href={linkAt({ page: 'weights', run, id: String(weights.version) })}>
+              version {weights.version}
+            </a>
+          </b>{' '}
+          <span>
+            of step {weights.step}, <Ago at={weights.atMs} />
+          </span>
+        </li>
+      )}
+      {tokensPerSecond.trained !== null && (
+        <li>
+          <span>trained</span> <b>{short(tokensPerSecond.trained)}</b> <span>tokens/s</span>
+        </li>
+      )}
+      {tools !== null && (
+        <li>
+          <span>tool calls</span> <b>{rate(tools.perSecond)}/s</b>{' '}
+          <span>
+            {percent(tools.failed)} failed, {percent(tools.cached, 0)} cached, 95 % within{' '}
+            {orDash(tools.p95Ms, milliseconds)}
+          </span>
+        </li>
+      )}
+      {selection !== null && (
+        <li>
+          <span>selection keeps</span>{' '}
+          <b>
+            <a href={linkAt({ page: 'pareto', run, id: '' })}>
+              {selection.kept} of {selection.judged}
+            </a>
+          </b>{' '}
+          <span>groups</span>
+        </li>
+      )}
+      {living.length > 0 && (
+        <li>
+          <b>{living.length === 1 ? '1 process' : `${living.length} processes`}</b>{' '}
+          <span>on {[...new Set(living.map(({ host }) => host))].join(', ')}</span>
+        </li>
+      )}
+    </ul>
+  );
+}

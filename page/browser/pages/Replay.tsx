@@ -1,0 +1,252 @@
+/** The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was verified; commands. */
+import { useEffect, useState } from 'preact/hooks';
+import type { ReplayStep, ReplayTwin } from '../../wire/wire.ts';
+import { useKeys } from '../data/keyboard.ts';
+import { linkTo, query, setQuery } from '../data/place.ts';
+import { useHead } from '../data/shownHead.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { count, value } from '../logic/format.ts';
+import { hrefOf, pathOf, stepOf, twinOf } from '../logic/route.ts';
+import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
+import { Chart } from '../parts/Chart.tsx';
+import { Recompute } from '../parts/Control.tsx';
+
+const speeds = [1, 10, 100] as const;
+
+export function Replay({ run }: { readonly run: string }) {
+  const grown = ends.value.weights ?? 0;
+  const answer = useTwin<ReplayTwin>(
+    twinOf(pathOf({ page: 'replay', run, id: '' })),
+    `${refreshes.value} ${grown}`,
+  );
+  const { data } = answer;
+  useHead(data);
+  useEffect(() => {
+    listen({ run });
+  }, [run]);
+  useEffect(() => {
+    command.value = data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`;
+  }, [data, run]);
+  const steps = data?.steps ?? [];
+  const now = stepOf(query.value);
+  // The last step that is not behind the moment.
+  const place =
+    now === null
+      ? steps.length - 1
+      : Math.max(
+          0,
+          steps.findLastIndex(({ step }) => step <= now),
+        );
+  const to = (index: number): void => {
+    const step = steps[Math.max(0, Math.min(steps.length - 1, index))];
+    if (step !== undefined) setQuery({ at: `step:${step.step}` });
+  };
+  const [playing, setPlaying] = useState(false);
+  const [speed, setSpeed] = useState<number>(1);
+  useEffect(() => {
+    if (!playing) return;
+    const next = steps[place + 1];
+    if (next === undefined) {
+      setPlaying(false);
+      return;
+    }
+    // As long as it took, that many times faster; never so slow or so fast that nothing can be seen.
+    const ms = Math.min(2000, Math.max(60, (next.atMs - steps[place]!.atMs) / speed));
+    const timer = setTimeout(() => to(place + 1), ms);
+    return () => clearTimeout(timer);
+  }, [playing, place, speed, steps]);
+  useKeys({
+    next: () => to(place + 1),
+    previous: () => to(place - 1),
+    first: () => to(0),
+    last: () => to(steps.length - 1),
+  });
+  if (data === null) return <Missing answer={answer} />;
+  const here = steps[place];
+  return (
+    <>
+      <div class="page-head">
+        <h1>Replay</h1>
+        <p class="muted">Every step is a moment that each view can be seen at.</p>
+      </div>
+      {here === undefined ? (
+        <div class="card">
+          <Empty>
+            <p>There is no step yet to go back to.</p>
+          </Empty>
+        </div>
+      ) : (
+        <section class="card scrub" aria-label="scrubber">
+          <div class="bar">
+            <span class="button-row" role="group" aria-label="play">
+              <button type="button" aria-label="first step" onClick={() => to(0)}>
+                <Icon name="first" />
+              </button>
+              <button type="button" aria-label="one step back" onClick={() => to(place - 1)}>
+                <Icon name="back" />
+              </button>
+              <button
+                type="button"
+                aria-label={playing ? 'pause' : 'play'}
+                onClick={() => {
+                  if (!playing && place === steps.length - 1) to(0);
+                  setPlaying(!playing);
+                }}
+              >
+                <Icon name={playing ? 'pause' : 'play'} />
+              </button>
+              <button type="button" aria-label="one step forward" onClick={() => to(place + 1)}>
+                <Icon name="forward" />
+              </button>
+              <button type="button" aria-label="last step" onClick={() => to(steps.length - 1)}>
+                <Icon name="last" />
+              </button>
+            </span>
+            <span class="segmented" role="group" aria-label="speed">
+              {speeds.map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  aria-pressed={speed === one}
+                  onClick={() => setSpeed(one)}
+                >
+                  {one}×
+                </button>
+              ))}
+            </span>
+            <span class="grow" />
+            <span>
+              step <b class="num">{here.step}</b> of {steps.at(-1)!.step} · version {here.version} ·{' '}
+              <Ago at={here.atMs} />
+            </span>
+          </div>
+          <input
+            type="range"
+            class="scrubber"
+            min="0"
+            max={String(steps.length - 1)}
+            value={String(place)}
+            aria-label="step"
+            aria-valuetext={`step ${here.step}`}
+            onInput={(event) => {
+              setPlaying(false);
+              to(Number(event.currentTarget.value));
+            }}
+          />
+          <Moment run={run} step={here} steps={steps} />
+          {data.total > steps.length && (
+            <p class="note">
+              {count(steps.length)} of {count(data.total)} steps are on the scale.
+            </p>
+          )}
+        </section>
+      )}
+      <section class="card">
+        <h2>Verification</h2>
+        {data.verified === null ? (
+          <p class="muted">
+            Nobody has recomputed this run yet. The first command does, and compares every record.
+          </p>
+        ) : (
+          <p class={data.verified.ok ? 'good' : 'bad'}>
+            {data.verified.ok ? '✓' : '✗'} {data.verified.text}{' '}
+            <span class="muted">
+              <Ago at={data.verified.atMs} />
+            </span>
+          </p>
+        )}
+        <Recompute run={run} />
+        <dl class="commands">
+          {data.commands.map(({ about, command: text }) => (
+            <>
+              <dt>{about}</dt>
+              <dd>
+                <Command text={text} />
+              </dd>
+            </>
+          ))}
+        </dl>
+      </section>
+    </>
+  );
+}
+
+const views = [
+  ['overview', 'Overview'],
+  ['metrics', 'Metrics'],
+  ['topics', 'Topics'],
+  ['pareto', 'Pareto'],
+] as const;
+
+/** What was known at that step: reward up to it, and the views as they were. */
+function Moment({
+  run,
+  step,
+  steps,
+}: {
+  readonly run: string;
+  readonly step: ReplayStep;
+  readonly steps: readonly ReplayStep[];
+}) {
+  const rewarded = steps.filter(({ reward }) => reward !== null);
+  const series = {
+    label: 'reward',
+    xs: rewarded.map((one) => one.step),
+    ys: rewarded.map((one) => (one.step <= step.step ? one.reward : null)),
+  };
+  const moment = { at: `step:${step.step}` };
+  return (
+    <>
+      {rewarded.length > 1 && (
+        <Chart
+          title="reward/mean up to here"
+          lines={[series]}
+          small
+          range={[rewarded[0]!.step, rewarded.at(-1)!.step]}
+        />
+      )}
+      <p class="bar">
+        <span class="muted">
+          Reward {value(step.reward)}. See step {step.step} in
+        </span>
+        {views.map(([page, name]) => (
+          <a key={page} class="button" href={linkTo(hrefOf({ page, run, id: '' }, moment))}>
+            {name}
+          </a>
+        ))}
+        <a
+          class="button"
+          href={linkTo(hrefOf({ page: 'weights', run, id: String(step.version) }, moment))}
+        >
+          Weights
+        </a>
+      </p>
+    </>
+  );
+}
+
+const icons = {
+  first: 'M3 2v12M13 2L5 8l8 6z',
+  back: 'M12 2L4 8l8 6z',
+  play: 'M4 2l9 6-9 6z',
+  pause: 'M5 2v12M11 2v12',
+  forward: 'M4 2l8 6-8 6z',
+  last: 'M13 2v12M3 2l8 6-8 6z',
+} as const;
+
+function Icon({ name }: { readonly name: keyof typeof icons }) {
+  const filled = name === 'play';
+  return (
+    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path
+        d={icons[name]}
+        fill={filled ? 'currentColor' : 'none'}
+        stroke="currentColor"
+        stroke-width="1.6"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}

@@ -1,0 +1,16 @@
+/** The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with a style of their own. */
+import { useCallback, useEffect } from 'preact/hooks';
+import type { OverviewTwin } from '../../wire/wire.ts';
+import { useHead } from '../data/shownHead.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { pathOf, twinOf } from '../logic/route.ts';
+
+export function Results({ run, report }: { readonly run: string; readonly report: Element }) {
+  useHead(useTwin<OverviewTwin>(twinOf(pathOf({ page: 'overview', run, id: '' }))).data);
+  useEffect(() => {
+    command.value = `npx millrace report ${run}`;
+  }, [run]);
+  // It leaves the document with the view, and comes back as it was left.
+  return <div ref={useCallback((here: Element | null) => here?.append(report), [report])} />;
+}

@@ -1,0 +1,234 @@
+/** One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled. */
+import { useEffect } from 'preact/hooks';
+import { size } from '../../../summary/numbers.ts';
+import type { ReplayTwin, WeightsTwin } from '../../wire/wire.ts';
+import { useKeys } from '../data/keyboard.ts';
+import { at, go, linkAt } from '../data/place.ts';
+import { recordLink } from '../data/recordLink.ts';
+import { useHead } from '../data/shownHead.ts';
+import { ends, listen, refreshes } from '../data/stream.ts';
+import { command } from '../data/take.ts';
+import { useTwin } from '../data/twin.ts';
+import { count, value } from '../logic/format.ts';
+import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
+import { RolloutTable } from '../parts/RolloutTable.tsx';
+
+export function Weights({ run, version }: { readonly run: string; readonly version: string }) {
+  useEffect(() => {
+    command.value = `npx millrace tap ${run}.weights`;
+    listen({ run });
+  }, [run]);
+  return version === '' ? <Versions run={run} /> : <Version run={run} version={version} />;
+}
+
+const rowsMax = 500;
+
+function Versions({ run }: { readonly run: string }) {
+  const grown = at.value === '' ? (ends.value.weights ?? 0) : 0;
+  const answer = useTwin<ReplayTwin>(
+    twinOf(pathOf({ page: 'replay', run, id: '' })),
+    `${refreshes.value} ${grown}`,
+  );
+  const { data } = answer;
+  useHead(data);
+  if (data === null) return <Missing answer={answer} />;
+  const limit = at.value.startsWith('step:') ? Number(at.value.slice(5)) : Number.POSITIVE_INFINITY;
+  const steps = data.steps.filter(({ step }) => step <= limit).reverse();
+  return (
+    <>
+      <div class="page-head">
+        <h1>Weights</h1>
+        <p class="muted">Every version that the trainer published, newest first.</p>
+      </div>
+      <Scrolls label="versions" class="card flush">
+        {steps.length === 0 ? (
+          <Empty>
+            <p>No weights yet: the first version comes with the first step.</p>
+          </Empty>
+        ) : (
+          <table>
+            <thead>
+              <tr>
+                <Th left>version</Th>
+                <Th>step</Th>
+                <Th>reward</Th>
+                <Th left>digest</Th>
+                <Th>made</Th>
+              </tr>
+            </thead>
+            <tbody>
+              {steps.slice(0, rowsMax).map((step) => (
+                <tr key={step.ref}>
+                  <th scope="row">
+                    <a href={linkAt({ page: 'weights', run, id: String(step.version) })}>
+                      version {step.version}
+                    </a>
+                  </th>
+                  <td>{step.step}</td>
+                  <td>{value(step.reward)}</td>
+                  <td class="l">
+                    <code>{step.digest === null ? '–' : step.digest.slice(0, 16)}</code>
+                  </td>
+                  <td>
+                    <Ago at={step.atMs} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Scrolls>
+      {steps.length > rowsMax && (
+        <p class="note">
+          the newest {rowsMax} of {count(data.total)}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Version({ run, version }: { readonly run: string; readonly version: string }) {
+  const asked: Query = at.value === '' ? {} : { at: at.value };
+  const answer = useTwin<WeightsTwin>(
+    twinOf(pathOf({ page: 'weights', run, id: version }), asked),
+    refreshes.value,
+  );
+  const { data } = answer;
+  useHead(data);
+  const to = (other: number | null | undefined): void => {
+    if (other !== null && other !== undefined)
+      go(linkAt({ page: 'weights', run, id: String(other) }));
+  };
+  useKeys({ next: () => to(data?.after), previous: () => to(data?.before) });
+  if (data === null) return <Missing answer={answer} />;
+  const { batch, rollouts } = data;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Version {data.version}</h1>
+        <p class="muted">
+          made by step {data.step}, <Ago at={data.atMs} />
+        </p>
+        <span class="grow" />
+        <a class="button" href={linkAt({ page: 'weights', run, id: '' })}>
+          all versions
+        </a>
+        <span class="button-row">
+          <button type="button" disabled={data.before === null} onClick={() => to(data.before)}>
+            ← {data.before === null ? 'none before' : `version ${data.before}`}
+          </button>
+          <button type="button" disabled={data.after === null} onClick={() => to(data.after)}>
+            {data.after === null ? 'the newest' : `version ${data.after}`} →
+          </button>
+        </span>
+      </div>
+      <div class="grid two">
+        <section class="card">
+          <h2>Manifest</h2>
+          <dl class="pair">
+            <dt>parent</dt>
+            <dd>
+              {data.parent < 0 ? (
+                'none: the first version'
+              ) : (
+                <a href={linkAt({ page: 'weights', run, id: String(data.parent) })}>
+                  version {data.parent}
+                </a>
+              )}
+            </dd>
+            <dt>lies at</dt>
+            <dd>
+              <code>{data.uri}</code> <span class="muted num">{size(data.bytes)}</span>
+              {data.file.kind === 'changed' && (
+                <p class="bad">
+                  ! Damaged: it {data.file.why}. Restore it from a backup, or go back to a version
+                  whose file is intact.
+                </p>
+              )}
+              {(data.file.kind === 'gone' || data.file.kind === 'unchecked') && (
+                <p class="muted">{data.file.why}</p>
+              )}
+            </dd>
+            <dt>digest</dt>
+            <dd>
+              <code>{data.digest ?? 'none'}</code>
+            </dd>
+            <dt>parent’s digest</dt>
+            <dd>
+              <code>{data.parentDigest ?? 'none'}</code>
+            </dd>
+            <dt>optimiser</dt>
+            <dd>
+              <code>{data.state === '' ? 'none' : data.state}</code>
+            </dd>
+            <dt>rounds done</dt>
+            <dd class="num">{data.roundsDone}</dd>
+            <dt>record</dt>
+            <dd>
+              <a href={recordLink(run, 'weights', data.ref)}>weights {data.ref}</a>
+            </dd>
+          </dl>
+        </section>
+        <section class="card">
+          <h2>Numbers of its step</h2>
+          {data.metrics.length === 0 ? (
+            <p class="muted">None.</p>
+          ) : (
+            <dl class="pair numbers">
+              {data.metrics.map(({ name, value: number }) => (
+                <>
+                  <dt>
+                    <a href={linkAt({ page: 'metrics', run, id: '' }, { m: name })}>{name}</a>
+                  </dt>
+                  <dd class="num">{value(number)}</dd>
+                </>
+              ))}
+            </dl>
+          )}
+        </section>
+      </div>
+      {batch !== null && (
+        <section class="card">
+          <h2>
+            What it was trained on:{' '}
+            <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
+            <span class="muted">
+              {batch.kind}, stage {batch.stage}
+            </span>
+          </h2>
+          {batch.groups.length > 0 ? (
+            <ul class="chips">
+              {batch.groups.map(({ question, scored }) => (
+                <li key={scored}>
+                  <a class="chip" href={linkAt({ page: 'question', run, id: question })}>
+                    {question}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p>{count(batch.examples)} examples</p>
+          )}
+        </section>
+      )}
+      <section class="card flush">
+        <div class="card-head">
+          <h2>
+            Rollouts that it sampled <span class="muted num">{count(rollouts.count)}</span>
+          </h2>
+          {rollouts.scanned < rollouts.of && (
+            <span class="muted">
+              among {count(rollouts.scanned)} of {count(rollouts.of)} that were searched
+            </span>
+          )}
+        </div>
+        {rollouts.first.length === 0 ? (
+          <p class="empty">None{rollouts.scanned < rollouts.of ? ' was found' : ''}.</p>
+        ) : (
+          <RolloutTable rollouts={rollouts.first} run={run} withQuestion />
+        )}
+      </section>
+    </>
+  );
+}

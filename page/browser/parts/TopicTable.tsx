@@ -1,0 +1,61 @@
+/** Every topic of a run: how much it holds, how fast it grows, who has not read it yet. */
+import { orDash, rate, size } from '../../../summary/numbers.ts';
+import type { MillTopic } from '../../wire/wire.ts';
+import { linkAt } from '../data/place.ts';
+import { ends } from '../data/stream.ts';
+import { count } from '../logic/format.ts';
+import { Ago, Scrolls, Th } from './basics.tsx';
+import { Spark } from './Spark.tsx';
+
+export function TopicTable({
+  topics,
+  run,
+  live,
+}: {
+  readonly topics: readonly MillTopic[];
+  readonly run: string;
+  readonly live: boolean;
+}) {
+  return (
+    <Scrolls label="topics">
+      <table class="topics">
+        <thead>
+          <tr>
+            <Th left>topic</Th>
+            <Th>records</Th>
+            <Th>per second</Th>
+            <Th left>last 5 min</Th>
+            <Th left>lag of its readers</Th>
+            <Th>size</Th>
+            <Th>newest</Th>
+          </tr>
+        </thead>
+        <tbody>
+          {topics.map(({ name, about, records, bytes, perSecond, lastMs, lag, spark }) => (
+            <tr key={name}>
+              <th scope="row" title={about}>
+                <a href={linkAt({ page: 'topics', run, id: name })}>{name}</a>
+              </th>
+              <td>{count(live ? Math.max(records, ends.value[name] ?? 0) : records)}</td>
+              <td>{orDash(perSecond, rate)}</td>
+              <td class="l">
+                <Spark values={spark} width={76} height={18} />
+              </td>
+              <td class="l">
+                {Object.entries(lag).map(([reader, records]) => (
+                  <span class={records > 0 ? 'lag' : 'lag muted'} key={reader}>
+                    {reader} {count(records)}{' '}
+                  </span>
+                ))}
+              </td>
+              <td>{orDash(bytes, size)}</td>
+              <td>
+                <Ago at={lastMs} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  );
+}

@@ -1,0 +1,95 @@
+/**
+ * The runs that are open: at most so many, the one that nobody has asked for the longest is closed first. A stream keeps its
+ * runs open; when all are kept, no further one is opened.
+ */
+import { MillraceError } from '../../../base/errors.ts';
+import type { RunView } from '../run/runView.ts';
+
+const OPEN_MAX = 4;
+/** While streams keep them open. */
+const KEPT_MAX = 16;
+
+export interface Opened {
+  readonly view: RunView;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly opening: Promise<Opened>;
+  users: number;
+}
+
+export class HotRuns {
+  readonly #open: (name: string) => Promise<Opened>;
+  /** The one that was asked for last comes last. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #closing = new Set<Promise<void>>();
+  #closed = false;
+
+  constructor(open: (name: string) => Promise<Opened>) {
+    this.#open = open;
+  }
+
+  /** `use` may take as long as it likes: the run stays open. Fails with `BUSY` when too many are. */
+  async with<T>(name: string, use: (view: RunView) => Promise<T>): Promise<T> {
+    const { view, release } = await this.take(name);
+    try {
+      return await use(view);
+    } finally {
+      release();
+    }
+  }
+
+  /** Kept open until it is released. */
+  async take(name: string): Promise<{ readonly view: RunView; readonly release: () => void }> {
+    if (this.#closed) throw new MillraceError('CLOSED', 'the server is closing');
+    const entry = this.#entries.get(name) ?? { opening: this.#open(name), users: 0 };
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    entry.users += 1;
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      entry.users -= 1;
+      this.#trim();
+    };
+    try {
+      this.#trim();
+      if (this.#entries.size > KEPT_MAX) throw tooMany();
+      const { view } = await entry.opening;
+      return { view, release };
+    } catch (error) {
+      if (this.#entries.get(name) === entry && entry.users <= 1) this.#entries.delete(name);
+      release();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const [name, entry] of this.#entries) this.#shut(name, entry);
+    await Promise.all(this.#closing);
+  }
+
+  #trim(): void {
+    for (const [name, entry] of this.#entries) {
+      if (this.#entries.size <= OPEN_MAX) return;
+      if (entry.users === 0) this.#shut(name, entry);
+    }
+  }
+
+  #shut(name: string, { opening }: Entry): void {
+    this.#entries.delete(name);
+    const closing = opening.then((opened) => opened.close()).catch(() => undefined);
+    this.#closing.add(closing);
+    void closing.then(() => this.#closing.delete(closing));
+  }
+}
+
+function tooMany(): MillraceError {
+  return new MillraceError(
+    'BUSY',
+    `streams keep ${KEPT_MAX} runs open; close some tabs, or look at this run with another \`millrace view\``,
+  );
+}

@@ -1,0 +1,74 @@
+/** Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one where nobody asked for a certain one. */
+import type { RequestListener } from 'node:http';
+import { MillraceError, messageOf } from '../../../base/errors.ts';
+import { listenOn } from '../../../base/http/listenOn.ts';
+
+export const PORT = 7788;
+const PORTS_TRIED = 20;
+const CONNECTIONS_MAX = 64;
+const WAIT_MS = 10_000;
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+export interface ListenOptions {
+  /** Undefined = the usual one, or the next that is free; 0 = any. */
+  readonly port: number | undefined;
+  /** Undefined = the loopback addresses. */
+  readonly host: string | undefined;
+}
+
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Fails with code `USAGE` where nobody can listen there; never takes a port from whoever has it. */
+export async function listen(
+  { port, host }: ListenOptions,
+  answer: RequestListener,
+): Promise<Listening> {
+  const first = port ?? PORT;
+  const tries = port === undefined ? PORTS_TRIED : 1;
+  for (let tried = 0; ; tried++) {
+    const wanted = first + tried;
+    try {
+      return await onPort(wanted, host === undefined ? LOOPBACK : [host], answer);
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (taken && tried + 1 < tries) continue;
+      const other = taken ? '; another program listens there, so give another --port' : '';
+      throw new MillraceError(
+        'USAGE',
+        `cannot listen on port ${wanted}: ${messageOf(error)}${other}`,
+      );
+    }
+  }
+}
+
+async function onPort(
+  wanted: number,
+  hosts: readonly string[],
+  answer: RequestListener,
+): Promise<Listening> {
+  const servers: { close(): Promise<void> }[] = [];
+  const close = async (): Promise<void> =>
+    void (await Promise.all(servers.map((server) => server.close())));
+  let port = wanted;
+  try {
+    for (const [i, host] of hosts.entries()) {
+      const on = { host, port, connectionsMax: CONNECTIONS_MAX, waitMs: WAIT_MS };
+      const server = await listenOn(on, answer).catch((error: unknown) => {
+        // A machine without IPv6 does without; a port that another program has there is another program's.
+        if (i === 0 || (error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw error;
+        return null;
+      });
+      if (server === null) continue;
+      servers.push(server);
+      port = server.port;
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { host: hosts[0]!, port, close };
+}

@@ -1,0 +1,79 @@
+/** Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs has grown. */
+import { messageOf } from '../../../base/errors.ts';
+import type { Parting } from '../../wire/wire.ts';
+import { partingOf } from '../run/parting.ts';
+import type { HotRuns } from './hotRuns.ts';
+
+const KEPT_MAX = 16;
+const WAITING_MAX = 4;
+/** A small pair is answered at once. */
+const SOON_MS = 1_500;
+
+interface Entry {
+  /** Sizes of both, when it was looked for. */
+  readonly sign: string;
+  readonly parting: Promise<Parting>;
+  done: boolean;
+}
+
+export class Partings {
+  readonly #hot: HotRuns;
+  readonly #entries = new Map<string, Entry>();
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(hot: HotRuns) {
+    this.#hot = hot;
+  }
+
+  /** What is known within a moment; `pending` while it is looked for. */
+  async of(a: string, b: string): Promise<Parting> {
+    const pair = `${a}..${b}`;
+    const sign = `${await this.#size(a)} ${await this.#size(b)}`;
+    let entry = this.#entries.get(pair);
+    // One that is under way is waited for, whatever came meanwhile.
+    if (entry === undefined || (entry.done && entry.sign !== sign)) {
+      if (this.#waiting >= WAITING_MAX) return { state: 'pending' };
+      entry = this.#begin(pair, sign, [a, b]);
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const later = new Promise<Parting>((resolve) => {
+      timer = setTimeout(resolve, SOON_MS, { state: 'pending' });
+    });
+    const found = await Promise.race([entry.parting, later]);
+    clearTimeout(timer);
+    return found;
+  }
+
+  #size(name: string): Promise<number> {
+    return this.#hot.with(name, async ({ viewed }) =>
+      (await viewed.log.stats()).reduce((sum, { records }) => sum + records, 0),
+    );
+  }
+
+  #begin(pair: string, sign: string, [a, b]: readonly [string, string]): Entry {
+    this.#waiting += 1;
+    const parting = this.#last.then(() => this.#look(a, b));
+    this.#last = parting;
+    const entry: Entry = { sign, parting, done: false };
+    void parting.then(() => {
+      entry.done = true;
+      this.#waiting -= 1;
+    });
+    this.#entries.delete(pair);
+    this.#entries.set(pair, entry);
+    if (this.#entries.size > KEPT_MAX) this.#entries.delete([...this.#entries.keys()][0]!);
+    return entry;
+  }
+
+  /** Never rejects. */
+  async #look(a: string, b: string): Promise<Parting> {
+    try {
+      return await this.#hot.with(a, (first) =>
+        this.#hot.with(b, (second) => partingOf(first, second)),
+      );
+    } catch (error) {
+      return { state: 'failed', why: messageOf(error) };
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** Pages without the client: what a browser without the token sees, and a list of the twins where the page was not built. */
+import { type Html, html } from '../../../summary/html/html.ts';
+
+export function plainPage(title: string, lines: readonly Html[], head = html``): string {
+  const body = lines.map(
+    (line) => html`<p>${line}</p>
+`,
+  );
+  const page = html`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${head}<title>${title}</title></head><body>
+<h1>${title}</h1>
+${body}</body></html>
+`;
+  return `<!doctype html>\n${page.markup}`;
+}
+
+/** Asks for the same address again, this time from a page of our own: the browser sends the cookie then. */
+export function againPage(path: string): string {
+  const head = html`<meta http-equiv="refresh" content="0;url=${path}">`;
+  return plainPage('Millrace', [html`<a href="${path}">go on</a>`], head);
+}
+
+/** Where the client was not built. */
+export function twinsPage(runs: readonly string[]): string {
+  const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
+  const rows = runs.map((run) => {
+    const at = `/r/${run}`;
+    return html`${run}: ${[`${at}.json`, `${at}/metrics.json`, `${at}/topics.json`, `${at}/pareto.json`, `${at}/replay.json`].map(link)}`;
+  });
+  const missing = html`The page itself is not built here; these are its data.`;
+  return plainPage('Millrace', [missing, link('/runs.json'), ...rows]);
+}

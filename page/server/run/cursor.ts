@@ -1,0 +1,48 @@
+/** How far the topic `metrics` of a run was read: the offset vector that a stream's `id:` carries. Written `0-812.1-33`. */
+import type { Position } from '../../../topics/index.ts';
+
+const PARTITIONS_MAX = 1_000;
+
+export class Cursor {
+  /** First offset that was not read, by partition. */
+  readonly #next: Map<number, number>;
+
+  constructor(next: ReadonlyMap<number, number> = new Map()) {
+    this.#next = new Map(next);
+  }
+
+  /** Null where the text is none. */
+  static parse(text: string): Cursor | null {
+    const next = new Map<number, number>();
+    if (text === '') return new Cursor();
+    const parts = text.split('.');
+    if (parts.length > PARTITIONS_MAX) return null;
+    for (const part of parts) {
+      const [, partition, offset] = /^(\d{1,6})-(\d{1,15})$/.exec(part) ?? [];
+      if (partition === undefined) return null;
+      next.set(Number(partition), Number(offset));
+    }
+    return new Cursor(next);
+  }
+
+  seen({ partition, offset }: Position): void {
+    this.#next.set(partition, offset + 1);
+  }
+
+  /** Whether a record comes behind it. */
+  isBefore({ partition, offset }: Position): boolean {
+    return offset >= (this.#next.get(partition) ?? 0);
+  }
+
+  get partitions(): ReadonlyMap<number, number> {
+    return this.#next;
+  }
+
+  copy(): Cursor {
+    return new Cursor(this.#next);
+  }
+
+  get text(): string {
+    return [...this.#next].map(([partition, offset]) => `${partition}-${offset}`).join('.');
+  }
+}

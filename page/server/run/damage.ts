@@ -1,0 +1,46 @@
+/** Records of a run that could not be read when a page met them: where they lie, so that the overview can say so. */
+import type { Log, TapOptions } from '../../../streams/log.ts';
+import type { Topic } from '../../../streams/topic.ts';
+
+const KEPT_MAX = 1_000;
+const NAMED = 3;
+
+export class Damage {
+  readonly #places = new Set<string>();
+
+  /** The log, whose taps note what they cannot read. */
+  noted(log: Log): Log {
+    const tap = <T>(topic: Topic<T>, options: TapOptions): ReturnType<typeof log.tap<T>> =>
+      log.tap(topic, {
+        ...options,
+        ...(options.unreadable && {
+          unreadable: (position, error, encoded) => {
+            this.note(topic.name, position.offset);
+            options.unreadable!(position, error, encoded);
+          },
+        }),
+      });
+    return new Proxy(log, {
+      get(target, key) {
+        if (key === 'tap') return tap;
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  note(topic: string, offset: number): void {
+    if (this.#places.size < KEPT_MAX) this.#places.add(`${topic} ${offset}`);
+  }
+
+  /** Empty where nothing was met. */
+  text(doctor: string): string {
+    const places = [...this.#places];
+    if (places.length === 0) return '';
+    const several = places.length > 1;
+    const named = places.slice(0, NAMED).join(', ');
+    const more = places.length > NAMED ? ', …' : '';
+    const number = places.length >= KEPT_MAX ? `${KEPT_MAX} or more` : String(places.length);
+    return `${number} ${several ? 'records' : 'record'} of this run cannot be read (${named}${more}); \`${doctor}\` says what is left.`;
+  }
+}

@@ -1,0 +1,101 @@
+/** Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each time. */
+import type { Log, Stored } from '../../../streams/log.ts';
+import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';
+import type { Group } from '../../wire/wire.ts';
+import type { Moment } from './moment.ts';
+import { recordsAt, Search } from './records.ts';
+import { refOf } from './refs.ts';
+import { groupOf } from './rollouts.ts';
+
+const GROUPS_MAX = 64;
+/** Records that are looked through, of each topic, where a log has no index. */
+const SEARCH_MAX = 100_000;
+
+export interface FoundGroups {
+  /** Oldest first. */
+  readonly groups: readonly Group[];
+  /** Null where nothing is known of it. */
+  readonly question: Question | null;
+  readonly total: number;
+  readonly scanned: number;
+  readonly of: number;
+}
+
+/** Of one time it was asked when `only` says which (`asked`). */
+export async function groupsOf(
+  log: Log,
+  moment: Moment,
+  { id, only }: { readonly id: string; readonly only?: string },
+): Promise<FoundGroups> {
+  const search = new Search(log, moment, SEARCH_MAX);
+  const about = { questions: [id] };
+  const isMeant = (question: Question): boolean =>
+    question.id === id && (only === undefined || asked(question) === only);
+  const scored = await search.find(topics.scored, about, ({ question }) => isMeant(question));
+  const groups = await scoredGroups(search, log, scored.slice(-GROUPS_MAX), id);
+  const times = new Set(scored.map(({ value }) => asked(value.question)));
+  // Of one time that is scored there is no other.
+  const rest =
+    only !== undefined && scored.length > 0
+      ? []
+      : await search.find(
+          topics.rollouts,
+          about,
+          ({ question }) => isMeant(question) && !times.has(asked(question)),
+        );
+  const open = byTime(rest);
+  const question =
+    scored.at(-1)?.value.question ??
+    rest.at(-1)?.value.question ??
+    (await search.find(topics.questions, about, isMeant)).at(-1)?.value ??
+    null;
+  return {
+    groups: [...groups, ...open.slice(-GROUPS_MAX).map(ofRollouts)],
+    question,
+    total: scored.length + open.length,
+    scanned: search.scanned,
+    of: search.of,
+  };
+}
+
+async function scoredGroups(
+  search: Search,
+  log: Log,
+  scored: readonly Stored<Scored>[],
+  id: string,
+): Promise<Group[]> {
+  if (scored.length === 0) return [];
+  const about = { questions: [id] };
+  const selected = await search.find(topics.selected, about, ({ question }) => question.id === id);
+  const batches = await search.find(topics.batches, about, ({ groups }) =>
+    groups.some(({ questionId }) => questionId === id),
+  );
+  const positions = scored.flatMap(({ value }) => value.rollouts);
+  const rollouts = await recordsAt(log, topics.rollouts, positions);
+  return scored.map((group) => {
+    const ref = refOf(group.position);
+    return groupOf({
+      question: group.value.question,
+      scored: group,
+      rollouts: group.value.rollouts.flatMap((position) => rollouts.get(refOf(position)) ?? []),
+      selected: selected.find(({ value }) => refOf(value.scored) === ref) ?? null,
+      batch:
+        batches.find(({ value }) => value.groups.some((one) => refOf(one.scored) === ref)) ?? null,
+    });
+  });
+}
+
+/** Rolled out, and not scored: yet, or for good. A group each. */
+function byTime(rollouts: readonly Stored<Rollout>[]): Stored<Rollout>[][] {
+  const times = new Map<string, Stored<Rollout>[]>();
+  for (const rollout of rollouts) {
+    const time = asked(rollout.value.question);
+    times.set(time, [...(times.get(time) ?? []), rollout]);
+  }
+  return [...times.values()];
+}
+
+function ofRollouts(rollouts: readonly Stored<Rollout>[]): Group {
+  const { question } = rollouts[0]!.value;
+  return groupOf({ question, scored: null, rollouts, selected: null, batch: null });
+}

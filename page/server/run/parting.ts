@@ -1,0 +1,142 @@
+/** Where two runs part, for a page: the first record that differs, and in a rollout the first token that does. */
+import type { Tokenizer } from '../../../model/engine.ts';
+import type { Log, Stored } from '../../../streams/log.ts';
+import { type Parted, parting } from '../../../streams/replay/parting.ts';
+import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
+import type { Parting, Shown } from '../../wire/wire.ts';
+import { now } from './moment.ts';
+import { Search } from './records.ts';
+import { refOf } from './refs.ts';
+import type { RunView } from './runView.ts';
+import { shown } from './shown.ts';
+
+/** Records of both together: their ids are held in memory meanwhile. */
+const RECORDS_MAX = 400_000;
+const VALUE_MAX = 2_000;
+const SEARCH_MAX = 100_000;
+
+type Differs = Extract<Parting, { state: 'differs' }>;
+
+/** Takes its time: seconds for some ten thousand records. */
+export async function partingOf(a: RunView, b: RunView): Promise<Parting> {
+  const logs = [a.viewed.log, b.viewed.log] as const;
+  if (logs.some(({ standing }) => standing === undefined)) {
+    return { state: 'failed', why: 'Records on Kafka are compared by the command.' };
+  }
+  const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
+  if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };
+  const parted = await parting(allTopics, ...logs);
+  if (parted.parting === null) {
+    const same = Object.values(parted.same).reduce((sum, { equal }) => sum + equal, 0);
+    return { state: 'same', records: same };
+  }
+  return differs(parted, parted.parting, a, b);
+}
+
+async function recordsIn(log: Log): Promise<number> {
+  return (await log.stats()).reduce((sum, { records }) => sum + records, 0);
+}
+
+async function differs(
+  { same }: Parted,
+  { difference, moment }: NonNullable<Parted['parting']>,
+  a: RunView,
+  b: RunView,
+): Promise<Differs> {
+  const { topic, id, field, kind, recorded, made, offset } = difference;
+  const own = offset === null ? null : { partition: 0, offset };
+  // The place is of the first run where it has the record, else of the second.
+  const inA = kind === 'notRecorded' ? null : own;
+  const inB = kind === 'notRecorded' ? own : null;
+  const show = (value: unknown): Shown => shown(value, { textMax: VALUE_MAX }).value;
+  const isRollout = kind === 'differs' && topic === topics.rollouts.name;
+  const first = isRollout && inA !== null ? await rolloutAt(a, inA.offset) : null;
+  const second = isRollout ? await rolloutOf(b, id) : null;
+  const refB =
+    second === null
+      ? inB === null
+        ? await refOfRecord(b, topic, id, kind !== 'notMadeAgain')
+        : refOf(inB)
+      : refOf(second.position);
+  return {
+    state: 'differs',
+    topic,
+    id,
+    field,
+    version: Number.isFinite(moment) ? moment : -1,
+    a:
+      kind === 'notRecorded'
+        ? null
+        : { ref: inA === null ? null : refOf(inA), value: show(recorded) },
+    b: kind === 'notMadeAgain' ? null : { ref: refB, value: show(made) },
+    token:
+      first === null || second === null
+        ? null
+        : await tokenOf(first.value, second.value, [
+            await a.viewed.tokenizer(),
+            await b.viewed.tokenizer(),
+          ]),
+    same,
+  };
+}
+
+async function rolloutAt({ viewed }: RunView, offset: number): Promise<Stored<Rollout> | null> {
+  const [stored] = await viewed.log.fetch(topics.rollouts, [{ partition: 0, offset }]);
+  return stored ?? null;
+}
+
+async function rolloutOf({ viewed }: RunView, id: string): Promise<Stored<Rollout> | null> {
+  const [, question = id] = /^(.+)\/\w+-\d+\/\d+$/s.exec(id) ?? [];
+  const search = new Search(viewed.log, now, SEARCH_MAX);
+  const only = { questions: [question] };
+  const found = await search.find(topics.rollouts, only, (rollout) => rollout.id === id);
+  return found[0] ?? null;
+}
+
+/** By identity: most have it for a key, or begin with their question's. */
+async function refOfRecord(
+  { viewed }: RunView,
+  name: string,
+  id: string,
+  isThere: boolean,
+): Promise<string | null> {
+  const topic = allTopics.find((one) => one.name === name);
+  if (!isThere || topic === undefined) return null;
+  const [question = id] = id.split(/\/\w+-\d+/);
+  const search = new Search(viewed.log, now, SEARCH_MAX);
+  const only = { keys: [id, question, id.split('#')[0]!] };
+  const found = await search.find(topic, only, (value) => topic.identity(value) === id);
+  return found[0] === undefined ? null : refOf(found[0].position);
+}
+
+async function tokenOf(
+  a: Rollout,
+  b: Rollout,
+  [first, second]: readonly [Tokenizer | null, Tokenizer | null],
+): Promise<Differs['token']> {
+  const length = Math.max(a.tokens.length, b.tokens.length);
+  for (let index = 0; index < length; index++) {
+    if (a.tokens[index] === b.tokens[index]) continue;
+    return {
+      index,
+      a: textOf(a.tokens[index], first),
+      b: textOf(b.tokens[index], second),
+      versionA: versionAt(a, index),
+      versionB: versionAt(b, index),
+    };
+  }
+  return null;
+}
+
+function textOf(token: number | undefined, tokenizer: Tokenizer | null): string | null {
+  if (token === undefined || tokenizer === null) return null;
+  try {
+    return tokenizer.decode([token]);
+  } catch {
+    return null;
+  }
+}
+
+function versionAt({ segments }: Rollout, index: number): number | null {
+  return segments.find(({ start, end }) => index >= start && index < end)?.version ?? null;
+}

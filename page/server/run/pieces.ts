@@ -1,0 +1,62 @@
+/**
+ * The text that each token adds, so that numbers of tokens can stand under their text. A token may be a part of a character:
+ * its text then comes with the last part. What all of them add is the text, whole.
+ */
+import type { Tokenizer } from '../../../model/engine.ts';
+
+/** Tokens before one that may change its text (a space that is implied between two words). */
+const CONTEXT = 4;
+const REPLACEMENT = '\ufffd';
+
+export interface Pieces {
+  readonly text: string;
+  /** UTF-16 units by token. */
+  readonly lengths: Uint16Array;
+}
+
+/** By the bytes of each token where they make up the text; else by decoding each with those before it. */
+export function piecesOf(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
+  const whole = tokenizer.decode(tokens);
+  const bytes = byBytes(tokens, tokenizer);
+  return bytes !== null && bytes.text === whole ? bytes : byDecoding(tokens, tokenizer);
+}
+
+function byBytes(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces | null {
+  if (tokenizer.bytes === undefined) return null;
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const lengths = new Uint16Array(tokens.length);
+  let text = '';
+  for (let i = 0; i < tokens.length; i++) {
+    const last = i === tokens.length - 1;
+    const piece = decoder.decode(tokenizer.bytes(tokens[i]!), { stream: !last });
+    lengths[i] = Math.min(piece.length, 0xffff);
+    text += piece;
+  }
+  return { text, lengths };
+}
+
+function byDecoding(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
+  const all = Array.from(tokens);
+  const lengths = new Uint16Array(all.length);
+  let text = '';
+  let done = 0;
+  for (let i = 0; i < all.length; i++) {
+    const from = Math.max(0, done - CONTEXT);
+    const before = tokenizer.decode(all.slice(from, done));
+    const now = tokenizer.decode(all.slice(from, i + 1));
+    const isWhole = !now.endsWith(REPLACEMENT) || i === all.length - 1 || i - done >= CONTEXT;
+    if (!isWhole) continue;
+    const piece = now.startsWith(before) ? now.slice(before.length) : '';
+    lengths[i] = Math.min(piece.length, 0xffff);
+    text += piece;
+    done = i + 1;
+  }
+  return { text, lengths };
+}
+
+/** Where each token begins in the text, and behind the last where it ends. */
+export function startsOf(lengths: Uint16Array): Uint32Array {
+  const starts = new Uint32Array(lengths.length + 1);
+  for (const [i, length] of lengths.entries()) starts[i + 1] = starts[i]! + length;
+  return starts;
+}

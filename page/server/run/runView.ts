@@ -1,0 +1,217 @@
+/**
+ * A run that the page shows: one reading of its log that every twin and every stream share.
+ *
+ * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it in bounded
+ * room. Like a tap it belongs to no group and commits nothing. What stages do is asked of the board at most once a second,
+ * and only while somebody looks.
+ */
+import { Subject, Subscription } from 'rxjs';
+import type { Clock } from '../../../base/clock.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { Tokenizer } from '../../../model/engine.ts';
+import type { From, Log, Stored } from '../../../streams/log.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import type { RunFacts } from '../../../summary/facts.ts';
+import type { Live } from '../../../summary/live.ts';
+import { Watch } from '../../../summary/watch.ts';
+import { Learning, topics, type Weights } from '../../../topics/index.ts';
+import type { Mill, ReplayTwin, RunHead, WeightsTwin } from '../../wire/wire.ts';
+import type { Sample } from './bucketSeries.ts';
+import { Cursor } from './cursor.ts';
+import { Damage } from './damage.ts';
+import { headOf } from './head.ts';
+import { millOf } from './mill.ts';
+import type { Moment } from './moment.ts';
+import { Places } from './places.ts';
+import { RateHistory } from './rateHistory.ts';
+import { Recent } from './recent.ts';
+import { SeriesBook } from './seriesBook.ts';
+import { Timeline } from './timeline.ts';
+
+/** What of a run lies outside its log. */
+export interface Viewed {
+  readonly name: string;
+  readonly log: Log;
+  /** `folder`, or the address of a broker without secrets. */
+  readonly place: string;
+  readonly clock: Clock;
+  /** How the program is called: commands to copy begin with it. */
+  readonly program: string;
+  /** The command that goes on with it. */
+  readonly resume: string;
+  /** What `run.json` says now. */
+  facts(): Promise<RunFacts>;
+  /** Of its policy; null where it is not here. Loaded when it is first asked for. */
+  tokenizer(): Promise<Tokenizer | null>;
+  /** Whether the file that a manifest names is there, and is what was written. */
+  checkpoint(manifest: Weights): Promise<WeightsTwin['file']>;
+  /** What `replay --verify` found last; null where nobody asked. */
+  verified(): Promise<ReplayTwin['verified']>;
+}
+
+/** A value of a metric as it came. */
+export interface NewSample {
+  readonly name: string;
+  readonly sample: Sample;
+}
+
+const WINDOW_MS = 30_000;
+const LOOK_MS = 900;
+const CATCH_UP_MS = 5_000;
+
+interface Looked {
+  readonly live: Live;
+  readonly facts: RunFacts;
+  readonly mill: Mill;
+}
+
+export class RunView {
+  readonly viewed: Viewed;
+  readonly book = new SeriesBook();
+  /** Where in `metrics` steps lie. */
+  readonly places = new Places();
+  readonly timeline = new Timeline();
+  readonly recent: Recent;
+  readonly history = new RateHistory();
+  readonly samples$ = new Subject<NewSample>();
+  readonly #cursor = new Cursor();
+  readonly #watch: Watch;
+  readonly #following = new Subscription();
+  /** Records that are still to be read, of each topic that is followed from its beginning. */
+  readonly #ahead = new Map<string, number>();
+  readonly #caughtUp: Promise<void>;
+  #look: Promise<Looked> | null = null;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  readonly #damage = new Damage();
+  readonly #learning = new Learning();
+  /** Why a topic is no longer followed; empty for none. */
+  #trouble = '';
+
+  constructor(viewed: Viewed) {
+    const log = this.#damage.noted(viewed.log);
+    const { name, clock } = viewed;
+    this.viewed = { ...viewed, log };
+    this.recent = new Recent(clock);
+    this.#watch = new Watch(log, name, { windowMs: WINDOW_MS });
+    this.#watch.follow(clock.now());
+    const earliest = { kind: 'earliest' } as const;
+    const latest = { kind: 'latest' } as const;
+    const caughtUp = [
+      this.#follow(topics.weights, earliest, (stored) => this.timeline.add(stored)),
+      this.#follow(topics.metrics, earliest, ({ value, position }) => {
+        this.#cursor.seen(position);
+        this.places.seen(position, value.step);
+        this.#learning.add(value);
+        this.samples$.next({ name: value.name, sample: this.book.add(value) });
+      }),
+    ];
+    void this.#follow(topics.toolCalls, latest, ({ value }) => this.recent.toolCall(value));
+    void this.#follow(topics.selected, latest, ({ value }) => this.recent.verdict(value));
+    this.#caughtUp = Promise.all(caughtUp).then(() => undefined);
+  }
+
+  /** Where the stream stands: what a reader gives back to go on from here. */
+  get cursor(): Cursor {
+    return this.#cursor;
+  }
+
+  /** Records of `metrics` and `weights` that are still to be read. */
+  get behind(): number {
+    return [...this.#ahead.values()].reduce((sum, records) => sum + records, 0);
+  }
+
+  /** Resolves when what lay there has been read; of a very long run after a while, and `behind` says how much is missing. */
+  async ready(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CATCH_UP_MS);
+    });
+    await Promise.race([this.#caughtUp, late]);
+    clearTimeout(timer);
+  }
+
+  /** What it does now, as of at most a second ago. */
+  async look(): Promise<Looked> {
+    const nowMs = this.viewed.clock.now();
+    if (this.#look === null || nowMs - this.#lookedMs >= LOOK_MS) {
+      this.#lookedMs = nowMs;
+      const looking = this.#lookNow();
+      looking.catch(() => {
+        if (this.#look === looking) this.#look = null;
+      });
+      this.#look = looking;
+    }
+    return this.#look;
+  }
+
+  async head(moment: Moment | null = null): Promise<RunHead> {
+    const { facts, live } = await this.look();
+    const at = moment?.at ?? null;
+    const damaged = this.#damaged !== '';
+    return headOf({
+      viewed: this.viewed,
+      facts,
+      live,
+      newest: at ?? this.timeline.newest,
+      damaged,
+    });
+  }
+
+  /** Which records cannot be read; empty for none. */
+  get #damaged(): string {
+    const { program, name } = this.viewed;
+    const texts = [this.#damage.text(`${program} doctor ${name}`), this.#trouble];
+    return texts.filter((text) => text !== '').join(' ');
+  }
+
+  stop(): void {
+    this.#watch.stop();
+    this.#following.unsubscribe();
+    this.samples$.complete();
+  }
+
+  async #lookNow(): Promise<Looked> {
+    const { viewed } = this;
+    const facts = await viewed.facts();
+    const live = await this.#watch.look(facts, viewed.clock);
+    const stats = await viewed.log.stats();
+    this.history.add(stats, viewed.clock.now());
+    const newest = this.timeline.newest;
+    const damage = this.#damaged;
+    const head = headOf({ viewed, facts, live, newest, damaged: damage !== '' });
+    const mill = millOf({
+      live,
+      facts,
+      stats,
+      newest,
+      head,
+      damage,
+      idle: this.#learning.notes(viewed.name),
+      history: this.history,
+      recent: this.recent,
+    });
+    return { live, facts, mill };
+  }
+
+  /** Resolves once what lies there now has been read. */
+  #follow<T>(topic: Topic<T>, from: From, next: (stored: Stored<T>) => void): Promise<void> {
+    return new Promise((resolve) => {
+      if (from.kind === 'earliest') this.#ahead.set(topic.name, 0);
+      const ahead = (records: number): void => {
+        if (from.kind === 'earliest') this.#ahead.set(topic.name, records);
+        if (records === 0) resolve();
+      };
+      const tap$ = this.viewed.log.tap(topic, {
+        from,
+        follow: true,
+        ahead,
+        unreadable: () => undefined,
+      });
+      const error = (cause: unknown): void => {
+        this.#trouble = `${topic.name} cannot be followed: ${messageOf(cause)}.`;
+        resolve();
+      };
+      this.#following.add(tap$.subscribe({ next, error, complete: resolve }));
+    });
+  }
+}

@@ -1,0 +1,24 @@
+/** The topics of a run by their names: those of ours, and those that its job defines itself. */
+import { MillraceError } from '../../../base/errors.ts';
+import { anyTopic } from '../../../streams/contracts/anyTopic.ts';
+import type { Log } from '../../../streams/log.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import { allTopics, runTopic } from '../../../topics/index.ts';
+
+/** Fails with code `NO_TOPIC`, naming those that there are. */
+export async function topicNamed(log: Log, name: string): Promise<Topic<unknown>> {
+  const known = runTopic(name);
+  if (known !== undefined) return known;
+  const there = (await log.stats()).map(({ topic }) => topic);
+  if (there.includes(name)) return anyTopic(name);
+  const names = [...new Set([...allTopics.map((topic) => topic.name), ...there])];
+  throw new MillraceError(
+    'NO_TOPIC',
+    `there is no topic ${JSON.stringify(name.slice(0, 100))}; there are ${names.join(', ')}`,
+  );
+}
+
+/** What the key of a topic is, in a word. */
+export function keyOf(topic: string): string {
+  return runTopic(topic)?.keyName ?? 'key';
+}

@@ -1,0 +1,167 @@
+/** The twin of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
+import { isDeepStrictEqual } from 'node:util';
+import { byQuestion, meanFigures } from '../../../operators/metrics/evaluation.ts';
+import { differencesOf } from '../../../summary/certainty.ts';
+import { compareMetrics } from '../../../summary/comparison.ts';
+import { completeStages, type Reading, readRun } from '../../../summary/reading.ts';
+import type { Scored } from '../../../topics/index.ts';
+import {
+  type DiffTwin,
+  type Flip,
+  limits,
+  type Paired,
+  type Parting,
+  WIRE,
+} from '../../wire/wire.ts';
+import { refOf } from '../run/refs.ts';
+import type { RunView } from '../run/runView.ts';
+import { finite, shown } from '../run/shown.ts';
+import { flat } from './overview.ts';
+
+/** Records of a run that are read for a comparison. */
+const RECORDS_MAX = 3_000_000;
+const VALUE_MAX = 500;
+/** A question counts as solved when at least so many of its rollouts are right. */
+const SOLVED = 0.5;
+
+export async function diffTwin(a: RunView, b: RunView, parting: Parting): Promise<DiffTwin> {
+  const [heads, facts] = [
+    [await a.head(), await b.head()] as const,
+    [await a.viewed.facts(), await b.viewed.facts()] as const,
+  ];
+  const { rows, total } = settingsOf(...facts);
+  const readings = await bothRead(a, b);
+  const { paired, pairedWhy } =
+    readings === null
+      ? { paired: null, pairedWhy: `a run has more than ${RECORDS_MAX} records` }
+      : pairedOf(...readings, facts[0].seed);
+  const { clock, program } = a.viewed;
+  return {
+    wire: WIRE,
+    nowMs: clock.now(),
+    a: heads[0],
+    b: heads[1],
+    settings: rows,
+    settingsTotal: total,
+    paired,
+    pairedWhy,
+    metrics: readings === null ? [] : metricsOf(...readings),
+    parting,
+    command: `${program} diff ${a.viewed.name} ${b.viewed.name}`,
+  };
+}
+
+type Facts = Awaited<ReturnType<RunView['viewed']['facts']>>;
+
+function settingsOf(a: Facts, b: Facts): { rows: DiffTwin['settings']; total: number } {
+  const of = ({ job, seed, settings }: Facts) =>
+    new Map(flat({ job: job.name, seed, ...settings }, ''));
+  const [first, second] = [of(a), of(b)];
+  const names = [...new Set([...first.keys(), ...second.keys()])];
+  const show = (value: unknown) => shown(value, { textMax: VALUE_MAX }).value;
+  const rows = names
+    .filter((name) => !isDeepStrictEqual(first.get(name), second.get(name)))
+    .map((name) => ({ name, a: show(first.get(name)), b: show(second.get(name)) }));
+  return { rows, total: names.length };
+}
+
+async function bothRead(a: RunView, b: RunView): Promise<readonly [Reading, Reading] | null> {
+  const readings: Reading[] = [];
+  for (const { viewed } of [a, b]) {
+    const stats = await viewed.log.stats();
+    const read = ['questions', 'scored', 'batches', 'metrics'];
+    const records = stats
+      .filter(({ topic }) => read.includes(topic))
+      .reduce((sum, stat) => sum + stat.records, 0);
+    if (records > RECORDS_MAX) return null;
+    readings.push(await readRun(viewed.log, viewed.name, await viewed.facts()));
+  }
+  return [readings[0]!, readings[1]!];
+}
+
+function metricsOf(a: Reading, b: Reading): DiffTwin['metrics'] {
+  return compareMetrics(a.metrics, b.metrics).map((row) => {
+    return { ...row, a: finite(row.a), b: finite(row.b) };
+  });
+}
+
+export function pairedOf(
+  a: Reading,
+  b: Reading,
+  seed: number,
+): { readonly paired: Paired | null; readonly pairedWhy: string } {
+  const none = (pairedWhy: string) => ({ paired: null, pairedWhy });
+  const [stageA, stageB] = [completeStages(a).at(-1), completeStages(b).at(-1)];
+  if (stageA === undefined) return none(`${a.run} has no complete evaluation`);
+  if (stageB === undefined) return none(`${b.run} has no complete evaluation`);
+  const first = a.evaluations.get(stageA)!.groups;
+  const second = b.evaluations.get(stageB)!.groups;
+  const [inA, inB] = [byQuestionAsked(first), byQuestionAsked(second)];
+  const common = [...inA.keys()].filter((id) => inB.has(id));
+  if (common.length === 0) return none(differentWhy(first, second));
+  const [before, after] = [common.map((id) => inA.get(id)!), common.map((id) => inB.get(id)!)];
+  const differences = differencesOf(before, after, { seed });
+  const figures = (differences === null ? [] : meanFigures).map((name) => {
+    const { difference, interval } = differences![name];
+    const of = (groups: readonly Scored[]): number =>
+      meanOf([...byQuestion(groups, name).values()]);
+    return { name, a: of(before), b: of(after), difference, interval, questions: common.length };
+  });
+  const flips = flipsOf(before, after);
+  return {
+    pairedWhy: '',
+    paired: {
+      stageA,
+      stageB,
+      questions: common.length,
+      onlyA: inA.size - common.length,
+      onlyB: inB.size - common.length,
+      figures,
+      solvedToFailed: flips.filter(({ to }) => to === 'failed').length,
+      failedToSolved: flips.filter(({ to }) => to === 'solved').length,
+      flips: flips.slice(0, limits.flipsMax),
+    },
+  };
+}
+
+function differentWhy(a: readonly Scored[], b: readonly Scored[]): string {
+  const ids = new Set(a.map(({ question }) => question.id));
+  const alike = b.some(({ question }) => ids.has(question.id));
+  return alike
+    ? 'they were asked different questions, under the same ids: give both runs the same seed and question files'
+    : 'they were asked different questions';
+}
+
+/** By what was asked: questions that are made from a seed have the same ids under any other. */
+function byQuestionAsked(groups: readonly Scored[]): ReadonlyMap<string, Scored> {
+  const asked = ({ question: { id, question, answers } }: Scored): string =>
+    JSON.stringify([id, question, answers]);
+  return new Map(groups.map((group) => [asked(group), group]));
+}
+
+/** Both sides in the order of the same questions. */
+function flipsOf(before: readonly Scored[], after: readonly Scored[]): Flip[] {
+  const [a, b] = [byQuestion(before, 'accuracy'), byQuestion(after, 'accuracy')];
+  return before.flatMap((group, i): Flip[] => {
+    const { id, question } = group.question;
+    const [was, is] = [a.get(id)!, b.get(id)!];
+    if (was >= SOLVED === is >= SOLVED) return [];
+    const refIn = ({ rollouts }: Scored): string | null =>
+      rollouts[0] === undefined ? null : refOf(rollouts[0]);
+    return [
+      {
+        question: id,
+        text: question.slice(0, VALUE_MAX),
+        to: is >= SOLVED ? 'solved' : 'failed',
+        a: was,
+        b: is,
+        refA: refIn(group),
+        refB: refIn(after[i]!),
+      },
+    ];
+  });
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,91 @@
+/** The twin of a run's first page: the mill, six curves, and what it was started with. */
+import type { RunFacts } from '../../../summary/facts.ts';
+import { type Mill, type OverviewTwin, type SettingRow, WIRE } from '../../wire/wire.ts';
+import { topicAt } from '../run/mill.ts';
+import type { Moment } from '../run/moment.ts';
+import type { RunView } from '../run/runView.ts';
+import { shown } from '../run/shown.ts';
+import { curveNames, seriesOf, whole } from './metrics.ts';
+
+const BUCKETS = 400;
+const SETTINGS_MAX = 500;
+const VALUE_MAX = 500;
+
+export async function overviewTwin(view: RunView, moment: Moment): Promise<OverviewTwin> {
+  const { facts, mill } = await view.look();
+  const range = { ...whole, most: BUCKETS };
+  const { series, absent } = seriesOf(view, curveNames(view), range, moment);
+  return {
+    wire: WIRE,
+    nowMs: view.viewed.clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    cursor: view.cursor.text,
+    behind: view.behind,
+    mill: moment.at === null ? mill : millAt(mill, moment),
+    curves: series,
+    absent,
+    settings: settingsOf(facts),
+  };
+}
+
+/** What is known of it as of then: how many records, no rates; nobody keeps what a stage had done. */
+export function millAt(mill: Mill, moment: Moment): Mill {
+  const { step, version, atMs } = moment.at!;
+  return {
+    ...mill,
+    atMs,
+    rates: 'none',
+    health: {
+      level: 'note',
+      text: `As of step ${step}. What each stage had done by then is not kept.`,
+      stage: null,
+    },
+    step,
+    version,
+    policyLag: null,
+    reward: null,
+    tokensPerSecond: { generated: null, trained: null },
+    sources: [],
+    stages: mill.stages.map((stage) => ({
+      ...stage,
+      shares: null,
+      full: 0,
+      in: 0,
+      out: 0,
+      inPerSecond: 0,
+      outPerSecond: 0,
+      inflight: 0,
+      inflightMax: 0,
+      waiting: 0,
+      lag: 0,
+      lagMs: null,
+      oldestMs: 0,
+      isOld: false,
+    })),
+    topics: mill.topics.map((topic) => topicAt(topic, moment)),
+    workers: [],
+    weights: { version, step, atMs },
+    tools: null,
+    selection: null,
+  };
+}
+
+/** By dotted key; those that are not the job's default come first. */
+export function settingsOf({ settings, changed = {} }: RunFacts): SettingRow[] {
+  const rows = flat(settings, '').map(([name, value]): SettingRow => {
+    const from = Object.hasOwn(changed, name) ? changed[name]!.from : null;
+    return { name, value: shown(value, { textMax: VALUE_MAX }).value, from };
+  });
+  return rows
+    .sort((a, b) => Number(b.from !== null) - Number(a.from !== null) || (a.name < b.name ? -1 : 1))
+    .slice(0, SETTINGS_MAX);
+}
+
+export function flat(value: unknown, under: string): [string, unknown][] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject) return [[under, value]];
+  return Object.entries(value).flatMap(([name, field]) =>
+    flat(field, under === '' ? name : `${under}.${name}`),
+  );
+}

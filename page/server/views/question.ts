@@ -1,0 +1,34 @@
+/** The twin of a question: every group of it. */
+import { MillraceError } from '../../../base/errors.ts';
+import { type QuestionTwin, WIRE } from '../../wire/wire.ts';
+import { groupsOf } from '../run/groups.ts';
+import type { Moment } from '../run/moment.ts';
+import { questionFacts } from '../run/rollouts.ts';
+import type { RunView } from '../run/runView.ts';
+
+/** Fails with code `NOT_FOUND`. */
+export async function questionTwin(
+  view: RunView,
+  moment: Moment,
+  id: string,
+): Promise<QuestionTwin> {
+  const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
+  if (question === null) {
+    const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';
+    throw new MillraceError(
+      'NOT_FOUND',
+      `there is no question ${JSON.stringify(id.slice(0, 200))} in this run${among}`,
+    );
+  }
+  return {
+    wire: WIRE,
+    nowMs: view.viewed.clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    question: questionFacts(question),
+    groups,
+    total,
+    scanned,
+    of,
+  };
+}

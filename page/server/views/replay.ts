@@ -1,0 +1,53 @@
+/** The twin of the scrubber: every step, what a verification found last, and the commands that go back. */
+import { metricNames } from '../../../summary/metricNames.ts';
+import { type ReplayStep, type ReplayTwin, WIRE } from '../../wire/wire.ts';
+import { refOf } from '../run/refs.ts';
+import type { RunView } from '../run/runView.ts';
+
+const STEPS_MAX = 4096;
+
+export async function replayTwin(view: RunView): Promise<ReplayTwin> {
+  const { name, clock, program } = view.viewed;
+  const steps = stepsOf(view);
+  const at = `${program} replay ${name}`;
+  const last = steps.at(-1)?.step ?? 0;
+  return {
+    wire: WIRE,
+    nowMs: clock.now(),
+    run: await view.head(),
+    at: null,
+    steps,
+    total: view.timeline.total,
+    verified: await view.viewed.verified(),
+    commands: [
+      { about: 'make every record again and compare', command: `${at} --verify` },
+      {
+        about: 'other rewards over the same rollouts',
+        command: `${at} --from scored --set reward=accuracy --into ${name}-again`,
+      },
+      {
+        about: 'go on from this step in a new run',
+        command: `${program} rewind ${name} --to step=${last} --into ${name}-from-${last}`,
+      },
+    ],
+  };
+}
+
+/** Rewards are of the bucket that the step lies in. */
+function stepsOf({ timeline: { marks }, book }: RunView): ReplayStep[] {
+  let every = 1;
+  while (marks.length / every > STEPS_MAX) every *= 2;
+  const reward = book.series(metricNames.reward);
+  return marks
+    .filter((mark, i) => i % every === 0 || mark === marks.at(-1))
+    .map(({ step, version, atMs, position, digest }) => {
+      return {
+        step,
+        version,
+        atMs,
+        ref: refOf(position),
+        digest,
+        reward: reward?.meanAt(step) ?? null,
+      };
+    });
+}

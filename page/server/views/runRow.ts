@@ -1,0 +1,82 @@
+/** A run in the list of runs: what a glance at its log tells. */
+import type { Log } from '../../../streams/log.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import type { RunFacts } from '../../../summary/facts.ts';
+import { metricNames } from '../../../summary/metricNames.ts';
+import { Workers } from '../../../summary/workers.ts';
+import { topics } from '../../../topics/index.ts';
+import type { RunRow } from '../../wire/wire.ts';
+import { headOf } from '../run/head.ts';
+
+/** Of `metrics`: a few dozen names a step. */
+const METRICS_LAST = 1_500;
+const SPARK = 60;
+
+export interface Glance {
+  readonly newest: { readonly step: number; readonly version: number } | null;
+  readonly metric: string | null;
+  readonly values: readonly number[];
+  readonly posted: readonly unknown[];
+}
+
+/** The newest weights, the last values of what training is for, and what its processes said last. */
+export async function glance(log: Log): Promise<Glance> {
+  const [newest = null] = await last(log, topics.weights, 1);
+  const metrics = await last(log, topics.metrics, METRICS_LAST);
+  const of = (name: string): number[] =>
+    metrics.filter((metric) => metric.name === name).map(({ value }) => value);
+  const reward = of(metricNames.reward);
+  const [metric, values] =
+    reward.length > 0 ? [metricNames.reward, reward] : [metricNames.loss, of(metricNames.loss)];
+  const finite = values.filter(Number.isFinite).slice(-SPARK);
+  return {
+    newest,
+    metric: finite.length === 0 ? null : metric,
+    values: finite,
+    posted: (await log.posted?.()) ?? [],
+  };
+}
+
+async function last<T>(log: Log, topic: Topic<T>, count: number): Promise<T[]> {
+  const values: T[] = [];
+  const from = { kind: 'last', count } as const;
+  await log
+    .tap(topic, { from, follow: false, unreadable: () => undefined })
+    .forEach(({ value }) => void values.push(value));
+  return values;
+}
+
+export interface RowParts {
+  readonly viewed: { readonly name: string; readonly place: string; readonly resume: string };
+  readonly facts: RunFacts;
+  /** Null where its log was not opened. */
+  readonly seen: Glance | null;
+  /** Why it could not be; empty where it was, or was not tried. */
+  readonly problem: string;
+  readonly nowMs: number;
+}
+
+export function rowOf({ viewed, facts, seen, problem, nowMs }: RowParts): RunRow {
+  const workers = new Workers().update(seen?.posted ?? []).map(({ now }) => ({
+    ...now,
+    silentMs: Math.max(0, nowMs - now.atMs),
+  }));
+  const head = headOf({
+    viewed,
+    facts,
+    live: { workers, atMs: nowMs },
+    newest: seen?.newest ?? null,
+  });
+  const spark = seen?.values ?? [];
+  // A log that was not read says nothing of who still works on it.
+  const unread = seen === null && facts.status === 'running' ? ({ state: 'unknown' } as const) : {};
+  const stateText = seen === null ? problem : head.stateText;
+  return {
+    ...head,
+    ...unread,
+    stateText,
+    metric: seen?.metric ?? null,
+    last: spark.at(-1) ?? null,
+    spark,
+  };
+}

@@ -1,0 +1,225 @@
+/** The twin of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
+import { MillraceError } from '../../../base/errors.ts';
+import type { Stored } from '../../../streams/log.ts';
+import type { Topic } from '../../../streams/topic.ts';
+import {
+  limits,
+  type TopicsTwin,
+  type TopicTwin,
+  type UnreadableRow,
+  WIRE,
+} from '../../wire/wire.ts';
+import { Cursor } from '../run/cursor.ts';
+import { topicAt, topicsOf } from '../run/mill.ts';
+import type { Moment } from '../run/moment.ts';
+import { stretch } from '../run/records.ts';
+import { positionIn } from '../run/refs.ts';
+import type { RunView } from '../run/runView.ts';
+import { keyOf } from '../run/topicList.ts';
+import { rowOf } from '../run/topicRow.ts';
+import { where } from '../run/where.ts';
+
+/** Records that are read at once. */
+const STRETCH = 128;
+/** Where nobody says which partitions there are, those of so many of the last records. */
+const LAST = 256;
+const FIELDS_MAX = 60;
+
+export interface TopicAsked {
+  /** A ref, or an offset vector as `next` has it; undefined = the end, or the beginning for `on`. */
+  readonly offset: string | undefined;
+  readonly dir: 'back' | 'on';
+  readonly where: string;
+  readonly key: string | undefined;
+  readonly limit: number;
+  readonly full: boolean;
+}
+
+export async function topicsTwin(view: RunView, moment: Moment): Promise<TopicsTwin> {
+  const { mill } = await view.look();
+  return {
+    wire: WIRE,
+    nowMs: view.viewed.clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    topics: mill.topics.map((topic) => topicAt(topic, moment)),
+  };
+}
+
+export async function topicTwin(
+  view: RunView,
+  topic: Topic<unknown>,
+  moment: Moment,
+  asked: TopicAsked,
+): Promise<TopicTwin> {
+  const { log, name: run, program, clock } = view.viewed;
+  const stats = (await log.stats()).filter((stat) => stat.topic === topic.name);
+  const size = stats.length > 0 ? stats : [{ topic: topic.name, records: 0, bytes: 0, lag: {} }];
+  const about = topicAt(topicsOf(size, view.history)[0]!, moment);
+  const filter = asked.where === '' ? null : where(asked.where, topic.name);
+  const reading = new Reading(view, topic, moment, about.records);
+  const takes = (stored: Stored<unknown>): boolean =>
+    (asked.key === undefined || stored.key === asked.key) && (filter?.matches(stored) ?? true);
+  await reading.read(asked, takes);
+  const one = asked.limit === 1;
+  const textMax = asked.full ? limits.textFull : one ? limits.textInRecord : limits.textInRow;
+  const rows = reading.rows.map((stored) => rowOf(stored, { run, textMax }));
+  return {
+    wire: WIRE,
+    nowMs: clock.now(),
+    run: await view.head(moment),
+    at: moment.at,
+    topic: about,
+    keyIs: keyOf(topic.name),
+    fields: reading.rows.length === 0 ? [] : fieldsOf(reading.rows[0]!.value),
+    dir: asked.dir,
+    where: filter?.text ?? '',
+    rows,
+    unreadable: reading.unreadable,
+    scanned: reading.scanned,
+    of: about.records,
+    next: reading.next === null ? null : `offset=${reading.next}&dir=${asked.dir}`,
+    command: commandOf(`${program} tap ${run}.${topic.name}`, asked),
+  };
+}
+
+/** The expression is another language there: it is left out. */
+function commandOf(tap: string, { offset, dir, key, limit }: TopicAsked): string {
+  const from = offset !== undefined && /^\d+$/.test(offset) && dir === 'on' ? offset : `-${limit}`;
+  return `${tap} --from ${from}${key === undefined ? '' : ` --key '${key.replaceAll("'", "'\\''")}'`} -n ${limit}`;
+}
+
+/** One reading of stretches, until enough is found or the budget is used up. */
+class Reading {
+  readonly #view: RunView;
+  readonly #topic: Topic<unknown>;
+  readonly #moment: Moment;
+  readonly #records: number;
+  readonly rows: Stored<unknown>[] = [];
+  readonly unreadable: UnreadableRow[] = [];
+  scanned = 0;
+  next: string | null = null;
+
+  constructor(view: RunView, topic: Topic<unknown>, moment: Moment, records: number) {
+    this.#view = view;
+    this.#topic = topic;
+    this.#moment = moment;
+    this.#records = records;
+  }
+
+  async read(asked: TopicAsked, takes: (stored: Stored<unknown>) => boolean): Promise<void> {
+    const ends = await this.#ends();
+    const places = placesIn(asked, ends);
+    const { limit, dir } = asked;
+    const most =
+      asked.key !== undefined
+        ? limits.scanMax
+        : asked.where !== ''
+          ? STRETCH
+          : Math.min(STRETCH, limit);
+    while (places.size > 0 && this.rows.length < limit && this.scanned < limits.scanMax) {
+      for (const [partition, place] of [...places]) {
+        const end = ends.get(partition) ?? place;
+        const span =
+          dir === 'back'
+            ? { from: Math.max(0, place - most), to: place }
+            : { from: place, to: Math.min(end, place + most) };
+        if (span.from >= span.to) {
+          places.delete(partition);
+          continue;
+        }
+        const stopped = await this.#span(partition, span, asked, takes);
+        places.set(partition, stopped);
+        if (this.rows.length >= limit) break;
+      }
+    }
+    const left = [...places].filter(([partition, place]) =>
+      dir === 'back' ? place > 0 : place < (ends.get(partition) ?? 0),
+    );
+    if (left.length === 0) return;
+    // Going back, a place is that of the first record that is read.
+    const vector = left.map(([p, place]) => `${p}-${dir === 'back' ? place - 1 : place}`);
+    this.next = left.length === 1 && left[0]![0] === 0 ? vector[0]!.slice(2) : vector.join('.');
+  }
+
+  /** Where it stopped: the end of what is still to be read going back, the beginning of it going on. */
+  async #span(
+    partition: number,
+    { from, to }: { readonly from: number; readonly to: number },
+    { dir, limit, key }: TopicAsked,
+    takes: (stored: Stored<unknown>) => boolean,
+  ): Promise<number> {
+    const { log } = this.#view.viewed;
+    const { rows, unreadable } = await stretch(log, this.#topic, {
+      only: key === undefined ? undefined : { keys: [key] },
+      from: { kind: 'offset', offset: from },
+      to: { kind: 'offset', offset: to },
+      partitions: [partition],
+    });
+    this.unreadable.push(...unreadable);
+    const isIndexed = key !== undefined && log.standing !== undefined;
+    this.scanned += key !== undefined && !isIndexed ? to - from : unreadable.length;
+    for (const stored of dir === 'back' ? [...rows].reverse() : rows) {
+      if (key === undefined || isIndexed) this.scanned += 1;
+      if (takes(stored)) this.rows.push(stored);
+      const { offset } = stored.position;
+      if (this.rows.length >= limit) return dir === 'back' ? offset : offset + 1;
+    }
+    return dir === 'back' ? from : to;
+  }
+
+  /** First offset behind each partition. */
+  async #ends(): Promise<ReadonlyMap<number, number>> {
+    const { log } = this.#view.viewed;
+    if (log.standing !== undefined) return new Map([[0, this.#records]]);
+    const to = this.#moment.endOf(this.#topic.name);
+    const { rows } = await stretch(log, this.#topic, { from: { kind: 'last', count: LAST }, to });
+    const ends = new Map<number, number>();
+    for (const { position } of rows) {
+      const end = ends.get(position.partition) ?? 0;
+      ends.set(position.partition, Math.max(end, position.offset + 1));
+    }
+    return ends;
+  }
+}
+
+/** By partition: the end of what is to be read going back, the beginning of it going on. Fails with code `USAGE`. */
+function placesIn(
+  { offset, dir }: TopicAsked,
+  ends: ReadonlyMap<number, number>,
+): Map<number, number> {
+  if (offset === undefined) {
+    return dir === 'back' ? new Map(ends) : new Map([...ends.keys()].map((p) => [p, 0]));
+  }
+  const one = positionIn(offset);
+  const given =
+    one === null ? Cursor.parse(offset)?.partitions : [[one.partition, one.offset] as const];
+  if (given === undefined) {
+    throw new MillraceError('USAGE', 'offset= takes an offset: 812, or 2-812 in partition 2');
+  }
+  const past = dir === 'back' ? 1 : 0;
+  return new Map(
+    [...given].map(([p, at]) => [p, Math.min(at + past, ends.get(p) ?? at + past)] as const),
+  );
+}
+
+/** Dotted names of what a record holds, for `where=`. */
+function fieldsOf(value: unknown): string[] {
+  const names: string[] = [];
+  const visit = (part: unknown, under: string, depth: number): void => {
+    if (names.length >= FIELDS_MAX || ArrayBuffer.isView(part)) return;
+    if (Array.isArray(part)) {
+      if (part.length > 0) visit(part[0], under, depth);
+      return;
+    }
+    if (typeof part !== 'object' || part === null || depth > 3) {
+      if (under !== '' && !names.includes(under)) names.push(under);
+      return;
+    }
+    for (const [name, inner] of Object.entries(part)) {
+      visit(inner, under === '' ? name : `${under}.${name}`, depth + 1);
+    }
+  };
+  visit(value, '', 0);
+  return names;
+}

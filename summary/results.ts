@@ -1,0 +1,166 @@
+/** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
+import type { Sampling } from '../model/sampling.ts';
+import { type Evaluation, evaluation } from '../operators/metrics/evaluation.ts';
+import type { Scored } from '../topics/index.ts';
+import { type Behaviour, behaviourOf } from './behaviour.ts';
+import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
+import type { RunStatus } from './facts.ts';
+import { isOfEvaluation, metricNames } from './metricNames.ts';
+import { type Phase, phasesOf, stageNames } from './phases.ts';
+import { completeStages, type Reading } from './reading.ts';
+import { samplingOf } from './sampling.ts';
+import type { Training } from './training.ts';
+
+export type { Evaluation } from '../operators/metrics/evaluation.ts';
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
+
+/** An evaluation, and how sure its numbers are. */
+export interface Measurement extends Evaluation {
+  /** 95 %. */
+  readonly intervals: Intervals;
+}
+
+/** One round: its training steps, and the evaluation at its end (null until that is complete). */
+export interface Round extends Nullable<Evaluation> {
+  /** Its stage. */
+  readonly round: number;
+  /** What people call it. */
+  readonly name: string;
+  readonly steps: number;
+  /** Mean over its steps; null before the first. */
+  readonly reward: number | null;
+  readonly trainAccuracy: number | null;
+  readonly entropy: number | null;
+  readonly lag: number | null;
+  /** 95 %; null until it is measured. */
+  readonly intervals: Intervals | null;
+  /** Since the evaluation before it; null where one of the two is missing. */
+  readonly change: Differences | null;
+  /** From the evaluation before it to its own. */
+  readonly seconds: number | null;
+}
+
+/** What `report --json` prints. */
+export interface Results {
+  readonly run: string;
+  readonly job: string;
+  readonly seed: number;
+  readonly status: RunStatus;
+  /** How held-out questions are answered; null where the settings do not say. */
+  readonly sampling: Required<Sampling> | null;
+  /** Rollouts of each held-out question; null before the first is scored. */
+  readonly rolloutsEach: number | null;
+  readonly before: Measurement | null;
+  /** The last complete evaluation after training began. */
+  readonly after: Measurement | null;
+  /** From `before` to `after`. */
+  readonly change: Differences | null;
+  /** What training came to; null before the first step. */
+  readonly training: Training | null;
+  readonly rounds: readonly Round[];
+  /** The base policy, then what each kind of training made of it. */
+  readonly phases: readonly Phase[];
+  /** The radar's numbers of `before` and `after`. */
+  readonly behaviour: { readonly before: Behaviour | null; readonly after: Behaviour | null };
+  /** Time that the run was running, all starts together. */
+  readonly seconds: number;
+  readonly deadLetters: number;
+  /** What a person should look at, a sentence each: steps that taught the policy nothing. */
+  readonly warnings: readonly string[];
+}
+
+export function resultsOf(reading: Reading): Results {
+  const { run, facts, kinds, evaluations, training } = reading;
+  const { seed } = facts;
+  const groupsOf = (stage: number): readonly Scored[] => evaluations.get(stage)?.groups ?? [];
+  const measure = (stage: number): Measurement => ({
+    ...evaluation(groupsOf(stage)),
+    intervals: intervalsOf(groupsOf(stage), { seed }),
+  });
+  const stages = completeStages(reading);
+  const byStage = new Map(stages.map((stage) => [stage, measure(stage)]));
+  const change = (from: number, to: number): Differences | null =>
+    byStage.has(from) && byStage.has(to)
+      ? differencesOf(groupsOf(from), groupsOf(to), { seed })
+      : null;
+  const last = stages.filter((stage) => stage > 0).at(-1) ?? Number.NaN;
+  const behaviour = (stage: number): Behaviour | null =>
+    byStage.has(stage) ? behaviourOf(groupsOf(stage)) : null;
+  const rounds = roundNumbers(reading, stages);
+  const names = stageNames(rounds, kinds);
+  return {
+    run,
+    job: facts.job.name,
+    seed,
+    status: facts.status,
+    sampling: samplingOf(facts),
+    rolloutsEach: rolloutsEach(evaluations),
+    before: byStage.get(0) ?? null,
+    after: byStage.get(last) ?? null,
+    change: change(0, last),
+    training,
+    rounds: rounds.map((round) => {
+      const measured = byStage.get(round) ?? null;
+      return {
+        ...roundOf(reading, round, measured),
+        name: names.get(round) ?? String(round),
+        intervals: measured?.intervals ?? null,
+        change: change(stages.filter((stage) => stage < round).at(-1) ?? Number.NaN, round),
+      };
+    }),
+    phases: phasesOf(byStage, kinds),
+    behaviour: { before: behaviour(0), after: behaviour(last) },
+    seconds: reading.seconds,
+    deadLetters: reading.deadLetters,
+    warnings: reading.idle,
+  };
+}
+
+/** Of the first group that is scored: all evaluations of a run ask alike. */
+function rolloutsEach(evaluations: Reading['evaluations']): number | null {
+  const [group] = [...evaluations.values()].flatMap(({ groups }) => groups.slice(0, 1));
+  return group?.rewards.length ?? null;
+}
+
+const unmeasured: Nullable<Evaluation> = {
+  accuracy: null,
+  meanToolCalls: null,
+  meanToolCallsCorrect: null,
+  efficiency: null,
+  formatValid: null,
+  tokens: null,
+  questions: null,
+};
+
+function roundNumbers({ metrics }: Reading, stages: readonly number[]): number[] {
+  const trained = metrics.means.filter(({ name }) => !isOfEvaluation(name));
+  const rounds = new Set([...trained.map(({ stage }) => stage), ...stages]);
+  return [...rounds].filter((stage) => stage > 0).sort((a, b) => a - b);
+}
+
+function roundOf(
+  reading: Reading,
+  round: number,
+  measured: Evaluation | null,
+): Omit<Round, 'name' | 'intervals' | 'change'> {
+  const { metrics } = reading;
+  const steps = metrics.means
+    .filter(({ name, stage }) => stage === round && !isOfEvaluation(name))
+    .map((mean) => mean.steps);
+  return {
+    round,
+    steps: Math.max(0, ...steps),
+    reward: metrics.mean(metricNames.reward, round),
+    ...(measured ?? unmeasured),
+    trainAccuracy: metrics.mean(metricNames.accuracy, round),
+    entropy: metrics.mean(metricNames.entropy, round),
+    lag: metrics.mean(metricNames.policyLag, round),
+    seconds: measured === null ? null : secondsBetween(reading, round),
+  };
+}
+
+function secondsBetween({ evaluations }: Reading, round: number): number | null {
+  const [end, start] = [evaluations.get(round), evaluations.get(round - 1)];
+  return start === undefined || end === undefined ? null : (end.lastMs - start.lastMs) / 1000;
+}

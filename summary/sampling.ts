@@ -1,0 +1,14 @@
+/** How the held-out questions of a run are answered, from its settings: an accuracy says little without it. */
+import { type Sampling, samplingIn } from '../model/sampling.ts';
+import type { RunFacts } from './facts.ts';
+
+const names = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+/** Null where the job's settings do not say. */
+export function samplingOf({ settings }: Pick<RunFacts, 'settings'>): Required<Sampling> | null {
+  const known = names.flatMap((name) =>
+    typeof settings[name] === 'number' ? [[name, settings[name]] as const] : [],
+  );
+  const given = Object.fromEntries(known) as Partial<Sampling>;
+  return given.temperature === undefined ? null : samplingIn(given as Sampling);
+}

@@ -1,0 +1,41 @@
+/**
+ * The summary of a run at one moment: what it is, what it has achieved, its curves, some trajectories, and what its stages
+ * do. Text, JSON and pages are views of it.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../streams/log.ts';
+import { type Curves, curvesOf } from './curves.ts';
+import type { RunFacts } from './facts.ts';
+import type { Live } from './live.ts';
+import { readRun } from './reading.ts';
+import { type Results, resultsOf } from './results.ts';
+import { chooseSamples, fetchSamples, type Sample } from './samples.ts';
+import { Watch } from './watch.ts';
+
+export interface Summary {
+  readonly facts: RunFacts;
+  readonly results: Results;
+  readonly curves: Curves;
+  /** Trajectories before and after training. */
+  readonly samples: readonly Sample[];
+  /** Rates and shares of the time of each stage, as its processes said last. */
+  readonly live: Live;
+}
+
+/** Of a run that goes on, what is complete so far. */
+export async function summarise(
+  log: Log,
+  run: string,
+  facts: RunFacts,
+  clock: Clock,
+): Promise<Summary> {
+  const reading = await readRun(log, run, facts);
+  const results = resultsOf(reading);
+  return {
+    facts,
+    results,
+    curves: curvesOf(reading, results),
+    samples: await fetchSamples(log, chooseSamples(reading)),
+    live: await new Watch(log, run).look(facts, clock),
+  };
+}

@@ -1,0 +1,111 @@
+/** The tables of a run's results: before and after, stage by stage, what training came to. */
+import { duration, fixed, orDash, type Show, significant } from '../numbers.ts';
+import type { Results, Round } from '../results.ts';
+import type { Course } from '../training.ts';
+import {
+  changeIntervalText,
+  changeOf,
+  differenceOf,
+  type Figure,
+  figureOf,
+  figures,
+  intervalOf,
+  intervalText,
+  shownFigure,
+} from './figures.ts';
+import { columns, type Table } from './table.ts';
+
+/** A row for each figure; null before the first evaluation. */
+export function beforeAfterTable({ before, after, change }: Results): Table | null {
+  if (before === null) return null;
+  const value = (of: typeof before | null, figure: Figure): string[] => [
+    shownFigure(figureOf(of, figure), figure),
+    intervalText(intervalOf(of?.intervals, figure), figure),
+  ];
+  return {
+    columns: columns(['', 'before', '95 %', 'after', '95 %', 'change', '95 %']),
+    rows: figures.map((figure) => {
+      const difference = differenceOf(before, after, figure);
+      return [
+        figure.label,
+        ...value(before, figure),
+        ...value(after, figure),
+        difference === null ? '' : figure.change(difference),
+        changeIntervalText(changeOf(change, figure), figure),
+      ];
+    }),
+  };
+}
+
+/** The change of accuracy since the row before, beside the figures themselves. */
+const CHANGE = 'change';
+
+/** Figures that the table of stages shows. */
+const staged = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
+
+/** A row for each stage, with one before them for the state before training. */
+export function roundsTable(results: Results): Table {
+  const labels = staged.flatMap(({ key, short }) =>
+    key === 'accuracy' ? [short, CHANGE] : [short],
+  );
+  const drops = { efficiency: 4, tokens: 3, reward: 2, time: 1 };
+  const row = (measured: Parameters<typeof figureOf>[0], changed: string): string[] =>
+    staged.flatMap((figure) => {
+      const cell = shownFigure(figureOf(measured, figure), figure);
+      return figure.key === 'accuracy' ? [cell, changed] : [cell];
+    });
+  return {
+    columns: columns(['stage', 'steps', 'reward', ...labels, 'time'], 1, drops),
+    rows: [
+      ['before', '', '', ...row(results.before, ''), ''],
+      ...results.rounds.map((round) => [
+        round.name,
+        String(round.steps),
+        orDash(round.reward, fixed(3)),
+        ...row(round, accuracyChange(round)),
+        orDash(round.seconds, duration),
+      ]),
+    ],
+  };
+}
+
+function accuracyChange({ change }: Round): string {
+  const [accuracy] = figures as readonly [Figure, ...Figure[]];
+  const known = changeOf(change, accuracy);
+  return known === null ? '' : accuracy.difference(known.difference);
+}
+
+/** What the columns of `roundsTable` mean that do not say it themselves. */
+export const roundsNote =
+  'change: of the accuracy since the row above, in percentage points; reward: mean over the training steps';
+
+/** Of kinds of training that took several stages, what they changed together: one line each. */
+export function phaseLines({ phases }: Pick<Results, 'phases'>): string[] {
+  return phases
+    .filter(({ stages, before }) => stages > 1 && before !== null)
+    .map(({ name, before, measured }) => {
+      const changes = staged.flatMap((figure) => {
+        const difference = differenceOf(before, measured, figure);
+        return difference === null ? [] : [`${figure.label} ${figure.change(difference)}`];
+      });
+      return `${name.replace(/^\+ /, '')} together: ${changes.join(', ')}`;
+    });
+}
+
+/** Numbers over the training steps; null before the first of them. */
+export function trainingTable({ training }: Pick<Results, 'training'>): Table | null {
+  if (training === null) return null;
+  const { loss, heldOutLoss, learningRate } = training;
+  const row = (label: string, course: Course | null, show: Show): string[][] =>
+    course === null
+      ? []
+      : [[label, ...[course.first, course.last, course.lowest, course.highest].map(show)]];
+  return {
+    columns: columns(['over the steps', 'first', 'last', 'lowest', 'highest']),
+    rows: [
+      ...row('loss', loss, fixed(4)),
+      ...row('held-out loss', heldOutLoss, fixed(4)),
+      ...row('learning rate', learningRate, significant(3)),
+    ],
+  };
+}

@@ -1,0 +1,38 @@
+/** Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit a run that ended and one that goes on. */
+
+import type { Live } from '../live.ts';
+import { percent, rate } from '../numbers.ts';
+import { columns, type Table } from './table.ts';
+
+export function spentTable({ sources, stages }: Live): Table {
+  return {
+    columns: columns(['stage', 'reads', 'in', 'out', 'out/s', 'idle', 'full', 'commits'], 2),
+    rows: [
+      ...sources.map(({ name, items, perSecond, held }) => [
+        name,
+        'a source',
+        '',
+        String(items),
+        rate(perSecond),
+        '',
+        percent(held, 0),
+        '',
+      ]),
+      ...stages.map((stage) => [
+        stage.name,
+        stage.from,
+        String(stage.in),
+        String(stage.out),
+        rate(stage.outPerSecond),
+        ...[stage.waits, stage.full, stage.commits].map((share) => percent(share, 0)),
+      ]),
+    ],
+  };
+}
+
+/** What the columns mean, those that do not say it themselves. */
+export const spentColumns: readonly (readonly [label: string, about: string])[] = [
+  ['idle', 'share of the time without any record in work'],
+  ['full', 'share of the time with every place taken (a source: held back by its readers)'],
+  ['commits', 'share of the time with a commit under way'],
+];

@@ -1,0 +1,46 @@
+/** What each source and stage of a run does and waits for. */
+
+import type { Live, SourceRow, StageRow } from '../live.ts';
+import { percent, rate } from '../numbers.ts';
+import { columns, type Table } from './table.ts';
+
+/** Where there is little room, these go, the last first. */
+const drops = { 'in/s': 1, groups: 2, commits: 3, reads: 4 };
+
+export function stagesTable({ sources, stages }: Live): Table {
+  const measured = ['in/s', 'out/s', 'in flight', 'groups', 'lag', 'waits', 'full', 'commits'];
+  return {
+    columns: columns(['stage', 'reads', ...measured], 2, drops),
+    rows: [...sources.map(sourceCells), ...stages.map(stageCells)],
+  };
+}
+
+function stageCells(row: StageRow): string[] {
+  return [
+    row.name,
+    row.from,
+    rate(row.inPerSecond),
+    rate(row.outPerSecond),
+    `${row.inflight}/${row.inflightMax}`,
+    row.waiting === 0 ? '' : String(row.waiting),
+    String(row.lag),
+    ...[row.waits, row.full, row.commits].map((share) => percent(share, 0)),
+  ];
+}
+
+function sourceCells({ name, perSecond, items, done, held }: SourceRow): string[] {
+  const out = done ? 'done' : rate(perSecond);
+  return [name, `(source, ${items})`, '', out, '', '', '', '', percent(held, 0), ''];
+}
+
+/** What the columns of `stagesTable` mean, those that do not say it themselves. */
+export const stageColumns: readonly (readonly [label: string, about: string])[] = [
+  ['groups', 'of those in flight, waiting for the others of their group'],
+  ['lag', 'records of its topic that it has not settled'],
+  ['waits', 'share of the time with nothing in flight: it waits for its input'],
+  [
+    'full',
+    'share of the time with every place taken: its input waits for it (a source: for its readers)',
+  ],
+  ['commits', 'share of the time with a commit under way'],
+];

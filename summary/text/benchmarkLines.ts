@@ -1,0 +1,36 @@
+/** What was evaluated, and what a reader must know to trust the numbers: for text and page. */
+
+import { counted } from '../../base/counted.ts';
+import { describeSampling } from '../../model/sampling.ts';
+import type { Benchmarks } from '../benchmarks.ts';
+
+/** What was evaluated, in one line. */
+export function headOf(benchmarks: Benchmarks): string {
+  const { policy, questions, rollouts, judge, tools } = benchmarks;
+  return [
+    policy.name,
+    counted(questions, 'question'),
+    `${counted(rollouts, 'rollout')} each`,
+    describeSampling(benchmarks),
+    tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`,
+    judge === null ? 'no judge' : `judged by ${judge}`,
+  ].join(' · ');
+}
+
+/** What a reader must know to trust the numbers; empty when all is well. */
+export function cautionsOf(benchmarks: Benchmarks): string[] {
+  const { rows, status, failedRollouts, deadLetters, run } = benchmarks;
+  const unjudged = rows.reduce((sum, { judgeFailures }) => sum + judgeFailures, 0);
+  return [
+    ...(status === 'done' ? [] : [`the run is ${status}: these are the questions so far`]),
+    ...(failedRollouts === 0
+      ? []
+      : [`failed, counted as wrong: ${counted(failedRollouts, 'rollout')}`]),
+    ...(unjudged === 0
+      ? []
+      : [`without a verdict, counted as wrong: ${counted(unjudged, 'answer')}`]),
+    ...(deadLetters === 0
+      ? []
+      : [`${counted(deadLetters, 'row')} could not be read: millrace dlq ls ${run}`]),
+  ];
+}

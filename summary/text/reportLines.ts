@@ -1,0 +1,41 @@
+/** What a run is and what it was asked, in a few words: for text and page. */
+
+import { counted } from '../../base/counted.ts';
+import { describeSampling } from '../../model/sampling.ts';
+import { duration } from '../numbers.ts';
+import type { Results } from '../results.ts';
+
+/** The run in one line, without its name. */
+export function headOf({ job, seed, status, seconds }: Results): string {
+  return [job, `seed ${seed}`, `${status} ${spanWords[status]} ${duration(seconds)}`].join(' · ');
+}
+
+/** Between the state of a run and its time: one that goes on has not ended. */
+const spanWords: Readonly<Record<Results['status'], string>> = {
+  running: 'for',
+  done: 'in',
+  stopped: 'after',
+  failed: 'after',
+};
+
+/** What was asked, and how answers were drawn. */
+export function askedOf({ before, sampling, rolloutsEach }: Results): string {
+  return [
+    counted(before?.questions ?? 0, 'held-out question'),
+    ...(rolloutsEach === null ? [] : [`${counted(rolloutsEach, 'rollout')} each`]),
+    ...(sampling === null ? [] : [describeSampling(sampling)]),
+  ].join(' · ');
+}
+
+/** What was trained, in one line; none before the first step. */
+export function trainedOf({ training }: Pick<Results, 'training'>): string[] {
+  if (training === null) return [];
+  const { steps, tokens, examples, seconds } = training;
+  const parts = [
+    counted(steps, 'step'),
+    `${tokens.toLocaleString('en')} tokens trained`,
+    ...(examples === null ? [] : [`${examples.toLocaleString('en')} examples`]),
+    `${duration(seconds)} in the trainer`,
+  ];
+  return [parts.join(' · ')];
+}

@@ -1,0 +1,77 @@
+/** Reads what a run does now, as often as it is asked: of the log, only its newest records and what processes report. */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../streams/log.ts';
+import type { Topic } from '../streams/topic.ts';
+import { topics } from '../topics/index.ts';
+import type { RunFacts } from './facts.ts';
+import { type Live, liveOf } from './live.ts';
+import { TokenMeter } from './tokenMeter.ts';
+import { Workers } from './workers.ts';
+
+/** Names a step writes, and those of an evaluation that may follow it. */
+const METRICS_LAST = 128;
+/** Settings may have been changed since it was paused. */
+const CONTROLS_LAST = 256;
+
+export class Watch {
+  readonly #log: Log;
+  readonly #run: string;
+  readonly #workers: Workers;
+  readonly #metrics = new Map<string, number>();
+  #meter: TokenMeter | null = null;
+
+  /** Rates are over `windowMs`; without it, since the look before. */
+  constructor(log: Log, run: string, { windowMs = 0 } = {}) {
+    this.#log = log;
+    this.#run = run;
+    this.#workers = new Workers(windowMs);
+  }
+
+  /** Follows the rollouts, until `stop`, to know how many tokens are generated. */
+  follow(nowMs: number): void {
+    this.#meter = new TokenMeter();
+    this.#meter.start(this.#log, nowMs);
+  }
+
+  /** Rates are since the look before; at the first, since each process started. */
+  async look(facts: RunFacts, clock: Clock): Promise<Live> {
+    const policy = await this.#last(topics.weights, 1);
+    for (const { name, value } of await this.#last(topics.metrics, METRICS_LAST)) {
+      this.#metrics.set(name, value);
+    }
+    const posted = (await this.#log.posted?.()) ?? [];
+    const nowMs = clock.now();
+    return liveOf({
+      run: this.#run,
+      facts,
+      nowMs,
+      workers: this.#workers.update(posted),
+      topics: await this.#log.stats(),
+      policy: policy.at(-1) ?? null,
+      metrics: this.#metrics,
+      generating: this.#meter?.perSecond(nowMs) ?? null,
+      paused: await this.#isPaused(),
+    });
+  }
+
+  stop(): void {
+    this.#meter?.stop();
+  }
+
+  /** By the last of what it was told. */
+  async #isPaused(): Promise<boolean> {
+    const told = await this.#last(topics.control, CONTROLS_LAST);
+    return told.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
+  }
+
+  async #last<T>(topic: Topic<T>, count: number): Promise<readonly T[]> {
+    const values: T[] = [];
+    const options = {
+      from: { kind: 'last', count },
+      follow: false,
+      unreadable: () => undefined,
+    } as const;
+    await this.#log.tap(topic, options).forEach(({ value }) => void values.push(value));
+    return values;
+  }
+}
