@@ -34,7 +34,7 @@ export function openCheckedFile(path: string, text: string): CheckedFile {
   const damaged = (why: string): MillraceError =>
     new MillraceError(
       'DAMAGED',
-      `${path} ${why}: restore it from a backup, or delete it; what it held is then asked for again`,
+      `${path} ${why}: restore it from a backup, or delete it, and its contents will be requested again`,
       {
         context: { path },
       },
@@ -59,7 +59,7 @@ export function openCheckedFile(path: string, text: string): CheckedFile {
       if (kept === undefined) return undefined;
       const said = kept.slice(SUM_LENGTH);
       if (kept.slice(0, SUM_LENGTH) === sumOf(said)) return said;
-      throw damaged(`holds ${text} that is not what was kept`);
+      throw damaged(`holds ${text} whose checksum does not match`);
     },
     plain(key) {
       mustBeThere();

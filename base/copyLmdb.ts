@@ -10,7 +10,7 @@ import { lmdbDamage } from './lmdbFile.ts';
 export async function copyLmdb(from: string, to: string): Promise<void> {
   const why = lmdbDamage(from);
   if (why !== null) {
-    throw new MillraceError('DAMAGED', `${from} ${why}; see millrace doctor`, {
+    throw new MillraceError('DAMAGED', `${from} ${why}; to examine the run: millrace doctor RUN`, {
       context: { path: from, why },
     });
   }

@@ -42,7 +42,7 @@ export function mappedFile(path: string): MappedFile {
     damage() {
       const { size, nlink } = fstatSync(file);
       if (nlink === 0) return 'was removed or replaced while it was open';
-      if (size < least) return `was cut short while it was open: it has ${size} bytes of ${least}`;
+      if (size < least) return `was cut short while it was open: it has ${size} of ${least} bytes`;
       least = size;
       return null;
     },
@@ -104,13 +104,13 @@ function headerOf(file: number): Header | string {
   if (typeof first === 'string') return first;
   const second = metaAt(file, first.pageBytes);
   if (typeof second === 'string') return second;
-  if (second.pageBytes !== first.pageBytes) return 'has two headers that differ';
+  if (second.pageBytes !== first.pageBytes) return 'has two conflicting headers';
   return second.transaction > first.transaction ? second : first;
 }
 
 function metaAt(file: number, place: number): Header | string {
   const bytes = readAt(file, place, PAGE_HEADER + 144);
-  if (bytes === null) return `is cut short: it has ${fstatSync(file).size} bytes`;
+  if (bytes === null) return `is cut short: it has only ${fstatSync(file).size} bytes`;
   const pageBytes = bytes.readUInt32LE(48);
   const known =
     (bytes.readUInt16LE(18) & META) !== 0 &&
@@ -119,7 +119,7 @@ function metaAt(file: number, place: number): Header | string {
     pageBytes >= PAGE_MIN &&
     pageBytes <= PAGE_MAX &&
     (pageBytes & (pageBytes - 1)) === 0;
-  if (!known) return 'has a header that was changed, or is no file of lmdb';
+  if (!known) return 'has a damaged header, or is not an lmdb file';
   return {
     pageBytes,
     lastPage: bytes.readBigUInt64LE(144),
@@ -174,7 +174,7 @@ class Walk {
     const { pageBytes } = this.#header;
     this.#buffers[level] ??= Buffer.allocUnsafe(pageBytes);
     const bytes = readAt(this.#file, Number(page) * pageBytes, pageBytes, this.#buffers[level]);
-    const changed = `has a page that was changed (number ${page})`;
+    const changed = `has a damaged page (number ${page})`;
     if (bytes === null || bytes.readBigUInt64LE(0) !== page) return changed;
     const kind = bytes.readUInt16LE(18) & (BRANCH | LEAF);
     if (kind !== (height === 1 ? LEAF : BRANCH)) return changed;
@@ -210,10 +210,10 @@ class Walk {
   #gone(page: bigint, count: bigint): string | null {
     const { lastPage, pageBytes } = this.#header;
     const end = page + count;
-    if (page < 2n || end > lastPage + 1n) return `points at a page that there is none of (${page})`;
+    if (page < 2n || end > lastPage + 1n) return `points to page ${page}, which does not exist`;
     if (end <= this.#pages) return null;
     const bytes = Number(this.#pages) * pageBytes;
-    return `is cut short: it has ${bytes} bytes of at least ${Number(end) * pageBytes}`;
+    return `is cut short: it has ${bytes} of at least ${Number(end) * pageBytes} bytes`;
   }
 }
 

@@ -32,7 +32,7 @@ async function made(path: string): Promise<void> {
     await mkdir(path);
   } catch (cause) {
     if (systemCode(cause) === 'EEXIST' && (await isFolder(path))) return;
-    throw refused('be made', path, cause);
+    throw refused('be created', path, cause);
   }
 }
 
@@ -40,7 +40,7 @@ function refused(what: string, path: string, cause: unknown): MillraceError {
   // The folder above is there: it is the file system that keeps no folders of ours (procfs).
   const reason =
     systemCode(cause) === 'ENOENT'
-      ? 'this file system takes no new folders'
+      ? 'this file system does not allow new folders'
       : (systemReason(cause) ?? messageOf(cause));
   return new MillraceError('FOLDER', `the folder ${path} cannot ${what}: ${reason}`, {
     context: { path },

@@ -10,7 +10,8 @@ export class RateLimit {
 
   /** `perMinute` requests a minute; 0 = as fast as they come. */
   constructor(perMinute: number, clock: SleepClock) {
-    if (!(perMinute >= 0)) throw new RangeError(`${perMinute} requests a minute: give 0 or more`);
+    if (!(perMinute >= 0))
+      throw new RangeError(`requests a minute must be 0 or more, not ${perMinute}`);
     this.#intervalMs = perMinute === 0 ? 0 : 60_000 / perMinute;
     this.#clock = clock;
   }

@@ -18,10 +18,10 @@ export class Semaphore {
   #free: number;
 
   constructor(places: number, options: SemaphoreOptions = {}) {
-    if (!(places >= 1)) throw new RangeError(`a semaphore of ${places} places; give 1 or more`);
+    if (!(places >= 1)) throw new RangeError(`a semaphore needs at least 1 place, not ${places}`);
     this.#free = places;
     this.#waitingMax = options.waitingMax ?? Number.POSITIVE_INFINITY;
-    this.#refused = options.refused ?? ((waiting) => new Error(`${waiting} wait already`));
+    this.#refused = options.refused ?? ((waiting) => new Error(`${waiting} are already waiting`));
   }
 
   /** Runs `work` when a place is free. Rejects with the signal's reason when it aborts first. */

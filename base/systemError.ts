@@ -9,26 +9,25 @@ import { getSystemErrorName } from 'node:util';
 import { openFilesMax } from './platform.ts';
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no permission',
-  EPERM: 'this is not permitted',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
   EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full{room}; free some space and give the same command again',
-  EDQUOT: 'the disk quota is used up{room}; free some space and give the same command again',
-  EFBIG:
-    'the file would be larger than this file system or the limit of this process (ulimit -f) allows',
-  ENOENT: 'there is no such file or folder; check the path',
-  ENOTDIR: 'a part of the path is a file and not a folder',
-  EISDIR: 'it is a folder where a file is needed',
-  EEXIST: 'it is there already',
+  ENOSPC: 'the disk is full{room}; free some space and run the same command again',
+  EDQUOT: 'the disk quota is used up{room}; free some space and run the same command again',
+  EFBIG: 'the file would exceed the size limit of the file system or of this process (ulimit -f)',
+  ENOENT: 'no such file or folder; check the path',
+  ENOTDIR: 'part of the path is a file, not a folder',
+  EISDIR: 'it is a folder, not a file',
+  EEXIST: 'it already exists',
   ENOTEMPTY: 'the folder is not empty',
   ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its symbolic links go round in a circle',
+  ELOOP: 'its symbolic links form a loop',
   EMFILE:
-    'this process has as many files open as it may{files}; raise the limit (ulimit -n) and give the same command again',
+    'this process has reached its limit of open files{files}; raise the limit (ulimit -n) and run the same command again',
   ENFILE: 'the machine has too many files open',
-  EBUSY: 'another program uses it',
-  EIO: 'the disk reports an error',
-  ETXTBSY: 'another program uses it',
+  EBUSY: 'another program is using it',
+  EIO: 'the disk reported an error',
+  ETXTBSY: 'another program is using it',
 };
 
 /** The system's name for what went wrong (`ENOSPC`); null where the error is not the system's. */
@@ -51,7 +50,7 @@ export function systemReason(error: unknown): string | null {
   if (code === 'ENOSPC' && (error as NodeJS.ErrnoException).syscall === 'watch') return NO_WATCHERS;
   const reason = reasons[code]
     ?.replace('{room}', () => room(placeOf(error)))
-    .replace('{files}', openFilesMax === null ? '' : `, ${openFilesMax}`);
+    .replace('{files}', openFilesMax === null ? '' : ` (${openFilesMax})`);
   return `${reason} (${code})`;
 }
 
@@ -93,7 +92,7 @@ export function about(path: string, error: unknown): unknown {
 }
 
 const NO_WATCHERS =
-  'the system watches as many files as it may; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (ENOSPC)';
+  'the system has reached its limit of watched files; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances (ENOSPC)';
 
 function placeOf(error: unknown): string | null {
   const { path, dest } = error as { readonly path?: unknown; readonly dest?: unknown };
@@ -122,7 +121,7 @@ function room(path: string | null): string {
   const disk = diskOf(path);
   if (disk === null) return '';
   const { bsize, blocks, files, ffree } = disk;
-  if (files > 0 && ffree === 0) return ` (it has all of its ${files} files)`;
+  if (files > 0 && ffree === 0) return ` (all of its ${files} inodes are in use)`;
   return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
 }
 

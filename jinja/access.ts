@@ -58,7 +58,7 @@ function attribute(value: Value, name: string): Value | undefined {
     new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);
   if (/^__.*__$/.test(name)) return unsafe();
   if (isStr(value)) {
-    if (isSafe(value)) unsupported(`.${name} of what went through the filter safe`);
+    if (isSafe(value)) unsupported(`.${name} of a value marked safe`);
     if (name === 'format' || name === 'format_map')
       return new Callable(name, (args) => formatMethod(value, fieldsOf(name, args), LOOKUP));
     const method = Object.hasOwn(STRING_METHODS, name) ? STRING_METHODS[name] : undefined;
@@ -98,7 +98,7 @@ const LOOKUP = { attribute: getAttribute, item: getItem };
 function fieldsOf(name: string, args: Arguments): Arguments {
   if (name === 'format') return args;
   const [fields] = bindPositional(name, args, 1, 1);
-  if (!(fields instanceof Dict)) return unsupported('format_map of what is no dict');
+  if (!(fields instanceof Dict)) return unsupported('format_map of a value that is not a dict');
   const entries = [...fields.entries.values()];
   const named = entries.map(([key, value]) => [plain(toStr(key)), value] as const);
   return { positional: [], named: new Map(named) };

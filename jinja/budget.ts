@@ -6,7 +6,7 @@
  */
 import { fail } from './failure.ts';
 
-export const TOO_DEEP = 'it nests too deep';
+export const TOO_DEEP = 'it is nested too deeply';
 
 /** A conversation of a megabyte takes a few hundred thousand. */
 const WORK_MAX = 2_000_000;
@@ -33,9 +33,7 @@ export function budgeted<Result>(act: () => Result): Result {
 export function spend(work = 1): void {
   left -= work;
   if (left < 0)
-    fail(
-      'it takes more than any conversation needs: the template does not end, or makes too much text',
-    );
+    fail('the template does not end, or produces more text than any conversation needs');
 }
 
 /**

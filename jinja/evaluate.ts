@@ -331,7 +331,7 @@ function computed(node: Expression, scope: Scope): Value {
     case 'condition':
       return condition(node, scope);
     default:
-      return fail('a slice stands alone');
+      return fail('a slice is allowed only in a subscript');
   }
 }
 

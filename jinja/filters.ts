@@ -236,7 +236,7 @@ function truncate(value: Value, args: Arguments): Value {
     ['length', 'killwords', 'end', 'leeway'],
     0,
   );
-  if (isSafe(value)) return unsupported('truncate of what went through the filter safe');
+  if (isSafe(value)) return unsupported('truncate of a value marked safe');
   const length = integer(size, 255);
   const end: Str = mark === undefined ? '...' : toStr(mark);
   const room = length - codePoints(plain(end));
@@ -422,7 +422,7 @@ function format(value: Value, args: Arguments): Value {
   const { positional, named } = args;
   if (positional.length > 0 && named.size > 0)
     fail("can't handle positional and keyword arguments at the same time");
-  if (isSafe(value)) unsupported('format of what went through the filter safe');
+  if (isSafe(value)) unsupported('format of a value marked safe');
   return percent(toStr(value), named.size > 0 ? new Dict(named) : new Tuple(positional));
 }
 

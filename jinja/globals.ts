@@ -71,6 +71,6 @@ function pair(value: Value): readonly [Value, Value] {
   const items = value instanceof Tuple ? value.items : [...iterate(value)];
   const [key, item] = items;
   return items.length !== 2 || key === undefined || item === undefined
-    ? fail('dictionary update sequence element is no pair')
+    ? fail('dictionary update sequence element is not a pair')
     : [key, item];
 }

@@ -42,7 +42,7 @@ const PREFIX: Readonly<Record<number, string>> = { 2: '0b', 8: '0o', 10: '', 16:
 
 /** `int(text, base)` for the bases 2, 8, 10 and 16, or null where Python refuses. */
 export function readInteger(text: string, base = 10): bigint | null {
-  if (text.length > DIGITS_MAX) return unsupported('so long a number');
+  if (text.length > DIGITS_MAX) return unsupported('a number this long');
   const shape = DIGITS[base] ?? unsupported(`int() with base ${base}`);
   const signed = /^([+-]?)(.*)$/s.exec(text.trim().toLowerCase());
   const found = shape.exec(signed?.[2] ?? '');
@@ -105,7 +105,7 @@ export function arithmetic(operator: string, a: Value, b: Value): bigint | numbe
 const INTEGER_MAX = 2n ** 40_000n;
 
 function bounded(value: bigint): bigint {
-  return value > INTEGER_MAX || value < -INTEGER_MAX ? unsupported('so large a number') : value;
+  return value > INTEGER_MAX || value < -INTEGER_MAX ? unsupported('a number this large') : value;
 }
 
 function onIntegers(operator: string, a: bigint, b: bigint): bigint | number {
@@ -124,8 +124,8 @@ function onIntegers(operator: string, a: bigint, b: bigint): bigint | number {
 
 function power(a: bigint, b: bigint): bigint | number {
   if (b < 0n) return floatPower(Number(a), Number(b));
-  if (b > 10_000n) return unsupported('so large a power');
-  if (a > 2n ** 64n) return unsupported('so large a power');
+  if (b > 10_000n) return unsupported('a power this large');
+  if (a > 2n ** 64n) return unsupported('a power this large');
   return bounded(a ** b);
 }
 

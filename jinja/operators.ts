@@ -28,7 +28,7 @@ export function binary(operator: string, a: Value, b: Value): Value {
     if (isStr(a)) fail(`can only concatenate str (not "${typeName(b)}") to str`);
   }
   if (operator === '%' && isStr(a)) {
-    if (isSafe(a)) unsupported('% of what went through the filter safe');
+    if (isSafe(a)) unsupported('% of a value marked safe');
     return percent(a, b);
   }
   if (operator === '*') {
@@ -61,7 +61,7 @@ function times(value: Value, count: Value): Value | null {
       : null;
   if (length === null) return null;
   const often = number < 0n ? 0 : Number(number);
-  if (length * often > 10_000_000) return unsupported('so long a repetition');
+  if (length * often > 10_000_000) return unsupported('a repetition this long');
   spend(isStr(value) ? often : often + length * often);
   const copies = Array.from({ length: often }, () => value);
   if (isStr(value)) return concat(copies as Str[]);

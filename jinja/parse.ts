@@ -138,7 +138,7 @@ class Parser {
     if (name === 'macro') return [this.#macro(line)];
     if (name === 'call') return [this.#callBlock(line)];
     if (name === 'filter') {
-      const filter = this.#filters(null, true) ?? fail('a filter is expected', line);
+      const filter = this.#filters(null, true) ?? fail('expected a filter', line);
       return [{ kind: 'filterBlock', filter, body: this.#body('endfilter'), line }];
     }
     if (name === 'with') return [this.#with(line)];

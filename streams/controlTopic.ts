@@ -24,7 +24,7 @@ export interface ControlRecord extends ValueOf<typeof control> {}
 export const controlTopic = defineTopic<ControlRecord>({
   name: 'control',
   about:
-    'What the run was told while it went on: settings, pause, resume, stop. `millrace set` and its like write it, the run reads it.',
+    'Commands given during the run: settings, pause, resume, stop. `millrace set` and similar commands write it; the run reads it.',
   shape: control,
   key: (value) => value.id,
   onePartition: true,

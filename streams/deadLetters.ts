@@ -19,7 +19,7 @@ export interface DeadLetter extends ValueOf<typeof deadLetter> {}
 export const deadLetters = defineTopic<DeadLetter>({
   name: 'dead-letters',
   about:
-    'What could not be read or processed, and why. Any stage or source writes it; people read it.',
+    'Records that could not be read or processed, and why. Any stage or source writes it; people read it.',
   shape: deadLetter,
   key: (value) => value.key,
   onePartition: true,

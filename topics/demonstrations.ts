@@ -69,7 +69,7 @@ export interface Demonstrations extends ValueOf<typeof demonstrations> {}
 export const demonstrationSets = defineRunTopic<Demonstrations>({
   name: 'demonstrations',
   about:
-    'Trajectories worth imitating, a record a question. The filter or a data file writes it; the fine-tuning batch and the curriculum read it.',
+    'Trajectories worth imitating, one record per question. The filter or a data file writes it; the fine-tuning batch and the curriculum read it.',
   shape: demonstrations,
   key: (value) => value.question.id,
   questions: 'key',

@@ -30,7 +30,7 @@ export interface FoldRecord extends ValueOf<typeof foldRecord> {}
 export const folds = defineRunTopic<FoldRecord>({
   name: 'folds',
   about:
-    'Folds of memory (DeepAgent): what was dropped, and the three memories in its place. Rollout writes it beside its rollouts; people read it.',
+    'Memory folds (DeepAgent): what was dropped, and the three memories that replaced it. Rollout writes it beside its rollouts; people read it.',
   shape: foldRecord,
   key: (value) => value.rolloutId,
   questions: ({ questionId }) => [questionId],
@@ -39,7 +39,7 @@ export const folds = defineRunTopic<FoldRecord>({
   moment: () => Number.POSITIVE_INFINITY,
   keyName: 'rollout id',
   line: ({ rolloutId, fold, dropped, promptTokens }) =>
-    `fold ${fold} of ${rolloutId}: ${counted(dropped, 'token')} gave way to ${promptTokens}`,
+    `fold ${fold} of ${rolloutId}: ${counted(dropped, 'token')} replaced by ${promptTokens}`,
   links: ({ rolloutId, questionId }) => [
     { label: 'trajectory', path: `t/${encodeURIComponent(rolloutId)}` },
     questionLink(questionId),

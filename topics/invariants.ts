@@ -52,7 +52,8 @@ const UNREADABLE = '?';
 /** Where one of these is torn, nothing is missing for sure. */
 const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
-const FAULT = 'a stage or the log is at fault: keep the run folder and report it with this line';
+const FAULT =
+  'this is a bug in a stage or in the log: keep the run folder and report it with this line';
 
 /** Where the records of a run come from. */
 export interface Origin {
@@ -112,7 +113,11 @@ export class Invariants implements Laws {
     this.#scheduleWhole();
     this.#weightsWhole();
     for (const call of this.#strayCalls) {
-      this.#tell('reference', 'tool-calls', `call ${call} is of a rollout that is not there`);
+      this.#tell(
+        'reference',
+        'tool-calls',
+        `call ${call} belongs to a rollout that does not exist`,
+      );
     }
     return this.#found;
   }
@@ -141,7 +146,7 @@ export class Invariants implements Laws {
     const before = known.get(id);
     if (before === undefined) known.set(id, place);
     else {
-      const what = `${id} is there twice, at offsets ${before} and ${place}; once is right`;
+      const what = `${id} occurs twice, at offsets ${before} and ${place}, instead of once`;
       this.#tell('once', topic.name, what);
     }
   }
@@ -211,7 +216,7 @@ export class Invariants implements Laws {
       this.#tell(
         'finite',
         'scored',
-        `${key} has the reward ${score} (parts ${numbersOf(parts)}) for rollout ${broken}: a step with it trains nothing`,
+        `${key} has the reward ${score} (parts ${numbersOf(parts)}) for rollout ${broken}: a step that uses it trains nothing`,
         'correct the reward, then score the same rollouts again: millrace replay RUN --from scored --into NAME',
       );
     }
@@ -253,9 +258,9 @@ export class Invariants implements Laws {
       if (there === UNREADABLE) continue;
       const place = `${topic}@${placeOf(position)}`;
       if (there === undefined) {
-        this.#tell('reference', from, `${field} points at ${place}, where no record is`);
+        this.#tell('reference', from, `${field} points to ${place}, where there is no record`);
       } else if (!(about.endsWith('/') ? there.startsWith(about) : there === about)) {
-        const what = `${field} points at ${place}, which is about ${there}, not ${about}`;
+        const what = `${field} points to ${place}, which is about ${there}, not ${about}`;
         this.#tell('reference', from, what);
       }
     }
@@ -280,13 +285,13 @@ export class Invariants implements Laws {
     if (!this.#read('rollouts')) return;
     for (const [key, { scored }] of this.#groups) {
       if (scored) continue;
-      this.#tell('accounted-for', 'rollouts', `the group of ${key} was read and never scored`);
+      this.#tell('accounted-for', 'rollouts', `the group of ${key} was read but never scored`);
     }
   }
 
   #answered(key: string): void {
     if (this.#groups.has(key) || this.#pools.has(key) || this.#leftOut.has(key)) return;
-    const what = `${key} was read and has neither rollouts nor trajectories`;
+    const what = `${key} was read but has neither rollouts nor trajectories`;
     this.#tell('accounted-for', 'questions', what);
   }
 
@@ -313,20 +318,20 @@ export class Invariants implements Laws {
     this.#gapless('weights', 'version', [...this.#versions.keys()], 0);
     for (const { version, parent, step, consumed } of this.#versions.values()) {
       if (parent !== version - 1 || step !== version || (consumed === null) !== (version === 0)) {
-        const what = `version ${version} says that it was made by step ${step} from version ${parent}`;
+        const what = `version ${version} says it was made by step ${step} from version ${parent}`;
         this.#tell('schedule', 'weights', what);
       }
     }
     const newest = Math.max(-1, ...this.#versions.keys());
     for (const version of this.#sampled) {
       if (this.#versions.has(version) || this.#torn.has('weights') || this.#replayed) continue;
-      const what = `rollouts were sampled by version ${version}, of which there is no manifest (the newest is ${newest})`;
+      const what = `rollouts were sampled by version ${version}, which has no manifest (the newest is ${newest})`;
       this.#tell('reference', 'rollouts', what);
     }
     if (!this.#read('batches', 'trainer')) return;
     for (const step of this.#steps.keys()) {
       if (this.#versions.has(step)) continue;
-      this.#tell('accounted-for', 'batches', `step ${step} was read and made no weights`);
+      this.#tell('accounted-for', 'batches', `step ${step} was read but made no weights`);
     }
   }
 
@@ -338,7 +343,7 @@ export class Invariants implements Laws {
       if (number !== due) {
         const missing =
           number - 1 === due ? `${name} ${due} is` : `${name}s ${due} to ${number - 1} are`;
-        this.#tell('gapless', topic, `${missing} missing, and ${name} ${number} is there`);
+        this.#tell('gapless', topic, `${missing} missing, but ${name} ${number} exists`);
       }
       due = number + 1;
     }

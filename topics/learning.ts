@@ -123,16 +123,16 @@ function reasonOf({ why, reward, accuracy, dropped, apart }: IdleSteps, run: str
       return `every rollout failed; see why: millrace tap ${run}.rollouts -n 3`;
     case 'examples':
       return dropped > 0
-        ? `there were 0 examples (${counted(dropped, 'example')} left out as too long or with nothing to learn); see tokensMax`
-        : `there were 0 examples: the attempts gave no demonstration or pair; see: millrace tap ${run}.demonstrations ${run}.pairs`;
+        ? `there were no examples (${counted(dropped, 'example')} left out as too long or without anything to learn); see tokensMax`
+        : `there were no examples: the attempts gave no demonstration or pair; see: millrace tap ${run}.demonstrations ${run}.pairs`;
     case 'refused':
-      return `its rollouts were not made by the policy's weights: what the engine said of their tokens differs from what the trainer computes by ${apart.toPrecision(2)} nats a token; the weights are published once more`;
+      return `its rollouts were not sampled with the policy's weights: the engine's log-probs differ from the trainer's by ${apart.toPrecision(2)} nats a token; the weights are being published again`;
     case 'skipped':
-      return 'no gradient was finite, so no optimiser step was made; lower lr, and check a loss of your own';
+      return 'no gradient was finite, so no optimiser step was made; lower lr, and check your loss if you wrote it';
     case 'rate':
       return 'the learning rate was 0; see lr, lrSteps and the schedule';
     case 'gradient':
-      return 'the gradient was 0; no token that is trained on carries an advantage, or all are clipped (clip/fraction)';
+      return 'the gradient was 0; no trained token carries an advantage, or all are clipped (clip/fraction)';
   }
 }
 
@@ -141,5 +141,5 @@ function adviceOf(accuracy: number, run: string): string {
     return 'no answer was right: take easier questions, more rollouts a question or a higher temperature, or fine-tune on demonstrations first';
   }
   if (accuracy === 1) return 'every answer was right: take harder questions';
-  return `more rollouts a question or a higher temperature make them differ; see what the reward gives: millrace tap ${run}.scored -n 3`;
+  return `more rollouts a question or a higher temperature would make them differ; to see the rewards: millrace tap ${run}.scored -n 3`;
 }

@@ -28,7 +28,8 @@ export interface Pairs extends ValueOf<typeof pairs> {}
 
 export const preferencePairs = defineRunTopic<Pairs>({
   name: 'pairs',
-  about: 'Preference pairs, a record a question. Pairing writes it; the preference batch reads it.',
+  about:
+    'Preference pairs, one record per question. Pairing writes it; the preference batch reads it.',
   shape: pairs,
   key: (value) => value.question.id,
   questions: 'key',

@@ -69,7 +69,7 @@ export function asked({ id, ...when }: Pick<Question, 'id' | 'phase' | 'stage'>)
 export const questions = defineRunTopic<Question>({
   name: 'questions',
   about:
-    'Tasks to roll out. Sources write it (and the round that practises what was selected); rollout reads it.',
+    'Tasks to roll out. Sources write it, as does the round that practises selected questions; rollout reads it.',
   shape: question,
   key: ({ id }) => id,
   questions: 'key',

@@ -139,7 +139,7 @@ export function rolloutId(
 export const rollouts = defineRunTopic<Rollout>({
   name: 'rollouts',
   about:
-    'Finished trajectories, failed and cancelled ones too. Rollout writes it; score, judge and trainer read it.',
+    'Finished trajectories, including failed and cancelled ones. Rollout writes it; score, judge and trainer read it.',
   shape: rollout,
   key: (value) => value.question.id,
   questions: 'key',

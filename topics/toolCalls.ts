@@ -22,7 +22,7 @@ export interface ToolCall extends ValueOf<typeof toolCall> {}
 export const toolCalls = defineRunTopic<ToolCall>({
   name: 'tool-calls',
   about:
-    'Tool calls as they went. Rollout writes it beside its rollouts; replay and reports read it.',
+    'Tool calls and their results. Rollout writes it beside its rollouts; replay and reports read it.',
   shape: toolCall,
   key: (value) => value.rolloutId,
   questions: ({ questionId }) => [questionId],

@@ -45,7 +45,7 @@ export interface Weights extends ValueOf<typeof weights> {}
 
 export const manifests = defineRunTopic<Weights>({
   name: 'weights',
-  about: 'Manifests of weights. The trainer writes it; rollout engines read it (feedback).',
+  about: 'Weight manifests. The trainer writes it; the rollout engines read it.',
   shape: weights,
   key: (value) => String(value.version),
   version: 3,

@@ -24,7 +24,7 @@ export interface Window extends ValueOf<typeof window> {}
 export const windows = defineRunTopic<Window>({
   name: 'windows',
   about:
-    'Windows of candidates that were cut by time, and how many each took. The source of the questions writes it; Pareto sampling and replay read it.',
+    'Windows of candidates cut by time, and how many each took. The source of the questions writes it; Pareto sampling and replay read it.',
   shape: window,
   key: (value) => String(value.stage),
   onePartition: true,
@@ -32,5 +32,5 @@ export const windows = defineRunTopic<Window>({
   moment: () => -1,
   keyName: 'stage',
   line: ({ stage, size, why }) =>
-    `stage ${stage}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was over'}`,
+    `stage ${stage}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was up'}`,
 });

@@ -7,7 +7,7 @@ import type { SleepClock } from '../sleepClock.ts';
 
 const LINE_EVERY_MS = 15_000;
 /** What to look at meanwhile. */
-const ADVICE = 'see whether it runs there, and what its log says';
+const ADVICE = 'check that it is running and read its log';
 
 export interface AbsenceOptions {
   readonly clock: SleepClock;
@@ -43,7 +43,7 @@ export class Absence {
     const forMs = nowMs - this.#sinceMs;
     report(
       `${silent} ${request} for ${wholeSeconds(forMs)} s (${reason}): ${ADVICE}. ` +
-        `Work goes on by itself once there is an answer; after ${wholeSeconds(maxMs)} s ${after}`,
+        `Work resumes by itself once it answers; after ${wholeSeconds(maxMs)} s ${after}`,
       { state: 'away', server, reason, forMs },
     );
   }

@@ -27,7 +27,7 @@ export function admit(headers: IncomingHttpHeaders, { host, token }: Admission):
   }
   const named = (headers.host ?? '').replace(/:\d+$/, '');
   if (headers.origin !== undefined || (isLoopback(host) && !isLoopback(named))) {
-    throw new Refusal(403, 'requests of web pages, and those to another host name, are refused');
+    throw new Refusal(403, 'requests from web pages and requests to another host name are refused');
   }
 }
 

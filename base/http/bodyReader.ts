@@ -30,7 +30,7 @@ export class BodyReader {
       const [slow, sinceMs] = oldest;
       if (nowMs - sinceMs < PATIENCE_MS) throw busy();
       this.#reading.delete(slow);
-      slow.destroy(new Refusal(408, 'the body does not come on'));
+      slow.destroy(new Refusal(408, 'the body stopped arriving'));
     }
     this.#reading.set(from, nowMs);
     try {

@@ -20,7 +20,7 @@ export function complainsOfNaN(status: number, said: string): boolean {
 export function answersNaN(who: string, what: string, said: string): string {
   const words = said === '' ? '' : ` (${said})`;
   return (
-    `${who} answers NaN to ${what}${words}: the numbers that it computes with are not finite any more. Asking again does not help: go back to a version ` +
-    'from before (millrace rewind RUN --to step=N --into NAME, with a smaller lr), or start the server again if its own weights are broken'
+    `${who} answered ${what} with NaN${words}: its weights or gradients are no longer finite, and asking again will not help. ` +
+    'Go back to an earlier version (millrace rewind RUN --to step=N --into NAME, with a smaller lr), or restart the server if its own weights are broken'
   );
 }

@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts';
  * the refusal arrives, and the rest is to be let go (`from.resume()`).
  */
 export async function postedBody(from: IncomingMessage, bytesMax: number): Promise<string> {
-  const tooLarge = (): Refusal => new Refusal(413, `a request may hold ${bytesMax} bytes`);
+  const tooLarge = (): Refusal => new Refusal(413, `the body is larger than ${bytesMax} bytes`);
   const packing = from.headers['content-encoding'] ?? 'identity';
   if (packing !== 'identity') {
     throw new Refusal(415, `send the body as it is, without content-encoding ${packing}`);

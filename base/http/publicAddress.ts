@@ -51,7 +51,7 @@ export function isPublicHost({ hostname }: URL): boolean {
 export function notPublic(host: string): MillraceError<'PRIVATE_ADDRESS'> {
   return new MillraceError(
     'PRIVATE_ADDRESS',
-    `${host} is at no public address, and requests to private ones are not allowed`,
+    `${host} has no public address, and requests to private addresses are not allowed`,
     { context: { host } },
   );
 }

@@ -14,7 +14,7 @@ export function anyTopic(name: string): Topic<unknown> {
   const refuse = (): never => {
     throw new MillraceError(
       'SCHEMA',
-      `${name}: its contract is the job's own; take the topic that the job defines`,
+      `${name}: the job defines this topic's contract; use the job's topic`,
       { context: { topic: name } },
     );
   };
@@ -28,7 +28,7 @@ export function anyTopic(name: string): Topic<unknown> {
   return {
     name,
     version: 0,
-    about: "Of the job's own.",
+    about: 'Defined by the job.',
     key: () => '',
     codec,
     onePartition: false,

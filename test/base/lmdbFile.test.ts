@@ -69,13 +69,13 @@ describe('an lmdb file', () => {
       writeFileSync(path, whole.subarray(0, size));
       expect([size, lmdbDamage(path)]).toEqual([
         size,
-        expect.stringMatching(size === 0 ? /is empty/ : /is cut short: it has \d+ bytes/),
+        expect.stringMatching(size === 0 ? /is empty/ : /is cut short: it has only \d+ bytes/),
       ]);
       writeFileSync(path, Buffer.concat([whole.subarray(0, size), Buffer.alloc(length - size)]));
       expect(lmdbDamage(path)).toMatch(/header that was changed|page/);
     }
     writeFileSync(path, 'not a file of lmdb'.repeat(1000));
-    expect(lmdbDamage(path)).toMatch(/no file of lmdb/);
+    expect(lmdbDamage(path)).toMatch(/not an lmdb file/);
   });
 
   test('says which page was changed, wherever reading would follow it astray', () => {

@@ -21,16 +21,16 @@ test('a file in the way is told', async () => {
   writeFileSync(file, '');
   await expect(makeFolder(file)).rejects.toMatchObject({
     code: 'FOLDER',
-    message: `the folder ${file} cannot be made: it is there already (EEXIST)`,
+    message: `the folder ${file} cannot be created: it already exists (EEXIST)`,
   });
   await expect(makeFolder(join(file, 'a', 'b'))).rejects.toThrow(
-    /cannot be made: a part of the path is a file and not a folder \(ENOTDIR\)$/,
+    /cannot be created: part of the path is a file, not a folder \(ENOTDIR\)$/,
   );
 });
 
 (existsSync('/proc/self') ? test : test.skip)('procfs takes no folders, and says so', async () => {
   await expect(makeFolder('/proc/millrace/a/b')).rejects.toThrow(
-    'the folder /proc/millrace cannot be made: this file system takes no new folders',
+    'the folder /proc/millrace cannot be created: this file system does not allow new folders',
   );
 });
 

@@ -27,7 +27,7 @@ onMounts(
       const handle = await open(file, 'w');
       const writing = writingTo(file, () => handle.writeFile(Buffer.alloc(200_000)));
       const error = await writing.catch((cause: unknown) => cause).finally(() => handle.close());
-      const full = `the disk is full (${megabytes(path)} MB); free some space and give the same command again (ENOSPC)`;
+      const full = `the disk is full (${megabytes(path)} MB); free some space and run the same command again (ENOSPC)`;
       expect(messageOf(error)).toBe(`${file}: ${full}`);
       const settings = join(path, 'settings.json');
       await expect(replaceFile(settings, 'x'.repeat(200_000))).rejects.toMatchObject({
@@ -54,7 +54,7 @@ onMounts('a disk on which no more files can be made says how many it has', () =>
       }
     }
     expect(messageOf(error)).toMatch(
-      /the disk is full \(it has all of its 4 files\); .*\(ENOSPC\)$/,
+      /the disk is full \(all of its 4 inodes are in use\); .*\(ENOSPC\)$/,
     );
   } finally {
     remove();
@@ -62,8 +62,8 @@ onMounts('a disk on which no more files can be made says how many it has', () =>
 });
 
 test('too many open files says how many there may be', () => {
-  const limit = openFilesMax === null ? '' : `, ${openFilesMax}`;
-  const sentence = `this process has as many files open as it may${limit}; raise the limit (ulimit -n) and give the same command again (EMFILE)`;
+  const limit = openFilesMax === null ? '' : ` (${openFilesMax})`;
+  const sentence = `this process has reached its limit of open files${limit}; raise the limit (ulimit -n) and run the same command again (EMFILE)`;
   expect(systemMessage(refused('EMFILE', { path: '/there' }))).toBe(`/there: ${sentence}`);
   expect(messageOf(new Error('open file "/w" failed: Too many open files'))).toBe(
     `open file "/w" failed: Too many open files: ${sentence}`,
@@ -73,13 +73,13 @@ test('too many open files says how many there may be', () => {
 
 test('the limit of watched files is not taken for a full disk', () => {
   expect(messageOf(refused('ENOSPC', { syscall: 'watch' }))).toMatch(
-    /^the system watches as many files/,
+    /^the system has reached its limit of watched files/,
   );
 });
 
 test('a port that is refused is named', () => {
   const said = systemMessage(refused('EACCES', { address: '0.0.0.0', port: 80 }));
-  expect(said).toBe('0.0.0.0:80: this user has no permission (EACCES)');
+  expect(said).toBe('0.0.0.0:80: permission denied (EACCES)');
 });
 
 test('an error keeps the path that it has, and one that is not of the system gets none', () => {

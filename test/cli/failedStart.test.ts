@@ -96,7 +96,7 @@ describe('a failure is told', () => {
 
   test('in a sentence where the system refuses something, lmdb’s bare numbers too', () => {
     expect(failure(refused('EISDIR'), {}).message).toBe(
-      'error: /there: it is a folder where a file is needed (EISDIR)',
+      'error: /there: it is a folder, not a file (EISDIR)',
     );
     expect(failure(refused(30), {}).message).toBe(
       'error: /there: the file system is read-only (EROFS)',

@@ -123,7 +123,7 @@ describe('too many open files', () => {
       expect([status, stderr]).toEqual([
         1,
         expect.stringMatching(
-          /^error.*: this process has as many files open as it may, 600; raise .*\(EMFILE\)$/m,
+          /^error.*: this process has reached its limit of open files \(600\); raise .*\(EMFILE\)$/m,
         ),
       ]);
       expect(stderr).not.toMatch(STACK);

@@ -41,7 +41,7 @@ test('what Jinja has and we have not is refused by name and line', () => {
     '{{ self }}': 'self',
     '{{ lipsum() }}': 'lipsum',
     '{{ 2.5 ** 0.5 }}': '** of floating-point numbers',
-    '{{ ("a" | safe).strip() }}': '.strip of what went through the filter safe',
+    '{{ ("a" | safe).strip() }}': '.strip of a value marked safe',
   };
   for (const [source, what] of Object.entries(refused)) {
     const render = () => chatTemplate('my.jinja', `line\n${source}`, {}).render([]);
@@ -80,11 +80,11 @@ test('a fault of the template is told with its line, before and while it runs', 
 
 test('what runs away is refused', () => {
   const deep = `{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}`;
-  expect(() => chatTemplate('t', deep, {}).render([])).toThrow('nests too deep');
+  expect(() => chatTemplate('t', deep, {}).render([])).toThrow('nested too deeply');
   const nested = `{{ ${'('.repeat(5000)}1${')'.repeat(5000)} }}`;
-  expect(() => chatTemplate('t', nested, {})).toThrow('nests too deep');
+  expect(() => chatTemplate('t', nested, {})).toThrow('nested too deeply');
   const long = `{{ 'a' * 100000000 }}`;
-  expect(() => chatTemplate('t', long, {}).render([])).toThrow('so long a repetition');
+  expect(() => chatTemplate('t', long, {}).render([])).toThrow('a repetition this long');
   const loop: unknown[] = [];
   loop.push(loop);
   expect(() => chatTemplate('t', '{{ x }}', {}).render([], { variables: { x: loop } })).toThrow(

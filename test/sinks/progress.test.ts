@@ -172,7 +172,7 @@ describe('progress as lines', () => {
     await runOperator(progress(options), topics.metrics, steps.flat());
     const warnings = lines.filter((line) => line.startsWith('warning: '));
     expect(warnings).toEqual([
-      'warning: step 1 taught the policy nothing: there were 0 examples (5 examples left out as too long or with nothing to learn); see tokensMax',
+      'warning: step 1 taught the policy nothing: there were no examples (5 examples left out as too long or without anything to learn); see tokensMax',
       expect.stringMatching(
         /^warning: steps 3 to 5 taught the policy nothing: all rollouts of a question got the same reward \(mean 1\.000\).*no answer was right: take easier/,
       ),

@@ -138,7 +138,9 @@ describe('the invariants', () => {
       expect.objectContaining({
         rule: 'finite',
         where: 'scored',
-        what: expect.stringMatching(/brief NaN\) for rollout 1: a step with it trains nothing$/),
+        what: expect.stringMatching(
+          /brief NaN\) for rollout 1: a step that uses it trains nothing$/,
+        ),
         advice: expect.stringContaining('--from scored'),
       }),
     ]);
@@ -161,7 +163,7 @@ describe('the invariants', () => {
     const line = found.find(({ rule }) => rule === 'once')!;
     expect([line.where, line.what]).toEqual([
       name,
-      expect.stringMatching(new RegExp(`is there twice, at offsets 1 and ${last}`)),
+      expect.stringMatching(new RegExp(`occurs twice, at offsets 1 and ${last}`)),
     ]);
   });
 
@@ -195,7 +197,7 @@ describe('the invariants', () => {
     [
       'a reference to nowhere',
       'reference',
-      'rollouts@999, where no record is',
+      'rollouts@999, where there is no record',
       within(
         topics.scored,
         first((group) => ({

@@ -197,7 +197,7 @@ describe('millrace doctor', () => {
     const bytes = await readFile(log);
     for (const [size, what] of [
       [0, /^its file is empty/],
-      [9000, /^its file is cut short: it has 8192 bytes of at least \d+/],
+      [9000, /^its file is cut short: it has 8192 of at least \d+ bytes/],
     ] as const) {
       await writeFile(log, bytes.subarray(0, size));
       expect(await findings()).toEqual([

@@ -353,7 +353,9 @@ describe('after each publish', () => {
     const startedMs = clock.now();
     await expect(engine.generate(ask())).rejects.toMatchObject({
       code: 'MODEL_REPLY',
-      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+ answers NaN to \/v1\/completions/),
+      message: expect.stringMatching(
+        /^http:\/\/127\.0\.0\.1:\d+ answered \/v1\/completions with NaN/,
+      ),
     });
     expect([asked, clock.now() - startedMs]).toEqual([1, 0]);
     // So is one that does so while it is looked at.
@@ -477,7 +479,7 @@ describe('a server that is away', () => {
     const told = lines.filter((line) => line.includes('no model server has answered'));
     expect(told.length).toBeGreaterThan(2);
     expect(told.at(-1)).toMatch(
-      /answered \/\S+ for \d+ s \(.*its log says\. Work goes on by itself once there is an answer; after 600 s the requests that wait fail$/,
+      /answered \/\S+ for \d+ s \(.*read its log\. Work resumes by itself once it answers; after 600 s the requests that wait fail$/,
     );
     expect(lines.join()).toMatch(/a model server answers again, after \d+ s/);
     expect(server.adapters()).toEqual(['policy-v1']);

@@ -68,7 +68,7 @@ describe('a cached model', () => {
     });
     await replies.close();
     writeFileSync(path, bytes.subarray(0, 9000));
-    expect(open).toThrow(/replies\.mdb is cut short.*asked for again/);
+    expect(open).toThrow(/replies\.mdb is cut short.*requested again/);
     writeFileSync(path, '');
     replies = open();
     expect(await counted(() => 'again').model.complete(ask)).toBe('again');

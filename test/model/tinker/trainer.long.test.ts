@@ -358,7 +358,7 @@ test.each([false, true])(
     const told = said.filter((line) => line.includes('has not answered'));
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(
-      /^training service http:\S+ has not answered \w+ for 0 s \(.+\): see whether it runs there, and what its log says\. Work goes on by itself once there is an answer; after 5 s the run ends, and can be started again$/,
+      /^training service http:\S+ has not answered \w+ for 0 s \(.+\): check that it is running and read its log\. Work resumes by itself once it answers; after 5 s the run ends, and can be started again$/,
     );
     expect(said.join('\n')).toMatch(/training service http:\S+ answers again, after \d+ s/);
     expect(said.join('\n')).toMatch(
