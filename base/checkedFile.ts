@@ -1,8 +1,8 @@
 /**
- * Texts by key in one lmdb file, each with its checksum: many processes may read and write it at once.
+ * Texts by key in one lmdb file, each with a checksum. Many processes may read and write it at once.
  *
- * A text is on disk before `put` resolves. What was cut short, changed or deleted is told when the file is opened or used, and is
- * never handed on. Nothing is held in memory but the pages that the kernel keeps.
+ * A text is on disk before `put` resolves. Damage is reported when the file is opened or used; a damaged text
+ * is never returned. Nothing is held in memory but the kernel's pages.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +16,7 @@ import { writingTo } from './systemError.ts';
 export interface CheckedFile {
   /** Undefined where nothing is kept. Fails with code `DAMAGED`. */
   get(key: string): string | undefined;
-  /** What lies under the key as it is, for texts from before there were checksums. */
+  /** The raw entry, for texts written before there were checksums. */
   plain(key: string): string | undefined;
   put(key: string, text: string): Promise<void>;
   remove(key: string): Promise<void>;
@@ -26,8 +26,8 @@ export interface CheckedFile {
 }
 
 /**
- * Opens the file at `path`, or makes it. Fails with code `DAMAGED` when it was cut short or changed; `text` is what messages call a
- * text in it: `a reply`.
+ * Opens the file at `path`, or makes it. Fails with code `DAMAGED` when it was cut short or changed; `text`
+ * names an entry in messages: `a reply`.
  */
 export function openCheckedFile(path: string, text: string): CheckedFile {
   mkdirSync(dirname(path), { recursive: true });

@@ -7,8 +7,9 @@ export interface Clock {
 }
 
 /**
- * Wall time that never goes back, so that no duration is negative and no topic's times fall. A step back of the machine's
- * clock is not followed while the process lives: time goes on from where it was. A step forward is followed: the machine may have slept.
+ * Wall time that never goes back, so that no duration is negative and a topic's times never fall. When the
+ * machine's clock steps back, time continues from where it was; a step forward is followed, since the machine
+ * may have slept.
  */
 export function steadyClock(wall: () => number, monotonic: () => number): Clock {
   let aheadMs = Number.NEGATIVE_INFINITY;

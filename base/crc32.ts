@@ -1,4 +1,4 @@
-/** CRC-32 as zlib has it, and CRC-32C (Castagnoli): they find bytes that were changed by chance, not by somebody who means to. */
+/** CRC-32 as zlib has it, and CRC-32C (Castagnoli), against accidental damage only. */
 import zlib from 'node:zlib';
 
 /** Of the bytes, going on from the checksum of those before. Node has one since 20.15 and 22.2. */

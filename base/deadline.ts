@@ -1,9 +1,10 @@
 /**
- * Pure work on what a file says (its regular expressions, its templates, its YAML), given up when it takes too long.
+ * Pure work on what a file says (its regular expressions, its templates, its YAML), given up when it takes
+ * too long.
  *
- * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever they are; it costs a sixth of a
- * millisecond. Work that was ended is begun once more, since a process that was stopped for a while has done nothing wrong; so it
- * has to be pure.
+ * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever
+ * they are; it costs a sixth of a millisecond. Work that was ended is begun once more, since a process that
+ * was stopped for a while has done nothing wrong; so it has to be pure.
  */
 import { createContext, Script } from 'node:vm';
 

@@ -9,8 +9,8 @@
 export type DrawKey = string | number;
 
 /**
- * A stream of random numbers. A draw depends on the stream's key and its index alone, so draws may be made in any
- * order, or twice.
+ * A stream of random numbers. A draw depends on the stream's key and its index alone, so draws may be made in
+ * any order, or twice.
  */
 export interface Draws {
   /** Uniform in [0, 1), with 53 bits. */
@@ -39,7 +39,9 @@ function multiply(a: number, b: number): readonly [high: number, low: number] {
   return [high, low];
 }
 
-/** Philox4x32-10: four 32-bit words for a 64-bit key and a 128-bit counter (lowest word first, missing words are 0). */
+/**
+ * Philox4x32-10: four words for a 64-bit key and a 128-bit counter (lowest word first, missing words are 0).
+ */
 export function philox(
   key: readonly [number, number],
   counter: readonly [number, number, number?, number?],
@@ -78,7 +80,7 @@ function hash(text: string): readonly [number, number] {
   return [mix(a ^ Math.imul(b, 3)), mix(b)];
 }
 
-/** The stream of numbers that this key names. Parts are joined so that ('a', 'bc') differs from ('ab', 'c'). */
+/** The stream of numbers that this key names; ('a', 'bc') and ('ab', 'c') are different keys. */
 export function draws(...key: readonly DrawKey[]): Draws {
   const text = JSON.stringify(key);
   const hashed = hash(text);

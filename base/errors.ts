@@ -2,9 +2,10 @@
  * The one base of every error that this package throws on purpose.
  *
  * `code` is what a program compares, `message` is what a person reads (what happened, then what to do),
- * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals,
- * and throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
- * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries behaviour.
+ * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals, and
+ * throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
+ * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries
+ * behaviour.
  *
  * No secret that the process was given stands in a message (secrets.ts).
  */
@@ -19,7 +20,8 @@ export interface ErrorDetails {
 }
 
 /**
- * An error with a code, a message for people and plain data as context. Compare `code` (`hasCode`), never the message.
+ * An error with a code, a message for people and plain data as context. Compare `code` (`hasCode`), never the
+ * message.
  */
 export class MillraceError<Code extends string = string> extends Error {
   override readonly name = 'MillraceError';
@@ -38,7 +40,7 @@ export function hasCode(error: unknown, code: string): error is MillraceError {
   return error instanceof MillraceError && error.code === code;
 }
 
-/** The message of whatever was thrown, without secrets; of what the system refused, a sentence with the path. */
+/** The message of whatever was thrown, without secrets; for system errors a sentence with the path. */
 export function messageOf(error: unknown): string {
   if (error instanceof MillraceError) return error.message;
   const own = error instanceof Error ? error.message : String(error);

@@ -1,9 +1,9 @@
 /**
- * Names of files and folders that are not finished yet: they say which process makes them, so that what a killed one left can be
- * told from what a live one still writes, and be removed.
+ * Names of unfinished files and folders. They say which process makes them, so that what a killed one left
+ * can be told from what a live one still writes, and be removed.
  *
- * Holds true: only what carries such a name is removed, and only where its process is gone, or where the caller knows that
- * nobody else writes there. What a process on another machine left is its own.
+ * Holds true: only what carries such a name is removed, and only where its process is gone, or where the
+ * caller knows that nobody else writes there. What a process on another machine left is its own.
  */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -37,8 +37,8 @@ export interface Leftover {
 }
 
 /**
- * What a folder has of it: `files` = unfinished files, of anybody where `alone` (nobody else writes here), else of dead processes;
- * `scratch` = hidden folders of commands that died.
+ * What a folder has of it: `files` = unfinished files, of anybody where `alone` (nobody else writes here),
+ * else of dead processes; `scratch` = hidden folders of commands that died.
  */
 export async function leftoversIn(
   folder: string,

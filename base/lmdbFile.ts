@@ -1,18 +1,18 @@
 /**
- * Looks at an lmdb file before it is mapped into memory: reading past the end of a file that was cut, or along a page
- * number that was changed, ends the process without a word.
+ * Checks an lmdb file before it is mapped into memory: reading past the end of a truncated file, or following
+ * a changed page number, would crash the process.
  *
- * The two header pages say how many pages there are; the trees that hang on the newer of them are walked (branches and
- * leaves, not the values that lie on pages of their own), and every page must be there and say of itself what was said of
- * it. A file that another process writes meanwhile is looked at once more, and trusted when it keeps moving: that process
- * has it mapped.
+ * The two header pages say how many pages there are; the trees of the newer one are walked (branches and
+ * leaves, not values on their own pages), and every page must exist and match what its parent says. A file
+ * that another process is writing is checked again, and trusted while it keeps changing: that process has it
+ * mapped.
  *
  * Layout: lmdb's data version 2 on 64-bit little-endian machines, the only ones that it is built for here.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { messageOf } from './errors.ts';
 
-/** Why the file cannot be mapped; null when it can. A file that is empty is damaged. */
+/** Why the file cannot be mapped; null when it can. An empty file counts as damaged. */
 export function lmdbDamage(path: string): string | null {
   let file: number;
   try {
@@ -27,7 +27,7 @@ export function lmdbDamage(path: string): string | null {
   }
 }
 
-/** An lmdb file for as long as it is mapped: whether reading it is still safe, and what is written into it still kept. */
+/** A mapped lmdb file: whether reading it is still safe and writes are still kept. */
 export interface MappedFile {
   /** What has happened to it since it was opened; null while it is there as it was. Costs a microsecond. */
   damage(): string | null;
@@ -153,7 +153,7 @@ class Walk {
   }
 
   damage(): string | null {
-    // What is free at the end need not be there, so what counts is what can be reached.
+    // Free pages at the end may be missing, so only reachable pages are checked.
     for (const tree of this.#header.trees) {
       const damage = this.#tree(tree, 0);
       if (damage !== null) return damage;

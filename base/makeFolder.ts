@@ -1,7 +1,7 @@
 /**
- * Makes a folder that we are to write into, with those above it.
+ * Makes a folder to write into, with its parents.
  *
- * Not by `mkdir`'s `recursive`: that never ends on procfs, and on a read-only disk it says that nothing is there.
+ * `mkdir`'s `recursive` never ends on procfs, and reports ENOENT on a read-only disk.
  */
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { MillraceError, messageOf } from './errors.ts';
 import { systemCode, systemReason } from './systemError.ts';
 
-/** Fails with code `FOLDER` where it cannot be made, or not be written to. */
+/** Fails with code `FOLDER` where it cannot be made or written to. */
 export async function makeFolder(path: string): Promise<void> {
   if (!(await isFolder(path))) await made(path);
   await access(path, constants.W_OK).catch((cause: unknown) => {
@@ -17,7 +17,7 @@ export async function makeFolder(path: string): Promise<void> {
   });
 }
 
-/** Whether files can be made in a folder that is there. */
+/** Whether files can be created in an existing folder. */
 export async function canWrite(folder: string): Promise<boolean> {
   return access(folder, constants.W_OK).then(
     () => true,
@@ -37,7 +37,7 @@ async function made(path: string): Promise<void> {
 }
 
 function refused(what: string, path: string, cause: unknown): MillraceError {
-  // The folder above is there: it is the file system that keeps no folders of ours (procfs).
+  // The parent exists, so the file system itself allows no folders (procfs).
   const reason =
     systemCode(cause) === 'ENOENT'
       ? 'this file system does not allow new folders'

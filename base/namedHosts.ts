@@ -1,14 +1,14 @@
 /**
- * To which hosts credentials of the environment may go: those that the person at this machine has named, on the command line or in
- * `MILLRACE_HOSTS` beside the credentials. An address that a file names (a run's record, an archived segment) is not enough: the file
- * may be somebody else's.
+ * To which hosts credentials of the environment may go: those that the person at this machine has named, on
+ * the command line or in `MILLRACE_HOSTS` beside the credentials. An address that a file names (a run's
+ * record, an archived segment) is not enough: the file may be somebody else's.
  */
 
 export const HOSTS_VARIABLE = 'MILLRACE_HOSTS';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether all of these hosts, each `host` or `host:port`, were named. A name without a port stands for all ports. */
+/** Whether all of these hosts (`host` or `host:port`) were named. A name without a port covers all ports. */
 export function areNamed(hosts: readonly string[], env: Environment = process.env): boolean {
   const named = (env[HOSTS_VARIABLE] ?? '').split(',').map((host) => host.trim().toLowerCase());
   return hosts.every((host) => {

@@ -1,6 +1,6 @@
 /**
- * Text from outside (a server's reply, a tool's failure, a child process) on its way into a reason, a message or a record: without
- * secrets first, then on one line with nothing that a terminal obeys, and only then cut.
+ * Text from outside (a server's reply, a tool's failure, a child process) on its way into a reason, a message
+ * or a record: without secrets first, then on one line with nothing that a terminal obeys, and only then cut.
  */
 import { withoutSecrets } from './secrets.ts';
 import { visible } from './visible.ts';

@@ -1,6 +1,7 @@
 /**
- * What differs between Linux, macOS and Windows, in one place: what the system tells of a process, signals, and folders on
- * the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc; elsewhere what it would tell is not known.
+ * What differs between Linux, macOS and Windows, in one place: what the system tells of a process, signals,
+ * and folders on the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc; elsewhere
+ * what it would tell is not known.
  */
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -11,13 +12,13 @@ const PAGE_BYTES = 4096;
 /** The system and its processor, for a person: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;
 
-/** Files that this process may have open at once; null where the system does not tell. Known from the start: asking takes a file. */
+/** Limit of open files; null where the system does not tell. Read at the start, since asking takes a file. */
 export const openFilesMax: number | null = (() => {
   const found = /^Max open files +(\d+)/m.exec(proc(process.pid, 'limits'))?.[1];
   return found === undefined ? null : Number(found);
 })();
 
-/** Whether a process of this number runs on this machine. One that has ended, and whose parent has not asked how, does not. */
+/** Whether a process of this number runs on this machine; a zombie does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -40,7 +41,7 @@ export function residentBytes(pid: number): number | null {
 
 let lastBytes = 0;
 
-/** Resident size of this process; what it was when it could last be asked, where no file can be opened for it. */
+/** Resident size of this process; the last known one where no file can be opened to ask. */
 export function ownBytes(): number {
   try {
     lastBytes = process.memoryUsage.rss();
@@ -56,21 +57,21 @@ export function commandLineOf(pid: number): readonly string[] {
   return line === '' ? [] : line.split('\0');
 }
 
-/** The signals that ask this process to end in order: Ctrl-C, and what a supervisor sends (Windows knows Ctrl-Break). */
+/** The signals for an orderly end: Ctrl-C, and what a supervisor sends (on Windows Ctrl-Break). */
 export const stopSignals: readonly NodeJS.Signals[] = isWindows
   ? ['SIGINT', 'SIGBREAK']
   : ['SIGINT', 'SIGTERM'];
 
 /**
- * Ends this process as Ctrl-C would (a shell sees 130). A plain exit would first take down native code whose worker
- * threads still compute, and abort.
+ * Ends this process as Ctrl-C would (a shell sees 130). A plain exit would first take down native code whose
+ * worker threads still compute, and abort.
  */
 export function endByInterrupt(): void {
   process.removeAllListeners('SIGINT');
   process.kill(process.pid, 'SIGINT');
 }
 
-/** Makes a new name in a folder safe from a power cut. Windows opens no folders and keeps its names by itself. */
+/** Makes a new name in a folder survive a power cut. Windows cannot open folders, and needs no help. */
 export async function syncFolder(path: string): Promise<void> {
   if (isWindows) return;
   const handle = await open(path, 'r');
@@ -81,7 +82,9 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** What Linux tells of a process behind its name, its state first; none where it is gone, or the system tells nothing. */
+/**
+ * The fields after a process's name in /proc, its state first; none where it is gone or there is no /proc.
+ */
 function statOf(pid: number): readonly string[] {
   const stat = proc(pid, 'stat');
   return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');

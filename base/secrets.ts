@@ -1,15 +1,19 @@
 /**
  * The secrets that this process was given, and text without them.
  *
- * Whoever takes a secret from the environment, a URL or a setting tells `keepSecret` before it is used. From then on
- * `withoutSecrets` finds it in any text: as it is, URL-encoded, escaped as in JSON or HTML, and within base64, also where characters
- * that nobody sees (zero-width spaces, controls, ends of lines) stand within it; it replaces it by `[secret]`. Text has to pass here before anything cuts it, because a part of a secret is not found. Every
- * `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what servers and tools say.
+ * Whoever reads a secret from the environment, a URL or a setting calls `keepSecret` before using it. From
+ * then on `withoutSecrets` finds it in any text: as it is, URL-encoded, escaped as in JSON or HTML, and
+ * within base64, even with invisible characters in between (zero-width spaces, controls, ends of lines); it
+ * replaces it by `[secret]`. Text must pass here before it is cut, because a part of a secret is not found.
+ * Every `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what
+ * servers and tools say.
  */
 import { literal } from './literal.ts';
 
 const MARK = '[secret]';
-/** Stands for it until all patterns are through: a secret may be a part of the mark itself. It is no character of any text. */
+/**
+ * Stands for the mark until all patterns are done, since a secret may be part of the mark. Occurs in no text.
+ */
 const FOUND = '\ufdd0';
 /** Shorter secrets are found as words of their own only, since they occur within others by chance. */
 const WITHIN_WORDS_MIN = 4;
@@ -30,7 +34,7 @@ export function keepSecret(secret: string): void {
   all = longestFirst.flatMap(([, each]) => each);
 }
 
-/** A user's name and password, which travel together as HTTP's Basic login; the password alone is a secret too. */
+/** A user's name and password, as HTTP's Basic login has them; the password alone is a secret too. */
 export function keepLogin(username: string, password: string): void {
   if (username === '' && password === '') return;
   keepSecret(`${username}:${password}`);
@@ -45,8 +49,9 @@ export function withoutSecrets(text: string): string {
 }
 
 /**
- * Characters that are not seen, or are left out later on: as they are, and as JSON, HTML and URLs spell the usual ones. They are no
- * spelling of a character that a secret may have, and there are not more than sixteen of them, so the time grows with the text alone.
+ * Characters that are not seen, or are left out later on: as they are, and as JSON, HTML and URLs spell the
+ * usual ones. They are no spelling of a character that a secret may have, and there are not more than sixteen
+ * of them, so the time grows with the text alone.
  */
 const UNSEEN = [
   '(?:[\\p{Cc}\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180d\\u2028\\u2029\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}]',
@@ -89,8 +94,8 @@ function hex(value: number, digits: number): string {
 }
 
 /**
- * How base64 of any text with the secret in it reads, whatever stands before it: one of three rows of characters, and at
- * both ends one more that holds a part of it.
+ * How base64 of any text with the secret in it reads, whatever stands before it: one of three rows of
+ * characters, and at both ends one more that holds a part of it.
  */
 function asBase64(secret: string): string[] {
   const bytes = Buffer.from(secret);

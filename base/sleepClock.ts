@@ -1,11 +1,13 @@
 /**
- * A clock that can also be slept by, as an argument: what talks to a server waits between tries and gives up after a while.
+ * A clock that can also be slept by, as an argument: what talks to a server waits between tries and gives up
+ * after a while.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 
 /**
- * Time and waiting in milliseconds; `sleepClock(systemClock)` is the real one, tests pass one that they move by hand.
+ * Time and waiting in milliseconds; `sleepClock(systemClock)` is the real one, tests pass one that they move
+ * by hand.
  */
 export interface SleepClock extends Clock {
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */

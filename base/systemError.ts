@@ -1,6 +1,6 @@
 /**
- * What the operating system refused, as a sentence that names the path and the limit: a full disk, a read-only one, a file where a
- * folder is meant, too many open files.
+ * System errors as sentences that name the path and the limit: a full or read-only disk, a file in a folder's
+ * place, too many open files.
  */
 import { closeSync, openSync, type StatsFs, statfsSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -54,7 +54,7 @@ export function systemReason(error: unknown): string | null {
   return `${reason} (${code})`;
 }
 
-/** The same behind what it is about, where the error names that: a path, or an address. */
+/** The same after the path or address that the error names. */
 export function systemMessage(error: unknown): string | null {
   const reason = systemReason(error);
   if (reason === null) return null;
@@ -62,7 +62,7 @@ export function systemMessage(error: unknown): string | null {
   return where === null ? reason : `${where}: ${reason}`;
 }
 
-/** What a native library says of the system's refusal is its own words: the limit, behind them. */
+/** Native libraries word the system's refusals themselves; this adds the limit. */
 export function nativeMessage(words: string): string | null {
   const code = /too many open files/i.test(words)
     ? 'EMFILE'
@@ -73,7 +73,7 @@ export function nativeMessage(words: string): string | null {
 }
 
 /**
- * For as long as `path` is written to: what the system refuses then is about it. A handle's errors name no path, and those of lmdb are bare
+ * System errors while `path` is written to are about it: those of a handle name no path, and lmdb's are bare
  * numbers.
  */
 export async function writingTo<T>(path: string, write: () => Promise<T>): Promise<T> {
@@ -84,7 +84,7 @@ export async function writingTo<T>(path: string, write: () => Promise<T>): Promi
   }
 }
 
-/** An error of the system, with the path that it is about where it names none. */
+/** Adds the path to a system error that names none. */
 export function about(path: string, error: unknown): unknown {
   if (systemCode(error) !== null && placeOf(error) === null)
     Object.assign(error as Error, { path });
@@ -105,7 +105,7 @@ function addressOf(error: unknown): string | null {
   return typeof port === 'number' ? `${address}:${port}` : address;
 }
 
-/** That the system lets this process open no file at all; null where it does. */
+/** The error when this process cannot open any file; null when it can. */
 export function outOfFiles(): Error | null {
   try {
     closeSync(openSync(devNull, 'r'));
@@ -116,7 +116,7 @@ export function outOfFiles(): Error | null {
   }
 }
 
-/** What the disk takes that a path is on: ` (5.0 MB)`. */
+/** Size of the disk that a path is on: ` (5.0 MB)`. */
 function room(path: string | null): string {
   const disk = diskOf(path);
   if (disk === null) return '';
@@ -139,7 +139,7 @@ function isFull(path: string | null): boolean {
   return disk !== null && disk.bavail * disk.bsize < NO_ROOM_BYTES;
 }
 
-/** Of the folder above, where what was written was removed again. */
+/** Of the parent folder where the file was removed again. */
 function diskOf(path: string | null): StatsFs | null {
   const whole = path !== null && isAbsolute(path) ? path : null;
   for (let at = whole; at !== null; at = dirname(at) === at ? null : dirname(at)) {

@@ -1,6 +1,6 @@
 /**
- * What a person needs of an error that their own code threw: what it says, and the line of theirs. The rest of the stack is of
- * Node, the loader and this library, and helps nobody who writes a job.
+ * What a person needs of an error that their own code threw: what it says, and the line of theirs. The rest
+ * of the stack is of Node, the loader and this library, and helps nobody who writes a job.
  */
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { MillraceError, messageOf } from './errors.ts';
 /** A frame of a stack: `at call (file:///job.ts:3:14)`, `at /job.ts:3:14`. */
 const FRAME = /^\s+at (?:.*?\()?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):(\d+)\)?$/;
 
-/** The message, with the kind of the error and the place in the user's file; of an error of ours the message alone. */
+/** The message, with the error's kind and the place in the user's file; for our errors only the message. */
 export function thrownBy(error: unknown): string {
   const message = messageOf(error);
   if (error instanceof MillraceError || !(error instanceof Error)) return message;
@@ -27,7 +27,7 @@ export function thrownByUser(error: Error): string | null {
   return path !== null && isOfUser(path) ? thrownBy(error) : null;
 }
 
-/** The innermost line of the user's own files that led to an error, as `path:line:column`; null where there is none. */
+/** The innermost line of the user's files that led to an error, as `path:line:column`; else null. */
 export function placeOf(error: Error): string | null {
   for (const line of (error.stack ?? '').split('\n')) {
     const [, file, row, column] = FRAME.exec(line) ?? [];
@@ -48,7 +48,7 @@ function pathOf(file: string): string | null {
   }
 }
 
-/** Examples are jobs that people copy and edit; from source, they and the tests lie beside our own folders. */
+/** People copy and edit the examples; in a checkout, they and the tests lie beside our own folders. */
 function isOfUser(path: string): boolean {
   if (path.includes(`${sep}node_modules${sep}`)) return false;
   const { own } = copies();

@@ -2,8 +2,8 @@
  * A worker thread that answers calls: one request, one reply, by number.
  *
  * The entry module calls `serve(handlers)`; the other side is `startWorker(entry)`. An error in a handler
- * comes back with its message and code (one of ours as one of ours); when the worker dies, every open call fails with the reason. Calls may
- * overlap if handlers are asynchronous: callers that need an order keep it.
+ * comes back with its message and code (one of ours as one of ours); when the worker dies, every open call
+ * fails with the reason. Calls may overlap if handlers are asynchronous: callers that need an order keep it.
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -68,8 +68,8 @@ export function workerEntry(name: string, caller: string): URL {
 }
 
 /**
- * Run a TypeScript entry: Node 20 does not take loaders from a worker's arguments, so a first script registers tsx
- * and imports the entry.
+ * Run a TypeScript entry: Node 20 does not take loaders from a worker's arguments, so a first script
+ * registers tsx and imports the entry.
  */
 function fromSource(entry: URL, options: WorkerOptions): Worker {
   const required = createRequire(import.meta.url).resolve('tsx/esm/api');
@@ -86,7 +86,9 @@ export function threadOn(entry: URL, options: WorkerOptions): Worker {
   return entry.pathname.endsWith('.ts') ? fromSource(entry, options) : new Worker(entry, options);
 }
 
-/** Start a thread on an entry module that calls `serve`. One whose heap grows beyond `heapMegabytesMax` is ended. */
+/**
+ * Starts a thread on an entry module that calls `serve`; it ends when its heap exceeds `heapMegabytesMax`.
+ */
 export function startWorker(
   entry: URL,
   { heapMegabytesMax }: { readonly heapMegabytesMax?: number } = {},

@@ -1,6 +1,6 @@
 /**
- * `value.name` and `value[key]` as Jinja's immutable sandbox looks them up: methods and fields of Python's types, then
- * items; what is not there is undefined, and what would change a value cannot be reached.
+ * `value.name` and `value[key]` as Jinja's immutable sandbox looks them up: methods and fields of Python's
+ * types, then items; what is not there is undefined, and what would change a value cannot be reached.
  */
 import { bindPositional, integer, optionalInteger } from './arguments.ts';
 import { fail, unsupported } from './failure.ts';

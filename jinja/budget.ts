@@ -1,6 +1,7 @@
 /**
- * What a template may do: its steps, and the characters and items that it makes, are counted, so that one which never ends, or which
- * doubles a text for ever, is a failure soon. Counting is exact: the same template and messages always end in the same place.
+ * Bounds what a template may do: its steps, and the characters and items that it makes, are counted, so that
+ * one that never ends, or keeps doubling a text, fails soon. Counting is exact: the same template and
+ * messages always end in the same place.
  *
  * Rendering is synchronous and renders nothing within itself, so one count is enough.
  */
@@ -37,8 +38,8 @@ export function spend(work = 1): void {
 }
 
 /**
- * One level deeper. Counted, not left to the stack: V8 ends the whole process where a regular expression is compiled on a stack
- * that is nearly full, so an overflow cannot be caught with certainty.
+ * One level deeper. Counted, not left to the stack: V8 ends the whole process where a regular expression is
+ * compiled on a stack that is nearly full, so an overflow cannot be caught with certainty.
  */
 export function deeper<Result>(act: () => Result): Result {
   if (depth === DEPTH_MAX) fail(TOO_DEEP);

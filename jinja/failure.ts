@@ -1,4 +1,4 @@
-/** What stops a template: a fault of its own text, of what it is given, or a thing of Jinja's that is not here. */
+/** What stops a template: a fault in its text, in its input, or a feature of Jinja that is not supported. */
 
 /** `line` counts from 1 in the template; it is added where it becomes known. */
 export class TemplateFailure extends Error {

@@ -1,8 +1,9 @@
 /**
- * JSON read so that nothing is lost which Python's reader keeps: `1.0` is not `1`, integers are exact, and keys keep their
- * order.
+ * JSON read so that nothing is lost which Python's reader keeps: `1.0` is not `1`, integers are exact, and
+ * keys keep their order.
  *
- * JavaScript's own reader makes one number of both, rounds beyond 2**53, and moves keys such as "7" to the front.
+ * JavaScript's own reader makes one number of both, rounds beyond 2**53, and moves keys such as "7" to the
+ * front.
  */
 
 /** A floating-point number that JavaScript would take for a whole one: 1.0, -0.0, 1e21. */
@@ -31,8 +32,9 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ]);
 
 /**
- * A JSON text as Python's `json.loads` reads it. Integers are numbers, or bigints beyond 2**53; other numbers are numbers,
- * or `Float` where they are whole; an object whose keys JavaScript would reorder is a Map. Throws a SyntaxError.
+ * A JSON text as Python's `json.loads` reads it. Integers are numbers, or bigints beyond 2**53; other numbers
+ * are numbers, or `Float` where they are whole; an object whose keys JavaScript would reorder is a Map.
+ * Throws a SyntaxError.
  */
 export function parseJson(text: string): unknown {
   const reader = new Reader(text);

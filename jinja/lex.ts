@@ -1,6 +1,6 @@
 /**
- * Cuts a template into tokens as Jinja does with trim_blocks and lstrip_blocks, the settings of transformers: the line end
- * after a block goes, and so does the white space before one that begins its line.
+ * Cuts a template into tokens as Jinja does with trim_blocks and lstrip_blocks, the settings of transformers:
+ * the line end after a block goes, and so does the white space before one that begins its line.
  */
 import { fail, unsupported } from './failure.ts';
 import { endOf, SPACE } from './strings.ts';

@@ -1,4 +1,4 @@
-/** The state of a for block, which `loop` shows: it looks ahead by one item, and further only when asked for a length. */
+/** The state of a for block, shown as `loop`: looks ahead one item, and further only for a length. */
 import { spend } from './budget.ts';
 import { fail } from './failure.ts';
 import {

@@ -69,7 +69,7 @@ function fraction(value: number): readonly [bigint, bigint] {
   return [BigInt(above), below];
 }
 
-/** `value` with so many digits after the point, half to even as the exact value has it: `round` and `%.2f`. */
+/** `value` with so many digits after the point, the exact value rounded half to even: `round`, `%.2f`. */
 export function fixed(value: number, places: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   const [above, below] = fraction(Math.abs(value));

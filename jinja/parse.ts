@@ -1,4 +1,4 @@
-/** The tree of a template, by Jinja's grammar: its parser's functions under its names, less what includes other files. */
+/** The tree of a template, by Jinja's grammar: the functions of its parser, less those that include files. */
 import type {
   Body,
   CallArguments,
@@ -100,7 +100,7 @@ class Parser {
     return result;
   }
 
-  /** Statements up to a tag of one of these names, which is then the token; to the end of the template for null. */
+  /** Statements up to a tag of one of these names, which becomes the token; null = to the template's end. */
   statements(ends: readonly string[] | null): Body {
     const body: Statement[] = [];
     const { line } = this.#token;

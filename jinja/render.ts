@@ -1,6 +1,7 @@
 /**
- * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break and continue,
- * its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure, never another text.
+ * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break
+ * and continue, its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure,
+ * never another text.
  */
 import { budgeted, TOO_DEEP } from './budget.ts';
 import { checkNames } from './check.ts';

@@ -28,7 +28,7 @@ const BEFORE = new RegExp(`^[${SPACE}]+`);
 const BLANK = new RegExp(`[${SPACE}]`);
 const WORDS = new RegExp(`[^${SPACE}]+`, 'g');
 
-/** Where the text ends when the white space behind it is left out; a regular expression would take the square of its length. */
+/** Where the text ends without trailing white space; a regular expression would take quadratic time. */
 export function endOf(text: string): number {
   let end = text.length;
   while (end > 0 && BLANK.test(text[end - 1] as string)) end--;

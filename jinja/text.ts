@@ -1,14 +1,15 @@
 /**
- * A string that knows which message each of its characters came from, so that a rendering can be taken apart into what the
- * template wrote and what each message said, whatever the template did in between: trimmed, split, quoted as JSON.
+ * A string that knows which message each of its characters came from, so that a rendering can be taken apart
+ * into what the template wrote and what each message said, whatever the template did in between: trimmed,
+ * split, quoted as JSON.
  *
- * `Str` is a plain string when nothing in it came from a message. Positions are UTF-16 units here; Python's are code points,
- * which strings.ts translates.
+ * `Str` is a plain string when nothing in it came from a message. Positions are UTF-16 units here; Python's
+ * are code points, which strings.ts translates.
  */
 
 import { spend, spendText } from './budget.ts';
 
-/** Where a stretch of text came from: the message of this number, counted from 0; -1 for the description of a tool. */
+/** Which message a stretch of text came from, counted from 0; -1 for the description of a tool. */
 export interface Origin {
   readonly message: number;
   /** Whether it was said by somebody other than the job and the policy. */
@@ -89,8 +90,8 @@ export function cut(value: Str, start: number, end: number = plain(value).length
 }
 
 /**
- * What `change` makes of a text, each stretch by itself where that comes to the same. Where it does not, the whole is said
- * by the one who said a part of it, somebody outside first.
+ * What `change` makes of a text, each stretch by itself where that comes to the same. Where it does not, the
+ * whole is said by the one who said a part of it, somebody outside first.
  */
 export function changed(value: Str, change: (text: string) => string): Str {
   if (typeof value === 'string') return change(value);

@@ -1,8 +1,8 @@
 /**
  * The values of a template, with Python's meaning.
  *
- * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What Python decides by
- * type (truth, equality, order, length, iteration) is decided here.
+ * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What
+ * Python decides by type (truth, equality, order, length, iteration) is decided here.
  */
 import { deeper, spend, spendText } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
@@ -261,7 +261,7 @@ function equalItems(a: readonly Value[], b: readonly Value[]): boolean {
   return a.length === b.length && deeper(() => a.every((item, i) => equal(item, b[i] ?? null)));
 }
 
-/** Below zero, zero or above as `a` stands before, beside or after `b`; NaN where neither holds. Fails across types. */
+/** Below zero, zero or above as `a` sorts against `b`; NaN where neither holds. Fails across types. */
 export function compare(a: Value, b: Value, operator: string): number {
   for (const side of [a, b]) if (side instanceof Undefined) fail(side.message);
   if (isStr(a) && isStr(b)) return compareText(plain(a), plain(b));

@@ -12,7 +12,7 @@ export interface FakeToolsOptions {
   readonly delay?: () => Promise<void>;
 }
 
-/** Tools that answer by these functions. Every call succeeds at the first attempt, takes 0 ms and is not cached. */
+/** Tools that answer by these functions. Every call succeeds at once, takes 0 ms and is not cached. */
 export function fakeTools({ answers, delay }: FakeToolsOptions): FakeTools {
   const names = Object.keys(answers);
   const calls: { tool: string; input: string }[] = [];

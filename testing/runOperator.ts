@@ -34,7 +34,7 @@ export interface FakeReader<In> {
   unsettled(): number;
 }
 
-/** Hands out deliveries of values as records of `topic` and commits at once what becomes due. `stopping` = the run is to stop. */
+/** Delivers values as records of `topic` and commits at once what becomes due. `stopping` = the run stops. */
 export function fakeReader<In>(
   topic: Topic<In>,
   inflightMax = 1_000_000,

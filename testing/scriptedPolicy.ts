@@ -2,9 +2,9 @@
  * A policy engine that says what a script tells it to. It keeps the contract of a real one: output is cut at
  * `maxTokens` and after the first stop token, and carries the version that is loaded.
  *
- * The script sees what the policy would: the context as text, and a stream of draws that is tied to the request's
- * key and to the length of its context, as a real sampler's is. It returns the text of the next segment, or
- * throws.
+ * The script sees what the policy would: the context as text, and a stream of draws that is tied to the
+ * request's key and to the length of its context, as a real sampler's is. It returns the text of the next
+ * segment, or throws.
  */
 import { type Draws, draws } from '../base/draws.ts';
 import type {
@@ -17,7 +17,7 @@ import type {
 import { StopTexts } from '../model/rollout/stopTexts.ts';
 import { type TokenBytes, tokenBytes } from '../model/rollout/tokenBytes.ts';
 
-/** What a script sees of one request: its context as text, draws tied to it, and the version of the loaded weights (-1 = none). */
+/** One request as a script sees it: its context, draws tied to it, and the loaded version (-1 = none). */
 export interface ScriptLine {
   readonly context: string;
   readonly draws: Draws;
@@ -46,7 +46,7 @@ export interface ScriptedPolicy extends PolicyEngine {
   readonly active: number;
 }
 
-/** A policy that answers by a script. A log-prob is minus a uniform draw; `topLogProbs` gives [0] for each token when absent. */
+/** A policy that answers by a script. Log-probs are minus a uniform draw; `topLogProbs` defaults to [0]. */
 export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   const { tokenizer, script } = options;
   const requests: GenerateRequest[] = [];
@@ -121,7 +121,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   };
 }
 
-/** A delay of some turns of the event loop, drawn separately for each call: another seed, another order of completion. */
+/** A delay of some turns of the event loop, drawn for each call: the seed sets the order of completion. */
 export function shuffledTurns(seed: number, turnsMax = 6): () => Promise<void> {
   const stream = draws('turns', seed);
   let calls = 0;

@@ -27,7 +27,7 @@ export const exampleRef = record('ExampleRef', {
   position: named<Position>(position),
   index: whole,
 });
-/** One example of a step: number `index` of the record at `position` in `demonstrations` (sft) or `pairs` (dpo). */
+/** One example of a step: number `index` of the record at `position` in `demonstrations` or `pairs`. */
 export interface ExampleRef extends ValueOf<typeof exampleRef> {}
 
 export const batch = record('Batch', {
@@ -42,7 +42,10 @@ export const batch = record('Batch', {
   kind: withDefault(batchKind, 'policy'),
   /** Empty for `policy`; `groups` is empty for the others. */
   examples: withDefault(list(named<ExampleRef>(exampleRef)), []),
-  /** Place of this step among the steps of its round, and their number where the schedule knows it (learning-rate schedules); else 0 of 0. */
+  /**
+   * Place of this step among the steps of its round, and their number where the schedule knows it
+   * (learning-rate schedules); else 0 of 0.
+   */
   index: withDefault(whole, 0),
   of: withDefault(whole, 0),
 });

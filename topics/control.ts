@@ -1,4 +1,4 @@
-/** `control`: what a run was told while it went on, as people see it. The engine defines and reads the topic. */
+/** `control`: commands given during a run, as people see them. The engine defines and reads the topic. */
 
 import type { ControlRecord } from '../streams/controlTopic.ts';
 import { controlTopic } from '../streams/controlTopic.ts';

@@ -46,7 +46,7 @@ export const demonstration = record('Demonstration', {
   action: text,
   toolCalls: whole,
   text,
-  /** A conversation that is more than its question and one answer; then the question and `text` are only what people are shown. */
+  /** A conversation of more than one question and answer; the question and `text` are then only shown. */
   turns: withDefault(list(named<ChatTurn>(chatTurn)), []),
   /** JSON list of the functions that the conversation may call; empty for none. */
   functions: withDefault(text, ''),
@@ -63,7 +63,7 @@ export const demonstrations = record('Demonstrations', {
   /** Newest policy version in the pool: the fine-tuning starts from it. */
   version: whole,
 });
-/** What a question gives to fine-tuning: the trajectories that passed the quality filter, and why the others did not. */
+/** What a question gives to fine-tuning: trajectories that passed the filter, and why others did not. */
 export interface Demonstrations extends ValueOf<typeof demonstrations> {}
 
 export const demonstrationSets = defineRunTopic<Demonstrations>({

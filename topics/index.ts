@@ -1,7 +1,8 @@
 /**
  * The topics of a run: what Millrace writes through the streams engine. Other rooms import this file alone.
  *
- * A topic is one file: shape, key, version, what makes a record the same in another run, what it refers to, how it is shown.
+ * A topic is one file: shape, key, version, what makes a record the same in another run, what it refers to,
+ * how it is shown.
  */
 export * from './all.ts';
 export type { RunTopic } from './defineRunTopic.ts';

@@ -1,13 +1,14 @@
 /**
- * The invariants of a run over all of its topics (design: one terminal record a rollout, every question accounted for,
- * no gap and no duplicate in the schedule and the weights, every reference resolves). Pure: records in, findings out.
+ * The invariants of a run over all of its topics (design: one terminal record a rollout, every question
+ * accounted for, no gap and no duplicate in the schedule and the weights, every reference resolves). Pure:
+ * records in, findings out.
  *
  *     const invariants = new Invariants(standing);
  *     for (each topic in the order of allTopics) for (each record before its end) invariants.see(topic, value, position);
  *     invariants.findings();
  *
- * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a topic have
- * settled all of it. Ids and offsets are held in memory, records are not.
+ * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a
+ * topic have settled all of it. Ids and offsets are held in memory, records are not.
  */
 
 import { counted } from '../base/counted.ts';
@@ -58,8 +59,8 @@ const FAULT =
 /** Where the records of a run come from. */
 export interface Origin {
   /**
-   * Made from the records of another run: its rollouts were sampled by versions of that run, and questions that only measure are left
-   * out once its weights are others.
+   * Made from the records of another run: its rollouts were sampled by versions of that run, and questions
+   * that only measure are left out once its weights are others.
    */
   readonly replayed?: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Whether the steps of a run taught the policy anything, from its metrics: a step on groups in which all rollouts got the same
- * reward, on no examples, or whose gradients were not finite makes a version like the one before it, and looks like any other.
- * A fold over `metrics` in their order, in bounded room.
+ * Whether the steps of a run taught the policy anything, from its metrics: a step on groups in which all
+ * rollouts got the same reward, on no examples, or whose gradients were not finite makes a version like the
+ * one before it, and looks like any other. A fold over `metrics` in their order, in bounded room.
  */
 import { counted } from '../base/counted.ts';
 import type { Metric } from './metrics.ts';
@@ -70,7 +70,7 @@ export class Learning {
     return !told && isNotable(now) ? now : null;
   }
 
-  /** What is to be said of the run of this name as far as it has come, a sentence each; none where it learns. */
+  /** Notes on the run so far, a sentence each; none where it learns. */
   notes(run: string): readonly string[] {
     return [...this.#longest.values()]
       .filter((idle) => isNotable(idle) || this.#isAll(idle))
@@ -97,7 +97,7 @@ function lengthOf({ from, to }: IdleSteps): number {
   return to - from + 1;
 }
 
-/** That nothing was found to learn from, or that other weights made the rollouts, is worth a word at once. */
+/** Steps without examples, or with rollouts of other weights, are reported at once. */
 function isNotable(idle: IdleSteps): boolean {
   return idle.why === 'examples' || idle.why === 'refused' || lengthOf(idle) >= NOTABLE;
 }

@@ -13,14 +13,14 @@ import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 
 const ability = choice('Ability', ['math', 'qa']);
-/** What a question asks for: `math` = reasoning to a number or formula, `qa` = knowledge that has to be looked up. */
+/** What a question asks for: `math` = reasoning to a number or formula, `qa` = knowledge to look up. */
 export type Ability = ValueOf<typeof ability>;
 
 const phase = choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']);
 /**
- * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges, `practice` = rollouts that are
- * trained on, `evaluate` = rollouts that are only measured, `evolve` = the flywheel makes a pool of trajectories of it,
- * `prefer` = rollouts that become preference pairs.
+ * Why a question is rolled out: `explore` = direct rollouts that Pareto sampling judges, `practice` =
+ * rollouts that are trained on, `evaluate` = rollouts that are only measured, `evolve` = the flywheel makes a
+ * pool of trajectories of it, `prefer` = rollouts that become preference pairs.
  */
 export type Phase = ValueOf<typeof phase>;
 
@@ -30,8 +30,8 @@ export const schedule = record('Schedule', {
   version: whole,
 });
 /**
- * A group's place in its round: group `index` of `of`; the round begins at policy `version` (-1: at the one that ends the
- * round before).
+ * A group's place in its round: group `index` of `of`; the round begins at policy `version` (-1: at the one
+ * that ends the round before).
  */
 export interface Schedule extends ValueOf<typeof schedule> {}
 
@@ -44,7 +44,7 @@ export const question = record('Question', {
   phase,
   /** Curriculum round, from 1; 0 = before any training. */
   stage: whole,
-  /** Set for groups that are trained on: all of phase `practice`, and candidates that are not rolled out again. */
+  /** Set for groups that are trained on: those of phase `practice`, and candidates used as they are. */
   schedule: nullable(named<Schedule>(schedule)),
 });
 /** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */

@@ -28,7 +28,9 @@ export const segment = record('Segment', {
   version: whole,
   /** ARPO step entropy of a policy segment (arpo §1.2); null where it was not measured. */
   entropy: nullable(real),
-  /** Tag of the tool that wrote a tool segment, or that a policy segment called (several with commas between); null otherwise. */
+  /**
+   * Tag of the tool that wrote a tool segment, or that a policy segment called (comma-separated); else null.
+   */
   tool: nullable(text),
 });
 /** A run of response tokens with one author. `end` is exclusive; both are offsets into the response. */
@@ -52,7 +54,7 @@ export const action = record('Action', {
   end: whole,
   /** Of a call: the function that it names; null where it names none, and of the other kinds. */
   name: nullable(text),
-  /** Of a call its arguments as JSON, of a search its query; of a call that is none, its body as it was written. */
+  /** A call's arguments as JSON, a search's query; the body as written where the call is invalid. */
   input: text,
   /** What the policy was shown for it; empty after a fold. */
   response: text,
@@ -60,12 +62,14 @@ export const action = record('Action', {
   ok: flag,
   /** The function was one that the policy may call: of the question's own tools, or found by a search. */
   offered: flag,
-  /** Why it was not carried out (no JSON, arguments against the schema, asked before, a limit); empty where it was. */
+  /** Why it was not carried out (invalid JSON or arguments, a repetition, a limit); empty where it was. */
   fault: text,
   /** Number of its first record in `tool-calls`; -1 where nothing was asked. */
   turn: whole,
 });
-/** One action of an episode. `start` and `end` (exclusive) are offsets into the response: the policy's own tokens of it. */
+/**
+ * One action of an episode. `start` and `end` (exclusive) enclose the policy's own tokens in the response.
+ */
 export interface Action extends ValueOf<typeof action> {}
 
 export const fold = record('Fold', {
@@ -122,7 +126,7 @@ export const rollout = record('Rollout', {
   reason: text,
   startedMs: real,
   endedMs: real,
-  /** Of a rollout of one continued thought; null for all others. Its tokens are those of all contexts, one after the other. */
+  /** Set where the rollout is one continued thought; its tokens are those of all contexts in order. */
   episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
 });
 /** One finished trajectory: the terminal record of (question, phase, stage, index). */

@@ -10,11 +10,12 @@
  *     version         first       |     first + 1     |  first + 2        rolls out these places; the step begins with it
  *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the stage
  *
- * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is such a step too.
- * A window that is cut by time begins when its first candidate comes, so none is empty, and takes what comes until its length is
- * over or it has all it may take; nobody can tell how many before it is cut, so the cut is a record (`windows`).
- * Versions rise by one a step over the whole run. Where no lag is allowed, a place is rolled out by exactly the version
- * that its step begins with. The laws are in test/streams/schedule.test.ts.
+ * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is
+ * such a step too. A window that is cut by time begins when its first candidate comes, so none is empty, and
+ * takes what comes until its length is over or it has all it may take; nobody can tell how many before it is
+ * cut, so the cut is a record (`windows`). Versions rise by one a step over the whole run. Where no lag is
+ * allowed, a place is rolled out by exactly the version that its step begins with. The laws are in
+ * test/streams/schedule.test.ts.
  */
 import type { Batch, Question, Schedule, Weights, Window } from './all.ts';
 
@@ -90,7 +91,10 @@ export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>)
   return first + index;
 }
 
-/** What a batch says of the step that it is; steps are counted from 1 over the run, and step k makes version k. */
+/**
+ * What a batch says of the step that it is; steps are counted from 1 over the run, and step k makes version
+ * k.
+ */
 export function stepRecord(
   stage: number,
   version: number,
@@ -153,7 +157,10 @@ export function versionDue(
   return versionOf(first, stepAt(schedule, phase === 'practice' ? batchGroups : window));
 }
 
-/** The question with the first version of its schedule filled in where that was left open. Throws while it is not there. */
+/**
+ * The question with the first version of its schedule filled in where that was left open. Throws while it is
+ * not there.
+ */
 export function withFirstVersion(question: Question, known: readonly VersionProgress[]): Question {
   const { schedule } = question;
   if (schedule?.version !== AFTER_LAST_STAGE) return question;
@@ -185,8 +192,8 @@ export function movedSchedule(
 }
 
 /**
- * The version whose manifest says with which settings everything is made that is due a version: it is there before any of it is admitted,
- * in whatever process.
+ * The version whose manifest says with which settings everything is made that is due a version: it is there
+ * before any of it is admitted, in whatever process.
  */
 export function decidedBy(due: number, lagMax: number): number {
   return Math.max(0, due - lagMax);

@@ -35,7 +35,7 @@ export const scored = record('Scored', {
   rollouts: list(named<Position>(position)),
   /** Oldest policy version in the group. */
   version: whole,
-  /** Per rollout what the tokens of its actions have beside `advantages`; none where the method has no such thing. */
+  /** Per rollout the extra advantages of its actions' tokens; empty where the method has none. */
   actionAdvantages: withDefault(list(real), []),
 });
 /** One group, scored. `rollouts[i]` and `rewards[i]` belong together. */
@@ -75,8 +75,8 @@ function withoutFormat(made: Reward, recorded: Reward | undefined): Reward {
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 
 /**
- * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and calls in pairs, one
- * answer with one box), as `score` found it. Text without an answer has not.
+ * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and
+ * calls in pairs, one answer with one box), as `score` found it. Text without an answer has not.
  */
 export function hasValidFormat(parts: Reward['parts']): boolean {
   return (parts.format ?? 0) >= 0;

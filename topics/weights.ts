@@ -32,14 +32,17 @@ export const weights = record('Weights', {
   consumed: nullable(named<Position>(position)),
   /** Of the state; null where there is none, or where the manifest is older than version 2 of its topic. */
   stateDigest: withDefault(nullable(text), null),
-  /** `digest` of the parent's manifest; null for the first, or where the manifest is older than version 2 of its topic. */
+  /** `digest` of the parent's manifest; null for the first, and in manifests of version 1. */
   parentDigest: withDefault(nullable(text), null),
-  /** Settings of the `control` topic that hold for what is due this version: so many of its records of kind `set`, from the first on. */
+  /**
+   * Settings of the `control` topic that hold for what is due this version: so many of its records of kind
+   * `set`, from the first on.
+   */
   controls: withDefault(whole, 0),
 });
 /**
- * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that only the
- * kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
+ * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that
+ * only the kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
  */
 export interface Weights extends ValueOf<typeof weights> {}
 

@@ -1,6 +1,6 @@
 /**
- * The time in which no server is there, told to the person who watches: a line that counts, says what is known and what becomes of
- * what waits, and one when it is over. However many requests wait, they tell of it together.
+ * Tells the person who watches that no server answers: a line every while with the time so far, what is known
+ * and what will happen, and one when it is over. All waiting requests share the lines.
  */
 import type { Report } from '../outage.ts';
 import type { SleepClock } from '../sleepClock.ts';

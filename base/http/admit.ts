@@ -1,6 +1,7 @@
 /**
- * Who may ask a service of ours that programs use: whoever has the token, where there is one, and never a page in somebody's
- * browser. So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS rebinding).
+ * Who may use one of our services for programs: whoever has the token, where there is one, and never a web
+ * page. So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS
+ * rebinding).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests, so many at once. One that does not come on is given up for another: who sends half a body keeps nobody else
- * out.
+ * Reads request bodies, a bounded number at once. A stalled one gives way to another, so that half a body
+ * blocks nobody.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';

@@ -1,8 +1,8 @@
 /**
  * One request over HTTP and its whole reply.
  *
- * Holds true: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`; a redirect is never followed
- * here, so nothing that was meant for one server reaches another.
+ * Holds true: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`; a
+ * redirect is never followed here, so nothing that was meant for one server reaches another.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';

@@ -1,8 +1,9 @@
 /**
  * A server that listens on one address, and is ended at once or in order.
  *
- * Holds true: connections and the wait for a request are bounded, and where all places are taken, a connection that has asked nothing
- * makes room for a new one; an error after the start ends nothing that was not told to end.
+ * Holds true: connections and the wait for a request are bounded, and where all places are taken, a
+ * connection that has asked nothing makes room for a new one; an error after the start ends nothing that was
+ * not told to end.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,8 +1,8 @@
-/** Replies with numbers that are not finite: NaN is no JSON, so a server says it as a bare word, as null, or as an error of its own. */
+/** Replies with non-finite numbers. JSON has no NaN, so servers write a bare word, null, or an error. */
 
 /** A bare `NaN` or `Infinity` where JSON has a value. */
 const BARE = /[:[,]\s*-?(?:NaN|Infinity)\s*[,\]}]/;
-/** As Python's JSON complains, in whatever error; others have words of their own for what went wrong in them. */
+/** How Python's JSON complains, in whatever error; other servers word it themselves. */
 const NOT_JSON = /not JSON compliant/i;
 const OWN_WORDS = /\bnan\b/i;
 
@@ -11,12 +11,12 @@ export function holdsNaN(reply: string): boolean {
   return BARE.test(reply);
 }
 
-/** Whether a server's words of an error say that it came to such numbers. */
+/** Whether a server's error says that it has such numbers. */
 export function complainsOfNaN(status: number, said: string): boolean {
   return NOT_JSON.test(said) || (status >= 500 && OWN_WORDS.test(said));
 }
 
-/** The sentence for it; `who` answers `what` was asked. */
+/** The message: `who` was asked `what`. */
 export function answersNaN(who: string, what: string, said: string): string {
   const words = said === '' ? '' : ` (${said})`;
   return (

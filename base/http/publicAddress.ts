@@ -1,10 +1,12 @@
 /**
- * Which addresses of the Internet a request may go to that somebody else has chosen: a page that a policy asks for, or a redirect.
+ * Which Internet addresses a request may go to when somebody else chose the address: a page that a policy
+ * asks for, or a redirect.
  *
- * Holds true: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches global unicast
- * addresses alone. The address that is checked is the one that is connected to, so a name that resolves to another address a
- * moment later (DNS rebinding) gains nothing. Every form that leads elsewhere is refused: loopback, private, shared and link-local
- * ranges, multicast, and IPv6 forms that carry an IPv4 address (mapped, translated, 6to4, Teredo).
+ * Holds true: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches
+ * global unicast addresses alone. The address that is checked is the one that is connected to, so a name that
+ * resolves to another address a moment later (DNS rebinding) gains nothing. Every form that leads elsewhere
+ * is refused: loopback, private, shared and link-local ranges, multicast, and IPv6 forms that carry an IPv4
+ * address (mapped, translated, 6to4, Teredo).
  */
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -41,7 +43,7 @@ export function isPublicAddress(address: string): boolean {
   return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
 }
 
-/** Whether a URL's host may be asked for: any name, which `publicLookup` checks when it is resolved, or a public address. */
+/** Whether a URL's host may be requested: a public address, or any name (`publicLookup` checks it later). */
 export function isPublicHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? host !== '' : isPublicAddress(host);
@@ -65,7 +67,7 @@ export type ResolveAll = (
 const systemResolve: ResolveAll = (host, done) =>
   lookup(host, { all: true }, (error, found) => done(error, found ?? []));
 
-/** A lookup for connections (`lookup` of `net.connect`) that gives public addresses alone, and fails where a name has none. */
+/** The `lookup` of `net.connect` that gives only public addresses, and fails where a name has none. */
 export function publicLookup(resolve: ResolveAll = systemResolve): LookupFunction {
   return (host, options, callback) => {
     resolve(host, (error, found) => {

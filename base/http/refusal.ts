@@ -1,6 +1,6 @@
 /**
- * What a service of ours answers in JSON, and how it refuses: a status, a sentence, the field that is wrong where one is, and
- * when to ask again where asking again helps.
+ * What a service of ours answers in JSON, and how it refuses: a status, a sentence, the field that is wrong
+ * where one is, and when to ask again where asking again helps.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 

@@ -1,5 +1,6 @@
 /**
- * What a server says is wrong: `error.message`, `error`, `message` or `detail` of a JSON reply, else the reply as it is.
+ * What a server says is wrong: `error.message`, `error`, `message` or `detail` of a JSON reply, else the
+ * reply as it is.
  */
 import { outsideText } from '../outsideText.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Addresses of servers as people write them: with or without the path of the interface, with or without a last slash; never
- * with a user, a password or a query, which would be shown and stored wherever the address is.
+ * Addresses of servers as people write them: with or without the path of the interface, with or without a
+ * last slash; never with a user, a password or a query, which would be shown and stored wherever the address
+ * is.
  */
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../errors.ts';
@@ -16,11 +17,14 @@ export interface AddressWords {
 export const MODEL_SERVER: AddressWords = { what: 'a model server', suffix: '/v1' };
 export const TRAINING_SERVICE: AddressWords = { what: 'a training service', suffix: '/api/v1' };
 
-/** Without `suffix` and last slash. Fails with code `USAGE` on what is no plain http(s) URL, and repeats no secret of it. */
+/**
+ * Without `suffix` and last slash. Fails with code `USAGE` unless it is a plain http(s) URL; the message
+ * shows no secret.
+ */
 export function serverAddress(given: string, { what, suffix }: AddressWords): string {
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    // Before an @ may be a password, however badly the rest is written; behind a ? a key.
+    // A password may stand before an @, and a key after a ?, however badly the rest is written.
     const maySpeak = /[@?]/.test(given);
     if (maySpeak) keepSecret(given);
     const shown = maySpeak ? 'the address given' : `'${given}'`;
@@ -59,8 +63,8 @@ const KEY_NAME =
 const KEY_VALUE = /^(?:sk|pk|rk)[-_]|^gh[opsu]_|^xox[abp]-|^AKIA|^AIza|^hf_|^eyJ/;
 
 /**
- * Where an address that may have a query carries a key in it, as words: `a password`, `a key (api_key)`; null where it has none, or a
- * blank for it (`{key}`). The key is kept secret from then on.
+ * What secret an address carries: `a password`, `a key (api_key)`; null where it has none, or a blank
+ * (`{key}`). The secret is masked from then on.
  */
 export function keyIn(address: string): string | null {
   const blank = address.replace(/\{(\w+)\}/g, '__$1__');
@@ -90,7 +94,7 @@ export function isWrittenLogin(header: string): boolean {
   return true;
 }
 
-/** A setting that holds such addresses: another text is refused where settings are checked, before they are stored anywhere. */
+/** A setting that holds such addresses; checked with the settings, before they are stored anywhere. */
 export function addressSetting(words: AddressWords): z.ZodString {
   return z.string().superRefine((text, context) => {
     try {
