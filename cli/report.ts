@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path';
+import { reportFile } from '../page/server/frozen/reportFile.ts';
 import { summarise } from '../summary/summary.ts';
 import { jsonText } from '../summary/text/plain.ts';
 import { reportText } from '../summary/text/reportText.ts';
@@ -11,7 +12,8 @@ import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';
 import { findRun, withLog } from './runs.ts';
-import { reportFile } from './view/reportFile.ts';
+import { version } from './version.ts';
+import { withView } from './view/host.ts';
 import { writePage } from './writePage.ts';
 
 export interface ReportOptions {
@@ -32,7 +34,7 @@ export async function reportCommand(options: ReportOptions, io: Io): Promise<num
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   if (options.page === false) return exitCodes.done;
-  const { page, note } = await reportFile(run, summary, io);
+  const { page, note } = await reportFile(summary, (use) => withView(run, io, use), { version });
   const isWritten = await writePage(join(run.folder, 'report.html'), page, io);
   if (isWritten && note !== '') io.err(note);
   return exitCodes.done;

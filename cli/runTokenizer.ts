@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { findPolicy as placeOfPolicy } from '../jobs/parts/policyPlace.ts';
+import type { Tokenizer } from '../model/engine.ts';
 import { loadTokenizer } from '../model/hf/loadTokenizer.ts';
 import type { Io } from './io.ts';
 import { jobPath } from './loadJob.ts';
@@ -33,18 +34,26 @@ async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Pro
   return found === null ? [] : [found.folder];
 }
 
-/** Tokens as text; null where the run's tokenizer is not here or does not know them. Loaded when it is first asked for. */
-export function tokenText(run: Run, io: Io): (tokens: Int32Array) => Promise<string | null> {
-  const loading = async () => {
+/** Loads the run's tokenizer when it is first asked for; null where it is not here. */
+export function runTokenizer(
+  run: Pick<Run, 'folder' | 'record'>,
+  io: Pick<Io, 'cwd'>,
+): () => Promise<Tokenizer | null> {
+  const load = async (): Promise<Tokenizer | null> => {
     const folders = await tokenizerFolders(run, io);
     const folder = folders.find((one) => existsSync(join(one, 'tokenizer.json')));
     return folder === undefined ? null : loadTokenizer(folder);
   };
-  let loaded: ReturnType<typeof loading> | undefined;
+  let loading: Promise<Tokenizer | null> | undefined;
+  return () => (loading ??= load().catch(() => null));
+}
+
+/** Tokens as text; null where the run's tokenizer is not here or does not know them. */
+export function tokenText(run: Run, io: Io): (tokens: Int32Array) => Promise<string | null> {
+  const tokenizer = runTokenizer(run, io);
   return async (tokens) => {
-    loaded ??= loading().catch(() => null);
     try {
-      return (await loaded)?.decode(tokens) ?? null;
+      return (await tokenizer())?.decode(tokens) ?? null;
     } catch {
       return null;
     }

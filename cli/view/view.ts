@@ -4,21 +4,13 @@
  * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It goes on until it is
  * interrupted.
  */
-import { inspect } from 'node:util';
-import { keepSecret, withoutSecrets } from '../../base/secrets.ts';
-import { loadAssets } from '../../page/server/http/assets.ts';
-import { HotRuns } from '../../page/server/http/hotRuns.ts';
-import { type Listening, listen } from '../../page/server/http/listen.ts';
-import { Partings } from '../../page/server/http/partings.ts';
 import { newToken } from '../../page/server/http/secret.ts';
+import { servePage, type Viewer } from '../../page/server/http/serve.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { findRun } from '../runs.ts';
-import { openView } from './openView.ts';
-import { Recomputing } from './recomputing.ts';
-import { RunsFolder } from './runsFolder.ts';
-import { answer } from './server.ts';
+import { hostOf } from './host.ts';
 
 export interface ViewOptions {
   readonly run?: string;
@@ -99,58 +91,13 @@ function originIn(text: string): URL {
   throw usageError('--trusted-origin takes scheme, name and port only, https://mill.example:8443');
 }
 
-export interface Viewer extends Listening {
-  /** Opens the page in a browser that has no cookie yet. */
-  readonly link: string;
-  readonly folder: string;
-  /** The token that every POST needs; null = there is no POST. */
-  readonly control: string | null;
-}
-
-export async function serveView(
-  options: ViewOptions,
-  { token, trustedOrigin }: Checked,
+export function serveView(
+  { runs, control = false, ...options }: ViewOptions,
+  checked: Checked,
   io: Io,
-  /** How often streams look. */
-  { tickMs }: { readonly tickMs?: number } = {},
+  pace: { readonly tickMs?: number } = {},
 ): Promise<Viewer> {
-  const hot = new HotRuns((name) => openView(name, options.runs, io));
-  const folder = new RunsFolder(options.runs, io);
-  const assets = loadAssets();
-  const failed = (error: unknown): void => io.err(withoutSecrets(inspect(error)));
-  const served = { hot, folder, partings: new Partings(hot) };
-  const pace = tickMs === undefined ? {} : { tickMs };
-  const streams = { ...served, ...pace, clock: io.clock, server: newToken() };
-  const control = options.control === true ? newToken() : null;
-  for (const secret of [token, control]) keepSecret(secret ?? '');
-  const recomputing = new Recomputing(options.runs, io);
-  const posts = control === null ? null : { io, runs: options.runs, recomputing };
-  let cookie = '';
-  const listening = await listen({ port: options.port, host: options.host }, (from, to) => {
-    const guard = { token, trustedOrigin, cookie, control };
-    answer(from, to, { guard, assets, streams, posts, failed, ...served }).catch(
-      (error: unknown) => {
-        failed(error);
-        to.destroy();
-      },
-    );
-  });
-  // Cookies know no ports: two servers on one machine have one each.
-  cookie = `millrace-${listening.port}`;
-  const path = options.run === undefined ? '/' : `/r/${options.run}`;
-  const host = listening.host.includes(':') ? `[${listening.host}]` : listening.host;
-  const origin = trustedOrigin?.origin ?? `http://${host}:${listening.port}`;
-  return {
-    ...listening,
-    folder: folder.path,
-    control,
-    link: `${origin}${path}${token === null ? '' : `?t=${token}`}`,
-    async close() {
-      await listening.close();
-      await recomputing.close();
-      await hot.close();
-    },
-  };
+  return servePage({ ...options, ...checked, ...pace, control }, hostOf(runs, io));
 }
 
 /** By Ctrl-C, or with the run that started it. */

@@ -8,7 +8,8 @@ import { systemClock } from '../../../base/clock.ts';
 import { main } from '../../../cli/program.ts';
 import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
-import { checkedOptions, serveView, type Viewer } from '../../../cli/view/view.ts';
+import { checkedOptions, serveView } from '../../../cli/view/view.ts';
+import type { Viewer } from '../../../page/server/http/serve.ts';
 import type {
   DiffTwin,
   MetricsTwin,

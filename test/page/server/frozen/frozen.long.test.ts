@@ -3,32 +3,31 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { main } from '../../../cli/program.ts';
-import { findRun, withLog } from '../../../cli/runs.ts';
-import { viewedOf } from '../../../cli/view/openView.ts';
+import { main } from '../../../../cli/program.ts';
+import { findRun, withLog } from '../../../../cli/runs.ts';
+import { withView } from '../../../../cli/view/host.ts';
+import { freeze } from '../../../../page/server/frozen/freeze.ts';
+import { FILE_MAX, frozenPage } from '../../../../page/server/frozen/frozenPage.ts';
 import {
   type ReportFile,
   type ReportFileOptions,
   reportFile,
-} from '../../../cli/view/reportFile.ts';
-import { freeze } from '../../../page/server/frozen/freeze.ts';
-import { FILE_MAX, frozenPage } from '../../../page/server/frozen/frozenPage.ts';
-import type { Answer } from '../../../page/server/http/answers.ts';
-import type { Assets } from '../../../page/server/http/assets.ts';
-import { RunView } from '../../../page/server/run/runView.ts';
+} from '../../../../page/server/frozen/reportFile.ts';
+import type { Answer } from '../../../../page/server/http/answers.ts';
+import type { Assets } from '../../../../page/server/http/assets.ts';
 import {
   type Frozen,
   frozenKey,
   type OverviewTwin,
   type TrajectoryTwin,
   type WeightsTwin,
-} from '../../../page/wire/wire.ts';
-import { html } from '../../../summary/html/html.ts';
-import { reportPage } from '../../../summary/html/reportPage.ts';
-import { type Summary, summarise } from '../../../summary/summary.ts';
-import { temporaryFolder } from '../../support/folder.ts';
-import { tinyRun } from '../../support/tinyRun.ts';
-import { fakeIo } from '../support/fakeIo.ts';
+} from '../../../../page/wire/wire.ts';
+import { html } from '../../../../summary/html/html.ts';
+import { reportPage } from '../../../../summary/html/reportPage.ts';
+import { type Summary, summarise } from '../../../../summary/summary.ts';
+import { fakeIo } from '../../../cli/support/fakeIo.ts';
+import { temporaryFolder } from '../../../support/folder.ts';
+import { tinyRun } from '../../../support/tinyRun.ts';
 
 const folder = temporaryFolder();
 const runs = join(folder.path, 'runs');
@@ -48,18 +47,8 @@ async function frozenOrNull(over: {
   bytesMax?: number;
 }): Promise<Frozen | null> {
   const run = await findRun(io, runs, 'first');
-  return withLog(run, async (log) => {
-    const view = new RunView(viewedOf(run, log, io));
-    await view.ready();
-    try {
-      return await freeze(view, {
-        ...{ trajectoriesMax: 10, bytesMax: 20e6, millrace: '0' },
-        ...over,
-      });
-    } finally {
-      view.stop();
-    }
-  });
+  const usual = { trajectoriesMax: 10, bytesMax: 20e6, millrace: '0' };
+  return withView(run, io, (view) => freeze(view, { ...usual, ...over }));
 }
 
 function file(body: string, type = 'text/plain'): Answer {
@@ -137,8 +126,10 @@ describe('the file of a report', () => {
     summary = await withLog(run, (log) => summarise(log, run.name, run.record, io.clock));
   });
 
-  async function fileOf(options: ReportFileOptions): Promise<ReportFile> {
-    return reportFile(await findRun(io, runs, 'first'), summary, io, { assets: built, ...options });
+  async function fileOf(options: Partial<ReportFileOptions>): Promise<ReportFile> {
+    const run = await findRun(io, runs, 'first');
+    const usual = { version: '0', assets: built };
+    return reportFile(summary, (use) => withView(run, io, use), { ...usual, ...options });
   }
 
   test('is written by report: the static report and the page in one', async () => {

@@ -1,11 +1,8 @@
 /** The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept until it changes. */
-import { resolve } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
-import { type Glance, glance, rowOf } from '../../page/server/views/runRow.ts';
-import { type RunRow, type RunsTwin, WIRE } from '../../page/wire/wire.ts';
-import type { Io } from '../io.ts';
-import { listRuns, type Run, unreadableRuns, withLog } from '../runs.ts';
-import { version } from '../version.ts';
+import { messageOf } from '../../../base/errors.ts';
+import { type RunRow, type RunsTwin, WIRE } from '../../wire/wire.ts';
+import { type Glance, glance, rowOf } from '../views/runRow.ts';
+import type { Host, KnownRun } from './host.ts';
 
 const ROWS_MAX = 200;
 /** Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later listings open them. */
@@ -32,26 +29,20 @@ interface Looked {
 const unread: Looked = { seen: null, problem: '' };
 
 export class RunsFolder {
-  readonly #folder: string;
-  readonly #io: Io;
+  readonly #host: Host;
   readonly #known = new Map<string, Known>();
   #listing: Promise<RunsTwin> | null = null;
   /** Brokers are asked one after the other, in the background; what they said is in the next listing. */
   #asked: Promise<void> = Promise.resolve();
   #listedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(runs: string, io: Io) {
-    this.#folder = resolve(io.cwd, runs);
-    this.#io = io;
-  }
-
-  get path(): string {
-    return this.#folder;
+  constructor(host: Host) {
+    this.#host = host;
   }
 
   /** Read again at most once a second. */
   list(): Promise<RunsTwin> {
-    const nowMs = this.#io.clock.now();
+    const nowMs = this.#host.clock.now();
     if (this.#listing === null || nowMs - this.#listedMs >= 1_000) {
       this.#listedMs = nowMs;
       const listing = this.#list();
@@ -64,78 +55,73 @@ export class RunsFolder {
   }
 
   async #list(): Promise<RunsTwin> {
-    const runs = await listRuns(this.#folder);
+    const { program, version, clock, folder } = this.#host;
+    const runs = await this.#host.runs();
     const rows: RunRow[] = [];
     let left = GLANCES_MAX;
     for (const run of runs.slice(0, ROWS_MAX)) {
       const known = this.#fresh(run);
       rows.push(known ?? (await this.#row(run, left-- > 0)));
     }
-    const { program, clock } = this.#io;
     return {
       wire: WIRE,
       nowMs: clock.now(),
       millrace: version,
-      folder: this.#folder,
+      folder,
       program,
       runs: rows,
       total: runs.length,
-      unreadable: (await unreadableRuns(this.#folder)).slice(0, UNREADABLE_MAX),
+      unreadable: (await this.#host.unreadable()).slice(0, UNREADABLE_MAX),
       commands: [`${program} run quickstart --run first`, `${program} run --list`],
     };
   }
 
   /** What was read of it, where that is not old. */
-  #fresh(run: Run): RunRow | null {
+  #fresh(run: KnownRun): RunRow | null {
     const known = this.#known.get(run.name);
     if (known?.sign !== signOf(run)) return null;
     const freshMs = isOnBroker(run) ? BROKER_FRESH_MS : FRESH_MS;
-    const isOld = run.record.status === 'running' && this.#io.clock.now() - known.atMs >= freshMs;
+    const isOld = run.facts.status === 'running' && this.#host.clock.now() - known.atMs >= freshMs;
     return isOld ? null : known.row;
   }
 
-  async #row(run: Run, mayOpen: boolean): Promise<RunRow> {
+  async #row(run: KnownRun, mayOpen: boolean): Promise<RunRow> {
     const known = this.#known.get(run.name);
     const before = known?.sign === signOf(run) ? known.row : undefined;
     if (!mayOpen) return before ?? this.#rowOf(run, unread);
     if (!isOnBroker(run)) return this.#keep(run, this.#rowOf(run, await this.#look(run)));
     this.#asked = this.#asked
-      .then(() => this.#look({ ...run, openMs: BROKER_OPEN_MS }))
+      .then(() => this.#look(run))
       .then((looked) => void this.#keep(run, this.#rowOf(run, looked)));
     return this.#keep(run, before ?? this.#rowOf(run, unread));
   }
 
   /** Never rejects. */
-  async #look(run: Run): Promise<Looked> {
+  async #look(run: KnownRun): Promise<Looked> {
     try {
-      return { seen: await withLog(run, glance, () => undefined), problem: '' };
+      return { seen: await run.withLog(glance, BROKER_OPEN_MS), problem: '' };
     } catch (error) {
       return { seen: null, problem: messageOf(error) };
     }
   }
 
-  #rowOf({ name, record }: Run, { seen, problem }: Looked): RunRow {
-    const viewed = {
-      name,
-      place: record.log ?? 'folder',
-      resume: `${this.#io.program} run ${record.job.file} --run ${name}`,
-    };
-    return rowOf({ viewed, facts: record, seen, problem, nowMs: this.#io.clock.now() });
+  #rowOf(run: KnownRun, { seen, problem }: Looked): RunRow {
+    return rowOf({ viewed: run, facts: run.facts, seen, problem, nowMs: this.#host.clock.now() });
   }
 
-  #keep(run: Run, row: RunRow): RunRow {
+  #keep(run: KnownRun, row: RunRow): RunRow {
     this.#known.delete(run.name);
-    this.#known.set(run.name, { sign: signOf(run), atMs: this.#io.clock.now(), row });
+    this.#known.set(run.name, { sign: signOf(run), atMs: this.#host.clock.now(), row });
     if (this.#known.size > KNOWN_MAX) this.#known.delete([...this.#known.keys()][0]!);
     return row;
   }
 }
 
 /** What a row was read under: a run that was started again, or has ended, is read again. */
-function signOf({ record }: Run): string {
-  return JSON.stringify([record.status, record.starts]);
+function signOf({ facts }: KnownRun): string {
+  return JSON.stringify([facts.status, facts.starts]);
 }
 
-function isOnBroker({ record }: Run): boolean {
-  return record.log !== undefined;
+function isOnBroker({ place }: KnownRun): boolean {
+  return place !== 'folder';
 }

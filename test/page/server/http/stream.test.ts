@@ -2,17 +2,18 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../../base/clock.ts';
-import { RunsFolder } from '../../../cli/view/runsFolder.ts';
-import { EventStream, streamAsked } from '../../../cli/view/stream.ts';
-import { HotRuns } from '../../../page/server/http/hotRuns.ts';
-import { RunView } from '../../../page/server/run/runView.ts';
-import type { Log } from '../../../streams/log.ts';
-import { topics } from '../../../topics/index.ts';
-import { freshLog } from '../../support/freshLog.ts';
-import { fakeIo } from '../support/fakeIo.ts';
-import { metric } from '../support/records.ts';
-import { record } from '../support/syntheticRun.ts';
+import { systemClock } from '../../../../base/clock.ts';
+import { hostOf } from '../../../../cli/view/host.ts';
+import { HotRuns } from '../../../../page/server/http/hotRuns.ts';
+import { RunsFolder } from '../../../../page/server/http/runsFolder.ts';
+import { EventStream, streamAsked } from '../../../../page/server/http/stream.ts';
+import { RunView } from '../../../../page/server/run/runView.ts';
+import type { Log } from '../../../../streams/log.ts';
+import { topics } from '../../../../topics/index.ts';
+import { fakeIo } from '../../../cli/support/fakeIo.ts';
+import { metric } from '../../../cli/support/records.ts';
+import { record } from '../../../cli/support/syntheticRun.ts';
+import { freshLog } from '../../../support/freshLog.ts';
 
 let log: Log;
 freshLog((fresh) => {
@@ -69,7 +70,7 @@ async function opened(query: string, tickMs: number) {
   const reader = new Reader();
   const means = {
     hot,
-    folder: new RunsFolder('/nowhere', io),
+    folder: new RunsFolder(hostOf('/nowhere', io)),
     clock: systemClock,
     server: 's',
     tickMs,

@@ -2,10 +2,11 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { RunsFolder } from '../../../cli/view/runsFolder.ts';
-import { temporaryFolder } from '../../support/folder.ts';
-import { tinyRun } from '../../support/tinyRun.ts';
-import { fakeIo } from '../support/fakeIo.ts';
+import { hostOf } from '../../../../cli/view/host.ts';
+import { RunsFolder } from '../../../../page/server/http/runsFolder.ts';
+import { fakeIo } from '../../../cli/support/fakeIo.ts';
+import { temporaryFolder } from '../../../support/folder.ts';
+import { tinyRun } from '../../../support/tinyRun.ts';
 
 const runs = temporaryFolder();
 
@@ -21,7 +22,7 @@ test('a listing opens 24 logs, and the next one those that it left', async () =>
   // Two seconds pass between two looks at the clock.
   let nowMs = 0;
   const clock = { now: () => (nowMs += 2_000) };
-  const folder = new RunsFolder('.', { ...fakeIo(runs.path), clock });
+  const folder = new RunsFolder(hostOf('.', { ...fakeIo(runs.path), clock }));
   const known = async (): Promise<number> => {
     const { runs: rows } = await folder.list();
     expect(rows).toHaveLength(26);

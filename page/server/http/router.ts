@@ -2,23 +2,23 @@
  * Which twin an address is. Names in an address are looked up (runs by their names, topics by theirs, assets by a list),
  * never joined into a file name.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { type Answer, json } from '../../page/server/http/answers.ts';
-import type { HotRuns } from '../../page/server/http/hotRuns.ts';
-import type { Partings } from '../../page/server/http/partings.ts';
-import { type Moment, momentOf } from '../../page/server/run/moment.ts';
-import type { RunView } from '../../page/server/run/runView.ts';
-import { topicNamed } from '../../page/server/run/topicList.ts';
-import { diffTwin } from '../../page/server/views/diff.ts';
-import { metricsTwin, type Range, whole } from '../../page/server/views/metrics.ts';
-import { overviewTwin } from '../../page/server/views/overview.ts';
-import { axes, isAxis, paretoTwin, stageOf } from '../../page/server/views/pareto.ts';
-import { questionTwin } from '../../page/server/views/question.ts';
-import { replayTwin } from '../../page/server/views/replay.ts';
-import { topicsTwin, topicTwin } from '../../page/server/views/topic.ts';
-import { tokensOf, trajectoryTwin } from '../../page/server/views/trajectory.ts';
-import { weightsTwin } from '../../page/server/views/weights.ts';
-import { limits } from '../../page/wire/wire.ts';
+import { MillraceError } from '../../../base/errors.ts';
+import { limits } from '../../wire/wire.ts';
+import { type Moment, momentOf } from '../run/moment.ts';
+import type { RunView } from '../run/runView.ts';
+import { topicNamed } from '../run/topicList.ts';
+import { diffTwin } from '../views/diff.ts';
+import { metricsTwin, type Range, whole } from '../views/metrics.ts';
+import { overviewTwin } from '../views/overview.ts';
+import { axes, isAxis, paretoTwin, stageOf } from '../views/pareto.ts';
+import { questionTwin } from '../views/question.ts';
+import { replayTwin } from '../views/replay.ts';
+import { topicsTwin, topicTwin } from '../views/topic.ts';
+import { tokensOf, trajectoryTwin } from '../views/trajectory.ts';
+import { weightsTwin } from '../views/weights.ts';
+import { type Answer, json } from './answers.ts';
+import type { HotRuns } from './hotRuns.ts';
+import type { Partings } from './partings.ts';
 import type { RunsFolder } from './runsFolder.ts';
 
 export interface Served {

@@ -4,13 +4,13 @@
  * let go. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { safety } from '../../page/server/http/answers.ts';
-import type { HotRuns } from '../../page/server/http/hotRuns.ts';
-import { Cursor } from '../../page/server/run/cursor.ts';
-import { RunStream, type StreamEvent } from '../../page/server/run/runStream.ts';
-import { type Hello, limits, type RunRow, WIRE } from '../../page/wire/wire.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { MillraceError } from '../../../base/errors.ts';
+import { type Hello, limits, type RunRow, WIRE } from '../../wire/wire.ts';
+import { Cursor } from '../run/cursor.ts';
+import { RunStream, type StreamEvent } from '../run/runStream.ts';
+import { safety } from './answers.ts';
+import type { HotRuns } from './hotRuns.ts';
 import type { RunsFolder } from './runsFolder.ts';
 
 export interface StreamMeans {

@@ -1,24 +1,11 @@
 /** The page's server: judges every request, then gives the page, its data or its stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MillraceError } from '../../base/errors.ts';
-import {
-  type Answer,
-  errorAnswer,
-  errorBody,
-  HTML_TYPE,
-  json,
-  send,
-} from '../../page/server/http/answers.ts';
-import type { Assets } from '../../page/server/http/assets.ts';
-import {
-  type Asking,
-  addressOf,
-  type GuardOptions,
-  judge,
-  methods,
-} from '../../page/server/http/guard.ts';
-import { againPage, plainPage, twinsPage } from '../../page/server/http/plainPage.ts';
-import { html } from '../../summary/html/html.ts';
+import { MillraceError } from '../../../base/errors.ts';
+import { html } from '../../../summary/html/html.ts';
+import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './answers.ts';
+import type { Assets } from './assets.ts';
+import { type Asking, addressOf, type GuardOptions, judge, methods } from './guard.ts';
+import { againPage, plainPage, twinsPage } from './plainPage.ts';
 import { controlTwin, type Posts, posted } from './posts.ts';
 import { dataAt, type Served } from './router.ts';
 import { EventStream, type StreamMeans, streamAsked } from './stream.ts';

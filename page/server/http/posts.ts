@@ -7,23 +7,19 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { postedBody } from '../../base/http/postedBody.ts';
-import { Refusal } from '../../base/http/refusal.ts';
-import { type Answer, errorBody, json } from '../../page/server/http/answers.ts';
-import { type ControlTwin, replayFrom, WIRE } from '../../page/wire/wire.ts';
-import { pauseCommand } from '../control/control.ts';
-import type { Io } from '../io.ts';
-import { findRun } from '../runs.ts';
+import { MillraceError } from '../../../base/errors.ts';
+import { postedBody } from '../../../base/http/postedBody.ts';
+import { Refusal } from '../../../base/http/refusal.ts';
+import { type ControlTwin, replayFrom, WIRE } from '../../wire/wire.ts';
+import { type Answer, errorBody, json } from './answers.ts';
+import type { Host } from './host.ts';
 import type { Recomputing } from './recomputing.ts';
 
 /** Of a body. */
 const BYTES_MAX = 4096;
 
 export interface Posts {
-  readonly io: Io;
-  readonly runs: string;
+  readonly host: Host;
   readonly recomputing: Recomputing;
 }
 
@@ -34,31 +30,33 @@ const bodies = {
   replay: z.strictObject({ run, from: z.enum(replayFrom) }),
 };
 
-export function controlTwin(posts: Posts | null, clock: Clock): ControlTwin {
+export function controlTwin(posts: Posts | null, clock: Host['clock']): ControlTwin {
   const job = posts?.recomputing.job ?? null;
   return { wire: WIRE, nowMs: clock.now(), control: posts !== null, job };
 }
 
 /** Fails as the command does. */
 export async function posted(path: string, from: IncomingMessage, posts: Posts): Promise<Answer> {
-  const { io, runs, recomputing } = posts;
+  const { host, recomputing } = posts;
   try {
     switch (path) {
       case '/control/admission': {
         const asked = bodyOf(bodies.admission, await postedBody(from, BYTES_MAX));
-        return json({ said: await admission(asked, posts) });
+        const kind = asked.paused ? 'pause' : 'resume';
+        host.say(`control: ${kind} ${asked.run}`);
+        return json({ said: await host.commands.admission(kind, asked.run) });
       }
       case '/control/verify': {
         const asked = bodyOf(bodies.verify, await postedBody(from, BYTES_MAX));
-        await findRun(io, runs, asked.run);
+        await host.commands.mustExist(asked.run);
         recomputing.verify(asked.run);
-        return json(controlTwin(posts, io.clock), 202);
+        return json(controlTwin(posts, host.clock), 202);
       }
       case '/control/replay': {
         const asked = bodyOf(bodies.replay, await postedBody(from, BYTES_MAX));
-        await findRun(io, runs, asked.run);
+        await host.commands.mustExist(asked.run);
         await recomputing.replay(asked.run, asked.from);
-        return json(controlTwin(posts, io.clock), 202);
+        return json(controlTwin(posts, host.clock), 202);
       }
       default:
         throw new MillraceError('NOT_FOUND', 'no such address');
@@ -70,21 +68,6 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
     const code = error.status === 413 ? 'TOO_LARGE' : 'NOT_JSON';
     return json(errorBody(code, error.message), error.status);
   }
-}
-
-/** As `millrace pause|resume` does it, with what that says. */
-async function admission(
-  { run: name, paused }: z.infer<typeof bodies.admission>,
-  { io, runs }: Posts,
-): Promise<string> {
-  const kind = paused ? 'pause' : 'resume';
-  io.err(`control: ${kind} ${name}`);
-  let said = '';
-  const out = async (text: string | Uint8Array): Promise<void> => {
-    said += String(text);
-  };
-  await pauseCommand(kind, { run: name, runs }, { ...io, out });
-  return said.trim();
 }
 
 /** Throws a `Refusal` where it is not JSON, fails with code `USAGE` where it is not what the address takes. */

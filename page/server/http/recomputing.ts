@@ -3,29 +3,22 @@
  * kept to be shown, and which ends with the server.
  */
 import { once } from 'node:events';
-import { resolve } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import type { Beginning } from '../../jobs/replay/remake.ts';
-import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
-import type { ControlJob } from '../../page/wire/wire.ts';
-import type { Io } from '../io.ts';
-import { freeRunName } from '../runs.ts';
-import { ownCommand } from './ownCommand.ts';
+import { MillraceError } from '../../../base/errors.ts';
+import type { ControlJob, replayFrom } from '../../wire/wire.ts';
+import type { Host, RunCommands } from './host.ts';
 
 const OUTPUT_MAX = 32_768;
 /** How long it may take to stop in order, and then to stop at once, before it is killed. */
 const STOP_MS = 5_000;
 
 export class Recomputing {
-  readonly #runs: string;
-  readonly #io: Io;
+  readonly #host: Pick<Host, 'program' | 'say' | 'commands'>;
   #job: ControlJob | null = null;
-  #child: ReturnType<typeof ownCommand> | null = null;
+  #child: ReturnType<RunCommands['replay']> | null = null;
   #isClosed = false;
 
-  constructor(runs: string, io: Io) {
-    this.#runs = resolve(io.cwd, runs);
-    this.#io = io;
+  constructor(host: Pick<Host, 'program' | 'say' | 'commands'>) {
+    this.#host = host;
   }
 
   /** The newest; null before the first. */
@@ -39,8 +32,8 @@ export class Recomputing {
   }
 
   /** Makes a new run with the same settings, under a name that is free. Fails with code `RECOMPUTING` while one is under way. */
-  async replay(run: string, from: Beginning): Promise<void> {
-    const into = await freeRunName(this.#runs, `${run}-again`);
+  async replay(run: string, from: (typeof replayFrom)[number]): Promise<void> {
+    const into = await this.#host.commands.freeName(`${run}-again`);
     this.#start({ run, kind: 'replay', into }, ['--from', from, '--into', into]);
   }
 
@@ -66,9 +59,9 @@ export class Recomputing {
         `${this.#job!.command} is under way; one at a time: wait until it has ended`,
       );
     }
-    const { program, cwd, err } = this.#io;
+    const { program, say, commands } = this.#host;
     const command = `${program} replay ${what.run} ${how.join(' ')}`;
-    err(`control: ${command}`);
+    say(`control: ${command}`);
     let job: ControlJob = { ...what, command, state: 'running', output: '', cut: 0 };
     this.#job = job;
     const now = (over: Partial<ControlJob>): void => {
@@ -80,9 +73,7 @@ export class Recomputing {
       const more = Math.max(0, all.length - OUTPUT_MAX);
       now({ output: all.slice(more), cut: job.cut + more });
     };
-    // A job file of the run's choice is run there: it has no use for the page's token.
-    const { [TOKEN_VARIABLE]: _, ...env } = process.env;
-    const child = ownCommand(['replay', what.run, '--runs', this.#runs, ...how], { cwd, env });
+    const child = commands.replay(what.run, how);
     this.#child = child;
     child.stdin.on('error', () => undefined).end();
     child.stdout.setEncoding('utf8').on('data', said);
@@ -91,7 +82,7 @@ export class Recomputing {
     child.on('close', (code) => {
       this.#child = null;
       now({ state: code === 0 ? 'done' : 'failed' });
-      err(`control: ${command} ended with ${code === null ? 'a signal' : `exit code ${code}`}`);
+      say(`control: ${command} ended with ${code === null ? 'a signal' : `exit code ${code}`}`);
     });
   }
 }

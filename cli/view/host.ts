@@ -1,0 +1,149 @@
+/** The folder of runs for the page's server: each with its record as it is now, its log to read, its tokenizer when it is asked for. */
+import { resolve } from 'node:path';
+import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
+import type { Host, KnownRun } from '../../page/server/http/host.ts';
+import type { Opened } from '../../page/server/http/hotRuns.ts';
+import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
+import { RunView, type Viewed } from '../../page/server/run/runView.ts';
+import type { WeightsTwin } from '../../page/wire/wire.ts';
+import { checkpointsOf } from '../../sinks/weights.ts';
+import type { Weights } from '../../topics/index.ts';
+import { pauseCommand } from '../control/control.ts';
+import type { Io } from '../io.ts';
+import { readVerified } from '../replay/verified.ts';
+import { readRunRecord } from '../runRecord.ts';
+import {
+  findRun,
+  freeRunName,
+  listRuns,
+  openRunLog,
+  type Run,
+  unreadableRuns,
+  withLog,
+} from '../runs.ts';
+import { runTokenizer } from '../runTokenizer.ts';
+import { version } from '../version.ts';
+import { ownCommand } from './ownCommand.ts';
+
+export function hostOf(runs: string, io: Io): Host {
+  const folder = resolve(io.cwd, runs);
+  return {
+    program: io.program,
+    version,
+    clock: io.clock,
+    folder,
+    say: (line) => io.err(line),
+    runs: async () => (await listRuns(folder)).map((run) => knownRun(run, io)),
+    unreadable: () => unreadableRuns(folder),
+    open: (name) => open(name, runs, io),
+    commands: {
+      admission: (kind, run) => admission(kind, { run, runs }, io),
+      mustExist: async (run) => void (await findRun(io, runs, run)),
+      freeName: (stem) => freeRunName(folder, stem),
+      replay(run, options) {
+        // A job file of the run's choice is run there: it has no use for the page's token.
+        const { [TOKEN_VARIABLE]: _, ...env } = process.env;
+        const args = ['replay', run, '--runs', folder, ...options];
+        return ownCommand(args, { cwd: io.cwd, env });
+      },
+    },
+  };
+}
+
+/** As `millrace pause|resume` does it, with what that says. */
+async function admission(
+  kind: 'pause' | 'resume',
+  options: { readonly run: string; readonly runs: string },
+  io: Io,
+): Promise<string> {
+  let said = '';
+  const out = async (text: string | Uint8Array): Promise<void> => {
+    said += String(text);
+  };
+  await pauseCommand(kind, options, { ...io, out });
+  return said.trim();
+}
+
+function knownRun(run: Run, io: Io): KnownRun {
+  return {
+    ...namesOf(run, io),
+    facts: run.record,
+    withLog: (use, openMs) => withLog({ ...run, openMs }, use, () => undefined),
+  };
+}
+
+function namesOf(
+  { name, record }: Run,
+  { program }: Io,
+): Pick<Viewed, 'name' | 'place' | 'resume'> {
+  return {
+    name,
+    place: record.log ?? 'folder',
+    resume: `${program} run ${record.job.file} --run ${name}`,
+  };
+}
+
+async function open(name: string, runs: string, io: Io): Promise<Opened> {
+  const run = await findRun({ ...io, err: () => undefined }, runs, name);
+  const log = await openRunLog(run, { mode: 'read', notice: () => undefined });
+  const view = new RunView(viewedOf(run, log, io));
+  return {
+    view,
+    async close() {
+      view.stop();
+      await log.close();
+    },
+  };
+}
+
+/** Opens a run for as long as `use` takes, with everything that was in its log. */
+export function withView<T>(run: Run, io: Io, use: (view: RunView) => Promise<T>): Promise<T> {
+  return withLog(run, async (log) => {
+    const view = new RunView(viewedOf(run, log, io));
+    try {
+      await view.ready();
+      return await use(view);
+    } finally {
+      view.stop();
+    }
+  });
+}
+
+function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
+  let facts = run.record;
+  return {
+    ...namesOf(run, io),
+    log,
+    clock: io.clock,
+    program: io.program,
+    async facts() {
+      // While it is written again it may not be readable for a moment.
+      facts = (await readRunRecord(run.folder).catch(() => null)) ?? facts;
+      return facts;
+    },
+    tokenizer: runTokenizer(run, io),
+    checkpoint: (manifest) => checkpointOf(run, manifest),
+    verified: () => readVerified(run.folder),
+  };
+}
+
+/** Larger files are not read for a page. */
+const CHECKED_MAX = 256_000_000;
+
+async function checkpointOf(run: Run, manifest: Weights): Promise<WeightsTwin['file']> {
+  if (manifest.bytes > CHECKED_MAX) {
+    return { kind: 'unchecked', why: 'too large to be checked here; millrace doctor does' };
+  }
+  const { weights } = checkpointsOf(manifest);
+  const condition = await checkpointsIn(run.folder).condition(weights);
+  switch (condition.kind) {
+    case 'missing':
+      return { kind: 'gone', why: 'not there: not kept, or lost' };
+    case 'changed':
+      return { kind: 'changed', why: condition.why };
+    case 'unseen':
+      return { kind: 'unchecked', why: 'lies elsewhere' };
+    default:
+      return { kind: 'intact', why: '' };
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * The file of a report: the run's live page as it is now with the static report in it. Where there can be no such page, the
+ * static report alone, and why: no report is lost because its page cannot be made.
+ */
+import { MillraceError } from '../../../base/errors.ts';
+import { pageOf } from '../../../summary/html/page.ts';
+import { reportOf } from '../../../summary/html/reportPage.ts';
+import { size } from '../../../summary/numbers.ts';
+import type { Summary } from '../../../summary/summary.ts';
+import { type Assets, loadAssets } from '../http/assets.ts';
+import type { RunView } from '../run/runView.ts';
+import { freeze } from './freeze.ts';
+import { FILE_MAX, frozenPage } from './frozenPage.ts';
+
+const TRAJECTORIES_MAX = 200;
+/** For the page itself. */
+const REST = 1_000_000;
+
+export interface ReportFile {
+  readonly page: string;
+  /** What is not in it, in a sentence; empty for nothing. */
+  readonly note: string;
+}
+
+export interface ReportFileOptions {
+  /** Version of millrace. */
+  readonly version: string;
+  readonly assets?: Assets;
+  readonly bytesMax?: number;
+}
+
+/** Opens the run for as long as `use` takes. */
+type WithView = <T>(use: (view: RunView) => Promise<T>) => Promise<T>;
+
+export async function reportFile(
+  summary: Summary,
+  withView: WithView,
+  { version, assets = loadAssets(), bytesMax = FILE_MAX }: ReportFileOptions,
+): Promise<ReportFile> {
+  const report = reportOf(summary);
+  const alone = (why: string): ReportFile => ({
+    page: pageOf(report),
+    note: `It is the report alone, without the live page: ${why}`,
+  });
+  const unbuilt = 'that was not built (`npm run build`).';
+  if (assets.index === null) return alone(unbuilt);
+  const tooLarge = `with it the file would be larger than ${size(bytesMax)}.`;
+  try {
+    const frozen = await withView((view) =>
+      freeze(view, {
+        trajectoriesMax: TRAJECTORIES_MAX,
+        bytesMax: bytesMax - REST - Buffer.byteLength(report.body.markup),
+        millrace: version,
+      }),
+    );
+    if (frozen === null) return alone(tooLarge);
+    const page = frozenPage(assets, frozen, report);
+    if (page === null) return alone(unbuilt);
+    if (Buffer.byteLength(page) > bytesMax) return alone(tooLarge);
+    return { page, note: frozen.leftOut };
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    return alone(error.message);
+  }
+}
