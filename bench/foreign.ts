@@ -156,7 +156,7 @@ async function counted(): Promise<{ asked: Map<string, number>; letters: Map<str
   const add = (to: Map<string, number>, key: string) => to.set(key, (to.get(key) ?? 0) + 1);
   const from = { kind: 'earliest' } as const;
   for await (const { value } of recordsOf(log, topics.questions, { from })) {
-    if (value.phase !== 'evaluate' || value.stage === 0) add(asked, value.id);
+    if (value.phase !== 'evaluate' || value.round === 0) add(asked, value.id);
   }
   for await (const { value } of recordsOf(log, topics.deadLetters, { from })) {
     add(letters, `${value.origin}:${value.place}`);

@@ -76,7 +76,7 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
     `${equal} of ${all}`,
   ]);
   const numbers = metrics.map((row) => [
-    String(row.stage),
+    String(row.round),
     row.name,
     orDash(row.a, short),
     orDash(row.b, short),
@@ -87,7 +87,7 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
     partingText(a.name, b.name, parted.parting),
     table([['topic', 'the same'], ...records], ['left', 'right']),
     table(
-      [['stage', 'metric', a.name, b.name, 'difference'], ...numbers],
+      [['round', 'metric', a.name, b.name, 'difference'], ...numbers],
       ['right', 'left', 'right', 'right', 'right'],
     ),
   ];

@@ -42,13 +42,13 @@ function answer({
   finish,
   reason,
 }: Rollout) {
-  const { id: questionId, phase, stage } = question;
+  const { id: questionId, phase, round } = question;
   const asked = {
     questionId,
     question: question.question,
     answers: question.answers,
     phase,
-    stage,
+    round,
   };
   return { id, ...asked, index, text, toolCalls, version, status, finish, reason };
 }

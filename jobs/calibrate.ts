@@ -32,7 +32,7 @@ import { flow } from '../streams/flow.ts';
 import { recordsOf } from '../streams/recordsOf.ts';
 import { stage } from '../streams/stage.ts';
 import {
-  AFTER_LAST_STAGE,
+  AFTER_LAST_ROUND,
   type Batch,
   placesEach,
   type Question,
@@ -49,7 +49,7 @@ import {
 import { type Idle, mayChange } from './live.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import type { LoopShare, Method, MethodPlace } from './method.ts';
-import type { StagePlan } from './plan.ts';
+import type { RoundPlan } from './plan.ts';
 import { inflightFor, type LoopOptions, type PolicyLoop } from './policyLoop.ts';
 import { policySettings, positiveInt, roundsSetting } from './policySettings.ts';
 import { windowLengthMs, windowSetting } from './windowSetting.ts';
@@ -219,7 +219,7 @@ export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions>
   return (place) => {
     const sizes = sizesOf(settings, place.train);
     return {
-      stages: rounds(settings, sizes, place),
+      rounds: rounds(settings, sizes, place),
       loop: { ...loopOf(settings, sizes, place), ...own },
       wire: (loop) => wire(loop, settings, sizes, place),
     };
@@ -286,8 +286,8 @@ function wire(
 
 /** Candidates that the window of a question took, once it is cut. */
 function sizeOf({ values$ }: Feedback<Window>) {
-  return async ({ stage }: Question, until: AbortSignal): Promise<number> => {
-    const cut$ = values$.pipe(first((window) => window.stage === stage));
+  return async ({ round }: Question, until: AbortSignal): Promise<number> => {
+    const cut$ = values$.pipe(first((window) => window.round === round));
     return (await raceAbort(firstValueFrom(cut$), until)).size;
   };
 }
@@ -380,11 +380,11 @@ function rounds(
   settings: CalibrateSettings,
   { explore, window, lengthMs }: RoundSizes,
   { before }: MethodPlace,
-): StagePlan[] {
+): RoundPlan[] {
   const steps = stepsEach(settings, { explore, window });
-  const planOf = (round: number): StagePlan => {
-    const version = before.length > 0 ? AFTER_LAST_STAGE : round * stepsOf(explore, window);
-    const plan: StagePlan = {
+  const planOf = (round: number): RoundPlan => {
+    const version = before.length > 0 ? AFTER_LAST_ROUND : round * stepsOf(explore, window);
+    const plan: RoundPlan = {
       name: `round ${round + 1}`,
       phase: 'explore',
       count: explore,
@@ -457,7 +457,7 @@ function loopOf(
 
 const branchings = { arpo, aepo, none: () => null };
 
-/** By the names of the setting; `first` = the stage of the first round. */
+/** By the names of the setting; `first` = the job's round that is the first of this method. */
 const rewards: Record<
   CalibrateSettings['reward'],
   (
@@ -492,7 +492,7 @@ function calibrating(
     const step = stepOfGroup(question, { ...settings, window });
     const ofStep = step === null ? (sigmaSteps[0]?.[1] ?? null) : byStep(sigmaSteps, step);
     if (ofStep !== null) return ofStep * withinRound(question, settings);
-    const ofRound = sigmas[question.stage - first] ?? sigmas.at(-1) ?? 0;
+    const ofRound = sigmas[question.round - first] ?? sigmas.at(-1) ?? 0;
     return ofRound * withinRound(question, settings);
   };
   return efficiency({
@@ -507,7 +507,7 @@ function stepOfGroup(
   { schedule, phase }: Question,
   { batchGroups, window }: StepSizes,
 ): number | null {
-  if (schedule === null || schedule.version === AFTER_LAST_STAGE) return null;
+  if (schedule === null || schedule.version === AFTER_LAST_ROUND) return null;
   const step = stepAt(schedule, phase === 'practice' ? batchGroups : window);
   return versionOf(schedule.version, step) + 1;
 }
@@ -519,7 +519,7 @@ function rateAt(
   return byStep(lrSteps, step) ?? lr;
 }
 
-/** The released trainer's decay within a stage (ET-Agent §8.6): from 1 at its first step to 0 at its last. */
+/** The released trainer's decay within a round (ET-Agent §8.6): from 1 at its first step to 0 at its last. */
 function withinRound(
   { schedule, phase }: Question,
   { sigmaDecay, batchGroups }: CalibrateSettings,

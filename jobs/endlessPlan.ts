@@ -4,10 +4,10 @@
  * The first that come are held out, unless a file gives the held-out questions; the others are asked in the order of their
  * coming. A question is in the topic in the commit that moves its source on and says how many places of the plan are
  * taken: a resumed run goes on with the next place and the next question. Rows that are asked again (the held-out ones,
- * after every stage) are kept in memory, and read back from the topic by a resumed run. A question whose id was asked
+ * after every round) are kept in memory, and read back from the topic by a resumed run. A question whose id was asked
  * before is passed over.
  *
- * The stages are walked as places are taken: there may be no last one. A stage that is cut by time takes what comes until its
+ * The rounds are walked as places are taken: there may be no last one. A round that is cut by time takes what comes until its
  * time is over; the places that it leaves are passed over, and the record that says how many it took is written with the place
  * behind it. When it began is part of the cursor: a resumed run cuts it when the one before it would have, or at once.
  */
@@ -36,7 +36,7 @@ import {
   windowLeftMs,
   windowWith,
 } from '../topics/index.ts';
-import { oneAfterAnother, type StagePlan } from './plan.ts';
+import { oneAfterAnother, type RoundPlan } from './plan.ts';
 
 /** What comes, and what is to be asked when. */
 export interface EndlessPlan {
@@ -45,8 +45,8 @@ export interface EndlessPlan {
   readonly heldOut: readonly QuestionRow[] | number;
   /** Rows that the file of held-out questions could not give. */
   readonly deadLetters: readonly SourceItem<never>[];
-  /** The stages after the first. They may ask a question of an earlier stage again, but for those without an end. */
-  readonly stages: readonly StagePlan[];
+  /** The rounds after the first. They may ask a question of an earlier round again, but for those without an end. */
+  readonly rounds: readonly RoundPlan[];
   readonly log: Log;
   readonly clock: Clock;
   readonly print: (line: string) => void;
@@ -69,29 +69,29 @@ export function endlessItems(plan: EndlessPlan): Resumable<Question> {
   return { kind: 'resumable', open: (opening) => new Planner(plan, opening).items() };
 }
 
-/** Questions that the plan takes of those that come, at most where stages are cut by time; null = all, it has no end. */
+/** Questions that the plan takes of those that come, at most where rounds are cut by time; null = all, it has no end. */
 export function neededBy({
   heldOut,
-  stages,
-}: Pick<EndlessPlan, 'heldOut' | 'stages'>): number | null {
-  if (stages.at(-1)?.next !== undefined) return null;
+  rounds,
+}: Pick<EndlessPlan, 'heldOut' | 'rounds'>): number | null {
+  if (rounds.at(-1)?.next !== undefined) return null;
   const rows = new Set<string>();
-  for (const slot of slotsOf({ heldOut, stages, deadLetters: [] })) {
+  for (const slot of slotsOf({ heldOut, rounds, deadLetters: [] })) {
     if (slot.kind === 'question') rows.add(slot.row);
   }
   return rows.size - (typeof heldOut === 'number' ? 0 : heldOut.length);
 }
 
 /** The same in words: `40`, `at most 40`. */
-export function asksOf(plan: Pick<EndlessPlan, 'heldOut' | 'stages'>): string | null {
+export function asksOf(plan: Pick<EndlessPlan, 'heldOut' | 'rounds'>): string | null {
   const needed = neededBy(plan);
   if (needed === null) return null;
-  return plan.stages.some(({ lengthMs }) => lengthMs !== undefined)
+  return plan.rounds.some(({ lengthMs }) => lengthMs !== undefined)
     ? `at most ${needed}`
     : `${needed}`;
 }
 
-/** Passes over what a stage has left, up to its end; how many places that is. */
+/** Passes over what a round has left, up to its end; how many places that is. */
 function passedOver(slots: Iterator<Slot, void>): number {
   for (let passed = 1; ; passed++) {
     const { done, value } = slots.next();
@@ -105,48 +105,48 @@ type Slot =
   | {
       readonly kind: 'question';
       readonly row: string;
-      readonly as: Pick<Question, 'phase' | 'stage' | 'schedule'>;
+      readonly as: Pick<Question, 'phase' | 'round' | 'schedule'>;
       /** Whether a later place may ask the row again. */
       readonly again: boolean;
-      /** How long its stage takes questions; null = until it has all. */
+      /** How long its round takes questions; null = until it has all. */
       readonly lengthMs: number | null;
     }
-  /** Behind the last question of a stage that is cut by time. */
+  /** Behind the last question of a round that is cut by time. */
   | { readonly kind: 'cut' };
 
 function* slotsOf({
   heldOut,
   deadLetters,
-  stages,
-}: Pick<EndlessPlan, 'heldOut' | 'deadLetters' | 'stages'>): Generator<Slot, void> {
+  rounds,
+}: Pick<EndlessPlan, 'heldOut' | 'deadLetters' | 'rounds'>): Generator<Slot, void> {
   for (const item of deadLetters) yield { kind: 'letter', item };
   const held = typeof heldOut === 'number' ? heldOut : heldOut.length;
-  function* evaluation(stage: number): Generator<Slot, void> {
+  function* evaluation(round: number): Generator<Slot, void> {
     for (let i = 0; i < held; i++) {
-      const as = { phase: 'evaluate', stage, schedule: null } as const;
+      const as = { phase: 'evaluate', round, schedule: null } as const;
       yield { kind: 'question', row: `held/${i}`, as, again: true, lengthMs: null };
     }
   }
   yield* evaluation(0);
-  let stage = 0;
+  let round = 0;
   for (const { phase, count, skip, schedule, evaluated, lengthMs = null } of oneAfterAnother(
-    stages,
+    rounds,
   )) {
-    stage += 1;
+    round += 1;
     for (let index = 0; phase !== null && index < count; index++) {
       const number = skip + index;
-      const as = { phase, stage, schedule: schedule?.(index) ?? null };
-      const again = isAskedAgain(number, stage, stages);
+      const as = { phase, round, schedule: schedule?.(index) ?? null };
+      const again = isAskedAgain(number, round, rounds);
       yield { kind: 'question', row: `train/${number}`, as, again, lengthMs };
     }
     if (lengthMs !== null) yield { kind: 'cut' };
-    if (evaluated !== false) yield* evaluation(stage);
+    if (evaluated !== false) yield* evaluation(round);
   }
 }
 
-function isAskedAgain(row: number, stage: number, stages: readonly StagePlan[]): boolean {
-  return stages
-    .slice(stage)
+function isAskedAgain(row: number, round: number, rounds: readonly RoundPlan[]): boolean {
+  return rounds
+    .slice(round)
     .some(({ phase, skip, count }) => phase !== null && row >= skip && row < skip + count);
 }
 
@@ -160,7 +160,7 @@ class Planner {
   readonly #kept = new Map<string, QuestionRow>();
   /** Questions that came and were taken. */
   #come = 0;
-  /** The window that is open, where stages are cut by time, and the places that such stages left. */
+  /** The window that is open, where rounds are cut by time, and the places that such rounds left. */
   #open: OpenWindow | null = null;
   #left = 0;
   /** What is asked for and has not come. */
@@ -229,7 +229,7 @@ class Planner {
     lengthMs,
   }: Extract<Slot, { kind: 'question' }>): Readonly<Record<string, string>> {
     if (lengthMs === null) return {};
-    this.#open = windowWith(this.#open, as.stage, this.#clock.now());
+    this.#open = windowWith(this.#open, as.round, this.#clock.now());
     return this.#windowPart();
   }
 
@@ -279,7 +279,7 @@ class Planner {
     const wanted = new Map<string, string>();
     for (const row of rows) {
       const id = await this.#opening.cursor(row);
-      // A place that a stage left when its time was over has had no question.
+      // A place that a round left when its time was over has had no question.
       if (id !== null) wanted.set(id, row);
     }
     if (wanted.size === 0) return;

@@ -114,7 +114,7 @@ export async function evaluate(
   });
 
   const sampling = describeSampling(settings);
-  const shown = { stages: ['the policy'], sampling, print, screen, clock, pulse };
+  const shown = { rounds: ['the policy'], sampling, print, screen, clock, pulse };
 
   return flow(
     source('base', topics.weights, [{ value: first }]),
@@ -180,7 +180,7 @@ export async function planEvaluation(
       }
       homes.set(id, path);
       sources.add(source);
-      items.push({ value: { ...item.value, phase: 'evaluate', stage: 0, schedule: null } });
+      items.push({ value: { ...item.value, phase: 'evaluate', round: 0, schedule: null } });
     }
   }
   if (homes.size === 0) throw noQuestions(files, items);

@@ -1,5 +1,5 @@
 /**
- * `finetune`: action-space-exploration fine-tuning (ET-Agent §5), the last step of a flywheel's stage.
+ * `finetune`: action-space-exploration fine-tuning (ET-Agent §5), the last step of a flywheel's round.
  *
  *     demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
  *
@@ -33,7 +33,7 @@ export const finetuneSettings = z.object({
 /** The settings of `finetune`, with all defaults filled in. */
 export type FinetuneSettings = z.infer<typeof finetuneSettings>;
 
-/** Trains on the demonstrations that the stage before it makes of its questions; ends that stage. */
+/** Trains on the demonstrations that the stage before it makes of its questions; ends its round. */
 export function finetune(settings: FinetuneSettings): Method {
   return ({ before, seed }) => {
     const questions = before.at(-1)?.count;
@@ -45,7 +45,7 @@ export function finetune(settings: FinetuneSettings): Method {
     }
     const batching = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
     return {
-      stages: [],
+      rounds: [],
       loop: {
         training: { losses: { sft: { name: 'sft' } }, results: settings.results },
         rates: { sft: roundRate(settings) },

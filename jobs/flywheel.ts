@@ -66,7 +66,7 @@ export type FlywheelSettings = z.infer<typeof flywheelSettings>;
 /** Evolves the first questions to train on; `finetune` behind it trains on what comes of them. */
 export function flywheel(settings: FlywheelSettings, parts: FlywheelParts): Method {
   return ({ train }) => ({
-    stages: [
+    rounds: [
       {
         name: 'fine-tuning',
         phase: 'evolve',

@@ -1,7 +1,7 @@
 /**
  * Methods, and `trainPolicy`, which makes a training job of them.
  *
- * A method (`flywheel`, `finetune`, `calibrate`, `toolStar`, `toolLight`, …) is a value: how many stages it takes, what it
+ * A method (`flywheel`, `finetune`, `calibrate`, `toolStar`, `toolLight`, …) is a value: how many rounds it takes, what it
  * decides of the loop, and its wiring. A job lists its methods; they train one policy, one after the other, each from the
  * weights of the one before:
  *
@@ -11,7 +11,7 @@ import { MillraceError } from '../base/errors.ts';
 import { type Flow, flow } from '../streams/flow.ts';
 import type { JobContext } from './defineJob.ts';
 import { LiveHandle, type LiveSettings } from './live.ts';
-import type { JobQuestions, StagePlan } from './plan.ts';
+import type { JobQuestions, RoundPlan } from './plan.ts';
 import { planQuestions } from './planQuestions.ts';
 import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
 import type { PolicySettings } from './policySettings.ts';
@@ -20,8 +20,8 @@ import type { PolicySettings } from './policySettings.ts';
 export interface MethodPlace {
   /** Questions to train on; infinite where they come without an end. */
   readonly train: number;
-  /** The stages of the methods before it. */
-  readonly before: readonly StagePlan[];
+  /** The rounds of the methods before it. */
+  readonly before: readonly RoundPlan[];
   readonly seed: number;
   /** Settings that have changed since the run began, as they hold for a question; nothing where it is left out. */
   readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;
@@ -32,20 +32,20 @@ export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
   readonly training?: Partial<LoopOptions['training']>;
 };
 
-/** A method that knows how many questions there are and which stages come before its own. */
+/** A method that knows how many questions there are and which rounds come before its own. */
 export interface PlannedMethod {
-  /** Its stages, behind those `before`. */
-  readonly stages: readonly StagePlan[];
+  /** Its rounds, behind those `before`. */
+  readonly rounds: readonly RoundPlan[];
   readonly loop: LoopShare;
   /** Its parts of the flow, those of the loop that it turns in among them. */
   wire(loop: PolicyLoop): Flow;
 }
 
-/** A method of training as a value: given its place in the job, its stages, its share of the loop and its wiring. */
+/** A method of training as a value: given its place in the job, its rounds, its share of the loop and its wiring. */
 export type Method = (place: MethodPlace) => PlannedMethod;
 
 /**
- * The flow of a training job: plans the questions of all methods' stages, opens the loop that they share, wires them.
+ * The flow of a training job: plans the questions of all methods' rounds, opens the loop that they share, wires them.
  *
  * @param rows the questions to train on and to evaluate on, each read once.
  * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
@@ -59,7 +59,7 @@ export async function trainPolicy(
   const { settings, seed, log, clock, print } = context;
   const live = context.own(new LiveHandle(context.control));
   const planned = (train: number) => planMethods(methods, { train, seed, live });
-  const layout = (train: number) => planned(train).flatMap(({ stages }) => stages);
+  const layout = (train: number) => planned(train).flatMap(({ rounds }) => rounds);
   const told = { log, clock, print };
   const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...told });
   const ready = planned(plan.train);
@@ -68,14 +68,14 @@ export async function trainPolicy(
   return flow(...ready.map((method) => method.wire(loop)));
 }
 
-/** The methods in their order, each behind the stages of those before it. */
+/** The methods in their order, each behind the rounds of those before it. */
 export function planMethods(
   methods: readonly Method[],
   place: Omit<MethodPlace, 'before'>,
 ): PlannedMethod[] {
   const planned: PlannedMethod[] = [];
   for (const method of methods) {
-    const before = planned.flatMap(({ stages }) => stages);
+    const before = planned.flatMap(({ rounds }) => rounds);
     if (before.at(-1)?.next !== undefined) throw behindForever();
     planned.push(method({ ...place, before }));
   }

@@ -1,13 +1,13 @@
 /**
- * The plan of a job: which question comes when. Rows of question files and the stages of the job's methods in, the `questions`
+ * The plan of a job: which question comes when. Rows of question files and the rounds of the job's methods in, the `questions`
  * topic out.
  *
- * A job has stages. Stage 0 is before any training; each later one ends when its last step is trained (a round of RL,
- * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (stage 0), then for each stage its
- * own questions and the held-out ones again. An evaluation precedes the next stage's questions, so it is in flight before
+ * A job has rounds. Round 0 is before any training; each later one ends when its last step is trained (a round of RL,
+ * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (round 0), then for each round its
+ * own questions and the held-out ones again. An evaluation precedes the next round's questions, so it is in flight before
  * any of them. Deterministic in rows and seed: a resumed run plans the same.
  *
- * A job may have no last stage (`rounds=forever`): its questions are then made as they are asked for, and those to train on
+ * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and those to train on
  * come again from the first one on, pass after pass.
  */
 import { shuffled } from '../base/draws.ts';
@@ -17,8 +17,8 @@ import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
 import type { Items, SourceItem } from '../streams/stage.ts';
 import type { Phase, Question, Schedule } from '../topics/index.ts';
 
-/** One stage after the first. */
-export interface StagePlan {
+/** One round after the first. */
+export interface RoundPlan {
   /** What people call it: `fine-tuning`, `round 2`. */
   readonly name: string;
   /** Why its questions are asked; null where it takes none from the plan, because an operator asks them. */
@@ -35,18 +35,18 @@ export interface StagePlan {
   readonly schedule?: (index: number) => Schedule;
   /** Whether the held-out questions are asked after it; they are unless it says no. */
   readonly evaluated?: boolean;
-  /** The stage after it, of a job without an end: only the last stage of a layout has one, and each one so given has again. */
-  readonly next?: () => StagePlan;
+  /** The round after it, of a job without an end: only the last round of a layout has one, and each one so given has again. */
+  readonly next?: () => RoundPlan;
 }
 
 /** The questions of a job, in order. */
 export interface QuestionPlan {
-  /** What each stage is called, stage 0 included; of a job without an end those up to the first that is repeated. */
-  readonly stages: readonly string[];
-  /** Whether there is a stage after every stage. */
+  /** What each round is called, round 0 included; of a job without an end those up to the first that is repeated. */
+  readonly rounds: readonly string[];
+  /** Whether there is a round after every round. */
   readonly endless: boolean;
   readonly items: Items<Question>;
-  /** Questions of each stage in `stages`, stage 0 included: about what it weighs in the run's work. */
+  /** Questions of each round in `rounds`, round 0 included: about what it weighs in the run's work. */
   readonly sizes: readonly number[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
@@ -81,11 +81,11 @@ export interface ListedQuestions extends JobQuestions {
   readonly train: QuestionItems;
 }
 
-/** How the stages divide the questions to train on, of which there are `train` (infinite where they come without an end). */
-export type Layout = (train: number) => readonly StagePlan[];
+/** How the rounds divide the questions to train on, of which there are `train` (infinite where they come without an end). */
+export type Layout = (train: number) => readonly RoundPlan[];
 
-/** How `planStages` divides the questions; the seed decides their order. */
-export interface StagesOptions {
+/** How `planRounds` divides the questions; the seed decides their order. */
+export interface RoundsOptions {
   /** Most held-out questions. */
   readonly heldOut: number;
   readonly seed: number;
@@ -120,10 +120,10 @@ export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceEr
 }
 
 /** Fails with code `QUESTIONS_FILE` when there are too few questions to train on and to hold out. */
-export async function planStages(
+export async function planRounds(
   rows: ListedQuestions,
   layout: Layout,
-  options: StagesOptions,
+  options: RoundsOptions,
 ): Promise<ListedPlan> {
   const deadLetters: SourceItem<never>[] = [];
   let train = shuffled(await read(rows.train, deadLetters), options.seed, 'plan');
@@ -142,26 +142,26 @@ export async function planStages(
       `the questions file has ${train.length + held.length} usable rows (${deadLetters.length} bad ones); at least 4 are needed to train on some and hold out others${firstFault(deadLetters)}`,
     );
   }
-  const stages = layout(train.length);
+  const rounds = layout(train.length);
   return {
-    ...described(stages, held.length),
-    items: { [Symbol.iterator]: () => itemsOf({ deadLetters, held, train, stages }) },
+    ...described(rounds, held.length),
+    items: { [Symbol.iterator]: () => itemsOf({ deadLetters, held, train, rounds }) },
     train: train.length,
   };
 }
 
-/** What a plan says of its stages. */
+/** What a plan says of its rounds. */
 export function described(
-  stages: readonly StagePlan[],
+  rounds: readonly RoundPlan[],
   heldOut: number,
-): Pick<QuestionPlan, 'stages' | 'endless' | 'sizes' | 'heldOut'> {
-  const own = ({ phase, count }: StagePlan): number => (phase === null ? 0 : count);
+): Pick<QuestionPlan, 'rounds' | 'endless' | 'sizes' | 'heldOut'> {
+  const own = ({ phase, count }: RoundPlan): number => (phase === null ? 0 : count);
   return {
-    stages: ['the base policy', ...stages.map(({ name }) => name)],
-    endless: stages.at(-1)?.next !== undefined,
+    rounds: ['the base policy', ...rounds.map(({ name }) => name)],
+    endless: rounds.at(-1)?.next !== undefined,
     sizes: [
       heldOut,
-      ...stages.map((stage) => own(stage) + (stage.evaluated === false ? 0 : heldOut)),
+      ...rounds.map((round) => own(round) + (round.evaluated === false ? 0 : heldOut)),
     ],
     heldOut,
   };
@@ -171,14 +171,14 @@ interface Planned {
   readonly deadLetters: readonly SourceItem<never>[];
   readonly held: readonly QuestionRow[];
   readonly train: readonly QuestionRow[];
-  readonly stages: readonly StagePlan[];
+  readonly rounds: readonly RoundPlan[];
 }
 
-function* itemsOf({ deadLetters, held, train, stages }: Planned): Generator<SourceItem<Question>> {
+function* itemsOf({ deadLetters, held, train, rounds }: Planned): Generator<SourceItem<Question>> {
   yield* deadLetters;
   for (const row of held) yield asked(row, 'evaluate', 0);
   let number = 0;
-  for (const { phase, count, skip, schedule, evaluated } of oneAfterAnother(stages)) {
+  for (const { phase, count, skip, schedule, evaluated } of oneAfterAnother(rounds)) {
     number += 1;
     for (let index = 0; phase !== null && index < count; index++) {
       yield asked(train[(skip + index) % train.length]!, phase, number, schedule?.(index) ?? null);
@@ -188,21 +188,21 @@ function* itemsOf({ deadLetters, held, train, stages }: Planned): Generator<Sour
   }
 }
 
-/** The stages, and those that come after the last. */
-export function* oneAfterAnother(stages: readonly StagePlan[]): Generator<StagePlan> {
-  yield* stages;
-  for (let next = stages.at(-1)?.next; next !== undefined; ) {
-    const stage = next();
-    yield stage;
-    next = stage.next;
+/** The rounds, and those that come after the last. */
+export function* oneAfterAnother(rounds: readonly RoundPlan[]): Generator<RoundPlan> {
+  yield* rounds;
+  for (let next = rounds.at(-1)?.next; next !== undefined; ) {
+    const round = next();
+    yield round;
+    next = round.next;
   }
 }
 
 function asked(
   row: QuestionRow,
   phase: Phase,
-  stage: number,
+  round: number,
   schedule: Schedule | null = null,
 ): SourceItem<Question> {
-  return { value: { ...row, phase, stage, schedule } };
+  return { value: { ...row, phase, round, schedule } };
 }

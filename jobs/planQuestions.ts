@@ -8,18 +8,18 @@ import {
   type JobQuestions,
   type Layout,
   noHeldOut,
-  planStages,
+  planRounds,
   type QuestionPlan,
+  type RoundsOptions,
   read,
-  type StagesOptions,
 } from './plan.ts';
 
 /** What planning questions that come without an end needs besides. */
 export interface EndlessOptions
-  extends StagesOptions,
+  extends RoundsOptions,
     Pick<EndlessPlan, 'log' | 'clock' | 'print'> {}
 
-/** The plan of a job, whether its questions are all there or come without an end. Fails as `planStages` does. */
+/** The plan of a job, whether its questions are all there or come without an end. Fails as `planRounds` does. */
 export async function planQuestions(
   { train, heldOut }: JobQuestions,
   layout: Layout,
@@ -27,21 +27,21 @@ export async function planQuestions(
 ): Promise<QuestionPlan> {
   const held = heldOut === undefined ? {} : { heldOut };
   if (!isEndless(train)) {
-    const plan = await planStages({ train, ...held }, layout, options);
+    const plan = await planRounds({ train, ...held }, layout, options);
     if (plan.heldOut < options.heldOut) options.print(fewerHeldOut(plan, options, held));
     return plan;
   }
   const deadLetters: SourceItem<never>[] = [];
   const rows = heldOut && (await read(heldOut, deadLetters)).slice(0, options.heldOut);
   if (rows?.length === 0) throw noHeldOut(deadLetters);
-  const stages = layout(Number.POSITIVE_INFINITY);
+  const rounds = layout(Number.POSITIVE_INFINITY);
   const { log, clock, print } = options;
   const given = rows ?? options.heldOut;
-  const plan = { arriving: train, heldOut: given, deadLetters, stages, log, clock, print };
+  const plan = { arriving: train, heldOut: given, deadLetters, rounds, log, clock, print };
   const asks = asksOf(plan) ?? 'all';
   print(`questions come from ${train.name}: the job asks ${asks} of them as they come`);
   return {
-    ...described(stages, rows?.length ?? options.heldOut),
+    ...described(rounds, rows?.length ?? options.heldOut),
     items: endlessItems(plan),
     train: Number.POSITIVE_INFINITY,
   };

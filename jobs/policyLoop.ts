@@ -189,7 +189,7 @@ export async function policyLoop(
   const { agreement = null } = engine;
   const judging = { agreement, ...(replay?.refused ? { refused: replay.refused } : {}) };
   const learnt = trainer({ ...training, ...means, ...keeping, ...judging, lr, controls, turn });
-  const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.stages.length;
+  const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.rounds.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({
     inflight: gate.inflight,
@@ -197,7 +197,7 @@ export async function policyLoop(
     generatedTokens: engine.stats().generatedTokens,
   });
   const shown = progress({
-    stages: plan.stages,
+    rounds: plan.rounds,
     endless: plan.endless,
     weights: plan.sizes,
     sampling: describeSampling(settings),

@@ -1,5 +1,5 @@
 /**
- * `prefer`: a stage of preferences, the last step of Tool-Star's and Tool-Light's stages.
+ * `prefer`: a round of preferences, the last step of Tool-Star's and Tool-Light's rounds.
  *
  *     questions ─► rollout ─► score ─► pairs (by a criterion) ─► preferences (batch) ─► trainer (DPO) ─► weights
  *
@@ -19,7 +19,7 @@ import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
 import { rateSettings } from './rateSettings.ts';
 
-/** The settings of a stage of preferences as a zod schema: sampling, pairs, DPO. */
+/** The settings of a round of preferences as a zod schema: sampling, pairs, DPO. */
 export const preferSettings = z.object({
   samples: positiveInt.default(10).describe('responses a question'),
   pairsMax: positiveInt.default(1).describe('most pairs a question'),
@@ -35,18 +35,18 @@ export type PreferSettings = z.infer<typeof preferSettings>;
 /** What the method around `prefer` decides: how pairs are chosen and mixed, and how many questions there are. */
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
-  /** Most questions of a stage. */
+  /** Most questions of a round. */
   readonly most: number;
 }
 
-/** Trains on the pairs of the questions that are asked to `prefer`; the method around it has the stages. */
+/** Trains on the pairs of the questions that are asked to `prefer`; the method around it has the rounds. */
 export function prefer(settings: PreferSettings, parts: PreferParts): Method {
   return ({ seed }) => {
     const { pairsMax: perQuestionMax, beta } = settings;
     const dpo = { name: 'dpo', settings: { beta } } satisfies NamedLoss;
     const batching = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
     return {
-      stages: [],
+      rounds: [],
       loop: {
         training: { losses: { dpo } },
         rates: { dpo: roundRate(settings) },

@@ -1,13 +1,13 @@
 /**
- * `toolLight`: Tool-Light's two stages of preferences (§4.6), for fewer and better tool calls, as one stream.
+ * `toolLight`: Tool-Light's two rounds of preferences (§4.6), for fewer and better tool calls, as one stream.
  *
  *     questions ─► evolve (direct answers) ─► classify ─► curriculum (the source set) ─► questions
  *                                                                                            │
  *     weights ◄── trainer (DPO) ◄── batch (13:7, 2:1) ◄── pairs ◄── score ◄── rollout ◄──────┘
  *
- * The source set are the questions that the policy answers wrongly without tools. Stage 1, pre-aligned: they are sampled,
- * some freely and some guided by entropy, and the pairs of both are mixed. Stages 2 and on, self-evolved: the policy of
- * each loop samples them again. Held-out questions are measured before the first stage and after each.
+ * The source set are the questions that the policy answers wrongly without tools. Round 1, pre-aligned: they are sampled,
+ * some freely and some guided by entropy, and the pairs of both are mixed. Rounds 2 and on, self-evolved: the policy of
+ * each loop samples them again. Held-out questions are measured before the first round and after each.
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
@@ -33,7 +33,7 @@ import { type Flow, flow } from '../streams/flow.ts';
 import { stage } from '../streams/stage.ts';
 import { type Question, topics } from '../topics/index.ts';
 import { type LoopShare, type Method, sharesOf } from './method.ts';
-import type { StagePlan } from './plan.ts';
+import type { RoundPlan } from './plan.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
 import { policySettings, positiveInt } from './policySettings.ts';
 import { prefer, preferSettings } from './prefer.ts';
@@ -73,7 +73,7 @@ export const toolLightSettings = policySettings.extend({
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('share of the source set that the pre-aligned stage samples guided by entropy'),
+    .describe('share of the source set that the pre-aligned round samples guided by entropy'),
   guided: z
     .object({
       steps: positiveInt.default(3).describe('steps of a main chain to branch at'),
@@ -100,20 +100,20 @@ export interface ToolLightParts {
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];
 }
 
-/** Tool-Light (§4.6): a pre-aligned stage, then `loops` self-evolved ones, each trained with DPO. */
+/** Tool-Light (§4.6): a pre-aligned round, then `loops` self-evolved ones, each trained with DPO. */
 export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): Method {
   return (place) => {
     const questions = Math.min(settings.candidates, place.train);
-    const stages = stagesOf(settings, questions);
+    const rounds = roundsOf(settings, questions);
     const preferring = prefer(settings.prefer, {
       criterion: (question) => criterionOf(question, place.seed, settings, parts),
       mix: mixOf(settings),
       most: questions,
       questions: ({ schedule }) => schedule?.of ?? questions,
     })(place);
-    const sizes = { questions, stages: stages.map((_, number) => number + 1) };
+    const sizes = { questions, rounds: rounds.map((_, number) => number + 1) };
     return {
-      stages,
+      rounds,
       loop: sharesOf([loopOf(settings, place.seed), preferring.loop]),
       wire: (loop) => flow(sampling(loop, settings, parts, sizes), preferring.wire(loop)),
     };
@@ -125,7 +125,7 @@ function sampling(
   loop: PolicyLoop,
   { concurrency, sourceMin, sourceMax }: ToolLightSettings,
   { policy, ask }: ToolLightParts,
-  { questions, stages }: { readonly questions: number; readonly stages: readonly number[] },
+  { questions, rounds }: { readonly questions: number; readonly rounds: readonly number[] },
 ): Flow {
   const { gate } = loop;
   const { seed } = loop.context;
@@ -151,7 +151,7 @@ function sampling(
   });
   const sourceSet = curriculum({
     questions,
-    stages,
+    rounds,
     phase: 'prefer',
     atLeast: sourceMin,
     atMost: sourceMax,
@@ -167,9 +167,9 @@ function sampling(
   );
 }
 
-/** Direct inference and the pre-aligned stage, then the loops of self-evolution, whose questions the curriculum asks. */
-function stagesOf({ loops }: ToolLightSettings, questions: number): StagePlan[] {
-  const evolved = Array.from({ length: loops }, (_, loop): StagePlan => {
+/** Direct inference and the pre-aligned round, then the loops of self-evolution, whose questions the curriculum asks. */
+function roundsOf({ loops }: ToolLightSettings, questions: number): RoundPlan[] {
+  const evolved = Array.from({ length: loops }, (_, loop): RoundPlan => {
     return { name: `self-evolved ${loop + 1}`, phase: null, count: 0, skip: 0 };
   });
   return [{ name: 'pre-aligned', phase: 'evolve', count: questions, skip: 0 }, ...evolved];
@@ -181,12 +181,12 @@ function loopOf(settings: ToolLightSettings, seed: number): LoopShare {
     samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : settings.prefer.samples),
     branching: (question) => {
       if (question.phase === 'evaluate') return null;
-      return question.stage === 1 && isGuided(question, seed, settings) ? guided : entropyOnly;
+      return question.round === 1 && isGuided(question, seed, settings) ? guided : entropyOnly;
     },
     // Nothing is rewarded here: accuracy and format, as evaluations count them.
     reward: efficiency({ sigmaTool: 0, sigmaLength: 0 }),
     advantage: grpo(),
-    // All questions of a stage are sampled under the version that it begins with.
+    // All questions of a round are sampled under the version that it begins with.
     batchGroups: candidates,
     window: candidates,
     phases: ['evaluate'],
@@ -201,18 +201,18 @@ function criterionOf(
 ) {
   const { tokensMax, prefer: preferring } = settings;
   const limits = { pairsMax: preferring.pairsMax, tokensMax };
-  if (question.stage > 1) return selfEvolved(limits);
+  if (question.round > 1) return selfEvolved(limits);
   if (!isGuided(question, seed, settings)) return preAlignedVanilla(limits);
   const demonstration = parts.demonstration?.(question);
   return preAlignedGuided({ ...limits, ...(demonstration ? { demonstration } : {}) });
 }
 
-/** Whether the pre-aligned stage samples a question guided by entropy: each is sampled one way. */
+/** Whether the pre-aligned round samples a question guided by entropy: each is sampled one way. */
 function isGuided({ id }: Question, seed: number, settings: ToolLightSettings): boolean {
   return draws(seed, 'guided', id).uniform(0) < settings.guidedShare;
 }
 
-/** Vanilla to guided times hard to easy; the self-evolved stages have the second alone. */
+/** Vanilla to guided times hard to easy; the self-evolved rounds have the second alone. */
 function mixOf({ mix }: ToolLightSettings): ClassMix {
   const { vanilla, guided, hard, easy, scarce } = mix;
   const both = (name: string, share: number): [string, number][] => [

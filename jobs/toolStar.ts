@@ -10,7 +10,7 @@
  *
  * What the policy gets right without tools is kept without tools, what it gets right with them is kept with them, and what
  * it gets wrong either way is what RL trains on, easy → hard. After each round of RL the policy's own responses make
- * preference pairs. Held-out questions are measured before the first stage and after each.
+ * preference pairs. Held-out questions are measured before the first round and after each.
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ import { stepsOpen, topics } from '../topics/index.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';
 import { type LoopShare, type Method, sharesOf } from './method.ts';
-import type { StagePlan } from './plan.ts';
+import type { RoundPlan } from './plan.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';
 import { policySettings, positiveInt } from './policySettings.ts';
 import { prefer, preferSettings } from './prefer.ts';
@@ -102,10 +102,10 @@ export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'>
 export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Method {
   return ({ train, seed }) => {
     const plan = sizesOf(settings, train);
-    const before = [coldStartStage(plan)];
-    const rounds = Array.from({ length: settings.loops }, (_, loop) => round(loop, plan.critic));
-    const stages = [...before, ...rounds.flat()];
-    const rl = stages.flatMap(({ name }, i) => (name.startsWith(ROUND) ? [i + 1] : []));
+    const before = [coldStartRound(plan)];
+    const loops = Array.from({ length: settings.loops }, (_, loop) => roundsOf(loop, plan.critic));
+    const rounds = [...before, ...loops.flat()];
+    const rl = rounds.flatMap(({ name }, i) => (name.startsWith(ROUND) ? [i + 1] : []));
     const tuning = finetune(settings.finetune)({ train, seed, before });
     const { pairsMax } = settings.critic;
     const criticising = prefer(settings.critic, {
@@ -114,7 +114,7 @@ export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Meth
       most: plan.critic,
     })({ train, seed, before });
     return {
-      stages,
+      rounds,
       loop: sharesOf([loopOf(settings), tuning.loop, criticising.loop]),
       wire: (loop) =>
         flow(
@@ -166,17 +166,17 @@ function synthesis(
   );
 }
 
-/** RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `stages` are its rounds. */
+/** RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `rounds` are its own. */
 function reinforcement(
   loop: PolicyLoop,
   { batchGroups: groups, lagMax, hardMin, hardMax }: ToolStarSettings,
   tried: number,
-  stages: readonly number[],
+  rounds: readonly number[],
 ): Flow {
   const hardOnes = curriculum({
     questions: tried,
     phase: 'practice',
-    stages,
+    rounds,
     atLeast: hardMin,
     atMost: hardMax,
     seed: loop.context.seed,
@@ -207,14 +207,14 @@ function sizesOf({ criticQuestions, coldStart }: ToolStarSettings, train: number
 
 const ROUND = 'RL';
 
-function coldStartStage({ coldStart }: Sizes): StagePlan {
+function coldStartRound({ coldStart }: Sizes): RoundPlan {
   return { name: 'cold start', phase: 'evolve', count: coldStart, skip: 0 };
 }
 
 /** A round of RL and its self-critic. RL takes no questions of the plan: the curriculum asks them. */
-function round(loop: number, critic: number): StagePlan[] {
+function roundsOf(loop: number, critic: number): RoundPlan[] {
   const number = loop + 1;
-  const rl: StagePlan = { name: `${ROUND} ${number}`, phase: null, count: 0, skip: 0 };
+  const rl: RoundPlan = { name: `${ROUND} ${number}`, phase: null, count: 0, skip: 0 };
   if (critic === 0) return [rl];
   const name = `self-critic ${number}`;
   return [rl, { name, phase: 'prefer', count: critic, skip: loop * critic }];

@@ -60,7 +60,7 @@ export interface BatchSelectedOptions extends ScheduleOptions {
 
 /** A group's place: in which step, and where in it. */
 interface Slot {
-  readonly stage: number;
+  readonly round: number;
   /** The version that the step starts from. */
   readonly version: number;
   readonly step: ScheduleStep;
@@ -72,24 +72,24 @@ interface Slot {
 }
 
 function practised({ value, position }: WithPosition<Scored>, groups: number): Slot {
-  const { id: questionId, stage, schedule } = value.question;
+  const { id: questionId, round, schedule } = value.question;
   const step = stepAt(schedule!, groups);
   const version = versionOf(schedule!.version, step);
   const { index: place } = schedule!;
-  return { step, stage, version, place, size: step.size, questionId, scored: position };
+  return { step, round, version, place, size: step.size, questionId, scored: position };
 }
 
 function won({ question, index, of, version, scored }: Selected, window: number): Slot {
-  const { id: questionId, stage, schedule } = question;
+  const { id: questionId, round, schedule } = question;
   const step = stepAt(schedule!, window);
-  return { step, stage, version, place: index, size: of, questionId, scored };
+  return { step, round, version, place: index, size: of, questionId, scored };
 }
 
 function schedule(slots: readonly Slot[]): Batch {
   const ordered = [...slots].sort((a, b) => a.place - b.place);
-  const { stage, version, step } = ordered[0]!;
+  const { round, version, step } = ordered[0]!;
   const groups = ordered.map(({ questionId, scored }) => ({ questionId, scored }));
-  return { ...stepRecord(stage, version, step), kind: 'policy', groups, examples: [] };
+  return { ...stepRecord(round, version, step), kind: 'policy', groups, examples: [] };
 }
 
 function schedules({
@@ -98,7 +98,7 @@ function schedules({
 }: ScheduleOptions): OperatorFunction<Delivery<Slot>, Delivery<Batch>> {
   return pipe(
     gatherBy<Slot>({
-      key: ({ stage, version }) => `${stage}/${version}`,
+      key: ({ round, version }) => `${round}/${version}`,
       size: ({ size }) => size,
       openMax,
     }),

@@ -70,7 +70,7 @@ interface FromQuestion {
 interface Chosen {
   readonly questionId: string;
   readonly phase: string;
-  readonly stage: number;
+  readonly round: number;
   readonly version: number;
   readonly position: Position;
   readonly indices: readonly number[];
@@ -90,13 +90,13 @@ function batchExamples<In extends FromQuestion>(
     mapEach<In, Chosen>(
       (record, { position }) => {
         const { question, difficulty, version } = record;
-        const { id: questionId, phase, stage } = question;
+        const { id: questionId, phase, round } = question;
         const sorts = sortsOf(record);
-        const indices = choose(sorts, [questionId, phase, stage], options);
+        const indices = choose(sorts, [questionId, phase, round], options);
         const classes = indices.map((index) => `${sorts[index]}/${difficulty}`);
         const of =
           typeof options.questions === 'number' ? options.questions : options.questions(question);
-        return { questionId, phase, stage, version, position, indices, classes, of };
+        return { questionId, phase, round, version, position, indices, classes, of };
       },
       { concurrency: 1 },
     ),
@@ -134,14 +134,14 @@ function inTurn(places: readonly number[], sorts: readonly string[]): number[] {
 /** The steps of a round, each from the version that the one before it made. */
 function schedule(
   kind: 'sft' | 'dpo',
-  round: readonly Chosen[],
+  chosen: readonly Chosen[],
   { epochs, size, mix, examplesMax = Number.POSITIVE_INFINITY, seed }: BatchExamplesOptions,
 ): Batch[] {
-  const { phase, stage } = round[0]!;
-  const begun = Math.max(...round.map(({ version }) => version));
-  const listed = [...round].sort(byId).flatMap(examplesOf);
+  const { phase, round } = chosen[0]!;
+  const begun = Math.max(...chosen.map(({ version }) => version));
+  const listed = [...chosen].sort(byId).flatMap(examplesOf);
   const inOrder = (epoch: string | number) =>
-    shuffled(listed, seed, 'examples', phase, stage, epoch);
+    shuffled(listed, seed, 'examples', phase, round, epoch);
   const candidates = inOrder('drawn');
   const drawn = new Set(
     mix === undefined
@@ -157,7 +157,7 @@ function schedule(
   }).flat();
   const parts = steps.length === 0 ? [[]] : steps;
   return parts.map((examples, index) => ({
-    ...stepRecord(stage, versionOf(begun, { index }), { index, of: parts.length }),
+    ...stepRecord(round, versionOf(begun, { index }), { index, of: parts.length }),
     kind,
     groups: [],
     examples,

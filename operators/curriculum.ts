@@ -1,11 +1,11 @@
 /**
- * `curriculum`: what the questions of a stage came to in, the questions worth training on out, easy → hard, once the last
+ * `curriculum`: what the questions of a round came to in, the questions worth training on out, easy → hard, once the last
  * one is there (Tool-Star §4.1: those that neither direct nor tool-integrated answers got right; Tool-Light §4.6: those
  * that direct answers got wrong).
  *
- * The questions get places in a schedule of stages to come and go to the `questions` topic. Holds true:
+ * The questions get places in a schedule of rounds to come and go to the `questions` topic. Holds true:
  * - the choice depends on the records and the seed alone, not on the order in which they came;
- * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a stage that waits for
+ * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a round that waits for
  *   its questions can always end.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
@@ -13,20 +13,20 @@ import { shuffled } from '../base/draws.ts';
 import type { Delivery } from '../streams/deliveries/delivery.ts';
 import { expandEach, gatherBy } from '../streams/primitives.ts';
 import {
-  AFTER_LAST_STAGE,
+  AFTER_LAST_ROUND,
   askedIn,
   type Demonstrations,
   type Phase,
   type Question,
 } from '../topics/index.ts';
 
-/** Which questions `curriculum` chooses, and the stages that they are asked in. */
+/** Which questions `curriculum` chooses, and the rounds that they are asked in. */
 export interface CurriculumOptions {
-  /** Questions of the stage. All of them must arrive. */
+  /** Questions of the round. All of them must arrive. */
   readonly questions: number;
-  /** The phase and the stages in which the chosen questions are asked; each stage asks all of them. */
+  /** The phase and the rounds in which the chosen questions are asked; each round asks all of them. */
   readonly phase: Phase;
-  readonly stages: readonly number[];
+  readonly rounds: readonly number[];
   /** Fewest questions, if there are so many (at least 1). */
   readonly atLeast: number;
   /** Most questions; of more hard ones those that came nearest to being right. */
@@ -44,7 +44,7 @@ export function curriculum(
       size: options.questions,
       openMax: 1,
     }),
-    expandEach((tried) => options.stages.flatMap((stage) => asked(tried, stage, options)), {
+    expandEach((tried) => options.rounds.flatMap((round) => asked(tried, round, options)), {
       concurrency: 1,
       onError: 'fail',
     }),
@@ -53,18 +53,18 @@ export function curriculum(
 
 function asked(
   tried: readonly Demonstrations[],
-  stage: number,
+  round: number,
   options: CurriculumOptions,
 ): Question[] {
   const { phase, seed } = options;
   const chosen = easyToHard(tried, options);
   const of = chosen.length;
-  // Equals come in another order in every stage.
-  return inOrder(chosen, rightShare, [seed, 'curriculum', stage]).map(({ question }, index) => ({
+  // Equals come in another order in every round.
+  return inOrder(chosen, rightShare, [seed, 'curriculum', round]).map(({ question }, index) => ({
     ...question,
     phase,
-    stage,
-    schedule: { index, of, version: AFTER_LAST_STAGE },
+    round,
+    schedule: { index, of, version: AFTER_LAST_ROUND },
   }));
 }
 

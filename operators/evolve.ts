@@ -5,7 +5,7 @@
  * one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by others. Holds true:
  * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed, the pool is
  *   one record with action `failed` whose text says why, and what failed on the way is in the dead letters;
- * - every request and every hint is keyed by (seed, question, phase, stage, name), so timing changes nothing;
+ * - every request and every hint is keyed by (seed, question, phase, round, name), so timing changes nothing;
  * - a question starts only when the policy is of the version that it is due (`gate`), and says which one it was;
  * - when the run is stopping nothing more is asked: the question is left for the next start (`NOT_NOW`);
  * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer no request): a question is
@@ -133,7 +133,7 @@ function checkActions(actions: readonly EvolveAction[]): void {
 async function pool(question: Question, options: Ready, scope: Scope): Promise<Evolved[]> {
   const { models, tools, gate, mode, grow = flywheel } = options;
   const { signal, stopping } = scope;
-  const key = [options.seed, question.id, question.phase, question.stage];
+  const key = [options.seed, question.id, question.phase, question.round];
   const calls = recordedCalls(question, { tools, signal, asGiven: mode === 'reference' });
   const complete = typeof models === 'function' ? models : byRole(models);
   const version = () => gate?.version ?? 0;

@@ -37,7 +37,7 @@ export function measure(
   return pipe(
     keepIf<Scored>((scored) => scored.question.phase === 'evaluate'),
     gatherBy<Scored>({
-      key: (scored) => String(scored.question.stage),
+      key: (scored) => String(scored.question.round),
       size: options.questions,
       openMax: options.openMax,
     }),
@@ -47,9 +47,9 @@ export function measure(
         const groups = arrived.toSorted(byId);
         const atMs = options.clock.now();
         const step = Math.max(...groups.map((group) => group.version));
-        const stage = groups[0]!.question.stage;
+        const round = groups[0]!.question.round;
         return Object.entries(numbers(groups, options)).map(
-          ([name, value]): Metric => ({ name, value, step, stage, atMs }),
+          ([name, value]): Metric => ({ name, value, step, round, atMs }),
         );
       },
       { concurrency: 1, onError: 'fail' },

@@ -2,7 +2,7 @@
  * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record a question (with none where its
  * responses do not differ enough).
  *
- * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two stages. The texts are
+ * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two rounds. The texts are
  * looked up where the group says that its rollouts lie.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
@@ -18,7 +18,7 @@ export interface PairsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
   readonly log: Pick<Log, 'fetch'>;
-  /** A criterion, or one by the question (its stage, say). */
+  /** A criterion, or one by the question (its round, say). */
   readonly criterion: (question: Question) => Criterion;
   /** Groups looked up at once. */
   readonly concurrency: number;

@@ -38,11 +38,11 @@ export interface ParetoOptions {
   /** Awaited before a window is sorted: whether `keep` can tell of it. */
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
-   * Candidates of a window. `by: 'stage'` (default): those of a round, or with scheduled candidates of a part of one.
+   * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part of one.
    * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides.
    */
   readonly window: number;
-  readonly by?: 'stage' | 'count';
+  readonly by?: 'round' | 'count';
   /** Where windows are cut by time, so that `window` is only the most they take: how many that of a question took, once it is cut. */
   readonly sizeOf?: (question: Question, until: AbortSignal) => Promise<number>;
   /** The groups of earlier windows that candidates are sorted with: the running front. Without it each window is sorted by itself. */
@@ -91,9 +91,9 @@ function verdicts(
   const most = options.earlier ? Math.ceil((all.length * keep) / options.window) : keep;
   const { ranks, distances, selected: best } = paretoSelect(all, most, options.mode);
   const fronts = best.filter((i) => i < points.length);
-  const { stage, id } = candidates[0]!.value.question;
+  const { round, id } = candidates[0]!.value.question;
   const anyOf = (): number[] =>
-    shuffled([...candidates.keys()], options.seed, 'random', stage, id).slice(0, keep);
+    shuffled([...candidates.keys()], options.seed, 'random', round, id).slice(0, keep);
   const random = options.sampler === 'random';
   const selected = random ? anyOf() : fronts;
   const fits = (i: number): boolean =>
@@ -107,7 +107,7 @@ function verdicts(
   const leader = selected[0] ?? ranks.indexOf(Math.min(...ranks.slice(0, points.length)));
   const kept = worthy.length > 0 ? worthy : [leader];
   const place = new Map(
-    shuffled(kept, options.seed, 'pareto', stage, id).map((candidate, index) => [candidate, index]),
+    shuffled(kept, options.seed, 'pareto', round, id).map((candidate, index) => [candidate, index]),
   );
   const version = beginOf(
     candidates.map(({ value }) => value),
@@ -136,7 +136,7 @@ function verdicts(
   }));
   const again = (_: unknown, epoch: number): Selected[] => {
     if (epoch === 0) return once;
-    const order = shuffled(once.slice(0, kept.length), options.seed, 'epoch', epoch, stage, id);
+    const order = shuffled(once.slice(0, kept.length), options.seed, 'epoch', epoch, round, id);
     return order.map((verdict, index) => ({
       ...verdict,
       question: { ...verdict.question, id: `${verdict.question.id}~${epoch + 1}` },
@@ -162,7 +162,7 @@ function gatherWindows({
   sizeOf,
 }: ParetoOptions): OperatorFunction<Delivery<Candidate>, Delivery<readonly Candidate[]>> {
   const key = ({ value: { question } }: Candidate): string =>
-    `${question.stage}/${windowOf(question, window).index}`;
+    `${question.round}/${windowOf(question, window).index}`;
   if (sizeOf === undefined) {
     const size = ({ value: { question } }: Candidate): number => windowOf(question, window).size;
     return gatherBy({ key, size, openMax });

@@ -36,7 +36,7 @@ export function metricsIn(log: Log): FilesOptions['recorded'] {
 
 /** A link in a file's place is not followed, where the system has a way to say so. */
 const { O_APPEND, O_CREAT, O_RDWR, O_WRONLY, O_NOFOLLOW = 0 } = constants;
-const COLUMNS = ['offset', 'step', 'stage', 'name', 'value', 'atMs'] as const;
+const COLUMNS = ['offset', 'step', 'round', 'name', 'value', 'atMs'] as const;
 
 type Row = Metric & { readonly offset: number };
 

@@ -9,7 +9,7 @@ import { expandEach } from '../streams/primitives.ts';
 import { Learning, type Metric, noteOf } from '../topics/index.ts';
 import type { ProgressEvent, ProgressScreen, Pulse } from './progress/events.ts';
 import { lineScreen } from './progress/lineScreen.ts';
-import { ProgressTracker, stageName, type TrackerOptions } from './progress/tracker.ts';
+import { ProgressTracker, roundName, type TrackerOptions } from './progress/tracker.ts';
 
 export type { Pulse } from './progress/events.ts';
 
@@ -37,7 +37,7 @@ const HELD_OUT_LOSS = 'heldout/loss';
 export function progress(
   options: ProgressOptions,
 ): OperatorFunction<Delivery<Metric>, Delivery<never>> {
-  const { stages, steps = null, sampling = '', pulse, clock } = options;
+  const { rounds, steps = null, sampling = '', pulse, clock } = options;
   return (source) =>
     defer(() => {
       const screen = options.screen ?? lineScreen(options.print);
@@ -46,7 +46,7 @@ export function progress(
       const learning = new Learning();
       let heldOutStep = -1;
       const take = (metric: Metric): void => {
-        const { name, step, stage, value, atMs } = metric;
+        const { name, step, round, value, atMs } = metric;
         const idle = learning.add(metric);
         const kind = LAST_OF[name];
         // what was measured before the first step belongs to the version before it
@@ -54,12 +54,12 @@ export function progress(
         if (name === HELD_OUT_LOSS) heldOutStep = step;
         numbers.set(name, value);
         if (kind === undefined) return;
-        const called = stageName(stages, stage);
+        const called = roundName(rounds, round);
         const own = { numbers: Object.fromEntries(numbers), sampling, steps };
-        const event: ProgressEvent = { kind, stage, stageName: called, step, atMs, ...own };
+        const event: ProgressEvent = { kind, round, roundName: called, step, atMs, ...own };
         tracker.add(event);
         screen.event(event);
-        if (idle !== null) screen.warning({ text: noteOf(idle), stage, step, atMs });
+        if (idle !== null) screen.warning({ text: noteOf(idle), round, step, atMs });
         numbers.clear();
       };
       const timer = setInterval(

@@ -28,7 +28,7 @@ import { mapEach } from '../streams/primitives.ts';
 import {
   type Batch,
   type BatchKind,
-  beginOfStage,
+  beginOfRound,
   topics,
   versionMade,
   type Weights,
@@ -158,11 +158,11 @@ function stepping(
       const steps = await compared(prepared.steps, batch, needs);
       await learner.toTrain(begun);
       const ready = await corrected(steps, lagCorrection, engine);
-      const { index, step, stage } = batch;
+      const { index, step, round } = batch;
       if (index === 0) {
         const before = (await measured(engine, { batch, done: 0, encode })) ?? {};
         for (const [name, value] of Object.entries(before)) {
-          scope.also(topics.metrics, { name, value, step: step - 1, stage, atMs: clock.now() });
+          scope.also(topics.metrics, { name, value, step: step - 1, round, atMs: clock.now() });
         }
       }
       learner.changes();
@@ -199,13 +199,13 @@ function stepping(
         ...ready.numbers,
         ...after,
         lr,
-        ...(batch.of === 0 ? {} : { 'stage/share': (index + 1) / batch.of }),
+        ...(batch.of === 0 ? {} : { 'round/share': (index + 1) / batch.of }),
         'time/loop_gap_ms': loop.take(),
         ...(refused ? { 'step/refused': 1 } : {}),
         ...stepNumbers(needs, reports),
       };
       for (const [name, value] of Object.entries(numbers)) {
-        scope.also(topics.metrics, { name, value, step, stage, atMs });
+        scope.also(topics.metrics, { name, value, step, round, atMs });
       }
       return weights;
     },
@@ -236,7 +236,7 @@ function preparations(
 
 /** A round of preferences still needs the version that it began with, after the first step too. */
 function isReference(version: number, batch: Batch): boolean {
-  return batch.kind === 'dpo' && version === beginOfStage(batch);
+  return batch.kind === 'dpo' && version === beginOfRound(batch);
 }
 
 /** Nothing where the trainer cannot say. */

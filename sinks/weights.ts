@@ -20,7 +20,7 @@ import type { From, Log } from '../streams/log.ts';
 import {
   type Batch,
   type Position,
-  stagesDone,
+  roundsDone,
   topics,
   versionMade,
   type Weights,
@@ -130,7 +130,7 @@ export function weightsStore(
         version,
         parent: batch.version,
         step: batch.step,
-        roundsDone: stagesDone(batch),
+        roundsDone: roundsDone(batch),
         ...fieldsOf(saved, checkpoints),
         consumed,
         parentDigest: parent.digest,

@@ -25,8 +25,8 @@ export type ConversationItem =
   | { readonly deadLetter: DeadLetter };
 
 export interface ConversationsOptions {
-  /** The stage of the job in which they are learnt. */
-  readonly stage: number;
+  /** The round of the job in which they are learnt. */
+  readonly round: number;
 }
 
 /** What people are shown of a conversation of several turns; the turns have the whole. */
@@ -55,7 +55,7 @@ export async function conversationFiles(
 /** The rows of these files, one after the other. Throws code `QUESTIONS_FILE` when a file cannot be used at all. */
 export async function* readConversations(
   files: readonly ConversationFile[],
-  { stage }: ConversationsOptions,
+  { round }: ConversationsOptions,
 ): AsyncGenerator<ConversationItem> {
   const stems = new Map<string, number>();
   for (const { path, form, columns } of files) {
@@ -74,7 +74,7 @@ export async function* readConversations(
       try {
         const conversation = read(row.fields, form, columns);
         const id = `${source}#${row.place}`;
-        yield { value: demonstrationOf(conversation, { id, source, stage }) };
+        yield { value: demonstrationOf(conversation, { id, source, round }) };
       } catch (error) {
         if (!(error instanceof WrongRow)) throw error;
         const key = typeof row.fields.id === 'string' ? row.fields.id : '';
@@ -110,13 +110,13 @@ function read(
 interface Place {
   readonly id: string;
   readonly source: string;
-  readonly stage: number;
+  readonly round: number;
 }
 
 /** One answer to one question stands as such; all else as turns. */
 export function demonstrationOf(
   { turns, functions }: Conversation,
-  { id, source, stage }: Place,
+  { id, source, round }: Place,
 ): Demonstrations {
   const asked = turns.find(({ role }) => role === 'user')?.text ?? '';
   const answered = turns.findLast(({ learnt }) => learnt)?.text ?? '';
@@ -131,7 +131,7 @@ export function demonstrationOf(
       source,
       ability: 'qa',
       phase: 'evolve',
-      stage,
+      round,
       schedule: null,
     },
     difficulty: '',

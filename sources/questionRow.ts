@@ -7,7 +7,7 @@
  */
 import type { Ability } from '../topics/index.ts';
 
-/** One row of a questions file: a `Question` before it is given a phase and a stage. */
+/** One row of a questions file: a `Question` before it is given a phase and a round. */
 export interface QuestionRow {
   readonly id: string;
   readonly source: string;

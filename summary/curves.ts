@@ -123,11 +123,11 @@ function lastStepOf(curves: readonly Pick<Curve, 'series'>[]): number {
     .reduce((last, { points }) => Math.max(last, points.at(-1)?.x ?? 0), 0);
 }
 
-/** The last step of each round that trains or is measured, by stage. */
+/** The last step of each round that trains or is measured, by round. */
 function roundEnds({ metrics }: Reading, { rounds }: Results): ReadonlyMap<number, number> {
   const ends = new Map<number, number>([[0, 0]]);
-  for (const { name, stage, lastStep } of metrics.means) {
-    if (!isOfEvaluation(name)) ends.set(stage, Math.max(ends.get(stage) ?? 0, lastStep));
+  for (const { name, round, lastStep } of metrics.means) {
+    if (!isOfEvaluation(name)) ends.set(round, Math.max(ends.get(round) ?? 0, lastStep));
   }
   for (const { round } of rounds) if (!ends.has(round)) ends.set(round, round);
   return ends;
@@ -142,7 +142,7 @@ function heldOutPoints(
     [0, before?.[key] ?? null, before?.intervals] as const,
     ...rounds.map((r) => [r.round, r[key], r.intervals] as const),
   ];
-  return values.flatMap(([stage, y, intervals]) =>
-    y === null ? [] : [{ x: ends.get(stage) ?? stage, y, ...intervals?.[key] }],
+  return values.flatMap(([round, y, intervals]) =>
+    y === null ? [] : [{ x: ends.get(round) ?? round, y, ...intervals?.[key] }],
   );
 }

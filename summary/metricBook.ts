@@ -1,5 +1,5 @@
 /**
- * The metrics of a run in bounded room: of each name its curve over the steps, and its mean in each stage.
+ * The metrics of a run in bounded room: of each name its curve over the steps, and its mean in each round.
  *
  * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step lies beyond the last one, neighbours merge and
  * a bucket holds twice as many; so a bucket stays where it is while values are added, and a short run loses nothing.
@@ -54,9 +54,9 @@ function merged(a: Bucket | undefined, b: Bucket | undefined): Bucket | undefine
   };
 }
 
-/** What a metric came to in a stage. */
-export interface StageMean {
-  readonly stage: number;
+/** What a metric came to in a round. */
+export interface RoundMean {
+  readonly round: number;
   readonly name: string;
   readonly mean: number;
   /** Steps that had a value. */
@@ -66,7 +66,7 @@ export interface StageMean {
 }
 
 interface Sum {
-  readonly stage: number;
+  readonly round: number;
   readonly name: string;
   sum: number;
   count: number;
@@ -79,12 +79,12 @@ export class MetricBook {
   readonly #sums = new Map<string, Sum>();
 
   /** Values of one name come in the order of their steps, as the log gives them. */
-  add({ name, stage, step, value }: Metric): void {
+  add({ name, round, step, value }: Metric): void {
     const curve = this.#curves.get(name) ?? new Curve();
     this.#curves.set(name, curve);
     if (Number.isFinite(value)) curve.add(step, value);
-    const key = `${stage} ${name}`;
-    const sum = this.#sums.get(key) ?? { stage, name, sum: 0, count: 0, steps: 0, lastStep: -1 };
+    const key = `${round} ${name}`;
+    const sum = this.#sums.get(key) ?? { round, name, sum: 0, count: 0, steps: 0, lastStep: -1 };
     this.#sums.set(key, sum);
     sum.sum += value;
     sum.count += 1;
@@ -97,14 +97,14 @@ export class MetricBook {
     return this.#curves.get(name)?.points ?? [];
   }
 
-  /** The mean over the steps of a stage; null where there is no value. */
-  mean(name: string, stage: number): number | null {
-    const sum = this.#sums.get(`${stage} ${name}`);
+  /** The mean over the steps of a round; null where there is no value. */
+  mean(name: string, round: number): number | null {
+    const sum = this.#sums.get(`${round} ${name}`);
     return sum === undefined ? null : sum.sum / sum.count;
   }
 
-  /** Every name in every stage, in the order in which they first came. */
-  get means(): readonly StageMean[] {
+  /** Every name in every round, in the order in which they first came. */
+  get means(): readonly RoundMean[] {
     return [...this.#sums.values()].map(({ sum, count, ...rest }) => ({
       ...rest,
       mean: sum / count,

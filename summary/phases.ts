@@ -1,5 +1,5 @@
 /**
- * What each kind of training added: the ablation table in small. Stages one after the other that train on the same kind of
+ * What each kind of training added: the ablation table in small. Rounds one after the other that train on the same kind of
  * data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the last of them.
  */
 import type { Evaluation } from '../operators/metrics/evaluation.ts';
@@ -9,10 +9,10 @@ type Kinds = ReadonlyMap<number, BatchKind>;
 
 export interface Phase {
   readonly name: string;
-  /** The stage after which it is measured. */
-  readonly stage: number;
-  /** How many stages it took. */
-  readonly stages: number;
+  /** The round after which it is measured. */
+  readonly round: number;
+  /** How many rounds it took. */
+  readonly rounds: number;
   readonly measured: Evaluation;
   /** The measurement before it; null for the base. */
   readonly before: Evaluation | null;
@@ -24,19 +24,19 @@ const phaseNames: Readonly<Record<BatchKind, string>> = {
   policy: '+ RL',
 };
 
-/** From the evaluations by stage, ascending. A stage whose steps are unknown is a phase of its own. */
+/** From the evaluations by round, ascending. A round whose steps are unknown is a phase of its own. */
 export function phasesOf(measured: ReadonlyMap<number, Evaluation>, kinds: Kinds): Phase[] {
   const phases: Phase[] = [];
   let open: { readonly kind: BatchKind | undefined; readonly count: number } | null = null;
-  for (const [stage, evaluation] of measured) {
-    const kind = stage === 0 ? undefined : kinds.get(stage);
+  for (const [round, evaluation] of measured) {
+    const kind = round === 0 ? undefined : kinds.get(round);
     const joined = open !== null && kind !== undefined && open.kind === kind ? open : null;
     const last = joined === null ? phases.at(-1) : phases.pop();
     const count: number = joined === null ? 1 : joined.count + 1;
     phases.push({
-      name: nameOf(stage, kind, count),
-      stage,
-      stages: count,
+      name: nameOf(round, kind, count),
+      round,
+      rounds: count,
       measured: evaluation,
       before: (joined === null ? last?.measured : last?.before) ?? null,
     });
@@ -45,29 +45,29 @@ export function phasesOf(measured: ReadonlyMap<number, Evaluation>, kinds: Kinds
   return phases;
 }
 
-function nameOf(stage: number, kind: BatchKind | undefined, count: number): string {
-  if (stage === 0) return 'base';
-  if (kind === undefined) return `stage ${stage}`;
+function nameOf(round: number, kind: BatchKind | undefined, count: number): string {
+  if (round === 0) return 'base';
+  if (kind === undefined) return `round ${round}`;
   return count === 1 ? phaseNames[kind] : `${phaseNames[kind]}, ${count} rounds`;
 }
 
-const stageWords: Readonly<Record<BatchKind, string>> = {
+const roundWords: Readonly<Record<BatchKind, string>> = {
   sft: 'fine-tuning',
   dpo: 'preferences',
   policy: 'round',
 };
 
-/** What each stage is called: rounds of RL are counted, others too where there is more than one. */
-export function stageNames(stages: readonly number[], kinds: Kinds): ReadonlyMap<number, string> {
+/** What each round is called: rounds of RL are counted, others too where there is more than one. */
+export function roundNames(rounds: readonly number[], kinds: Kinds): ReadonlyMap<number, string> {
   const names = new Map<number, string>();
   const counts = new Map<BatchKind, number>();
-  for (const stage of stages) {
-    const kind = kinds.get(stage);
+  for (const round of rounds) {
+    const kind = kinds.get(round);
     if (kind === undefined) continue;
     const count = (counts.get(kind) ?? 0) + 1;
     counts.set(kind, count);
-    const word = stageWords[kind];
-    names.set(stage, kind === 'policy' || count > 1 ? `${word} ${count}` : word);
+    const word = roundWords[kind];
+    names.set(round, kind === 'policy' || count > 1 ? `${word} ${count}` : word);
   }
   return names;
 }

@@ -15,7 +15,7 @@ export interface Timed<T> {
   readonly atMs: number;
 }
 
-/** The evaluation of a stage as far as it is scored. Stage 0 is before any training, stage r after round r. */
+/** The evaluation of a round as far as it is scored. Round 0 is before any training, round r after round r. */
 export interface Measured {
   /** Scored groups, by the ids of their questions: nothing depends on which was finished first. */
   readonly groups: readonly Scored[];
@@ -28,12 +28,12 @@ export interface Measured {
 export interface Reading {
   readonly run: string;
   readonly facts: RunFacts;
-  /** By stage. */
+  /** By round. */
   readonly evaluations: ReadonlyMap<number, Measured>;
   readonly metrics: MetricBook;
   /** Null before the first step. */
   readonly training: Training | null;
-  /** What the steps of each stage trained on. */
+  /** What the steps of each round trained on. */
   readonly kinds: ReadonlyMap<number, BatchKind>;
   /** Sources of questions, in the order in which they were asked. */
   readonly sources: readonly string[];
@@ -48,21 +48,21 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
   const running = new RunningTime(facts);
   const expected = new Map<number, number>();
   const sources = new Set<string>();
-  await each(log, topics.questions, ({ value: { phase, stage, source } }) => {
+  await each(log, topics.questions, ({ value: { phase, round, source } }) => {
     sources.add(source);
-    if (phase === 'evaluate') expected.set(stage, (expected.get(stage) ?? 0) + 1);
+    if (phase === 'evaluate') expected.set(round, (expected.get(round) ?? 0) + 1);
   });
   const scored = new Map<number, Timed<Scored>[]>();
   await each(log, topics.scored, ({ value, atMs }) => {
-    const { phase, stage } = value.question;
+    const { phase, round } = value.question;
     if (phase !== 'evaluate') return;
     running.seen(atMs);
-    const members = scored.get(stage) ?? [];
+    const members = scored.get(round) ?? [];
     members.push({ value, atMs });
-    scored.set(stage, members);
+    scored.set(round, members);
   });
   const kinds = new Map<number, BatchKind>();
-  await each(log, topics.batches, ({ value: { stage, kind } }) => void kinds.set(stage, kind));
+  await each(log, topics.batches, ({ value: { round, kind } }) => void kinds.set(round, kind));
   const tally = new TrainingTally();
   const learning = new Learning();
   const metrics = await readMetrics(log, (metric) => {
@@ -71,7 +71,7 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
     learning.add(metric);
   });
   const evaluations = new Map(
-    [...scored].map(([stage, groups]) => [stage, measured(groups, expected.get(stage) ?? 1)]),
+    [...scored].map(([round, groups]) => [round, measured(groups, expected.get(round) ?? 1)]),
   );
   const deadLetters = await countOf(log, topics.deadLetters);
   const { seconds } = running;
@@ -123,11 +123,11 @@ export function measured(scored: readonly Timed<Scored>[], expected: number): Me
   return { groups, expected, lastMs: scored.reduce((last, { atMs }) => Math.max(last, atMs), 0) };
 }
 
-/** Stages whose evaluation counts, ascending: while a run goes on, those of which every question is scored. */
-export function completeStages({ facts, evaluations }: Reading): number[] {
+/** Rounds whose evaluation counts, ascending: while a run goes on, those of which every question is scored. */
+export function completeRounds({ facts, evaluations }: Reading): number[] {
   const over = facts.status !== 'running';
   return [...evaluations]
     .filter(([, { groups, expected }]) => over || groups.length >= expected)
-    .map(([stage]) => stage)
+    .map(([round]) => round)
     .sort((a, b) => a - b);
 }

@@ -6,8 +6,8 @@ import { type Behaviour, behaviourOf } from './behaviour.ts';
 import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
 import type { RunStatus } from './facts.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
-import { type Phase, phasesOf, stageNames } from './phases.ts';
-import { completeStages, type Reading } from './reading.ts';
+import { type Phase, phasesOf, roundNames } from './phases.ts';
+import { completeRounds, type Reading } from './reading.ts';
 import { samplingOf } from './sampling.ts';
 import type { Training } from './training.ts';
 
@@ -23,7 +23,7 @@ export interface Measurement extends Evaluation {
 
 /** One round: its training steps, and the evaluation at its end (null until that is complete). */
 export interface Round extends Nullable<Evaluation> {
-  /** Its stage. */
+  /** Its round. */
   readonly round: number;
   /** What people call it. */
   readonly name: string;
@@ -73,22 +73,22 @@ export interface Results {
 export function resultsOf(reading: Reading): Results {
   const { run, facts, kinds, evaluations, training } = reading;
   const { seed } = facts;
-  const groupsOf = (stage: number): readonly Scored[] => evaluations.get(stage)?.groups ?? [];
-  const measure = (stage: number): Measurement => ({
-    ...evaluation(groupsOf(stage)),
-    intervals: intervalsOf(groupsOf(stage), { seed }),
+  const groupsOf = (round: number): readonly Scored[] => evaluations.get(round)?.groups ?? [];
+  const measure = (round: number): Measurement => ({
+    ...evaluation(groupsOf(round)),
+    intervals: intervalsOf(groupsOf(round), { seed }),
   });
-  const stages = completeStages(reading);
-  const byStage = new Map(stages.map((stage) => [stage, measure(stage)]));
+  const complete = completeRounds(reading);
+  const byRound = new Map(complete.map((round) => [round, measure(round)]));
   const change = (from: number, to: number): Differences | null =>
-    byStage.has(from) && byStage.has(to)
+    byRound.has(from) && byRound.has(to)
       ? differencesOf(groupsOf(from), groupsOf(to), { seed })
       : null;
-  const last = stages.filter((stage) => stage > 0).at(-1) ?? Number.NaN;
-  const behaviour = (stage: number): Behaviour | null =>
-    byStage.has(stage) ? behaviourOf(groupsOf(stage)) : null;
-  const rounds = roundNumbers(reading, stages);
-  const names = stageNames(rounds, kinds);
+  const last = complete.filter((round) => round > 0).at(-1) ?? Number.NaN;
+  const behaviour = (round: number): Behaviour | null =>
+    byRound.has(round) ? behaviourOf(groupsOf(round)) : null;
+  const rounds = roundNumbers(reading, complete);
+  const names = roundNames(rounds, kinds);
   return {
     run,
     job: facts.job.name,
@@ -96,20 +96,20 @@ export function resultsOf(reading: Reading): Results {
     status: facts.status,
     sampling: samplingOf(facts),
     rolloutsEach: rolloutsEach(evaluations),
-    before: byStage.get(0) ?? null,
-    after: byStage.get(last) ?? null,
+    before: byRound.get(0) ?? null,
+    after: byRound.get(last) ?? null,
     change: change(0, last),
     training,
     rounds: rounds.map((round) => {
-      const measured = byStage.get(round) ?? null;
+      const measured = byRound.get(round) ?? null;
       return {
         ...roundOf(reading, round, measured),
         name: names.get(round) ?? String(round),
         intervals: measured?.intervals ?? null,
-        change: change(stages.filter((stage) => stage < round).at(-1) ?? Number.NaN, round),
+        change: change(complete.filter((before) => before < round).at(-1) ?? Number.NaN, round),
       };
     }),
-    phases: phasesOf(byStage, kinds),
+    phases: phasesOf(byRound, kinds),
     behaviour: { before: behaviour(0), after: behaviour(last) },
     seconds: reading.seconds,
     deadLetters: reading.deadLetters,
@@ -133,10 +133,10 @@ const unmeasured: Nullable<Evaluation> = {
   questions: null,
 };
 
-function roundNumbers({ metrics }: Reading, stages: readonly number[]): number[] {
+function roundNumbers({ metrics }: Reading, complete: readonly number[]): number[] {
   const trained = metrics.means.filter(({ name }) => !isOfEvaluation(name));
-  const rounds = new Set([...trained.map(({ stage }) => stage), ...stages]);
-  return [...rounds].filter((stage) => stage > 0).sort((a, b) => a - b);
+  const rounds = new Set([...trained.map(({ round }) => round), ...complete]);
+  return [...rounds].filter((round) => round > 0).sort((a, b) => a - b);
 }
 
 function roundOf(
@@ -146,7 +146,7 @@ function roundOf(
 ): Omit<Round, 'name' | 'intervals' | 'change'> {
   const { metrics } = reading;
   const steps = metrics.means
-    .filter(({ name, stage }) => stage === round && !isOfEvaluation(name))
+    .filter((mean) => mean.round === round && !isOfEvaluation(mean.name))
     .map((mean) => mean.steps);
   return {
     round,

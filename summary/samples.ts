@@ -4,7 +4,7 @@
  */
 import type { Log } from '../streams/log.ts';
 import { type Position, type Rollout, type Scored, topics } from '../topics/index.ts';
-import { completeStages, type Reading } from './reading.ts';
+import { completeRounds, type Reading } from './reading.ts';
 
 /** One trajectory of a question, and what it was worth. */
 export interface SamplePoint {
@@ -25,7 +25,7 @@ const samplesMax = 3;
 
 /** At most three; none before the first evaluation after training. */
 export function chooseSamples(reading: Reading): SampleChoice[] {
-  const last = completeStages(reading).at(-1);
+  const last = completeRounds(reading).at(-1);
   if (last === undefined || last === 0) return [];
   const before = firstOf(reading.evaluations.get(0)?.groups ?? []);
   const after = firstOf(reading.evaluations.get(last)?.groups ?? []);

@@ -4,6 +4,7 @@ import { counted } from '../base/counted.ts';
 import {
   choice,
   flag,
+  formerly,
   list,
   named,
   record,
@@ -33,7 +34,7 @@ export interface ExampleRef extends ValueOf<typeof exampleRef> {}
 export const batch = record('Batch', {
   /** Optimiser step, from 1. */
   step: whole,
-  stage: whole,
+  round: formerly('stage', whole),
   /** Policy version that the step starts from. */
   version: whole,
   groups: list(record('GroupRef', { questionId: text, scored: named<Position>(position) })),
@@ -58,7 +59,7 @@ export const batches = defineRunTopic<Batch>({
   shape: batch,
   key: (value) => String(value.step),
   questions: ({ groups, examples }) => [...groups, ...examples].map(({ questionId }) => questionId),
-  version: 2,
+  version: 3,
   onePartition: true,
   identity: ({ step }) => String(step),
   moment: ({ version }) => version,
@@ -75,7 +76,7 @@ export const batches = defineRunTopic<Batch>({
     })),
   ],
   keyName: 'step',
-  line: ({ step, stage, kind, groups, examples }) =>
-    `step ${step}, stage ${stage}: ${kind === 'policy' ? counted(groups.length, 'group') : counted(examples.length, 'example')} (${kind})`,
+  line: ({ step, round, kind, groups, examples }) =>
+    `step ${step}, round ${round}: ${kind === 'policy' ? counted(groups.length, 'group') : counted(examples.length, 'example')} (${kind})`,
   links: ({ step }) => [{ label: `as of step ${step}`, path: `?at=step:${step}` }],
 });

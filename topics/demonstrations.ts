@@ -73,7 +73,7 @@ export const demonstrationSets = defineRunTopic<Demonstrations>({
   shape: demonstrations,
   key: (value) => value.question.id,
   questions: 'key',
-  version: 2,
+  version: 3,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,
   keyName: 'question id',

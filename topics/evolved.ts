@@ -37,7 +37,7 @@ export const evolvedTrajectories = defineRunTopic<Evolved>({
   shape: evolved,
   key: (value) => value.question.id,
   questions: 'key',
-  version: 2,
+  version: 3,
   identity: ({ question: q, index, round }) => `${asked(q)}/${index} of round ${round}`,
   moment: ({ version }) => version,
   keyName: 'question id',

@@ -1,16 +1,21 @@
 /** `metrics`: one number at one step. */
-import { real, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { formerly, real, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 
 export const metric = record('Metric', {
   name: text,
   step: whole,
-  stage: whole,
+  round: formerly('stage', whole),
   value: real,
   atMs: real,
 });
 /** One number at one step. Names as in docs/metrics.md. */
 export interface Metric extends ValueOf<typeof metric> {}
+
+/** What older versions called a metric. */
+const FORMER: Readonly<Record<string, string>> = { 'stage/share': 'round/share' };
+
+const nameNow = (name: string): string => FORMER[name] ?? name;
 
 /** They differ whenever a run is repeated. */
 const TIMED = /^(time|thr)\/|(_ms|_s)$/;
@@ -23,15 +28,19 @@ export const metrics = defineRunTopic<Metric>({
   about: 'One number at one step. Any stage writes it; reports and millrace top read it.',
   shape: metric,
   key: (value) => value.name,
+  version: 2,
   onePartition: true,
   anyOrder: true,
-  identity: ({ name, step, stage }) => `${name} of step ${step}, stage ${stage}`,
+  identity: ({ name, step, round }) => `${nameNow(name)} of step ${step}, round ${round}`,
   moment: ({ step }) => step,
-  kindOf: ({ name }) => name,
+  kindOf: ({ name }) => nameNow(name),
   isTime: ({ name }) => isTimeMetric(name),
   // Older versions took every format for valid that nobody had checked; formats are compared in `scored`.
-  asThen: (made, recorded) =>
-    made.name === 'eval/format_valid' && recorded.value === 1 ? { ...made, value: 1 } : made,
+  asThen: (made, recorded) => ({
+    ...made,
+    name: recorded.name,
+    value: made.name === 'eval/format_valid' && recorded.value === 1 ? 1 : made.value,
+  }),
   keyName: 'name',
   line: ({ name, step, value }) => `${name} = ${value} at step ${step}`,
   links: ({ name }) => [{ label: 'curve', path: `metrics?m=${encodeURIComponent(name)}` }],

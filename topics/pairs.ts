@@ -33,6 +33,7 @@ export const preferencePairs = defineRunTopic<Pairs>({
   shape: pairs,
   key: (value) => value.question.id,
   questions: 'key',
+  version: 2,
   identity: (value) => asked(value.question),
   moment: () => 0,
   keyName: 'question id',

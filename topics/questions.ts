@@ -1,6 +1,7 @@
 /** `questions`: the tasks of a run, and how a task is told from the same task asked again. */
 import {
   choice,
+  formerly,
   list,
   named,
   nullable,
@@ -43,26 +44,26 @@ export const question = record('Question', {
   ability,
   phase,
   /** Curriculum round, from 1; 0 = before any training. */
-  stage: whole,
+  round: formerly('stage', whole),
   /** Set for groups that are trained on: those of phase `practice`, and candidates used as they are. */
   schedule: nullable(named<Schedule>(schedule)),
 });
-/** One task. The same question may come again in another stage; (id, phase, stage) is unique in a run. */
+/** One task. The same question may come again in another round; (id, phase, round) is unique in a run. */
 export interface Question extends ValueOf<typeof question> {}
 
-/** When a question is asked: its phase and its stage, which all questions of a round share. */
+/** When a question is asked: its phase and its round, which all questions of a round share. */
 export function askedIn({
   phase,
-  stage,
+  round,
 }: {
   readonly phase: string;
-  readonly stage: number;
+  readonly round: number;
 }): string {
-  return `${phase}-${stage}`;
+  return `${phase}-${round}`;
 }
 
-/** A question as it was asked: the same one comes again in other phases and stages. One in a run. */
-export function asked({ id, ...when }: Pick<Question, 'id' | 'phase' | 'stage'>): string {
+/** A question as it was asked: the same one comes again in other phases and rounds. One in a run. */
+export function asked({ id, ...when }: Pick<Question, 'id' | 'phase' | 'round'>): string {
   return `${id}/${askedIn(when)}`;
 }
 
@@ -73,10 +74,10 @@ export const questions = defineRunTopic<Question>({
   shape: question,
   key: ({ id }) => id,
   questions: 'key',
-  version: 2,
+  version: 3,
   identity: asked,
   moment: () => -1,
   keyName: 'question id',
-  line: ({ phase: why, stage, question: text }) => `${why} ${stage}: ${text}`,
+  line: ({ phase: why, round, question: text }) => `${why} ${round}: ${text}`,
   links: ({ id }) => [questionLink(id)],
 });

@@ -100,7 +100,7 @@ export const episode = record('Episode', {
 export interface EpisodeRecord extends ValueOf<typeof episode> {}
 
 export const rollout = record('Rollout', {
-  /** `<question id>/<phase>-<stage>/<index>` */
+  /** `<question id>/<phase>-<round>/<index>` */
   id: text,
   question: named<Question>(question),
   index: whole,
@@ -129,12 +129,12 @@ export const rollout = record('Rollout', {
   /** Set where the rollout is one continued thought; its tokens are those of all contexts in order. */
   episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
 });
-/** One finished trajectory: the terminal record of (question, phase, stage, index). */
+/** One finished trajectory: the terminal record of (question, phase, round, index). */
 export interface Rollout extends ValueOf<typeof rollout> {}
 
 /** Id of a rollout: its question as it was asked, and its place in the group. */
 export function rolloutId(
-  of: Pick<Question, 'id' | 'phase' | 'stage'>,
+  of: Pick<Question, 'id' | 'phase' | 'round'>,
   index: number | string,
 ): string {
   return `${asked(of)}/${index}`;
@@ -147,13 +147,13 @@ export const rollouts = defineRunTopic<Rollout>({
   shape: rollout,
   key: (value) => value.question.id,
   questions: 'key',
-  version: 3,
+  version: 4,
   large: true,
   identity: ({ id }) => id,
   moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),
   keyName: 'question id',
   line: ({ question: q, index, finish: end, tokens, toolCalls, version }) =>
-    `rollout ${index} of ${q.id}, ${q.phase} ${q.stage}: ${end}, ${counted(tokens.length, 'token')}, ${counted(toolCalls, 'call')}, v${version}`,
+    `rollout ${index} of ${q.id}, ${q.phase} ${q.round}: ${end}, ${counted(tokens.length, 'token')}, ${counted(toolCalls, 'call')}, v${version}`,
   links: ({ question: { id } }, ref) => [
     { label: 'trajectory', path: `t/${ref}` },
     questionLink(id),

@@ -1,14 +1,14 @@
 /**
  * The schedule: place → step → version. Which optimiser step a group belongs to, which version of the policy a question is
- * due, and which stage a version finishes. What plans, admits, gathers, rewards, trains or replays asks here.
+ * due, and which round a version finishes. What plans, admits, gathers, rewards, trains or replays asks here.
  *
- * A job has stages. Stage 0 is before any training; each later one ends with its last optimiser step. Groups that are trained
- * on have places in their stage (`Question.schedule`: place `index` of `of`), and a step takes so many of them in order:
+ * A job has rounds. Round 0 is before any training; each later one ends with its last optimiser step. Groups that are trained
+ * on have places in their round (`Question.schedule`: place `index` of `of`), and a step takes so many of them in order:
  *
  *     place       0     1     2   |   3     4     5   |   6     7          3 places a step: 3 steps, the last one smaller
  *     step              0         |         1         |      2
  *     version         first       |     first + 1     |  first + 2        rolls out these places; the step begins with it
- *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the stage
+ *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the round
  *
  * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is
  * such a step too. A window that is cut by time begins when its first candidate comes, so none is empty, and
@@ -19,8 +19,8 @@
  */
 import type { Batch, Question, Schedule, Weights, Window } from './all.ts';
 
-/** The version of a schedule that begins when the stage before is finished, whichever version that makes. */
-export const AFTER_LAST_STAGE = -1;
+/** The version of a schedule that begins when the round before is finished, whichever version that makes. */
+export const AFTER_LAST_ROUND = -1;
 
 /** Places a step. */
 export interface StepSizes {
@@ -30,9 +30,9 @@ export interface StepSizes {
   readonly window: number;
 }
 
-/** A step of a stage, and the places that it takes: `size` of them from `begin` on. */
+/** A step of a round, and the places that it takes: `size` of them from `begin` on. */
 export interface ScheduleStep {
-  /** Its number in the stage, from 0, and the stage's steps. */
+  /** Its number in the round, from 0, and the round's steps. */
   readonly index: number;
   readonly of: number;
   readonly begin: number;
@@ -67,18 +67,18 @@ export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: numbe
   };
 }
 
-/** The window of a candidate, as a step of its stage: `per` places each; without places the stage is one window. */
+/** The window of a candidate, as a step of its round: `per` places each; without places the round is one window. */
 export function windowOf({ schedule }: Pick<Question, 'schedule'>, per: number): ScheduleStep {
   return stepAt(schedule ?? { index: 0, of: per }, per);
 }
 
 /** The window that is open where windows are cut by time. */
-export type OpenWindow = Pick<Window, 'stage' | 'size' | 'beganMs'>;
+export type OpenWindow = Pick<Window, 'round' | 'size' | 'beganMs'>;
 
-/** The window once a candidate of this stage has come; null = none was open. */
-export function windowWith(open: OpenWindow | null, stage: number, nowMs: number): OpenWindow {
-  if (open?.stage === stage) return { ...open, size: open.size + 1 };
-  return { stage, size: 1, beganMs: nowMs };
+/** The window once a candidate of this round has come; null = none was open. */
+export function windowWith(open: OpenWindow | null, round: number, nowMs: number): OpenWindow {
+  if (open?.round === round) return { ...open, size: open.size + 1 };
+  return { round, size: 1, beganMs: nowMs };
 }
 
 /** How long it still takes candidates; 0 or less = it is over. */
@@ -86,7 +86,7 @@ export function windowLeftMs({ beganMs }: OpenWindow, lengthMs: number, nowMs: n
   return beganMs + lengthMs - nowMs;
 }
 
-/** The version that a step begins with, where the first step of its stage begins with `first`. */
+/** The version that a step begins with, where the first step of its round begins with `first`. */
 export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>): number {
   return first + index;
 }
@@ -96,11 +96,11 @@ export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>)
  * k.
  */
 export function stepRecord(
-  stage: number,
+  round: number,
   version: number,
   { index, of }: Pick<ScheduleStep, 'index' | 'of'>,
-): Pick<Batch, 'step' | 'stage' | 'version' | 'index' | 'of' | 'last'> {
-  return { step: version + 1, stage, version, index, of, last: index === of - 1 };
+): Pick<Batch, 'step' | 'round' | 'version' | 'index' | 'of' | 'last'> {
+  return { step: version + 1, round, version, index, of, last: index === of - 1 };
 }
 
 /** The version that a step makes. */
@@ -108,40 +108,40 @@ export function versionMade({ version }: Pick<Batch, 'version'>): number {
   return version + 1;
 }
 
-/** Stages that are finished once a step is made. */
-export function stagesDone({ stage, last }: Pick<Batch, 'stage' | 'last'>): number {
-  return last ? stage : stage - 1;
+/** Rounds that are finished once a step is made. */
+export function roundsDone({ round, last }: Pick<Batch, 'round' | 'last'>): number {
+  return last ? round : round - 1;
 }
 
-/** The version that the first step of a batch's stage began with. */
-export function beginOfStage({ version, index }: Pick<Batch, 'version' | 'index'>): number {
+/** The version that the first step of a batch's round began with. */
+export function beginOfRound({ version, index }: Pick<Batch, 'version' | 'index'>): number {
   return version - index;
 }
 
-/** Whether a version is the one that finished a stage; `before` is its predecessor. */
-export function finishesStage(made: VersionProgress, before: VersionProgress): boolean {
+/** Whether a version is the one that finished a round; `before` is its predecessor. */
+export function finishesRound(made: VersionProgress, before: VersionProgress): boolean {
   return made.roundsDone !== before.roundsDone;
 }
 
-/** Stages that are finished before a question is asked: its own where it evaluates what that stage came to. */
-export function stagesBefore({ phase, stage }: Pick<Question, 'phase' | 'stage'>): number {
-  return phase === 'evaluate' ? stage : stage - 1;
+/** Rounds that are finished before a question is asked: its own where it evaluates what that round came to. */
+export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>): number {
+  return phase === 'evaluate' ? round : round - 1;
 }
 
-/** The first version at which so many stages are finished; null while there is none. `known` = from the first on, in order. */
-export function versionAfter(stages: number, known: readonly VersionProgress[]): number | null {
+/** The first version at which so many rounds are finished; null while there is none. `known` = from the first on, in order. */
+export function versionAfter(rounds: number, known: readonly VersionProgress[]): number | null {
   let low = 0;
   let high = known.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (known[middle]!.roundsDone >= stages) high = middle;
+    if (known[middle]!.roundsDone >= rounds) high = middle;
     else low = middle + 1;
   }
   return known[low]?.version ?? null;
 }
 
 /**
- * The version that a question is due; null while it cannot be told. Without a place it is the one that finished the stages
+ * The version that a question is due; null while it cannot be told. Without a place it is the one that finished the rounds
  * before it; with a place, the one that its step begins with, which may be yet to be made.
  */
 export function versionDue(
@@ -150,9 +150,9 @@ export function versionDue(
   { batchGroups, window }: StepSizes,
 ): number | null {
   const { phase, schedule } = question;
-  const before = versionAfter(stagesBefore(question), known);
+  const before = versionAfter(roundsBefore(question), known);
   if (schedule === null) return before;
-  const first = schedule.version === AFTER_LAST_STAGE ? before : schedule.version;
+  const first = schedule.version === AFTER_LAST_ROUND ? before : schedule.version;
   if (first === null) return null;
   return versionOf(first, stepAt(schedule, phase === 'practice' ? batchGroups : window));
 }
@@ -163,22 +163,22 @@ export function versionDue(
  */
 export function withFirstVersion(question: Question, known: readonly VersionProgress[]): Question {
   const { schedule } = question;
-  if (schedule?.version !== AFTER_LAST_STAGE) return question;
-  const version = versionAfter(stagesBefore(question), known);
-  if (version === null) throw new Error(`the stage of question ${question.id} has not begun`);
+  if (schedule?.version !== AFTER_LAST_ROUND) return question;
+  const version = versionAfter(roundsBefore(question), known);
+  if (version === null) throw new Error(`the round of question ${question.id} has not begun`);
   return { ...question, schedule: { ...schedule, version } };
 }
 
 /**
- * Where a run is made again with other settings: by how many versions a question's stage begins later than it did in the
- * record. `recorded` = all recorded manifests, in order; `begun` = the version that the stage begins with now.
+ * Where a run is made again with other settings: by how many versions a question's round begins later than it did in the
+ * record. `recorded` = all recorded manifests, in order; `begun` = the version that the round begins with now.
  */
 export function movedBy(
   question: Question,
   recorded: readonly VersionProgress[],
   begun: number,
 ): number {
-  return begun - (versionAfter(stagesBefore(question), recorded) ?? begun);
+  return begun - (versionAfter(roundsBefore(question), recorded) ?? begun);
 }
 
 /** The place that a question has now; where its first version is open, that of the record, moved. */
@@ -187,7 +187,7 @@ export function movedSchedule(
   recorded: Schedule | null,
   moved: number,
 ): Schedule | null {
-  if (schedule?.version !== AFTER_LAST_STAGE || recorded === null) return schedule;
+  if (schedule?.version !== AFTER_LAST_ROUND || recorded === null) return schedule;
   return { ...schedule, version: recorded.version + moved };
 }
 

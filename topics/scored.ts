@@ -48,7 +48,7 @@ export const scoredGroups = defineRunTopic<Scored>({
   shape: scored,
   key: (value) => value.question.id,
   questions: 'key',
-  version: 3,
+  version: 4,
   large: true,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,
@@ -60,7 +60,7 @@ export const scoredGroups = defineRunTopic<Scored>({
   }),
   keyName: 'question id',
   line: ({ question: q, rewards }) =>
-    `${q.id}, ${q.phase} ${q.stage}: rewards ${rewards.map(({ score }) => short(score)).join(' ')}`,
+    `${q.id}, ${q.phase} ${q.round}: rewards ${rewards.map(({ score }) => short(score)).join(' ')}`,
   links: ({ question: { id } }) => [questionLink(id)],
 });
 

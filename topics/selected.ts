@@ -45,7 +45,7 @@ export const selectedGroups = defineRunTopic<Selected>({
   shape: selected,
   key: (value) => value.question.id,
   questions: 'key',
-  version: 2,
+  version: 3,
   large: true,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,

@@ -1,7 +1,14 @@
 /** `windows`: windows of candidates that were cut by time. */
 
 import { counted } from '../base/counted.ts';
-import { choice, real, record, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import {
+  choice,
+  formerly,
+  real,
+  record,
+  type ValueOf,
+  whole,
+} from '../streams/contracts/shapes.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 
 const windowEnd = choice('WindowEnd', ['time', 'full']);
@@ -10,7 +17,7 @@ export type WindowEnd = ValueOf<typeof windowEnd>;
 
 export const window = record('Window', {
   /** Whose candidates it holds. */
-  stage: whole,
+  round: formerly('round', whole),
   /** Candidates that it took. */
   size: whole,
   /** When its first candidate came, and when it was cut, by the clock of the process that cut it. */
@@ -26,11 +33,12 @@ export const windows = defineRunTopic<Window>({
   about:
     'Windows of candidates cut by time, and how many each took. The source of the questions writes it; Pareto sampling and replay read it.',
   shape: window,
-  key: (value) => String(value.stage),
+  key: (value) => String(value.round),
+  version: 2,
   onePartition: true,
-  identity: ({ stage }) => `stage ${stage}`,
+  identity: ({ round }) => `round ${round}`,
   moment: () => -1,
-  keyName: 'stage',
-  line: ({ stage, size, why }) =>
-    `stage ${stage}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was up'}`,
+  keyName: 'round',
+  line: ({ round, size, why }) =>
+    `round ${round}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was up'}`,
 });

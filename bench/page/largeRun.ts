@@ -60,12 +60,12 @@ function addStep(tx: Tx, step: number): void {
 
 export function valueAt(name: string, step: number, atMs = START_MS + 1000 * step) {
   const value = 1 - 1 / (1 + step / 200) + 0.1 * coin.under(name).uniform(step);
-  return metric({ name, step, stage: 1, value, atMs });
+  return metric({ name, step, round: 1, value, atMs });
 }
 
 function addGroup(tx: Tx, step: number, group: number): void {
   const number = (step - 1) * GROUPS_A_STEP + group;
-  const asked = question({ id: `train-${number}`, phase: 'practice', stage: 1 });
+  const asked = question({ id: `train-${number}`, phase: 'practice', round: 1 });
   const calls = Array.from({ length: GROUP }, (_, i) => coin.integer(number * GROUP + i, 5));
   calls.forEach((toolCalls, index) => {
     const id = `${asked.id}/practice-1/${index}`;

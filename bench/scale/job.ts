@@ -48,9 +48,9 @@ export default defineJob({
       tools: fakeTools({ answers: { search: (query) => query } }),
       dialect: tinyDialect(['search']),
     };
-    const stages = ['the base policy', 'round 1'];
+    const rounds = ['the base policy', 'round 1'];
     const sizes = [0, items.length];
-    const plan = { stages, endless: false, sizes, items, heldOut: 1, train: 0 };
+    const plan = { rounds, endless: false, sizes, items, heldOut: 1, train: 0 };
     const options = {
       samples: () => rollouts,
       branching: () => null,
@@ -74,7 +74,7 @@ function question(index: number): Question {
     source: 'bench',
     ability: 'math',
     phase: 'explore',
-    stage: 1,
+    round: 1,
     schedule: null,
   };
 }

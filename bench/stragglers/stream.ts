@@ -114,11 +114,11 @@ function planOf({ steps, groups }: Simulation): QuestionPlan {
     source: 'bench',
     ability: 'math',
     phase: 'practice',
-    stage: 1,
+    round: 1,
     schedule: { index, of, version: 0 },
   });
   return {
-    stages: ['the base policy', 'round 1'],
+    rounds: ['the base policy', 'round 1'],
     items: Array.from({ length: of }, (_, index) => ({ value: question(index) })),
     endless: false,
     sizes: [0, of],

@@ -1,6 +1,6 @@
 /**
  * What can be put back of the dead letters: rows of questions files that are good now. The file is read again by the
- * reader of old; a row is found by its id, and goes to the end of `questions` in the phase and stage in which the run
+ * reader of old; a row is found by its id, and goes to the end of `questions` in the phase and round in which the run
  * began to roll out. Records of a topic still lie where they lay, and must not be there twice: what failed on them is
  * made over by `millrace replay --from`.
  */
@@ -93,7 +93,7 @@ async function rowsOf(path: string): Promise<Rows> {
 /** The ids that were asked, and where a new question goes. */
 async function firstAsked(log: Log): Promise<{
   readonly ids: Set<string>;
-  readonly place: Pick<Question, 'phase' | 'stage' | 'schedule'>;
+  readonly place: Pick<Question, 'phase' | 'round' | 'schedule'>;
 }> {
   const ids = new Set<string>();
   let first: Question | null = null;
@@ -102,8 +102,8 @@ async function firstAsked(log: Log): Promise<{
     ids.add(value.id);
     if (first === null || (first.phase === 'evaluate' && value.phase !== 'evaluate')) first = value;
   }
-  const { phase, stage } = first ?? { phase: 'explore', stage: 1 };
-  return { ids, place: { phase, stage, schedule: null } };
+  const { phase, round } = first ?? { phase: 'explore', round: 1 };
+  return { ids, place: { phase, round, schedule: null } };
 }
 
 /** From which topic on a run is made over when a record of this one failed. */

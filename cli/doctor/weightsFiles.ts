@@ -8,7 +8,7 @@ import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import type { Checkpoint } from '../../model/engine.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
-import { finishesStage, type Weights } from '../../topics/index.ts';
+import { finishesRound, type Weights } from '../../topics/index.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];
@@ -54,7 +54,7 @@ function neededOf(
   manifests: readonly Weights[],
   { keepRounds = 0, keepEvery = 0 }: KeptBySettings,
 ): ReadonlySet<number> {
-  const ends = manifests.filter((one, i) => i > 0 && finishesStage(one, manifests[i - 1]!));
+  const ends = manifests.filter((one, i) => i > 0 && finishesRound(one, manifests[i - 1]!));
   const every = manifests.filter(({ version }) => keepEvery > 0 && version % keepEvery === 0);
   const kept = [...manifests.slice(0, 1), ...ends.slice(-keepRounds), ...every];
   return new Set([...kept, ...manifests.slice(-1)].map(({ version }) => version));

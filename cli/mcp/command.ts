@@ -160,7 +160,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
     'report',
     {
       description:
-        'What came of a run: accuracy and tool calls before and after each stage, rewards, curves.',
+        'What came of a run: accuracy and tool calls before and after each round, rewards, curves.',
       inputSchema: z.object({ run: runName }),
       annotations: reads,
     },

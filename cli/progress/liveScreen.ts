@@ -52,14 +52,14 @@ export function statusText(
   { columns, colour }: { readonly columns: number; readonly colour: boolean },
 ): string {
   const { dim, name } = colours(colour);
-  const { share, stageName, step, steps, leftMs, reward, pulse } = status;
+  const { share, roundName, step, steps, leftMs, reward, pulse } = status;
   // A job without an end has no share, so no bar.
   const filled = Math.round((share ?? 0) * BAR);
   const done = share === null ? '' : ` ${(share * 100).toFixed(0).padStart(3)} %`;
   const of = steps === null ? '' : ` of ${steps}`;
   const { generatedPerSecond: generated, trainedPerSecond: trained } = status;
   const parts = [
-    stageName,
+    roundName,
     ...(step === null ? [] : [`step ${step}${of}`]),
     ...(leftMs === null ? [] : [leftText(leftMs)]),
     ...(generated === null ? [] : [`${count(generated)} tok/s out`]),

@@ -61,11 +61,11 @@ async function figuresOf(form: Form, seed: number): Promise<Figures> {
   const lines = text
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as { name: string; stage: number; value: number });
+    .map((line) => JSON.parse(line) as { name: string; round: number; value: number });
   const of = (name: string): number[] =>
     lines
       .filter((line) => line.name === name)
-      .sort((a, b) => a.stage - b.stage)
+      .sort((a, b) => a.round - b.round)
       .map(({ value }) => value);
   return Object.fromEntries(
     Object.entries(measured).map(([shown, name]) => [shown, of(name)]),

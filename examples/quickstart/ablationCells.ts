@@ -49,23 +49,23 @@ export function cellsOf({ world, seeds, only, set }: CellsOptions): readonly Cel
   );
 }
 
-/** The evaluations of a run in `folder`, stage by stage. */
+/** The evaluations of a run in `folder`, round by round. */
 export async function evaluationsOf(folder: string, run: string): Promise<Evaluation[]> {
   const text = await readFile(join(folder, run, 'metrics.jsonl'), 'utf8');
-  const stages = new Map<number, Record<string, number>>();
+  const rounds = new Map<number, Record<string, number>>();
   for (const line of text.trim().split('\n')) {
-    const metric = JSON.parse(line) as { name: string; stage: number; value: number };
+    const metric = JSON.parse(line) as { name: string; round: number; value: number };
     if (!metric.name.startsWith('eval/')) continue;
-    const stage = stages.get(metric.stage) ?? {};
-    stage[metric.name] = metric.value;
-    stages.set(metric.stage, stage);
+    const round = rounds.get(metric.round) ?? {};
+    round[metric.name] = metric.value;
+    rounds.set(metric.round, round);
   }
-  return [...stages]
+  return [...rounds]
     .sort(([a], [b]) => a - b)
-    .map(([, stage]) => ({
-      accuracy: stage['eval/accuracy'] ?? Number.NaN,
-      efficiency: stage['eval/efficiency'] ?? Number.NaN,
-      calls: stage['eval/tools_mean_correct'] ?? Number.NaN,
+    .map(([, round]) => ({
+      accuracy: round['eval/accuracy'] ?? Number.NaN,
+      efficiency: round['eval/efficiency'] ?? Number.NaN,
+      calls: round['eval/tools_mean_correct'] ?? Number.NaN,
     }));
 }
 

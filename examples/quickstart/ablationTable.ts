@@ -41,7 +41,7 @@ export interface Evaluation {
   readonly calls: number;
 }
 
-/** A finished run of a variant: its evaluations, stage by stage; stage 0 is the base policy. */
+/** A finished run of a variant: its evaluations, round by round; round 0 is the base policy. */
 export interface Outcome {
   readonly name: string;
   readonly seed: number;

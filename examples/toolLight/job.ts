@@ -4,7 +4,7 @@
  *
  * The source set are the questions that the policy answers wrongly when it may not call. Easy questions have twice the pairs
  * of hard ones, not half: this policy's fault is waste, which easy ones show (docs/toolStar.md has both).
- * `--set loops=0` ends with the pre-aligned stage; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
+ * `--set loops=0` ends with the pre-aligned round; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */
 import { defineJob, mixSettings, toolLight, toolLightSettings, trainPolicy } from 'millrace';
 import { policyRole } from 'millrace/jobs';

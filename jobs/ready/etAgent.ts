@@ -51,7 +51,7 @@ export const etAgentJob = defineJob({
     const { parts, questions, role } = await readyParts(context);
     if (settings.sft.data !== '') {
       const { tokenizer } = parts.dialect;
-      const data = await openData(settings.sft, { tokenizer, folder, stage: 1, print });
+      const data = await openData(settings.sft, { tokenizer, folder, round: 1, print });
       for (const line of dataPromptLines(data, promptRecord(parts.dialect))) print(line);
       const methods = [learnData(settings.sft, data), calibrate(settings)];
       return trainPolicy(context, parts, questions, methods);

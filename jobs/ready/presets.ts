@@ -60,13 +60,13 @@ function etAgentPreset(policy: string, about: string): Preset {
       lagMax: 0, // the released trainer is on-policy
       heldOut: 160, // §12: valid.parquet has 160 rows
       evaluationRollouts: 1, // §8.2: validation has n = 1
-      rounds: 3, // §0, §7.7: three stages (P, S)
+      rounds: 3, // §0, §7.7: three rounds (P, S)
       select: 'questions', // §7: the chosen questions are rolled out afresh
       sampler: 'pareto',
       explore: 20_000, // §6: counts 20000 (S)
       exploreRollouts: 8, // §6: max_rounds 8 (S); the paper has K = 16
       keep: 8000, // §7.3: N = 8000 (S)
-      epochs: 3, // §8.1: total_epochs of a stage (S)
+      epochs: 3, // §8.1: total_epochs of a round (S)
       mixedOnly: true, // §7.4 (S)
       mode: 'reference', // §7.1: variances
       branching: 'arpo', // §8.4

@@ -28,8 +28,8 @@ import {
   type Question,
   type Rollout,
   rolloutId,
+  roundsBefore,
   type Selected,
-  stagesBefore,
   topics,
   type Weights,
 } from '../../topics/index.ts';
@@ -88,15 +88,15 @@ async function rollouts(
   { groups, weights$ }: RecordedRolloutsOptions,
   also: <T>(topic: Topic<T>, value: T) => void,
 ): Promise<readonly Rollout[]> {
-  const stages = stagesBefore(question);
+  const rounds = roundsBefore(question);
   const begun = await firstValueFrom(
     weights$.pipe(
       map(({ value }) => value),
-      filter(({ roundsDone }) => roundsDone >= stages),
+      filter(({ roundsDone }) => roundsDone >= rounds),
     ),
   );
   const moved = movedBy(question, groups.weights, begun.version);
-  const then = groups.weights.find(({ roundsDone }) => roundsDone >= stages);
+  const then = groups.weights.find(({ roundsDone }) => roundsDone >= rounds);
   if (question.phase === 'evaluate' && then?.digest !== begun.digest) return [];
   const { rollouts: found, toolCalls } = await groups.get(question);
   for (const call of toolCalls) also(topics.toolCalls, call);

@@ -68,12 +68,12 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
 }
 
 /**
- * Draws of a rollout are keyed by (seed, question, phase, stage, index), those of a monitored one by a name before its index, and
+ * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name before its index, and
  * those behind a fold by the number of the round after it.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
-  const [, id, phase, stage, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];
-  return rolloutId({ id, phase, stage }, isMonitor(draws) ? 0 : index);
+  const [, id, phase, round, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];
+  return rolloutId({ id, phase, round }, isMonitor(draws) ? 0 : index);
 }
 
 function isMonitor(draws: readonly DrawKey[]): boolean {

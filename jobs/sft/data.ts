@@ -36,8 +36,8 @@ export interface DataPlace {
   readonly tokenizer: DataTokenizer;
   /** The run's folder, absolute. */
   readonly folder: string;
-  /** The stage of the job in which the data is learnt, from 1. */
-  readonly stage: number;
+  /** The round of the job in which the data is learnt, from 1. */
+  readonly round: number;
   readonly print: (line: string) => void;
 }
 
@@ -45,7 +45,7 @@ export interface DataPlace {
 export interface SftData {
   /** Rows that are learnt. */
   readonly rows: number;
-  readonly stage: number;
+  readonly round: number;
   /** Each row once, in the order of the files: a demonstration, or a dead letter. */
   items(): AsyncIterable<ConversationItem>;
   readonly encodeGiven: EncodeGiven;
@@ -77,7 +77,7 @@ type Found = z.infer<typeof found>;
 
 /** Looks through the data that the settings name. Throws code `DATA_FILE`. */
 export async function openData(settings: SftSettings, place: DataPlace): Promise<SftData> {
-  const { tokenizer, stage, print } = place;
+  const { tokenizer, round, print } = place;
   const chat = chatOf(tokenizer, settings);
   const files = await usable(conversationFiles(settings.data, settings.form));
   if (files.length === 0) throw dataError('there is no data to learn: set data=FILE');
@@ -97,10 +97,10 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
   );
   return {
     rows: known.rows,
-    stage,
+    round,
     asked: known.asked,
     asTheyAre: chat !== null,
-    items: () => learnable(files, stage, new Map(Object.entries(known.refused))),
+    items: () => learnable(files, round, new Map(Object.entries(known.refused))),
     encodeGiven,
     heldOut: (encode) => heldOutOf(settings, encode, encodeGiven),
   };
@@ -171,7 +171,7 @@ async function surveyed(
   files: readonly ConversationFile[],
   check: Check,
   { form, prompt }: SftSettings,
-  { folder, stage }: DataPlace,
+  { folder, round }: DataPlace,
 ): Promise<Found> {
   const path = join(folder, 'data.json');
   const before = await readFound(path);
@@ -194,7 +194,7 @@ async function surveyed(
     }
     if (isDeepStrictEqual(before.settings, settings)) return before;
   }
-  const counted = await survey(files, stage, check);
+  const counted = await survey(files, round, check);
   const now = { files: digests, settings, ...counted };
   if (now.rows === 0) return now;
   await mkdir(folder, { recursive: true });
@@ -209,14 +209,14 @@ async function readFound(path: string): Promise<Found | null> {
   return parsed.success ? parsed.data : null;
 }
 
-async function survey(files: readonly ConversationFile[], stage: number, check: Check) {
+async function survey(files: readonly ConversationFile[], round: number, check: Check) {
   const refused: Record<string, string> = {};
   const systems = new Set<string>();
   const functions = new Set<string>();
   let rows = 0;
   let unusable = 0;
   let first = '';
-  for await (const item of opened(files, stage)) {
+  for await (const item of opened(files, round)) {
     if ('deadLetter' in item) {
       unusable++;
       const { origin, place, field, reason } = item.deadLetter;
@@ -255,10 +255,10 @@ function only(texts: ReadonlySet<string>): string | null {
 
 async function* learnable(
   files: readonly ConversationFile[],
-  stage: number,
+  round: number,
   refused: ReadonlyMap<string, string>,
 ): AsyncGenerator<ConversationItem> {
-  for await (const item of opened(files, stage)) {
+  for await (const item of opened(files, round)) {
     const reason = 'value' in item ? refused.get(item.value.question.id) : undefined;
     if ('deadLetter' in item || reason === undefined) {
       yield item;
@@ -298,10 +298,10 @@ async function heldOutOf(
 
 async function* opened(
   files: readonly ConversationFile[],
-  stage: number,
+  round: number,
 ): AsyncGenerator<ConversationItem> {
   try {
-    yield* readConversations(files, { stage });
+    yield* readConversations(files, { round });
   } catch (error) {
     throw asDataError(error);
   }

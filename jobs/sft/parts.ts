@@ -48,7 +48,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   const tools = before?.prompt.tools ?? [];
   const chosen = await chosenPrompt(settings, before, { tools, unset: 'none' });
   const dialect = await dialectOf({ ...chosen, folder: policy.folder, tools });
-  const data = await openData(settings, { tokenizer, folder, stage: 1, print });
+  const data = await openData(settings, { tokenizer, folder, round: 1, print });
   const prompt = data.asTheyAre
     ? await ofConversations(data, { settings, before, folder: policy.folder })
     : promptRecord(dialect);

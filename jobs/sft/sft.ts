@@ -65,12 +65,12 @@ export async function sft(
     keepVersions: replay?.keepAll ? 0 : settings.keepVersions,
   });
   const shown = progress({
-    stages: ['the base policy', STAGE_NAME],
+    rounds: ['the base policy', ROUND_NAME],
     steps,
     print,
     screen,
     clock,
-    pulse: () => STAGE_NAME,
+    pulse: () => ROUND_NAME,
   });
   return flow(
     source('base', topics.weights, [first]),
@@ -82,7 +82,7 @@ export async function sft(
   );
 }
 
-const STAGE_NAME = 'fine-tuning on data';
+const ROUND_NAME = 'fine-tuning on data';
 
 /** The same as the first method of a training job; what follows goes on from the policy that it ends with. */
 export function learnData(settings: SftSettings, data: SftData): Method {
@@ -94,7 +94,7 @@ export function learnData(settings: SftSettings, data: SftData): Method {
       );
     }
     return {
-      stages: [{ name: STAGE_NAME, phase: null, count: 0, skip: 0 }],
+      rounds: [{ name: ROUND_NAME, phase: null, count: 0, skip: 0 }],
       loop: {
         training: trainingOf(settings, data),
         rates: { sft: rateOf(settings) },

@@ -4,7 +4,7 @@
  * Holds true:
  * - the context grows by the policy's own tokens and by what is put between them, never by text that is tokenised a second time; a
  *   fold begins a new one;
- * - every draw is keyed by (seed, question, phase, stage, rollout, round): a draw is tied to its place in the context, and a round is
+ * - every draw is keyed by (seed, question, phase, round, rollout, round): a draw is tied to its place in the context, and a round is
  *   a context of its own.
  */
 import type { DrawKey } from '../../base/draws.ts';
@@ -53,9 +53,9 @@ export class Thought {
 
   constructor(thinking: Thinking) {
     const { question, index, rollout } = thinking;
-    const { id, phase, stage } = question;
+    const { id, phase, round } = question;
     this.#thinking = thinking;
-    this.#key = [rollout.seed, id, phase, stage, index];
+    this.#key = [rollout.seed, id, phase, round, index];
     this.branch = root(index);
   }
 

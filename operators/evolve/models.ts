@@ -17,7 +17,7 @@ export interface CompletionRequest {
   /** Names the request within its question: `<round>/<purpose>` (`1/locate`) or `judge/<index in the pool>`. */
   readonly name: string;
   /**
-   * Keys of its draws: seed, question, phase, stage, name, attempt. The calls that grow one trajectory share them and
+   * Keys of its draws: seed, question, phase, round, name, attempt. The calls that grow one trajectory share them and
    * differ in `continuation`, so tie a draw to its place in the context (as `GenerateRequest.draws` does).
    */
   readonly draws: readonly DrawKey[];

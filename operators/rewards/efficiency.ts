@@ -12,7 +12,7 @@ import { countToolCalls } from '../dialect/tags.ts';
 import { correctness } from './accuracy.ts';
 import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
-/** A constant, or one that depends on the question (its stage, say: σ shrinks from round to round). */
+/** A constant, or one that depends on the question (its round, say: σ shrinks from round to round). */
 export type Sigma = number | ((question: Question) => number);
 
 /** The strength of the two factors; 0 switches one off (it is then 1, or 1/2 in mode `paper`). */
@@ -54,8 +54,8 @@ export function efficiency(options: EfficiencyOptions): PureReward {
 }
 
 /**
- * How the strength of the reward fades within a stage (ET-Agent §8.6), to be multiplied with a σ: from 1 at the first
- * `step` (from 1) of `stepsTotal` to 0 at the last; 0 for a stage of one step.
+ * How the strength of the reward fades within a round (ET-Agent §8.6), to be multiplied with a σ: from 1 at the first
+ * `step` (from 1) of `stepsTotal` to 0 at the last; 0 for a round of one step.
  */
 export function sigmaFactor(step: number, stepsTotal: number): number {
   if (stepsTotal <= 1) return 0;

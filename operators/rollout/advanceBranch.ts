@@ -35,7 +35,7 @@ export interface Growth {
   readonly prompt: Int32Array | Error;
   /** Names the draws of the question; each branch adds its index. */
   readonly key: readonly DrawKey[];
-  /** What its rollouts are called after: `<question id>/<phase>-<stage>`, and of a monitored one a name more. */
+  /** What its rollouts are called after: `<question id>/<phase>-<round>`, and of a monitored one a name more. */
   readonly owner: string;
   /** Every call that is made, in the order in which calls finish. */
   readonly toolCalls: ToolCall[];

@@ -33,7 +33,7 @@ export async function growGroup(
   signal: AbortSignal,
 ): Promise<Group> {
   const startedMs = options.clock.now();
-  const { id, phase, stage } = question;
+  const { id, phase, round } = question;
   const strategy = options.branching(question);
   const branching = isGuided(strategy) ? null : strategy;
   const growth: GroupGrowth = {
@@ -42,7 +42,7 @@ export async function growGroup(
     branching,
     signal,
     prompt: promptOf(question, options),
-    key: [options.seed, id, phase, stage],
+    key: [options.seed, id, phase, round],
     owner: asked(question),
     branches: [],
     toolCalls: [],

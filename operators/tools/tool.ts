@@ -22,7 +22,7 @@ export interface CallSituation {
    * depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
-  /** The rollout that calls, `<question id>/<phase>-<stage>/<index>`; left out where none does. */
+  /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out where none does. */
   readonly rolloutId?: string;
 }
 

@@ -18,7 +18,7 @@
  *   /r/RUN/metrics             MetricsTwin         ?m=a,b &x=step|time|tokens &from= &to= &n=1600 &with=RUN2,RUN3 &at=
  *   /r/RUN/topics              TopicsTwin          ?at=
  *   /r/RUN/topics/TOPIC        TopicTwin           ?offset= &partition= &dir=back|on &where= &key= &limit=100 &full=1 &at=; also `.ndjson`
- *   /r/RUN/pareto              ParetoTwin          ?step= | ?stage= &x= &y= &at=
+ *   /r/RUN/pareto              ParetoTwin          ?step= | ?round= &x= &y= &at=
  *   /r/RUN/q/QUESTION          QuestionTwin        ?at=     (the id URL-encoded)
  *   /r/RUN/t/ROLLOUT           TrajectoryTwin      ?at= &full=1
  *   /r/RUN/t/ROLLOUT/tokens.bin  see `TokensHeader`
@@ -445,9 +445,9 @@ export type ParetoAxis =
   | 'spreadCorrect';
 
 export interface ParetoTwin extends OfRun {
-  /** Round (stage) that is shown, and those that there are. */
-  readonly stage: number | null;
-  readonly stages: readonly number[];
+  /** The round that is shown, and those that there are. */
+  readonly round: number | null;
+  readonly rounds: readonly number[];
   readonly x: ParetoAxis;
   readonly y: ParetoAxis;
   readonly axes: readonly { readonly name: ParetoAxis; readonly about: string }[];
@@ -503,7 +503,7 @@ export interface QuestionTwin extends OfRun {
 export interface Group {
   readonly phase: string;
   /** Round. */
-  readonly stage: number;
+  readonly round: number;
   /** Oldest policy version in it. */
   readonly version: number | null;
   /** In `scored`; null while it is not scored. */
@@ -674,7 +674,7 @@ export interface WeightsTwin extends OfRun {
   readonly batch: {
     readonly ref: string;
     readonly step: number;
-    readonly stage: number;
+    readonly round: number;
     readonly kind: string;
     readonly groups: readonly { readonly question: string; readonly scored: string }[];
     readonly examples: number;
@@ -708,7 +708,7 @@ export interface DiffTwin {
   readonly pairedWhy: string;
   /** Means over the steps of each round. */
   readonly metrics: readonly {
-    readonly stage: number;
+    readonly round: number;
     readonly name: string;
     readonly a: number | null;
     readonly b: number | null;
@@ -719,8 +719,8 @@ export interface DiffTwin {
 }
 
 export interface Paired {
-  readonly stageA: number;
-  readonly stageB: number;
+  readonly roundA: number;
+  readonly roundB: number;
   readonly questions: number;
   /** Questions that only one of the two was asked. */
   readonly onlyA: number;
@@ -928,9 +928,9 @@ export const FROZEN_ID = 'millrace-frozen';
 /** The element that holds the static report of a frozen page in a shadow root: what there is without a script, and a view with one. */
 export const RESULTS_ID = 'millrace-results';
 
-/** Where a twin lies in `Frozen.twins`: its path; of the query only `at`, `stage` and `dir`, in this order. */
+/** Where a twin lies in `Frozen.twins`: its path; of the query only `at`, `round` and `dir`, in this order. */
 export function frozenKey(path: string, query: Readonly<Record<string, string>>): string {
-  const kept = ['at', 'stage', 'dir'].flatMap((name) =>
+  const kept = ['at', 'round', 'dir'].flatMap((name) =>
     query[name] === undefined ? [] : [`${name}=${encodeURIComponent(query[name])}`],
   );
   return kept.length === 0 ? path : `${path}?${kept.join('&')}`;

@@ -100,7 +100,7 @@ function rolloutAttributes(rollout: Rollout, { run, job }: RunAbout): Attributes
     'millrace.run': run,
     'millrace.question.id': named(question.id),
     'millrace.phase': question.phase,
-    'millrace.stage': question.stage,
+    'millrace.round': question.round,
     'millrace.rollout.index': rollout.index,
     'millrace.tool_calls': rollout.toolCalls,
     'millrace.tokens.tool': tokens('tool'),

@@ -3,9 +3,9 @@
 /** An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic `metrics`. */
 export interface ProgressEvent {
   readonly kind: 'step' | 'evaluation';
-  readonly stage: number;
+  readonly round: number;
   /** What people call it. */
-  readonly stageName: string;
+  readonly roundName: string;
   readonly step: number;
   /** Optimiser steps in all; null where that is not known. */
   readonly steps: number | null;
@@ -18,7 +18,7 @@ export interface ProgressEvent {
 /** Something that a person should look at, though the run goes on. */
 export interface ProgressWarning {
   readonly text: string;
-  readonly stage: number;
+  readonly round: number;
   readonly step: number;
   readonly atMs: number;
 }
@@ -35,10 +35,10 @@ export interface Pulse {
 
 /** The run at one moment. */
 export interface ProgressStatus {
-  /** The stage that was last heard of, and how many there are after stage 0; null of a job without an end. */
-  readonly stageName: string;
-  readonly stage: number;
-  readonly stages: number | null;
+  /** The round that was last heard of, and how many there are after round 0; null of a job without an end. */
+  readonly roundName: string;
+  readonly round: number;
+  readonly rounds: number | null;
   readonly step: number | null;
   readonly steps: number | null;
   /** Share of the run's work that is done, 0 to 1; an estimate. Null of a job without an end. */

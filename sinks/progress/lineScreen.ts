@@ -1,6 +1,6 @@
 /**
  * Progress for an output that is no terminal: a line an evaluation, a line a step but at most one in ten seconds (the first and
- * the last of a stage always), and one now and then while nothing else happens.
+ * the last of a round always), and one now and then while nothing else happens.
  */
 import type { ProgressEvent, ProgressScreen } from './events.ts';
 import { eventLine, statusLine } from './lines.ts';
@@ -13,17 +13,17 @@ const SILENT_MAX = 30;
 export function lineScreen(print: (line: string) => void): ProgressScreen {
   let silent = 0;
   let stepMs = Number.NEGATIVE_INFINITY;
-  let stage = -1;
+  let round = -1;
   const say = (line: string): void => {
     silent = 0;
     print(line);
   };
   return {
     event(event) {
-      const soon = event.stage === stage && event.atMs - stepMs < STEP_MS;
+      const soon = event.round === round && event.atMs - stepMs < STEP_MS;
       if (event.kind === 'step' && soon && !isLast(event)) return;
       if (event.kind === 'step') {
-        stage = event.stage;
+        round = event.round;
         stepMs = event.atMs;
       }
       say(eventLine(event));
@@ -40,5 +40,5 @@ export function lineScreen(print: (line: string) => void): ProgressScreen {
 }
 
 function isLast({ step, steps, numbers }: ProgressEvent): boolean {
-  return step === steps || numbers['stage/share'] === 1;
+  return step === steps || numbers['round/share'] === 1;
 }

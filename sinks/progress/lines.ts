@@ -38,14 +38,14 @@ function shown(list: readonly Shown[], numbers: Numbers): string[] {
 }
 
 export function eventLine(event: ProgressEvent): string {
-  const { kind, stage, stageName, step, steps, sampling, numbers } = event;
+  const { kind, round, roundName, step, steps, sampling, numbers } = event;
   if (kind === 'evaluation') {
     const asked = `${(numbers['eval/questions'] ?? 0).toFixed(0)} held-out questions`;
-    const name = stage === 0 ? stageName : `after ${stageName}`;
+    const name = round === 0 ? roundName : `after ${roundName}`;
     return [name, asked, sampling, ...shown(OF_EVALUATION, numbers)].filter(Boolean).join(' · ');
   }
   const of = steps === null ? '' : ` of ${steps}`;
-  return [`${stageName} · step ${step}${of}`, ...shown(OF_STEP, numbers)].join(' · ');
+  return [`${roundName} · step ${step}${of}`, ...shown(OF_STEP, numbers)].join(' · ');
 }
 
 /** What goes on, for a log: a line now and then. */

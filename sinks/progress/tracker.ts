@@ -1,23 +1,23 @@
-/** How far a run is: from what its stages weigh, and where in its stage the last step was. Pure but for what it is told. */
+/** How far a run is: from what its rounds weigh, and where in its round the last step was. Pure but for what it is told. */
 import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 
 export interface TrackerOptions {
-  /** What each stage is called; stage 0 is before any training. */
-  readonly stages: readonly string[];
+  /** What each round is called; round 0 is before any training. */
+  readonly rounds: readonly string[];
   /** The last of them is repeated without an end: nobody can say what share is done, or how much is left. */
   readonly endless?: boolean;
   /** Optimiser steps in all, where that is known. */
   readonly steps?: number;
-  /** What each stage weighs (its questions, say), stage 0 included; left out = all the same. */
+  /** What each round weighs (its questions, say), round 0 included; left out = all the same. */
   readonly weights?: readonly number[];
 }
 
-/** What a stage is called; those of a job without an end are rounds, told apart by their number. */
-export function stageName(stages: readonly string[], stage: number): string {
-  const last = stages.at(-1) ?? '';
+/** What a round is called; those of a job without an end are rounds, told apart by their number. */
+export function roundName(rounds: readonly string[], round: number): string {
+  const last = rounds.at(-1) ?? '';
   const number = /\d+$/.exec(last);
-  if (stage < stages.length || number === null) return stages[stage] ?? `stage ${stage}`;
-  return `${last.slice(0, number.index)}${Number(number[0]) + stage - stages.length + 1}`;
+  if (round < rounds.length || number === null) return rounds[round] ?? `round ${round}`;
+  return `${last.slice(0, number.index)}${Number(number[0]) + round - rounds.length + 1}`;
 }
 
 /** Before so much has been done, nobody can say how long the rest takes. */
@@ -48,14 +48,14 @@ export class ProgressTracker {
   }
 
   status(pulse: Pulse | string, nowMs: number): ProgressStatus {
-    const { stages, steps } = this.#options;
+    const { rounds, steps } = this.#options;
     const last = this.#last;
     const under = this.#under(last);
-    const stage = this.#options.endless ? under : Math.min(stages.length - 1, under);
+    const round = this.#options.endless ? under : Math.min(rounds.length - 1, under);
     return {
-      stage,
-      stageName: stageName(stages, stage),
-      stages: this.#options.endless ? null : stages.length - 1,
+      round,
+      roundName: roundName(rounds, round),
+      rounds: this.#options.endless ? null : rounds.length - 1,
       step: last?.kind === 'step' ? last.step : null,
       steps: steps ?? null,
       share: this.#options.endless ? null : this.#share,
@@ -67,20 +67,20 @@ export class ProgressTracker {
     };
   }
 
-  /** The stage that is under way. */
+  /** The round that is under way. */
   #under(last: ProgressEvent | null): number {
     if (last === null) return 0;
-    return last.kind === 'evaluation' ? last.stage + 1 : last.stage;
+    return last.kind === 'evaluation' ? last.round + 1 : last.round;
   }
 
-  #shareAt({ kind, stage, step, numbers }: ProgressEvent): number {
-    const { steps, stages } = this.#options;
+  #shareAt({ kind, round, step, numbers }: ProgressEvent): number {
+    const { steps, rounds } = this.#options;
     if (steps !== undefined) return kind === 'step' ? Math.min(1, step / steps) : this.#share;
-    const weights = this.#options.weights ?? stages.map(() => 1);
+    const weights = this.#options.weights ?? rounds.map(() => 1);
     const sum = (of: readonly number[]): number => of.reduce((all, one) => all + one, 0);
-    const own = weights[stage] ?? 0;
-    const within = kind === 'evaluation' ? 1 : (numbers['stage/share'] ?? 0);
-    return (sum(weights.slice(0, stage)) + within * own) / Math.max(1e-9, sum(weights));
+    const own = weights[round] ?? 0;
+    const within = kind === 'evaluation' ? 1 : (numbers['round/share'] ?? 0);
+    return (sum(weights.slice(0, round)) + within * own) / Math.max(1e-9, sum(weights));
   }
 
   #leftMs(nowMs: number): number | null {

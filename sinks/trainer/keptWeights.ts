@@ -7,7 +7,7 @@
  */
 import type { Log } from '../../streams/log.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
-import { finishesStage, topics, type Weights } from '../../topics/index.ts';
+import { finishesRound, topics, type Weights } from '../../topics/index.ts';
 
 /** What stays beside the first version. */
 export interface WeightsRule {
@@ -45,7 +45,7 @@ export class KeptWeights {
     const { newest, rounds } = this.#rule;
     if (newest === 0) return [];
     this.#ends ??= await this.#endsBefore(made.version);
-    if (finishesStage(made, parent)) this.#ends.push(made.version);
+    if (finishesRound(made, parent)) this.#ends.push(made.version);
     const old = made.version - Math.max(2, newest);
     const left = this.#ends.filter((end) => end <= old);
     const surplus = rounds === 0 ? [] : left.slice(0, Math.max(0, this.#ends.length - rounds));
@@ -69,7 +69,7 @@ export class KeptWeights {
     let before: Weights | null = null;
     for await (const { value } of recordsOf(this.#log, topics.weights, EARLIEST)) {
       if (value.version >= version) break;
-      if (before !== null && finishesStage(value, before)) ends.push(value.version);
+      if (before !== null && finishesRound(value, before)) ends.push(value.version);
       before = value;
     }
     return ends;

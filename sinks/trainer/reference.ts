@@ -4,12 +4,12 @@
  * responses), all else with the first policy of the run.
  */
 import type { Scorer } from '../../model/engine.ts';
-import { type Batch, beginOfStage } from '../../topics/index.ts';
+import { type Batch, beginOfRound } from '../../topics/index.ts';
 import type { BatchSteps } from './prepared.ts';
 
 /** The version that a loss compares with, where it asks for one. */
 export function referenceVersion(batch: Batch): number {
-  return batch.kind === 'dpo' ? beginOfStage(batch) : 0;
+  return batch.kind === 'dpo' ? beginOfRound(batch) : 0;
 }
 
 /** The sequences with `refLogProbs`, by what the scorer holds. */

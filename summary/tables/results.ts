@@ -1,4 +1,4 @@
-/** The tables of a run's results: before and after, stage by stage, what training came to. */
+/** The tables of a run's results: before and after, round by round, what training came to. */
 import { duration, fixed, orDash, type Show, significant } from '../numbers.ts';
 import type { Results, Round } from '../results.ts';
 import type { Course } from '../training.ts';
@@ -40,22 +40,22 @@ export function beforeAfterTable({ before, after, change }: Results): Table | nu
 /** The change of accuracy since the row before, beside the figures themselves. */
 const CHANGE = 'change';
 
-/** Figures that the table of stages shows. */
-const staged = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
+/** Figures that the table of rounds shows. */
+const ofRounds = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
 
-/** A row for each stage, with one before them for the state before training. */
+/** A row for each round, with one before them for the state before training. */
 export function roundsTable(results: Results): Table {
-  const labels = staged.flatMap(({ key, short }) =>
+  const labels = ofRounds.flatMap(({ key, short }) =>
     key === 'accuracy' ? [short, CHANGE] : [short],
   );
   const drops = { efficiency: 4, tokens: 3, reward: 2, time: 1 };
   const row = (measured: Parameters<typeof figureOf>[0], changed: string): string[] =>
-    staged.flatMap((figure) => {
+    ofRounds.flatMap((figure) => {
       const cell = shownFigure(figureOf(measured, figure), figure);
       return figure.key === 'accuracy' ? [cell, changed] : [cell];
     });
   return {
-    columns: columns(['stage', 'steps', 'reward', ...labels, 'time'], 1, drops),
+    columns: columns(['round', 'steps', 'reward', ...labels, 'time'], 1, drops),
     rows: [
       ['before', '', '', ...row(results.before, ''), ''],
       ...results.rounds.map((round) => [
@@ -79,12 +79,12 @@ function accuracyChange({ change }: Round): string {
 export const roundsNote =
   'change: of the accuracy since the row above, in percentage points; reward: mean over the training steps';
 
-/** Of kinds of training that took several stages, what they changed together: one line each. */
+/** Of kinds of training that took several rounds, what they changed together: one line each. */
 export function phaseLines({ phases }: Pick<Results, 'phases'>): string[] {
   return phases
-    .filter(({ stages, before }) => stages > 1 && before !== null)
+    .filter(({ rounds, before }) => rounds > 1 && before !== null)
     .map(({ name, before, measured }) => {
-      const changes = staged.flatMap((figure) => {
+      const changes = ofRounds.flatMap((figure) => {
         const difference = differenceOf(before, measured, figure);
         return difference === null ? [] : [`${figure.label} ${figure.change(difference)}`];
       });

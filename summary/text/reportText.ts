@@ -34,10 +34,10 @@ export function reportText(results: Results, options: ReportTextOptions = {}): s
   function measured(of: Results, width: number | undefined): string[][] {
     const beforeAfter = beforeAfterTable(of);
     if (beforeAfter === null) return unmeasured(of, width);
-    const stages = [textTable(roundsTable(of), width), broken(roundsNote)];
+    const rounds = [textTable(roundsTable(of), width), broken(roundsNote)];
     return [
       [broken(askedOf(of)), textTable(beforeAfter, width)],
-      ...(of.rounds.length === 0 ? [] : [[...stages, ...phaseLines(of).map(broken)]]),
+      ...(of.rounds.length === 0 ? [] : [[...rounds, ...phaseLines(of).map(broken)]]),
     ];
   }
 }

@@ -39,9 +39,9 @@ describe('millrace tap', () => {
   });
 
   it('begins where it is told, filters, picks fields and stops after -n', async () => {
-    const args = ['-o', 'ndjson', '--fields', 'question.id,question.stage'];
+    const args = ['-o', 'ndjson', '--fields', 'question.id,question.round'];
     const last = await millrace('tap', 'old.scored', '--from', '-2', ...args);
-    expect(linesOf(last.out).map((line) => line['question.stage'])).toEqual([2, 2]);
+    expect(linesOf(last.out).map((line) => line['question.round'])).toEqual([2, 2]);
     const few = await millrace(
       'tap',
       'scored',
@@ -54,8 +54,8 @@ describe('millrace tap', () => {
       ...args,
     );
     expect(linesOf(few.out)).toEqual([
-      { 'question.id': 'q-1', 'question.stage': 0 },
-      { 'question.id': 'q-1', 'question.stage': 1 },
+      { 'question.id': 'q-1', 'question.round': 0 },
+      { 'question.id': 'q-1', 'question.round': 1 },
     ]);
     const late = await millrace('tap', 'old.scored', '--from', '@21000', '-o', 'ndjson');
     expect(linesOf(late.out)).toHaveLength(6);

@@ -56,7 +56,7 @@ describe('millrace diff', () => {
       /they first differ under policy version 2, at rollouts, \S+ \(offset \d+\), field tokens\.\d+\n {2}first +\d+\n {2}other +\d+/,
     );
     const accuracy = metrics.filter(({ name }: { name: string }) => name === 'eval/accuracy');
-    expect(accuracy.map(({ stage }: { stage: number }) => stage)).toEqual([0, 1, 2]);
+    expect(accuracy.map(({ round }: { round: number }) => round)).toEqual([0, 1, 2]);
     expect(accuracy[0].a).toBe(accuracy[0].b);
   });
 

@@ -81,7 +81,7 @@ describe('a run that is killed and started again', () => {
 
   afterAll(() => runs.remove());
 
-  test('has exactly one terminal rollout for each question, phase, stage and index', async () => {
+  test('has exactly one terminal rollout for each question, phase, round and index', async () => {
     const rollouts = await records('killed', topics.rollouts);
     const ids = rollouts.map((rollout) => rollout.id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -90,8 +90,8 @@ describe('a run that is killed and started again', () => {
     const asked = [
       ...questions
         .filter(({ phase }) => phase !== 'evolve')
-        .map(({ id, phase, stage }) => `${id}/${phase}-${stage}`),
-      ...kept.map(({ question }) => `${question.id}/practice-${question.stage}`),
+        .map(({ id, phase, round }) => `${id}/${phase}-${round}`),
+      ...kept.map(({ question }) => `${question.id}/practice-${question.round}`),
     ];
     const groups = new Map<string, number>();
     for (const { id, groupSize } of rollouts) {

@@ -6,7 +6,6 @@ import { expect, test } from '@jest/globals';
 import { initCommand } from '../../cli/model/init.ts';
 import quickstart from '../../examples/quickstart/job.ts';
 import { worldParts } from '../../examples/quickstart/parts.ts';
-import type { JobContext } from '../../jobs/defineJob.ts';
 import { fakeIo } from '../cli/support/fakeIo.ts';
 import { freshFolders } from '../support/folder.ts';
 
@@ -27,7 +26,7 @@ async function begun(base: string): Promise<{ readonly path: string; readonly pr
       owned.push(part);
       return part;
     },
-  } as unknown as JobContext<Parameters<typeof worldParts>[0]['settings']>;
+  } as unknown as Parameters<typeof worldParts>[0];
   try {
     const { parts } = await worldParts(context);
     return { path: String(parts.base), prompt: parts.dialect.prompt('What is 3 + 4?').length };

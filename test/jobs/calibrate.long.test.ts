@@ -24,7 +24,7 @@ const fresh = freshFolders();
 
 const twice = (keys: readonly string[]): string[] =>
   keys.filter((key, i) => keys.indexOf(key) !== i);
-const asked = ({ id, phase, stage }: Question): string => `${id}/${phase}-${stage}`;
+const asked = ({ id, phase, round }: Question): string => `${id}/${phase}-${round}`;
 
 /** What holds true of every finished run, however often it was disturbed. */
 function expectWhole(run: RunRecords, folder: string): void {
@@ -55,15 +55,15 @@ function expectWhole(run: RunRecords, folder: string): void {
   expect(run.weights.map(({ parent }) => parent)).toEqual([-1, 0, ...steps.slice(0, -1)]);
   expect(run.weights.at(-1)!.roundsDone).toBe(rounds);
   // Every kept group is trained on, once.
-  const trained = run.batches.flatMap(({ groups, stage }) =>
-    groups.map(({ questionId }) => `${stage}/${questionId}`),
+  const trained = run.batches.flatMap(({ groups, round }) =>
+    groups.map(({ questionId }) => `${round}/${questionId}`),
   );
-  const selected = kept.map(({ question: { id, stage } }) => `${stage}/${id}`);
+  const selected = kept.map(({ question: { id, round } }) => `${round}/${id}`);
   expect(trained.sort()).toEqual(selected.sort());
 
   const calls = run.toolCalls.map(({ rolloutId, turn }) => `${rolloutId}#${turn}`);
   expect(twice(calls)).toEqual([]);
-  expect(twice(run.metrics.map(({ name, step, stage }) => `${name} ${step} ${stage}`))).toEqual([]);
+  expect(twice(run.metrics.map(({ name, step, round }) => `${name} ${step} ${round}`))).toEqual([]);
   const lines = readFileSync(join(folder, 'metrics.jsonl'), 'utf8').trimEnd().split('\n');
   expect(lines.map((line) => (JSON.parse(line) as { offset: number }).offset)).toEqual(
     run.metrics.map((_, offset) => offset),
@@ -131,15 +131,15 @@ describe('calibrate with several epochs a round', () => {
     expect(run.deadLetters).toEqual([]);
     expectOnPolicy(run);
     const kept = (records: RunRecords): number =>
-      records.selected.filter((one) => one.kept && one.question.stage === 1).length;
+      records.selected.filter((one) => one.kept && one.question.round === 1).length;
     expect(kept(run)).toBe(3 * kept(once));
-    const trained = run.batches.flatMap(({ stage, groups }) =>
-      groups.map(({ questionId }) => `${stage}/${questionId}`),
+    const trained = run.batches.flatMap(({ round, groups }) =>
+      groups.map(({ questionId }) => `${round}/${questionId}`),
     );
     expect(twice(trained)).toEqual([]);
     const selected = run.selected.filter((one) => one.kept);
     expect(trained.sort()).toEqual(
-      selected.map(({ question: { id, stage } }) => `${stage}/${id}`).sort(),
+      selected.map(({ question: { id, round } }) => `${round}/${id}`).sort(),
     );
     expect(essence(await whole({ settings: { epochs: 3, concurrency: 7 }, timing: 4 }))).toEqual(
       essence(run),
@@ -172,7 +172,7 @@ describe.each(['questions', 'groups'] as const)('calibrate, selecting %s,', (sel
     expect(loads).toEqual(run.weights.map(({ version }) => version));
     expect(run.rollouts.some(({ parent }) => parent !== null)).toBe(true);
     const evaluations = run.metrics.filter(({ name }) => name === 'eval/questions');
-    expect(evaluations.map(({ stage, value }) => [stage, value])).toEqual([
+    expect(evaluations.map(({ round, value }) => [round, value])).toEqual([
       [0, heldOut],
       [1, heldOut],
       [2, heldOut],
@@ -263,13 +263,13 @@ describe('calibrate', () => {
 
   test('trains the kept questions of each round in the order of their places', async () => {
     const run = await whole();
-    for (let stage = 1; stage <= rounds; stage++) {
+    for (let round = 1; round <= rounds; round++) {
       const places = run.selected
-        .filter((selected) => selected.kept && selected.question.stage === stage)
+        .filter((selected) => selected.kept && selected.question.round === round)
         .sort((a, b) => a.index - b.index)
         .map(({ question }) => question.id);
       const trained = run.batches
-        .filter((batch) => batch.stage === stage)
+        .filter((batch) => batch.round === round)
         .flatMap(({ groups }) => groups.map(({ questionId }) => questionId));
       expect(trained).toEqual(places);
       expect(trained.length).toBeGreaterThan(batchGroups);
@@ -279,7 +279,7 @@ describe('calibrate', () => {
   test('trains on the chosen groups as they are, a window a step', async () => {
     const run = await whole({ settings: { select: 'groups' } });
     expect(run.rollouts.filter(({ question }) => question.phase === 'practice')).toEqual([]);
-    expect(run.batches.map(({ stage, last }) => [stage, last])).toEqual([
+    expect(run.batches.map(({ round, last }) => [round, last])).toEqual([
       [1, false],
       [1, false],
       [1, true],

@@ -101,8 +101,8 @@ function expectObeyed(found: Found, lagMax: number): void {
   }
   expect(quiet).toBeGreaterThan(0);
   let fewer = 0;
-  for (const stage of new Set(selected.map(({ question }) => question.stage))) {
-    const verdicts = selected.filter(({ question }) => question.stage === stage);
+  for (const round of new Set(selected.map(({ question }) => question.round))) {
+    const verdicts = selected.filter(({ question }) => question.round === round);
     if (verdicts.length < explore) continue;
     const { keep = tinySettings.keep } = heldFor(found, lagMax, verdicts[0]!.question);
     const kept = verdicts.filter((one) => one.kept).length;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { systemClock } from '../../base/clock.ts';
-import type { JobQuestions, StagePlan } from '../../jobs/plan.ts';
+import type { JobQuestions, RoundPlan } from '../../jobs/plan.ts';
 import { type EndlessOptions, planQuestions } from '../../jobs/planQuestions.ts';
 import { type EndlessQuestions, endlessQuestions } from '../../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../../sources/questions.ts';
@@ -53,7 +53,7 @@ function arriving(opened: number[] = []): EndlessQuestions {
   return endlessQuestions('somewhere', from);
 }
 
-const stages = (count: number, over: Partial<StagePlan>[] = [{}, {}]): StagePlan[] =>
+const roundsOf = (count: number, over: Partial<RoundPlan>[] = [{}, {}]): RoundPlan[] =>
   over.map((one, i) => ({
     name: `round ${i + 1}`,
     phase: 'explore',
@@ -71,7 +71,7 @@ const options = (over: Partial<EndlessOptions> = {}): EndlessOptions => ({
   ...over,
 });
 
-async function run(on: Log, layout: readonly StagePlan[], heldOut?: readonly QuestionRow[]) {
+async function run(on: Log, layout: readonly RoundPlan[], heldOut?: readonly QuestionRow[]) {
   const rows = {
     train: arriving(),
     ...(heldOut && { heldOut: heldOut.map((value) => ({ value })) }),
@@ -86,12 +86,12 @@ async function asked(): Promise<Question[]> {
   return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
 }
 const shown = async (): Promise<string[]> =>
-  (await asked()).map(({ id, phase, stage }) => `${id} ${phase} ${stage}`);
+  (await asked()).map(({ id, phase, round }) => `${id} ${phase} ${round}`);
 
 test('questions that are all there: fewer held-out ones than asked for are told, with why', async () => {
   const rows = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ value: row(`q${i}`) }));
-  const layout = () => stages(3);
+  const layout = () => roundsOf(3);
   const told = async (given: JobQuestions) => {
     said.length = 0;
     await planQuestions(given, layout, options({ heldOut: 10 }));
@@ -107,8 +107,8 @@ test('questions that are all there: fewer held-out ones than asked for are told,
 });
 
 describe('the plan of questions that come without an end', () => {
-  test('holds the first ones out, asks each other one once as it comes, and the held-out ones after every stage', async () => {
-    const plan = await run(log, stages(3));
+  test('holds the first ones out, asks each other one once as it comes, and the held-out ones after every round', async () => {
+    const plan = await run(log, roundsOf(3));
     const ids = [...new Set((await asked()).map(({ id }) => id))];
     expect(ids).toHaveLength(8);
     const [a, b, ...rest] = ids;
@@ -124,26 +124,26 @@ describe('the plan of questions that come without an end', () => {
   });
 
   test('is the same when the process dies after any commit', async () => {
-    await run(log, stages(3));
+    await run(log, roundsOf(3));
     const whole = await shown();
     const other = await openLog({ folder: join(folder.path, 'other'), mode: 'write' });
     await log.close();
     log = other;
     for (let died = 0; died < 40; died++) {
       const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: died % 2 === 0 });
-      const ended = await run(mortal, stages(3)).then(
+      const ended = await run(mortal, roundsOf(3)).then(
         () => true,
         () => false,
       );
       if (ended) break;
     }
-    await run(log, stages(3));
+    await run(log, roundsOf(3));
     expect(await shown()).toEqual(whole);
   });
 
   test('takes the held-out questions from a file where there is one, and bad rows are dead letters once', async () => {
-    await run(log, stages(2), [row('h0'), row('h1'), row('h2')]);
-    await run(log, stages(2), [row('h0'), row('h1'), row('h2')]);
+    await run(log, roundsOf(2), [row('h0'), row('h1'), row('h2')]);
+    await run(log, roundsOf(2), [row('h0'), row('h1'), row('h2')]);
     const held = (await shown()).filter((line) => line.includes('evaluate 1'));
     expect(held).toEqual(['h0 evaluate 1', 'h1 evaluate 1']);
     expect(await asked()).toHaveLength(2 * 3 + 4);
@@ -152,23 +152,23 @@ describe('the plan of questions that come without an end', () => {
     expect(places).toEqual([4]);
   });
 
-  test('asks a question of an earlier stage again where a stage says so, also after a restart', async () => {
-    const again = stages(3, [{}, { skip: 1, count: 2 }]);
+  test('asks a question of an earlier round again where a round says so, also after a restart', async () => {
+    const again = roundsOf(3, [{}, { skip: 1, count: 2 }]);
     for (let i = 0; i < 30; i++) {
       const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });
       await run(mortal, again).catch(() => undefined);
     }
     await run(log, again);
-    const ids = (stage: number) =>
+    const ids = (round: number) =>
       shown().then((lines) =>
-        lines.flatMap((line) => (line.endsWith(`explore ${stage}`) ? [line.split(' ')[0]] : [])),
+        lines.flatMap((line) => (line.endsWith(`explore ${round}`) ? [line.split(' ')[0]] : [])),
       );
     expect(await ids(2)).toEqual((await ids(1)).slice(1));
   });
 
   test('opens its source behind the last question that is in the log', async () => {
     const opened: number[] = [];
-    const plan = () => planQuestions({ train: arriving(opened) }, () => stages(100), options());
+    const plan = () => planQuestions({ train: arriving(opened) }, () => roundsOf(100), options());
     const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });
     const part = async () => flow(source('questions', topics.questions, (await plan()).items));
     await runFlow(await part(), { log: mortal }).catch(() => undefined);
@@ -185,7 +185,7 @@ describe('the plan of questions that come without an end', () => {
         for (let i = 0; i < 3; i++) yield { value: row(`q${i}`), cursor: String(i) };
       }),
     );
-    const plan = await planQuestions({ train: few }, () => stages(3), options());
+    const plan = await planQuestions({ train: few }, () => roundsOf(3), options());
     const run = runFlow(flow(source('questions', topics.questions, plan.items)), { log });
     await expect(run).rejects.toThrow(
       'three rows ended after 3 of the 8 that the job asks; start the run again when there are more',
@@ -209,7 +209,7 @@ describe('the plan of questions that come without an end', () => {
       said.push(line);
       if (line.startsWith('waiting')) come();
     };
-    const plan = await planQuestions({ train: slow }, () => stages(3), options({ clock, print }));
+    const plan = await planQuestions({ train: slow }, () => roundsOf(3), options({ clock, print }));
     await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
     expect(said).toContain(
       'waiting for questions from the post: 1 of the 8 that the job asks have come',
@@ -217,7 +217,7 @@ describe('the plan of questions that come without an end', () => {
   });
 });
 
-describe('stages that are cut by time', () => {
+describe('rounds that are cut by time', () => {
   /** Question i comes i seconds after the first, and a minute later from the fourth on; then none comes any more. */
   function ticking(count: number, lives: { nowMs: number }): EndlessQuestions {
     return endlessQuestions(
@@ -231,8 +231,8 @@ describe('stages that are cut by time', () => {
       }),
     );
   }
-  const timed = (count: number, rounds: number): StagePlan[] =>
-    stages(
+  const timed = (count: number, rounds: number): RoundPlan[] =>
+    roundsOf(
       count,
       Array.from({ length: rounds }, () => ({ lengthMs: 5000 })),
     );
@@ -240,7 +240,7 @@ describe('stages that are cut by time', () => {
     const stored$ = log.tap(topics.windows, { from: { kind: 'earliest' }, follow: false });
     return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value);
   };
-  async function take(on: Log, layout: readonly StagePlan[], time: { nowMs: number }, count = 15) {
+  async function take(on: Log, layout: readonly RoundPlan[], time: { nowMs: number }, count = 15) {
     const clock = { now: () => time.nowMs };
     const rows = { train: ticking(count, time), heldOut: [{ value: row('h') }] };
     const plan = await planQuestions(rows, () => layout, options({ clock }));
@@ -250,9 +250,9 @@ describe('stages that are cut by time', () => {
   test('take what comes before their time is over, at most as many as they may, and say how many', async () => {
     await take(log, timed(6, 3), { nowMs: 0 });
     expect(await windowsOf()).toEqual([
-      { stage: 1, size: 4, beganMs: 0, cutMs: 64_000, why: 'time' },
-      { stage: 2, size: 5, beganMs: 64_000, cutMs: 69_000, why: 'time' },
-      { stage: 3, size: 5, beganMs: 69_000, cutMs: 74_000, why: 'time' },
+      { round: 1, size: 4, beganMs: 0, cutMs: 64_000, why: 'time' },
+      { round: 2, size: 5, beganMs: 64_000, cutMs: 69_000, why: 'time' },
+      { round: 3, size: 5, beganMs: 69_000, cutMs: 74_000, why: 'time' },
     ]);
   });
 
@@ -275,11 +275,11 @@ describe('stages that are cut by time', () => {
   });
 
   test('end without another question, by the clock of the process', async () => {
-    const layout = stages(9, [{ lengthMs: 40 }]);
+    const layout = roundsOf(9, [{ lengthMs: 40 }]);
     const rows = { train: ticking(2, { nowMs: 0 }), heldOut: [{ value: row('h') }] };
     const plan = await planQuestions(rows, () => layout, options());
     await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
-    expect(await windowsOf()).toMatchObject([{ stage: 1, size: 2, why: 'time' }]);
+    expect(await windowsOf()).toMatchObject([{ round: 1, size: 2, why: 'time' }]);
     expect(await shown()).toEqual([
       ...['h evaluate 0', 'q0 explore 1', 'q1 explore 1', 'h evaluate 1'],
     ]);

@@ -58,8 +58,8 @@ function expectInOrder(run: RunRecords): void {
     const due = versionDue(question, run.weights, { batchGroups, window: explore });
     expect(new Set([version, ...segments.map((one) => one.version)])).toEqual(new Set([due]));
   }
-  const stages = run.questions.map(({ stage }) => stage);
-  expect(stages).toEqual(stages.toSorted((a, b) => a - b));
+  const rounds = run.questions.map(({ round }) => round);
+  expect(rounds).toEqual(rounds.toSorted((a, b) => a - b));
 }
 
 /** What the first `count` steps made, and of what. */

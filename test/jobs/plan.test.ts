@@ -5,10 +5,10 @@ import { everyQuestion, everyQuestionSettings } from '../../jobs/everyQuestion.t
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';
 import { loopOptions, planMethods } from '../../jobs/method.ts';
-import { type ListedPlan, type ListedQuestions, planStages } from '../../jobs/plan.ts';
+import { type ListedPlan, type ListedQuestions, planRounds } from '../../jobs/plan.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
 import type { QuestionItem } from '../../sources/questions.ts';
-import { AFTER_LAST_STAGE, type Question, stepAt } from '../../topics/index.ts';
+import { AFTER_LAST_ROUND, type Question, stepAt } from '../../topics/index.ts';
 import { samples } from '../support/records.ts';
 
 async function* rows(count: number, name = 'q'): AsyncGenerator<QuestionItem> {
@@ -51,8 +51,8 @@ async function planQuestions(rows: ListedQuestions, over: Partial<Options> = {})
   const settings = calibrateSettings.parse(given);
   const methods = [calibrate(settings)];
   const layout = (train: number) =>
-    planMethods(methods, { train, seed }).flatMap(({ stages }) => stages);
-  const plan = await planStages(rows, layout, given);
+    planMethods(methods, { train, seed }).flatMap(({ rounds }) => rounds);
+  const plan = await planRounds(rows, layout, given);
   return { ...plan, ...sizesOf(settings, plan.train) };
 }
 const plan = (train: ListedQuestions['train'], over?: Partial<Options>) =>
@@ -60,16 +60,16 @@ const plan = (train: ListedQuestions['train'], over?: Partial<Options>) =>
 
 const questions = ({ items }: ListedPlan): Question[] =>
   [...items].flatMap((item) => ('value' in item ? [item.value] : []));
-const ids = (made: ListedPlan, phase: string, stage: number): string[] =>
+const ids = (made: ListedPlan, phase: string, round: number): string[] =>
   questions(made)
-    .filter((question) => question.phase === phase && question.stage === stage)
+    .filter((question) => question.phase === phase && question.round === round)
     .map(({ id }) => id);
 
 describe('the plan', () => {
   test('asks the held-out questions first, then each round’s candidates and the held-out ones', async () => {
     const made = await plan(rows(20));
     expect(made).toMatchObject({ explore: 4, heldOut: 3 });
-    expect(questions(made).map(({ phase, stage }) => `${phase} ${stage}`)).toEqual([
+    expect(questions(made).map(({ phase, round }) => `${phase} ${round}`)).toEqual([
       ...Array(3).fill('evaluate 0'),
       ...Array(4).fill('explore 1'),
       ...Array(3).fill('evaluate 1'),
@@ -82,13 +82,13 @@ describe('the plan', () => {
 
   test('takes other candidates each round, and none that is held out', async () => {
     const made = await plan(rows(20), { rounds: 3 });
-    const seen = [1, 2, 3].flatMap((stage) => ids(made, 'explore', stage));
+    const seen = [1, 2, 3].flatMap((round) => ids(made, 'explore', round));
     expect(new Set([...seen, ...ids(made, 'evaluate', 0)]).size).toBe(12 + 3);
   });
 
   test('begins again when the rows run out, with no question twice in a round', async () => {
     const made = await plan(rows(10), { rounds: 5 });
-    const seen = [1, 2, 3, 4, 5].map((stage) => ids(made, 'explore', stage));
+    const seen = [1, 2, 3, 4, 5].map((round) => ids(made, 'explore', round));
     for (const round of seen) expect(new Set(round).size).toBe(4);
     expect(new Set(seen.flat()).size).toBe(7);
     expect(seen.flat().slice(7)).toEqual([...seen.flat(), ...seen.flat()].slice(0, 13));
@@ -113,9 +113,7 @@ describe('the plan', () => {
     const made = await plan(rows(20), groups);
     expect(made).toMatchObject({ explore: 10, window: 5, keep: 2 });
     for (const round of [1, 2, 3]) {
-      const asked = questions(made).filter(
-        ({ phase, stage }) => phase === 'explore' && stage === round,
-      );
+      const asked = questions(made).filter((one) => one.phase === 'explore' && one.round === round);
       expect(asked.map(({ schedule }) => schedule)).toEqual(
         asked.map((_, index) => ({ index, of: 10, version: (round - 1) * 2 })),
       );
@@ -136,7 +134,7 @@ describe('the plan', () => {
     (train, batchGroups, steps) => {
       const settings = everyQuestionSettings.parse({ explore: 256, batchGroups, rounds: 2 });
       const [planned] = planMethods([everyQuestion(settings)], { train, seed });
-      const [first, second] = planned!.stages;
+      const [first, second] = planned!.rounds;
       const explore = Math.min(256, train);
       const places = Array.from({ length: explore }, (_, i) => first!.schedule!(i));
       const made = steps.map((_, index) => {
@@ -153,7 +151,7 @@ describe('the plan', () => {
     const groups = { select: 'groups', keep: 9, batchGroups: 2, explore: 11 } as const;
     const made = await plan(rows(40), groups);
     expect(made.window).toBe(3);
-    const second = questions(made).find(({ phase, stage }) => phase === 'explore' && stage === 2);
+    const second = questions(made).find(({ phase, round }) => phase === 'explore' && round === 2);
     expect(second!.schedule!.version).toBe(4);
   });
 
@@ -172,13 +170,13 @@ describe('the plan', () => {
     expect(made).toMatchObject({ heldOut: 3, explore: 4 });
   });
 
-  test('of rounds without an end has the stages of every number of rounds, and no last one', async () => {
+  test('without a last round has the questions of any number of rounds', async () => {
     const forever = await plan(rows(20), { rounds: 'forever' });
     for (const rounds of [1, 3, 8]) {
       const some = [...(await plan(rows(20), { rounds })).items];
       expect([...taken(forever.items, some.length)]).toEqual(some);
     }
-    expect(forever).toMatchObject({ endless: true, stages: ['the base policy', 'round 1'] });
+    expect(forever).toMatchObject({ endless: true, rounds: ['the base policy', 'round 1'] });
     expect((await plan(rows(20))).endless).toBe(false);
     // begins again from the first question, pass after pass, and asks none twice in a round
     const asked = [...taken(forever.items, 3 + 40 * (4 + 3))].flatMap((item) =>
@@ -186,8 +184,8 @@ describe('the plan', () => {
     );
     expect(asked).toHaveLength(160);
     expect(asked.slice(17, 34).map(({ id }) => id)).toEqual(asked.slice(0, 17).map(({ id }) => id));
-    expect(new Set(asked.map(({ id, stage }) => `${stage}/${id}`)).size).toBe(160);
-    expect(asked.at(-1)!.stage).toBe(40);
+    expect(new Set(asked.map(({ id, round }) => `${round}/${id}`)).size).toBe(160);
+    expect(asked.at(-1)!.round).toBe(40);
   });
 
   test.each([
@@ -198,11 +196,11 @@ describe('the plan', () => {
     [100, [0, 8]],
   ])(
     'evaluates every %p steps, at ends of rounds, and at the end',
-    async (evaluateEvery, stages) => {
+    async (evaluateEvery, rounds) => {
       const made = await plan(rows(20), { rounds: 8, evaluateEvery });
       const evaluated = questions(made).filter(({ phase }) => phase === 'evaluate');
-      expect([...new Set(evaluated.map(({ stage }) => stage))]).toEqual(stages);
-      expect(evaluated).toHaveLength(3 * stages.length);
+      expect([...new Set(evaluated.map(({ round }) => round))]).toEqual(rounds);
+      expect(evaluated).toHaveLength(3 * rounds.length);
       expect(made.sizes.reduce((sum, size) => sum + size, 0)).toBe(questions(made).length);
     },
   );
@@ -240,17 +238,17 @@ describe('methods in a list', () => {
   const settings = calibrateSettings.parse({ rounds: 2, select: 'groups', explore: 8, lr: 0.25 });
   const place = { train: 9, seed };
 
-  test('have their stages behind each other, and open what they cannot know', () => {
+  test('have their rounds behind each other, and open what they cannot know', () => {
     const planned = planMethods([evolving, tuning, calibrate(settings)], place);
-    const stages = planned.flatMap((method) => method.stages);
-    expect(stages.map(({ name, phase, count }) => [name, phase, count])).toEqual([
+    const rounds = planned.flatMap((method) => method.rounds);
+    expect(rounds.map(({ name, phase, count }) => [name, phase, count])).toEqual([
       ['fine-tuning', 'evolve', 5],
       ['round 1', 'explore', 8],
       ['round 2', 'explore', 8],
     ]);
-    expect(stages[1]!.schedule!(3)).toEqual({ index: 3, of: 8, version: AFTER_LAST_STAGE });
+    expect(rounds[1]!.schedule!(3)).toEqual({ index: 3, of: 8, version: AFTER_LAST_ROUND });
     const [alone] = planMethods([calibrate(settings)], place);
-    expect(alone!.stages[0]!.schedule!(3).version).toBe(0);
+    expect(alone!.rounds[0]!.schedule!(3).version).toBe(0);
   });
 
   test('share one loop: what each learns is put together, the last one says how to roll out', () => {

@@ -78,7 +78,7 @@ async function run(over: Partial<SftSettings> = {}, fate?: Fate): Promise<Ran> {
     const opened = await openData(settings, {
       tokenizer: tinyWords,
       folder: path,
-      stage: 1,
+      round: 1,
       print,
     });
     const flow = await sft(
@@ -205,15 +205,15 @@ describe('fine-tuning on a file', () => {
   });
 });
 
-test('as the first method of a job it is a stage of its own that asks no questions', async () => {
+test('as the first method of a job it is a round of its own that asks no questions', async () => {
   const settings = settingsWith({ tooLong: 'cut', tokensMax: 9 });
-  const place = { tokenizer: tinyWords, folder: folder.path, stage: 1, print: () => undefined };
+  const place = { tokenizer: tinyWords, folder: folder.path, round: 1, print: () => undefined };
   const method = learnData(settings, await openData(settings, place));
   const planned = method({ train: 5, before: [], seed: 1 });
-  expect(planned.stages).toEqual([{ name: 'fine-tuning on data', phase: null, count: 0, skip: 0 }]);
+  expect(planned.rounds).toEqual([{ name: 'fine-tuning on data', phase: null, count: 0, skip: 0 }]);
   expect(planned.loop.training).toMatchObject({ tokensMax: 9, tooLong: 'cut' });
   expect(Object.keys(planned.loop.rates ?? {})).toEqual(['sft']);
-  const late = () => method({ train: 5, before: planned.stages, seed: 1 });
+  const late = () => method({ train: 5, before: planned.rounds, seed: 1 });
   expect(late).toThrow(/learnData is the first method of a job/);
 });
 

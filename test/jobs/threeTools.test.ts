@@ -115,7 +115,7 @@ describe('a training job with three tools', () => {
     const evaluated = run.scored.filter(({ question: { phase } }) => phase === 'evaluate');
     const first = responsesOf({
       ...run,
-      scored: evaluated.filter(({ question: { stage } }) => stage === 0),
+      scored: evaluated.filter(({ question: { round } }) => round === 0),
     });
     const mean = first.reduce((sum, { text }) => sum + total(text), 0) / first.length;
     const measured = run.metrics.find(({ name }) => name === 'eval/tools_mean');

@@ -31,7 +31,7 @@ async function outcome(folder: string) {
     calls: calls.toSorted(),
     scores: Object.fromEntries(
       scored.map(({ question, rewards }) => [
-        `${question.id} ${question.phase} ${question.stage}`,
+        `${question.id} ${question.phase} ${question.round}`,
         rewards.map(({ score }) => score),
       ]),
     ),

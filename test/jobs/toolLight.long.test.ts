@@ -22,7 +22,7 @@ const run = (options: Omit<TinyPreferences<ToolLightSettings>, 'folder'> = {}) =
   whole(tinyToolLight, { folder: fresh(), ...options });
 
 describe('toolLight', () => {
-  test('asks what direct answers got wrong again in each stage, under the policy of that stage', async () => {
+  test('asks what direct answers got wrong again in each round, under the policy of that round', async () => {
     const { questions, evolved, demonstrations, rollouts, weights, ...rest } = await run();
     expect(rest.deadLetters).toEqual([]);
     expect(rest.lags).toEqual([]);
@@ -34,12 +34,12 @@ describe('toolLight', () => {
     const ids = hard.map(({ question }) => question.id).sort();
     expect(ids).toEqual(wrong.sort());
     expect(ids.length).toBeGreaterThan(tinyLightSettings.sourceMin);
-    for (let stage = 1; stage <= 1 + loops; stage++) {
-      const asked = questions.filter((one) => one.phase === 'prefer' && one.stage === stage);
+    for (let round = 1; round <= 1 + loops; round++) {
+      const asked = questions.filter((one) => one.phase === 'prefer' && one.round === round);
       expect(asked.map(({ id }) => id).sort()).toEqual(ids);
-      const begun = weights.find(({ roundsDone }) => roundsDone === stage - 1)!.version;
+      const begun = weights.find(({ roundsDone }) => roundsDone === round - 1)!.version;
       const sampled = rollouts.filter(
-        ({ question }) => question.phase === 'prefer' && question.stage === stage,
+        ({ question }) => question.phase === 'prefer' && question.round === round,
       );
       expect(new Set(sampled.map(({ version }) => version))).toEqual(new Set([begun]));
       expect(new Set(sampled.map(({ question }) => question.id)).size).toBe(ids.length);
@@ -47,23 +47,23 @@ describe('toolLight', () => {
     for (const rollout of rollouts) expectSound(rollout, responseMax);
     expect(weights.at(-1)!.roundsDone).toBe(1 + loops);
     const evaluated = rest.metrics.filter(({ name }) => name === 'eval/questions');
-    expect(evaluated.map(({ stage, value }) => [stage, value])).toEqual(
-      [0, 1, 2, 3].map((stage) => [stage, heldOut]),
+    expect(evaluated.map(({ round, value }) => [round, value])).toEqual(
+      [0, 1, 2, 3].map((round) => [round, heldOut]),
     );
   });
 
-  test('samples some questions freely and some guided in its first stage, all freely later', async () => {
+  test('samples some questions freely and some guided in its first round, all freely later', async () => {
     const { rollouts, pairs, batches } = await run();
     const prefers = rollouts.filter(({ question }) => question.phase === 'prefer');
     const guided = new Set(
       prefers.filter(({ parent }) => parent !== null).map(({ question: { id } }) => id),
     );
-    const first = prefers.filter(({ question }) => question.stage === 1);
+    const first = prefers.filter(({ question }) => question.round === 1);
     const free = first.filter(({ question }) => !guided.has(question.id));
     expect(guided.size).toBeGreaterThan(0);
     expect(free.length).toBeGreaterThan(0);
     for (const { groupSize } of free) expect(groupSize).toBe(prefer.samples);
-    const later = prefers.filter(({ question }) => question.stage > 1);
+    const later = prefers.filter(({ question }) => question.round > 1);
     for (const { groupSize, parent } of later) {
       expect([groupSize, parent]).toEqual([prefer.samples, null]);
     }
@@ -75,16 +75,16 @@ describe('toolLight', () => {
       expect(measured.length).toBeGreaterThan(0);
     }
     const whys = pairs.flatMap((one) =>
-      one.pairs.map(({ why }) => `${one.question.stage} ${why} ${guided.has(one.question.id)}`),
+      one.pairs.map(({ why }) => `${one.question.round} ${why} ${guided.has(one.question.id)}`),
     );
     for (const why of whys) {
       expect(why).toMatch(/^1 (vanilla false|guided true)$|^[23] self-evolved (true|false)$/);
     }
     expect(batches.every(({ kind }) => kind === 'dpo')).toBe(true);
     // A round begins at the policy that wrote its responses: the frozen reference.
-    for (const { stage, version, index } of batches) {
-      const round = pairs.filter(({ question }) => question.stage === stage);
-      expect(new Set(round.map((one) => one.version))).toEqual(new Set([version - index]));
+    for (const { round, version, index } of batches) {
+      const own = pairs.filter(({ question }) => question.round === round);
+      expect(new Set(own.map((one) => one.version))).toEqual(new Set([version - index]));
     }
   });
 

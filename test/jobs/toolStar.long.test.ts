@@ -23,7 +23,7 @@ const fresh = freshFolders();
 const run = (options: Omit<TinyPreferences<ToolStarSettings>, 'folder'> = {}) =>
   whole(tinyToolStar, { folder: fresh(), ...options });
 
-/** What each stage trains on: cold start, then twice RL and self-critic. */
+/** What each round trains on: cold start, then twice RL and self-critic. */
 const KINDS = ['sft', 'policy', 'dpo', 'policy', 'dpo'];
 
 describe('toolStar', () => {
@@ -31,7 +31,7 @@ describe('toolStar', () => {
     const { batches, weights, deadLetters, lags, metrics, pairs } = await run();
     expect(deadLetters).toEqual([]);
     expect(lags).toEqual([]);
-    const kinds = batches.map(({ stage, kind }) => `${stage} ${kind}`);
+    const kinds = batches.map(({ round, kind }) => `${round} ${kind}`);
     expect([...new Set(kinds)]).toEqual(KINDS.map((kind, i) => `${i + 1} ${kind}`));
     expect(kinds).toEqual(kinds.toSorted());
     expect(weights.map(({ version, parent }) => [version, parent])).toEqual(
@@ -39,14 +39,14 @@ describe('toolStar', () => {
     );
     expect(weights.at(-1)!.roundsDone).toBe(KINDS.length);
     // The reference of a self-critic is the policy that wrote its responses.
-    for (const { stage, version, index } of batches.filter(({ kind }) => kind === 'dpo')) {
-      const round = pairs.filter(({ question }) => question.stage === stage);
-      expect(round).toHaveLength(criticQuestions);
-      expect(new Set(round.map((one) => one.version))).toEqual(new Set([version - index]));
+    for (const { round, version, index } of batches.filter(({ kind }) => kind === 'dpo')) {
+      const own = pairs.filter(({ question }) => question.round === round);
+      expect(own).toHaveLength(criticQuestions);
+      expect(new Set(own.map((one) => one.version))).toEqual(new Set([version - index]));
     }
     const evaluated = metrics.filter(({ name }) => name === 'eval/questions');
-    expect(evaluated.map(({ stage, value }) => [stage, value])).toEqual(
-      [0, ...KINDS.map((_, i) => i + 1)].map((stage) => [stage, heldOut]),
+    expect(evaluated.map(({ round, value }) => [round, value])).toEqual(
+      [0, ...KINDS.map((_, i) => i + 1)].map((round) => [round, heldOut]),
     );
   });
 
@@ -71,11 +71,11 @@ describe('toolStar', () => {
     const { questions, demonstrations, rollouts, batches, scored, weights } = await run();
     const hard = demonstrations.filter(({ difficulty }) => difficulty === 'hard').length;
     const size = Math.min(Math.max(hard, hardMin), hardMax);
-    for (const stage of [2, 4]) {
-      const asked = questions.filter((one) => one.phase === 'practice' && one.stage === stage);
+    for (const round of [2, 4]) {
+      const asked = questions.filter((one) => one.phase === 'practice' && one.round === round);
       expect(asked.map(({ schedule }) => schedule!.index)).toEqual([...Array(size).keys()]);
       const trained = batches
-        .filter((one) => one.stage === stage)
+        .filter((one) => one.round === round)
         .flatMap(({ groups }) => groups.map(({ questionId }) => questionId));
       expect(trained).toEqual(asked.map(({ id }) => id));
     }
@@ -107,7 +107,7 @@ describe('toolStar', () => {
 
   test('leaves the self-critic out when it is not asked for', async () => {
     const { batches, weights } = await run({ settings: { criticQuestions: 0 } });
-    expect([...new Set(batches.map(({ stage, kind }) => `${stage} ${kind}`))]).toEqual([
+    expect([...new Set(batches.map(({ round, kind }) => `${round} ${kind}`))]).toEqual([
       '1 sft',
       '2 policy',
       '3 policy',

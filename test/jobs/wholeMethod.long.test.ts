@@ -28,9 +28,9 @@ function essence({ evolved, demonstrations, toolCalls, batches, weights }: RunRe
     evolved: byText(evolved),
     demonstrations: byText(demonstrations),
     toolCalls: byText(toolCalls),
-    batches: batches.map(({ step, stage, kind, examples, groups }) => ({
+    batches: batches.map(({ step, round, kind, examples, groups }) => ({
       step,
-      stage,
+      round,
       kind,
       of: [...examples, ...groups].map(({ questionId }) => questionId),
     })),
@@ -49,7 +49,7 @@ describe('flywheel, fine-tuning and calibration in one job', () => {
     const kept = run.demonstrations.filter((one) => one.kept.length > 0);
     expect(kept.length).toBeGreaterThan(2);
 
-    const kinds = run.batches.map(({ kind, stage }) => `${kind} ${stage}`);
+    const kinds = run.batches.map(({ kind, round }) => `${kind} ${round}`);
     const tuned = kinds.filter((kind) => kind === 'sft 1');
     expect(tuned).toHaveLength(Math.ceil(kept.length / 2));
     expect(kinds.slice(0, tuned.length)).toEqual(tuned);
@@ -60,13 +60,13 @@ describe('flywheel, fine-tuning and calibration in one job', () => {
     // The flywheel sees the base policy, calibration what fine-tuning made of it.
     expect(new Set(run.evolved.map(({ version }) => version))).toEqual(new Set([0]));
     const explored = run.rollouts.filter(
-      ({ question: { phase, stage } }) => phase === 'explore' && stage === 2,
+      ({ question: { phase, round } }) => phase === 'explore' && round === 2,
     );
     expect(new Set(explored.map(({ version }) => version))).toEqual(new Set([tuned.length]));
     expect(run.weights.at(-1)!.roundsDone).toBe(rounds + 1);
     const evaluated = run.metrics.filter(({ name }) => name === 'eval/questions');
-    expect(evaluated.map(({ stage, value }) => [stage, value])).toEqual(
-      [0, 1, 2, 3].map((stage) => [stage, heldOut]),
+    expect(evaluated.map(({ round, value }) => [round, value])).toEqual(
+      [0, 1, 2, 3].map((round) => [round, heldOut]),
     );
   });
 

@@ -88,9 +88,9 @@ function course({ selected, batches, weights, windows }: RunRecords, version: nu
   const chosen = selected
     .filter((verdict) => verdict.version < version)
     .map(({ question, front, kept, index, objectives, why }) => ({
-      ...{ id: question.id, stage: question.stage, front, kept, index, objectives, why },
+      ...{ id: question.id, round: question.round, front, kept, index, objectives, why },
     }));
-  const stages = new Set(chosen.map(({ stage }) => stage));
+  const rounds = new Set(chosen.map(({ round }) => round));
   return {
     chosen,
     batches: batches.slice(0, version).map(({ groups, ...batch }) => ({
@@ -98,7 +98,7 @@ function course({ selected, batches, weights, windows }: RunRecords, version: nu
       groups: groups.map(({ questionId }) => questionId),
     })),
     digests: weights.slice(0, version + 1).map(({ digest }) => digest),
-    windows: windows.filter(({ stage }) => stages.has(stage)),
+    windows: windows.filter(({ round }) => rounds.has(round)),
   };
 }
 
@@ -162,9 +162,9 @@ describe.each(jobs)('windows $name', ({ settings, kafka = false }) => {
         expect(version).toBeGreaterThanOrEqual(due - (settings.lagMax ?? 0));
       }
     }
-    for (const { stage, size, beganMs, cutMs, why } of records.windows) {
+    for (const { round, size, beganMs, cutMs, why } of records.windows) {
       const taken = records.questions.filter(
-        (question) => question.phase === 'explore' && question.stage === stage,
+        (question) => question.phase === 'explore' && question.round === round,
       );
       expect(size).toBe(taken.length);
       expect(why === 'full' ? size : cutMs - beganMs >= 45_000).toBe(

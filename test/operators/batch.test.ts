@@ -15,9 +15,9 @@ import { batch as batchRecord, question, samples } from '../support/records.ts';
 import { practised, scored, shuffledBy } from '../support/scored.ts';
 
 const OF = 7;
-const round = (version = 0, stage = 1) =>
+const round = (version = 0, round = 1) =>
   Array.from({ length: OF }, (_, index) =>
-    scored({ question: practised(index, OF, { stage, schedule: { index, of: OF, version } }) }),
+    scored({ question: practised(index, OF, { round, schedule: { index, of: OF, version } }) }),
   );
 const make = () => batch({ groups: 3, openMax: 3 });
 const ids = ({ groups }: Batch): string[] => groups.map(({ questionId }) => questionId);
@@ -43,13 +43,13 @@ describe('batch', () => {
   test('numbers steps from 1, each from the version that the one before it made', async () => {
     const { outputs } = await runOperator(make(), topics.scored, round(4, 2));
     expect(
-      outputs.map(({ step, version, stage, last, index, of }) => {
-        return { step, version, stage, last, index, of };
+      outputs.map(({ step, version, round, last, index, of }) => {
+        return { step, version, round, last, index, of };
       }),
     ).toEqual([
-      { step: 5, version: 4, stage: 2, last: false, index: 0, of: 3 },
-      { step: 6, version: 5, stage: 2, last: false, index: 1, of: 3 },
-      { step: 7, version: 6, stage: 2, last: true, index: 2, of: 3 },
+      { step: 5, version: 4, round: 2, last: false, index: 0, of: 3 },
+      { step: 6, version: 5, round: 2, last: false, index: 1, of: 3 },
+      { step: 7, version: 6, round: 2, last: true, index: 2, of: 3 },
     ]);
   });
 
@@ -137,7 +137,7 @@ describe('batchSelected', () => {
     ...samples.selected.full,
     question: question({
       id: `w${window}i${index}`,
-      stage: 2,
+      round: 2,
       schedule: { index: window * 4 + (kept ? index : 3 - index), of: 10, version: 6 },
     }),
     kept,
@@ -165,7 +165,7 @@ describe('batchSelected', () => {
         [0, 1, 2].map((window) =>
           batchRecord({
             step: 7 + window,
-            stage: 2,
+            round: 2,
             version: 6 + window,
             groups: [0, 1].map((index) => ({
               questionId: `w${window}i${index}`,

@@ -14,9 +14,9 @@ const QUESTIONS = 7;
 const ACTIONS = ['initial', 'refine', 'refine', 'refine', 'hint'];
 
 /** Question i gave `kept(i)` demonstrations. */
-const round = (kept = (i: number) => i % 4, stage = 1, version = 3): Demonstrations[] =>
+const round = (kept = (i: number) => i % 4, round = 1, version = 3): Demonstrations[] =>
   Array.from({ length: QUESTIONS }, (_, i) => ({
-    question: question({ id: `q${i}`, phase: 'evolve', stage }),
+    question: question({ id: `q${i}`, phase: 'evolve', round }),
     difficulty: '',
     kept: Array.from({ length: kept(i) }, (_, at) => ({
       index: at + 10,
@@ -88,14 +88,14 @@ describe('batchDemonstrations', () => {
   test('numbers the steps of the round from its newest version on', async () => {
     const { batches } = await scheduleOf(round());
     expect(
-      batches.map(({ step, version, stage, index, of, last }) => {
-        return { step, version, stage, index, of, last };
+      batches.map(({ step, version, round, index, of, last }) => {
+        return { step, version, round, index, of, last };
       }),
     ).toEqual(
       [0, 1, 2, 3, 4, 5].map((index) => ({
         step: 4 + index,
         version: 3 + index,
-        stage: 1,
+        round: 1,
         index,
         of: 6,
         last: index === 5,
@@ -117,7 +117,7 @@ describe('batchDemonstrations', () => {
     expect(batches).toEqual([
       {
         step: 4,
-        stage: 1,
+        round: 1,
         version: 3,
         groups: [],
         last: true,
@@ -162,16 +162,16 @@ describe('batchDemonstrations', () => {
     expect(
       batches
         .filter(({ last }) => last)
-        .map(({ stage }) => stage)
+        .map(({ round }) => round)
         .sort(),
     ).toEqual([1, 2]);
-    expect(batches.filter(({ stage }) => stage === 2)[0]!.version).toBe(20);
+    expect(batches.filter(({ round }) => round === 2)[0]!.version).toBe(20);
   });
 });
 
 describe('batchPairs', () => {
   const values: Pairs[] = [2, 0, 1].map((count, i) => ({
-    question: question({ id: `q${i}`, phase: 'prefer', stage: 2 }),
+    question: question({ id: `q${i}`, phase: 'prefer', round: 2 }),
     difficulty: 'hard',
     pairs: Array.from({ length: count }, () => ({ chosen: 'a', rejected: 'b', why: 'calls' })),
     version: 6,
@@ -182,7 +182,7 @@ describe('batchPairs', () => {
 
   test('schedules preference steps', async () => {
     const { outputs } = await runOperator(makePairs(), topics.pairs, values);
-    expect(outputs.map(({ kind, version, stage }) => [kind, version, stage])).toEqual([
+    expect(outputs.map(({ kind, version, round }) => [kind, version, round])).toEqual([
       ['dpo', 6, 2],
       ['dpo', 7, 2],
     ]);
@@ -203,7 +203,7 @@ describe('batchPairs', () => {
   });
   function ofPlace(index: number) {
     const schedule = { index, of: 24, version: -1 };
-    return { question: question({ id: `q${index}`, phase: 'prefer', stage: 2, schedule }) };
+    return { question: question({ id: `q${index}`, phase: 'prefer', round: 2, schedule }) };
   }
   const shares = { 'vanilla/hard': 2, 'vanilla/easy': 1, 'guided/hard': 2, 'guided/easy': 1 };
   const mixing: Partial<BatchExamplesOptions> = {

@@ -6,7 +6,7 @@ import {
   rightShare,
 } from '../../operators/curriculum.ts';
 import { runOperator } from '../../testing/runOperator.ts';
-import { AFTER_LAST_STAGE, type Demonstrations, topics } from '../../topics/index.ts';
+import { AFTER_LAST_ROUND, type Demonstrations, topics } from '../../topics/index.ts';
 import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { shuffledBy } from '../support/scored.ts';
@@ -15,7 +15,7 @@ import { shuffledBy } from '../support/scored.ts';
 function tried(id: string, difficulty: string, right: number): Demonstrations {
   const why = (index: number) => (index < right ? 'repeated call' : 'wrong');
   return {
-    question: question({ id, phase: 'evolve', stage: 1 }),
+    question: question({ id, phase: 'evolve', round: 1 }),
     difficulty,
     kept: [],
     dropped: [0, 1, 2, 3].map((index) => ({ index, why: why(index) })),
@@ -33,7 +33,7 @@ const values = [
 const OPTIONS: CurriculumOptions = {
   questions: values.length,
   phase: 'practice',
-  stages: [2],
+  rounds: [2],
   atLeast: 1,
   atMost: 100,
   seed: 3,
@@ -71,20 +71,20 @@ describe('the questions to train on', () => {
 });
 
 describe('curriculum', () => {
-  test('asks them again in a schedule that begins when the stage before is finished', async () => {
+  test('asks them again in a schedule that begins when the round before is finished', async () => {
     const { outputs, commits } = await runOperator(make(), topics.demonstrations, values);
-    expect(outputs.map(({ phase, stage, schedule }) => [phase, stage, schedule])).toEqual(
-      [0, 1, 2].map((index) => ['practice', 2, { index, of: 3, version: AFTER_LAST_STAGE }]),
+    expect(outputs.map(({ phase, round, schedule }) => [phase, round, schedule])).toEqual(
+      [0, 1, 2].map((index) => ['practice', 2, { index, of: 3, version: AFTER_LAST_ROUND }]),
     );
     expect(outputs[0]!.id).toBe('e');
     expect(commits.map(({ settled }) => settled)).toEqual([[0, 1, 2, 3, 4, 5]]);
   });
 
-  test('asks them in every one of its stages, equals in another order', async () => {
+  test('asks them in every one of its rounds, equals in another order', async () => {
     const many = Array.from({ length: 30 }, (_, i) => tried(`q${i}`, 'hard', 0));
-    const operator = make({ questions: 30, stages: [2, 4] });
+    const operator = make({ questions: 30, rounds: [2, 4] });
     const { outputs } = await runOperator(operator, topics.demonstrations, many);
-    const of = (stage: number) => outputs.filter((one) => one.stage === stage).map(({ id }) => id);
+    const of = (round: number) => outputs.filter((one) => one.round === round).map(({ id }) => id);
     expect(of(2)).toHaveLength(30);
     expect(of(4).toSorted()).toEqual(of(2).toSorted());
     expect(of(4)).not.toEqual(of(2));

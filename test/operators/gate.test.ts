@@ -13,7 +13,7 @@ import {
   scriptedPolicy,
   shuffledTurns,
 } from '../../testing/scriptedPolicy.ts';
-import { AFTER_LAST_STAGE, type Question, versionDue, type Weights } from '../../topics/index.ts';
+import { AFTER_LAST_ROUND, type Question, versionDue, type Weights } from '../../topics/index.ts';
 import { question } from '../support/records.ts';
 import { tinyWords } from '../support/tinyWords.ts';
 import { weights } from '../support/weights.ts';
@@ -21,10 +21,10 @@ import { weights } from '../support/weights.ts';
 const BATCH_GROUPS = 2;
 const signals = { signal: neverStopping, stopping: neverStopping };
 
-const explore = (stage: number): Question => question({ phase: 'explore', stage });
-const evaluate = (stage: number): Question => question({ phase: 'evaluate', stage });
+const explore = (round: number): Question => question({ phase: 'explore', round });
+const evaluate = (round: number): Question => question({ phase: 'evaluate', round });
 const practice = (index: number, version = 0): Question =>
-  question({ phase: 'practice', stage: 1, schedule: { index, of: 100, version } });
+  question({ phase: 'practice', round: 1, schedule: { index, of: 100, version } });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const turns = async (count: number): Promise<void> => {
@@ -336,8 +336,8 @@ describe('a gate that is given up', () => {
   });
 });
 
-describe('a schedule that begins when the stage before is finished', () => {
-  const open = (index: number): Question => ({ ...practice(index, AFTER_LAST_STAGE), stage: 2 });
+describe('a schedule that begins when the round before is finished', () => {
+  const open = (index: number): Question => ({ ...practice(index, AFTER_LAST_ROUND), round: 2 });
 
   test('is due the version that finished it, then one more every batch', () => {
     const known = [weights(0, 0), weights(1, 0), weights(2, 1), weights(3, 1), weights(4, 1)];

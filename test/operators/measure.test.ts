@@ -8,8 +8,8 @@ import { obeysOperatorLaws } from '../support/laws.ts';
 import { question } from '../support/records.ts';
 import { rewards, scored } from '../support/scored.ts';
 
-const evaluated = (id: string, stage: number, over: Partial<Scored> = {}): Scored =>
-  scored({ question: question({ id, phase: 'evaluate', stage }), ...over });
+const evaluated = (id: string, round: number, over: Partial<Scored> = {}): Scored =>
+  scored({ question: question({ id, phase: 'evaluate', round }), ...over });
 
 const groups = [
   evaluated('a', 1, {
@@ -73,7 +73,7 @@ describe('measure', () => {
       'eval/pass@2': 1,
       'eval/questions': 2,
     });
-    for (const metric of outputs) expect(metric).toMatchObject({ step: 5, stage: 1, atMs: 50 });
+    for (const metric of outputs) expect(metric).toMatchObject({ step: 5, round: 1, atMs: 50 });
     // The screen shows an evaluation when this one has come.
     expect(outputs.at(-1)!.name).toBe('eval/questions');
   });
@@ -94,12 +94,12 @@ describe('measure', () => {
 
   test('keeps evaluations apart and passes over other phases', async () => {
     const others = (['practice', 'explore'] as const).map((phase) =>
-      scored({ question: question({ phase, stage: 1 }) }),
+      scored({ question: question({ phase, round: 1 }) }),
     );
     const values = [groups[0]!, evaluated('a', 2), ...others, groups[1]!, evaluated('b', 2)];
     const { outputs, unsettled } = await runOperator(make(), topics.scored, values);
     expect(
-      outputs.filter(({ name }) => name === 'eval/questions').map(({ stage }) => stage),
+      outputs.filter(({ name }) => name === 'eval/questions').map(({ round }) => round),
     ).toEqual([1, 2]);
     expect(unsettled).toBe(0);
   });

@@ -16,7 +16,7 @@ import { paperTools } from '../support/paperTools.ts';
 import { question, rollout } from '../support/records.ts';
 import { rewards, scored } from '../support/scored.ts';
 
-const asked = (id: string, phase: Phase = 'prefer'): Question => question({ id, phase, stage: 2 });
+const asked = (id: string, phase: Phase = 'prefer'): Question => question({ id, phase, round: 2 });
 
 /** The rollouts of q1, two a group: the first right, the second wrong; a third failed. */
 const stored: Rollout[] = [0, 1, 2].map((index) =>

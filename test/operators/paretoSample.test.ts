@@ -12,10 +12,10 @@ const candidate = (
   toolCalls: readonly number[],
   raw: readonly number[],
   ability: Ability = 'math',
-  stage = 1,
+  round = 1,
 ): Scored =>
   scored({
-    question: question({ id, stage, ability }),
+    question: question({ id, round, ability }),
     toolCalls,
     rewards: rewards(raw),
     version: 2,
@@ -139,17 +139,17 @@ describe('paretoSample on the worked example', () => {
 });
 
 describe('paretoSample', () => {
-  const many = (stage: number, count = 30): Scored[] =>
+  const many = (round: number, count = 30): Scored[] =>
     Array.from({ length: count }, (_, i) => {
-      const stream = draws('candidates', stage, i);
+      const stream = draws('candidates', round, i);
       const numbers = (below: number): number[] =>
         [0, 1, 2, 3].map((k) => stream.integer(k, below));
-      return candidate(`q${String(i).padStart(2, '0')}`, numbers(6), numbers(2), 'math', stage);
+      return candidate(`q${String(i).padStart(2, '0')}`, numbers(6), numbers(2), 'math', round);
     });
 
   test('gives the kept places 0 … n - 1, in an order that follows the seed and the round', async () => {
-    const places = async (seed: number, stage: number): Promise<string[]> => {
-      const all = [...(await verdicts({ keep: 12, window: 30, seed }, many(stage))).values()];
+    const places = async (seed: number, round: number): Promise<string[]> => {
+      const all = [...(await verdicts({ keep: 12, window: 30, seed }, many(round))).values()];
       const kept = all.filter((verdict) => verdict.kept);
       expect(kept.map(({ index }) => index).sort((a, b) => a - b)).toEqual(kept.map((_, i) => i));
       for (const verdict of all) {

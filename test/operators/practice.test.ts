@@ -7,7 +7,7 @@ import { question, samples } from '../support/records.ts';
 
 const verdict = (id: string, kept: boolean, index: number): Selected => ({
   ...samples.selected.full,
-  question: question({ id, stage: 2 }),
+  question: question({ id, round: 2 }),
   kept,
   index,
 });
@@ -22,13 +22,13 @@ describe('practice', () => {
     expect(outputs).toEqual([
       question({
         id: 'a',
-        stage: 2,
+        round: 2,
         phase: 'practice',
         schedule: { index: 1, of: 10, version: 7 },
       }),
       question({
         id: 'c',
-        stage: 2,
+        round: 2,
         phase: 'practice',
         schedule: { index: 0, of: 10, version: 7 },
       }),

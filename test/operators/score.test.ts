@@ -22,8 +22,8 @@ const tools = { tags: paperTools };
 const make = () => score({ tools, reward: spelled, advantage, openMax: 4 });
 
 const one = question({ id: 'one' });
-const two = question({ id: 'two', stage: 1 });
-const twice = question({ id: 'two', stage: 2 });
+const two = question({ id: 'two', round: 1 });
+const twice = question({ id: 'two', round: 2 });
 const groups = [group(one, ['1', '22', '333']), group(two, ['4', '5'], 3), group(twice, ['6'])];
 const rollouts = groups.flat();
 
@@ -49,7 +49,7 @@ describe('score', () => {
         })),
         version: 0,
       });
-      expect(outputs.map(({ question: { id, stage } }) => `${id} ${stage}`).sort()).toEqual([
+      expect(outputs.map(({ question: { id, round } }) => `${id} ${round}`).sort()).toEqual([
         'one 0',
         'two 1',
         'two 2',

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 const metrics = Array.from({ length: 5 }, (_, i) =>
-  metric({ name: `loss, "part" ${i}`, step: i, stage: 1, value: i / 8, atMs: 100 + i }),
+  metric({ name: `loss, "part" ${i}`, step: i, round: 1, value: i / 8, atMs: 100 + i }),
 );
 const path = (ending: string): string => join(folder.path, `metrics.${ending}`);
 const read = (ending: string): Promise<string> => readFile(path(ending), 'utf8');
@@ -44,12 +44,12 @@ describe('files', () => {
     );
     const csv = (await read('csv')).trimEnd().split('\n');
     expect(csv).toHaveLength(6);
-    expect(csv[0]).toBe('offset,step,stage,name,value,atMs');
+    expect(csv[0]).toBe('offset,step,round,name,value,atMs');
     expect(csv[3]).toBe('2,2,1,"loss, ""part"" 2",0.25,102');
   });
 
   test('has no cell that a spreadsheet would run', async () => {
-    await start([metric({ name: '=1+1', stage: 1, value: -0.5, step: 3, atMs: 100 })]);
+    await start([metric({ name: '=1+1', round: 1, value: -0.5, step: 3, atMs: 100 })]);
     expect((await read('csv')).trimEnd().split('\n')[1]).toBe("0,3,1,'=1+1,-0.5,100");
     expect(JSON.parse(await read('jsonl')).name).toBe('=1+1');
   });

@@ -19,7 +19,7 @@ const numbers = (over: Partial<Metric>, values: Readonly<Record<string, number>>
 
 const step = (value: number): Metric[] =>
   numbers(
-    { step: 12, stage: 2 },
+    { step: 12, round: 2 },
     {
       'reward/mean': 0.5,
       'accuracy/mean': 0.625,
@@ -31,9 +31,9 @@ const step = (value: number): Metric[] =>
       'time/train_ms': value,
     },
   );
-const evaluation = (stage: number): Metric[] =>
+const evaluation = (round: number): Metric[] =>
   numbers(
-    { step: 12, stage },
+    { step: 12, round },
     {
       'eval/accuracy': 0.5,
       'eval/tools_mean': 1.5,
@@ -52,7 +52,7 @@ function bench(over: Partial<ProgressOptions> = {}): {
   return {
     lines,
     options: {
-      stages: ['the base policy', 'fine-tuning', 'round 1'],
+      rounds: ['the base policy', 'fine-tuning', 'round 1'],
       sampling: 'temperature 1',
       clock: manualClock(0),
       pulse: () => ({ inflight: 4, generatedTokens: 99, version: 7 }),
@@ -99,10 +99,10 @@ describe('progress as lines', () => {
     ]);
   });
 
-  test('leaves out steps that follow within ten seconds, but for the first and the last of a stage', async () => {
+  test('leaves out steps that follow within ten seconds, but for the first and the last of a round', async () => {
     const { lines, options } = bench();
-    const at = (stage: number, n: number, seconds: number) =>
-      numbers({ stage, step: n, atMs: 1000 * seconds }, { loss: n, 'time/train_ms': 1 });
+    const at = (round: number, n: number, seconds: number) =>
+      numbers({ round, step: n, atMs: 1000 * seconds }, { loss: n, 'time/train_ms': 1 });
     const values = [
       at(1, 1, 0),
       at(1, 2, 1),
@@ -112,8 +112,8 @@ describe('progress as lines', () => {
       at(2, 6, 12),
     ];
     const last = numbers(
-      { stage: 2, step: 7, atMs: 13_000 },
-      { 'stage/share': 1, 'time/train_ms': 1 },
+      { round: 2, step: 7, atMs: 13_000 },
+      { 'round/share': 1, 'time/train_ms': 1 },
     );
     await runOperator(progress(options), topics.metrics, [...values.flat(), ...last]);
     expect(lines.map((line) => / step (\d)/.exec(line)![1])).toEqual(['1', '4', '5', '7']);
@@ -150,7 +150,7 @@ describe('progress as lines', () => {
   test('shows what it has of a step that lacks a number, and nothing of the step before', async () => {
     const { lines, options } = bench();
     const fineTuning = numbers(
-      { step: 13, stage: 1 },
+      { step: 13, round: 1 },
       { examples: 16, loss: 0.5, 'time/train_ms': 1 },
     );
     await runOperator(progress(options), topics.metrics, [...step(1), ...fineTuning]);
@@ -160,7 +160,7 @@ describe('progress as lines', () => {
   test('warns of steps that teach nothing, once for each reason', async () => {
     const { lines, options } = bench();
     const at = (step: number, of: Readonly<Record<string, number>>) =>
-      numbers({ step, stage: 1 }, { ...of, 'time/train_ms': 1 });
+      numbers({ step, round: 1 }, { ...of, 'time/train_ms': 1 });
     const uniform = { 'reward/mean': 1, 'accuracy/mean': 0, 'groups/uniform': 1 };
     const steps = [
       at(1, { examples: 0, 'examples/dropped': 5 }),
@@ -182,7 +182,7 @@ describe('progress as lines', () => {
   test('has no number of right answers where nothing was right', async () => {
     const { lines, options } = bench();
     const nothing = numbers(
-      { stage: 0 },
+      { round: 0 },
       { 'eval/accuracy': 0, 'eval/tools_mean_correct': 0, 'eval/questions': 8 },
     );
     await runOperator(progress(options), topics.metrics, nothing);
@@ -203,8 +203,8 @@ describe('progress on a screen of its own', () => {
     expect(events).toMatchObject([
       {
         kind: 'step',
-        stage: 2,
-        stageName: 'round 1',
+        round: 2,
+        roundName: 'round 1',
         step: 12,
         steps: 24,
         sampling: 'temperature 1',
@@ -222,39 +222,39 @@ describe('progress on a screen of its own', () => {
 
 test('a screen of its own is given warnings as data', async () => {
   const { screen, warnings } = keeping();
-  const none = numbers({ step: 4, stage: 2, atMs: 9 }, { examples: 0, 'time/train_ms': 1 });
+  const none = numbers({ step: 4, round: 2, atMs: 9 }, { examples: 0, 'time/train_ms': 1 });
   await runOperator(progress(bench({ screen }).options), topics.metrics, none);
   expect(warnings).toEqual([
-    { stage: 2, step: 4, atMs: 9, text: expect.stringContaining('there were 0 examples') },
+    { round: 2, step: 4, atMs: 9, text: expect.stringContaining('there were 0 examples') },
   ]);
 });
 
 describe('how far a run is', () => {
   const pulse = { inflight: 0, generatedTokens: 0, version: 0 };
-  const event = (kind: ProgressEvent['kind'], stage: number, share: number, atMs: number) => ({
+  const event = (kind: ProgressEvent['kind'], round: number, share: number, atMs: number) => ({
     kind,
-    stage,
+    round,
     atMs,
-    stageName: '',
+    roundName: '',
     step: 1,
     steps: null,
     sampling: '',
-    numbers: { 'stage/share': share },
+    numbers: { 'round/share': share },
   });
   const tracked = (...events: ProgressEvent[]) => {
-    const tracker = new ProgressTracker({ stages: ['base', 'a', 'b'], weights: [1, 1, 2] });
+    const tracker = new ProgressTracker({ rounds: ['base', 'a', 'b'], weights: [1, 1, 2] });
     for (const one of events) tracker.add(one);
     return (nowMs: number) => tracker.status(pulse, nowMs);
   };
 
-  test('is what its stages weigh, and the place in the stage under way', () => {
-    expect(tracked()(0)).toMatchObject({ share: 0, stage: 0, stageName: 'base', leftMs: null });
-    expect(tracked(event('evaluation', 0, 0, 0))(0)).toMatchObject({ share: 1 / 4, stage: 1 });
-    expect(tracked(event('step', 2, 0.5, 0))(0)).toMatchObject({ share: 3 / 4, stage: 2 });
-    // an evaluation of a stage may come when the next one has begun
+  test('is what its rounds weigh, and the place in the round under way', () => {
+    expect(tracked()(0)).toMatchObject({ share: 0, round: 0, roundName: 'base', leftMs: null });
+    expect(tracked(event('evaluation', 0, 0, 0))(0)).toMatchObject({ share: 1 / 4, round: 1 });
+    expect(tracked(event('step', 2, 0.5, 0))(0)).toMatchObject({ share: 3 / 4, round: 2 });
+    // an evaluation of a round may come when the next one has begun
     const late = tracked(event('step', 2, 0.5, 0), event('evaluation', 1, 0, 1));
     expect(late(1).share).toBe(3 / 4);
-    expect(tracked(event('evaluation', 2, 0, 0))(0)).toMatchObject({ share: 1, stage: 2 });
+    expect(tracked(event('evaluation', 2, 0, 0))(0)).toMatchObject({ share: 1, round: 2 });
   });
 
   test('tells what is left by how long the work so far took, since the run went on', () => {
@@ -267,7 +267,7 @@ describe('how far a run is', () => {
   });
 
   test('tells how fast tokens are made lately', () => {
-    const tracker = new ProgressTracker({ stages: ['base'] });
+    const tracker = new ProgressTracker({ rounds: ['base'] });
     const at = (seconds: number, generatedTokens: number) =>
       tracker.status({ ...pulse, generatedTokens }, 1000 * seconds).generatedPerSecond;
     expect(at(0, 0)).toBeNull();

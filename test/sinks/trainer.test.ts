@@ -81,7 +81,7 @@ async function fill(order: readonly number[] = [1, 2, 3], lag = 0): Promise<void
 const batchOf = (step: number): Batch =>
   batch({
     step,
-    stage: 1,
+    round: 1,
     version: step - 1,
     // Not the order of the log: the batch has its own.
     groups: Array.from({ length: GROUPS }, (_, i) => step * GROUPS - 1 - i).map((index) => ({
@@ -282,7 +282,7 @@ describe('trainer', () => {
       'time/loop_gap_ms': expect.any(Number),
       'time/train_ms': 20,
     });
-    expect(first.every(({ stage, atMs }: Metric) => stage === 1 && atMs === 50)).toBe(true);
+    expect(first.every(({ round, atMs }: Metric) => round === 1 && atMs === 50)).toBe(true);
     // The screen shows a step when this one has come.
     expect(first.at(-1)!.name).toBe('time/train_ms');
   });
@@ -296,7 +296,7 @@ describe('trainer', () => {
           ...next,
           step,
           version: step - 1,
-          stage: 2,
+          round: 2,
           last: step === STEPS + 3,
         });
       }

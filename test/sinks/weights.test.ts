@@ -36,7 +36,7 @@ afterEach(async () => {
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 const names = (): string[] => readdirSync(join(folder.path, 'weights')).sort();
 const batch = (version: number, over: Partial<Batch> = {}): Batch =>
-  batchRecord({ step: version + 1, stage: 1, version, ...over });
+  batchRecord({ step: version + 1, round: 1, version, ...over });
 
 describe('the weights store', () => {
   test('adopts the first policy as version 0, whole and with its digest', async () => {
@@ -80,7 +80,7 @@ describe('the weights store', () => {
     await trainer.restore(store.saved(first), 'train');
     const consumed = { partition: 0, offset: 8 };
     const parent = weights(4, 0);
-    const made = await store.publish(trainer, { batch: batch(4, { stage: 2 }), parent, consumed });
+    const made = await store.publish(trainer, { batch: batch(4, { round: 2 }), parent, consumed });
     expect(made).toMatchObject({ version: 5, parent: 4, step: 5, roundsDone: 1, consumed });
     expect(made.parentDigest).toBe('digest 4');
     expect(digest(await readFile(join(folder.path, made.uri), 'utf8'))).toBe(made.digest);
@@ -100,7 +100,7 @@ describe('the weights store', () => {
     const rounds = [];
     for (const last of [false, true]) {
       rounds.push(
-        (await store.publish(trainer, { batch: batch(1, { stage: 3, last }), parent, consumed }))
+        (await store.publish(trainer, { batch: batch(1, { round: 3, last }), parent, consumed }))
           .roundsDone,
       );
     }

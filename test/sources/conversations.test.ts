@@ -24,7 +24,7 @@ async function written(name: string, ...rows: readonly unknown[]): Promise<strin
 async function all(given: string, form: ConversationForm = 'auto') {
   const values: Demonstrations[] = [];
   const dead: DeadLetter[] = [];
-  for await (const item of readConversations(await conversationFiles(given, form), { stage: 1 })) {
+  for await (const item of readConversations(await conversationFiles(given, form), { round: 1 })) {
     if ('value' in item) values.push(item.value);
     else dead.push(item.deadLetter);
   }
@@ -62,7 +62,7 @@ describe('rows of conversations', () => {
       ['system: S', 'user: a', 'assistant: b', 'user: Hi', 'assistant: Hello'],
       ['user: only input', 'assistant: x'],
     ]);
-    expect(values[0]!.question).toMatchObject({ id: 'alpaca#1', source: 'alpaca', stage: 1 });
+    expect(values[0]!.question).toMatchObject({ id: 'alpaca#1', source: 'alpaca', round: 1 });
     expect(dead).toEqual([]);
   });
 

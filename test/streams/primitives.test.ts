@@ -169,13 +169,13 @@ describe('gatherBy', () => {
       metric({ name: 'b', step: 1 }),
     ]);
     expect(sized.outputs.map((group) => group.length)).toEqual([2, 1]);
-    const untilStage = gatherBy<Metric>({
+    const untilRound = gatherBy<Metric>({
       ...byName,
-      complete: (members) => members.some(({ stage }) => stage === 1),
+      complete: (members) => members.some(({ round }) => round === 1),
     });
-    const asked = await runOperator(untilStage, topics.metrics, [
+    const asked = await runOperator(untilRound, topics.metrics, [
       metric({ name: 'a' }),
-      metric({ name: 'a', stage: 1 }),
+      metric({ name: 'a', round: 1 }),
     ]);
     expect(asked.outputs.map((group) => group.length)).toEqual([2]);
   });

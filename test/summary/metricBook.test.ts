@@ -48,7 +48,7 @@ describe('the book of metrics', () => {
     expect(longer.curve('loss').slice(0, curve.length - 1)).toEqual(curve.slice(0, -1));
   });
 
-  it('knows the mean of each stage, and how many steps it had', () => {
+  it('knows the mean of each round, and how many steps it had', () => {
     const book = new MetricBook();
     book.add(metric('loss', 1, 1, 0.5));
     book.add(metric('loss', 2, 1, 1.5));
@@ -56,20 +56,20 @@ describe('the book of metrics', () => {
     expect(book.mean('loss', 1)).toBe(1);
     expect(book.mean('loss', 3)).toBeNull();
     expect(book.means).toEqual([
-      { stage: 1, name: 'loss', mean: 1, steps: 2, lastStep: 2 },
-      { stage: 2, name: 'loss', mean: 4, steps: 1, lastStep: 3 },
+      { round: 1, name: 'loss', mean: 1, steps: 2, lastStep: 2 },
+      { round: 2, name: 'loss', mean: 4, steps: 1, lastStep: 3 },
     ]);
   });
 });
 
-it('two runs are compared by stage and name, without what measures time', () => {
+it('two runs are compared by round and name, without what measures time', () => {
   const [a, b] = [new MetricBook(), new MetricBook()];
   a.add(metric('loss', 1, 1, 1));
   a.add(metric('time/train_ms', 1, 1, 77));
   b.add(metric('loss', 1, 1, 3));
   b.add(metric('eval/accuracy', 0, 0, 0.5));
   expect(compareMetrics(a, b)).toEqual([
-    { stage: 0, name: 'eval/accuracy', a: null, b: 0.5 },
-    { stage: 1, name: 'loss', a: 1, b: 3 },
+    { round: 0, name: 'eval/accuracy', a: null, b: 0.5 },
+    { round: 1, name: 'loss', a: 1, b: 3 },
   ]);
 });

@@ -18,12 +18,12 @@ import { record } from '../cli/support/syntheticRun.ts';
 
 function group(
   id: string,
-  stage: number,
+  round: number,
   correct: readonly number[],
   calls: readonly number[],
 ): Scored {
   return scored({
-    question: question(id, 'evaluate', stage),
+    question: question(id, 'evaluate', round),
     rewards: correct.map((raw) => reward(raw, raw > 0 ? 0 : -1)),
     toolCalls: calls,
     lengths: calls.map((n) => 100 * n),
@@ -33,11 +33,11 @@ function group(
 const before = [group('a', 0, [1, 0], [2, 4]), group('b', 0, [1, 1], [0, 1])];
 const after = [group('a', 1, [1, 1], [1, 1]), group('b', 1, [0, 1], [3, 0])];
 const timed = (groups: readonly Scored[], atMs: number) => groups.map((value) => ({ value, atMs }));
-const evaluated = (stages: Readonly<Record<number, readonly Scored[]>>, expected = 2) =>
+const evaluated = (rounds: Readonly<Record<number, readonly Scored[]>>, expected = 2) =>
   new Map(
-    Object.entries(stages).map(([stage, groups]) => [
-      Number(stage),
-      measured(timed(groups, 5000 + 20_000 * Number(stage)), expected),
+    Object.entries(rounds).map(([round, groups]) => [
+      Number(round),
+      measured(timed(groups, 5000 + 20_000 * Number(round)), expected),
     ]),
   );
 
@@ -130,7 +130,7 @@ describe('a summary', () => {
 });
 
 it('tool calls of right answers are not measured where there are none', () => {
-  const wrong = (stage: number) => [group('a', stage, [0, 0], [2, 4])];
+  const wrong = (round: number) => [group('a', round, [0, 0], [2, 4])];
   const results = resultsOf({ ...reading, evaluations: evaluated({ 0: wrong(0), 1: after }, 1) });
   expect(reportText(results)).toMatch(/\ncalls when right +– +0\.67\n/);
   expect(reportText(results)).toMatch(
@@ -145,19 +145,19 @@ describe('phases', () => {
     [3, 'policy'],
     [4, 'dpo'],
   ]);
-  /** Stage s is right in s of 10 cases. */
+  /** Round s is right in s of 10 cases. */
   const evaluations = new Map(
-    [0, 1, 2, 3, 4].map((stage) => {
-      const correct = Array.from({ length: 10 }, (_, i) => (i < stage ? 1 : 0));
-      return [stage, measured(timed([group('a', stage, correct, correct)], stage), 1)];
+    [0, 1, 2, 3, 4].map((round) => {
+      const correct = Array.from({ length: 10 }, (_, i) => (i < round ? 1 : 0));
+      return [round, measured(timed([group('a', round, correct, correct)], round), 1)];
     }),
   );
   const results = (over: Partial<Reading> = {}) =>
     resultsOf({ ...reading, kinds, evaluations, ...over });
 
-  it('are the base and each kind of training, measured after its last stage', () => {
+  it('are the base and each kind of training, measured after its last round', () => {
     const { phases } = results();
-    expect(phases.map(({ name, stage }) => [name, stage])).toEqual([
+    expect(phases.map(({ name, round }) => [name, round])).toEqual([
       ['base', 0],
       ['+ fine-tuning', 1],
       ['+ RL, 2 rounds', 3],
@@ -165,7 +165,7 @@ describe('phases', () => {
     ]);
   });
 
-  it('give the stages their names', () => {
+  it('give the rounds their names', () => {
     expect(results().rounds.map(({ name }) => name)).toEqual([
       'fine-tuning',
       'round 1',
@@ -180,10 +180,10 @@ describe('phases', () => {
     ]);
   });
 
-  it('are one table with the rounds, and what several stages changed together is told below it', () => {
+  it('are one table with the rounds, and what several rounds changed together is told below it', () => {
     const text = reportText(results());
     expect(text).toMatch(
-      /stage +steps +reward +accuracy +change .*\nbefore +0\.0 % .*\nfine-tuning .* 10\.0 % +\+10\.0 /,
+      /round +steps +reward +accuracy +change .*\nbefore +0\.0 % .*\nfine-tuning .* 10\.0 % +\+10\.0 /,
     );
     expect(text).toMatch(/\nRL, 2 rounds together: accuracy \+20\.0 points, tool calls \+0\.20, /);
     expect(text).not.toMatch(/fine-tuning together/);
@@ -219,8 +219,8 @@ describe('behaviour', () => {
 });
 
 describe('how sure the numbers are', () => {
-  const known = (stage: number) => [one('a', stage, 1), one('b', stage, 1), one('c', stage, stage)];
-  const one = (id: string, stage: number, correct: number) => group(id, stage, [correct], [1]);
+  const known = (round: number) => [one('a', round, 1), one('b', round, 1), one('c', round, round)];
+  const one = (id: string, round: number, correct: number) => group(id, round, [correct], [1]);
   const results = resultsOf({
     ...reading,
     evaluations: evaluated({ 0: known(0), 1: known(1) }, 3),
@@ -241,9 +241,9 @@ describe('how sure the numbers are', () => {
   });
 
   it('is told of calls when right too, where anything was right', () => {
-    const groups = (stage: number, right: number) =>
+    const groups = (round: number, right: number) =>
       Array.from({ length: 8 }, (_, i) =>
-        group(`q${i}`, stage, [1, i < right ? 1 : 0], [i % 3, stage === 0 ? 6 : 2]),
+        group(`q${i}`, round, [1, i < right ? 1 : 0], [i % 3, round === 0 ? 6 : 2]),
       );
     const told = (before: Scored[], after: Scored[]) =>
       resultsOf({ ...reading, evaluations: evaluated({ 0: before, 1: after }, 8) });
@@ -276,8 +276,8 @@ describe('how sure the numbers are', () => {
 
   it('has a colour where it is no chance', () => {
     expect(reportPage(summaryOf())).not.toContain('<td class="good">');
-    const many = (stage: number) =>
-      Array.from({ length: 40 }, (_, i) => one(`q${i}`, stage, stage === 0 ? i % 2 : 1));
+    const many = (round: number) =>
+      Array.from({ length: 40 }, (_, i) => one(`q${i}`, round, round === 0 ? i % 2 : 1));
     const page = reportPage(summaryOf({ evaluations: evaluated({ 0: many(0), 1: many(1) }, 40) }));
     expect(page).toContain('<td class="good">+50.0 points</td>');
   });
@@ -373,8 +373,8 @@ describe('samples', () => {
     chooseSamples({ ...reading, evaluations: evaluated({ 0: first, 1: last }) }).map(
       ({ why, questionId }) => [questionId, why],
     );
-  const one = (id: string, stage: number, correct: number, calls: number) =>
-    group(id, stage, [correct], [calls]);
+  const one = (id: string, round: number, correct: number, calls: number) =>
+    group(id, round, [correct], [calls]);
 
   it('show what became right, what needs fewer calls, and what became wrong', () => {
     const first = [one('d', 0, 1, 1), one('c', 0, 1, 2), one('b', 0, 1, 5), one('a', 0, 0, 2)];
@@ -387,7 +387,7 @@ describe('samples', () => {
   });
 
   it('are three also where nothing was learned, and never one question twice', () => {
-    const stay = (stage: number) => ['a', 'b', 'c', 'd'].map((id) => one(id, stage, 0, 1));
+    const stay = (round: number) => ['a', 'b', 'c', 'd'].map((id) => one(id, round, 0, 1));
     const chosen = choose(stay(0), stay(1));
     expect(new Set(chosen.map(([id]) => id)).size).toBe(3);
   });

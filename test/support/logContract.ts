@@ -120,7 +120,7 @@ export function keepsLogContract(
         await expect(thrown).rejects.toThrow('changed my mind');
         const broken = log.commit((tx) => {
           tx.append(topics.questions, question());
-          tx.append(topics.questions, question({ stage: 'one' as unknown as number }));
+          tx.append(topics.questions, question({ round: 'one' as unknown as number }));
         });
         await expect(broken).rejects.toMatchObject({ code: 'ENCODE' });
         expect(await tapAll({ kind: 'earliest' })).toEqual([]);

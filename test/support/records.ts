@@ -9,7 +9,7 @@ export function question(over: Partial<r.Question> = {}): r.Question {
     source: 'test',
     ability: 'math',
     phase: 'explore',
-    stage: 0,
+    round: 0,
     schedule: null,
     ...over,
   };
@@ -61,13 +61,13 @@ export function deadLetter(over: Partial<r.DeadLetter> = {}): r.DeadLetter {
 }
 
 export function metric(over: Partial<r.Metric> = {}): r.Metric {
-  return { name: 'm', step: 0, stage: 0, value: 0, atMs: 0, ...over };
+  return { name: 'm', step: 0, round: 0, value: 0, atMs: 0, ...over };
 }
 
 export function batch(over: Partial<r.Batch> = {}): r.Batch {
   return {
     step: 0,
-    stage: 0,
+    round: 0,
     version: 0,
     groups: [],
     last: false,
@@ -87,7 +87,7 @@ export const samples = {
       question: 'Wie viele? 🌊',
       ability: 'qa',
       phase: 'practice',
-      stage: 3,
+      round: 3,
       schedule: { index: 2, of: 9, version: 4 },
     }),
     minimal: question({ id: '', question: '', answers: [], source: '' }),
@@ -229,7 +229,7 @@ export const samples = {
   batches: {
     full: {
       step: 3,
-      stage: 1,
+      round: 1,
       version: 2,
       groups: [{ questionId: 'q1', scored: { partition: 0, offset: 5 } }],
       last: true,
@@ -299,8 +299,8 @@ export const samples = {
     } satisfies r.FoldRecord,
   },
   windows: {
-    full: { stage: 3, size: 17, beganMs: 12.5, cutMs: 600012.5, why: 'time' } satisfies r.Window,
-    minimal: { stage: 0, size: 0, beganMs: 0, cutMs: 0, why: 'full' } satisfies r.Window,
+    full: { round: 3, size: 17, beganMs: 12.5, cutMs: 600012.5, why: 'time' } satisfies r.Window,
+    minimal: { round: 0, size: 0, beganMs: 0, cutMs: 0, why: 'full' } satisfies r.Window,
   },
   control: {
     full: {
@@ -321,7 +321,7 @@ export const samples = {
     } satisfies r.ControlRecord,
   },
   metrics: {
-    full: metric({ name: 'train/loss', step: 9, stage: 2, value: Infinity, atMs: 12.5 }),
+    full: metric({ name: 'train/loss', step: 9, round: 2, value: Infinity, atMs: 12.5 }),
     minimal: metric({ value: -0.125 }),
   },
   evolved: {

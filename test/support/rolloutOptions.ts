@@ -9,7 +9,7 @@ import { type ScriptedPolicyOptions, scriptedPolicy } from '../../testing/script
 import type { Rollout } from '../../topics/index.ts';
 import { tinyDialect, tinyWords } from './tinyWords.ts';
 
-/** Every policy version is the one that is due; of a stage so many are let in at once. */
+/** Every policy version is the one that is due; of a round so many are let in at once. */
 export const openGate: PolicyGate = {
   version: 0,
   inflight: 0,

@@ -27,7 +27,7 @@ export function scored(over: Partial<Scored> & { readonly question: Question }):
 export function group(asked: Question, texts: readonly string[], version = 0): Rollout[] {
   return texts.map((text, index) =>
     rollout({
-      id: `${asked.id}/${asked.phase}-${asked.stage}/${index}`,
+      id: `${asked.id}/${asked.phase}-${asked.round}/${index}`,
       question: asked,
       index,
       groupSize: texts.length,
@@ -47,7 +47,7 @@ export function practised(index: number, of: number, over: Partial<Question> = {
   return question({
     id: `p${index}`,
     phase: 'practice',
-    stage: 1,
+    round: 1,
     schedule: { index, of, version: 0 },
     ...over,
   });

@@ -127,8 +127,8 @@ export function essence({ evolved, demonstrations, pairs, toolCalls, ...run }: R
     pairs: byText(pairs),
     toolCalls: byText(toolCalls),
     questions: byText(run.questions),
-    batches: run.batches.map(({ step, stage, kind, examples, groups }) => ({
-      ...{ step, stage, kind },
+    batches: run.batches.map(({ step, round, kind, examples, groups }) => ({
+      ...{ step, round, kind },
       of: [...examples, ...groups].map(({ questionId }) => questionId),
     })),
     weights: run.weights.map(({ version, roundsDone, digest }) => [version, roundsDone, digest]),

@@ -1,22 +1,22 @@
 /**
- * The laws of the schedule, over stages, sizes and lags drawn at random. What each record comes to under them is in the
+ * The laws of the schedule, over rounds, sizes and lags drawn at random. What each record comes to under them is in the
  * tests of those who ask (plan, gate, batch, paretoSample, …).
  */
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
 import {
-  AFTER_LAST_STAGE,
-  beginOfStage,
+  AFTER_LAST_ROUND,
+  beginOfRound,
   decidedBy,
-  finishesStage,
+  finishesRound,
   firstStepOf,
   movedBy,
   movedSchedule,
   type Phase,
   placesEach,
   type Question,
-  stagesBefore,
-  stagesDone,
+  roundsBefore,
+  roundsDone,
   stepAt,
   stepRecord,
   stepsOf,
@@ -38,42 +38,42 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, i) 
 const cases = range(30).map((seed) => {
   const chance = draws(seed, 'schedule');
   const size = (at: number, most: number): number => 1 + Math.floor(chance.uniform(at) * most);
-  const stages = range(size(0, 4)).map((stage) => size(10 + stage, 40));
-  return { seed, per: size(1, 12), window: size(2, 12), stages };
+  const rounds = range(size(0, 4)).map((round) => size(10 + round, 40));
+  return { seed, per: size(1, 12), window: size(2, 12), rounds };
 });
 
 interface Job {
-  /** Places of each stage after the first. */
-  readonly stages: readonly number[];
+  /** Places of each round after the first. */
+  readonly rounds: readonly number[];
   readonly per: number;
 }
 
-/** The versions of a whole run, as trainers make them: one a step, each stage finished by its last. */
-function made({ stages, per }: Job): VersionProgress[] {
+/** The versions of a whole run, as trainers make them: one a step, each round finished by its last. */
+function made({ rounds, per }: Job): VersionProgress[] {
   const known: VersionProgress[] = [{ version: 0, roundsDone: 0 }];
-  for (const [i, places] of stages.entries()) {
+  for (const [i, places] of rounds.entries()) {
     const first = known.at(-1)!.version;
     for (const index of range(stepsOf(places, per))) {
       const record = stepRecord(i + 1, versionOf(first, { index }), {
         index,
         of: stepsOf(places, per),
       });
-      known.push({ version: versionMade(record), roundsDone: stagesDone(record) });
+      known.push({ version: versionMade(record), roundsDone: roundsDone(record) });
     }
   }
   return known;
 }
 
-const placed = (stage: number, index: number, of: number, version: number): Question =>
-  question({ phase: 'practice', stage, schedule: { index, of, version } });
+const placed = (round: number, index: number, of: number, version: number): Question =>
+  question({ phase: 'practice', round, schedule: { index, of, version } });
 
 const pace = (per: number) => ({ batchGroups: per, window: per });
 
-describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => {
-  const known = made({ stages, per });
+describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => {
+  const known = made({ rounds, per });
 
   test('gives every place exactly one step, and the steps cover the places without gap or overlap', () => {
-    for (const of of stages) {
+    for (const of of rounds) {
       const steps = new Map(range(of).map((index) => [stepAt({ index, of }, per).index, index]));
       expect([...steps.keys()]).toEqual(range(stepsOf(of, per)));
       let next = 0;
@@ -92,7 +92,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
   });
 
   test('lets a window begin where the one before it ends, and makes no more windows than asked for', () => {
-    for (const explore of stages) {
+    for (const explore of rounds) {
       const steps = Math.min(window, explore);
       const size = placesEach(explore, steps);
       expect(stepsOf(explore, size)).toBeLessThanOrEqual(steps);
@@ -108,19 +108,19 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
     }
   });
 
-  test('lets versions rise by one a step, and each stage end with its last step', () => {
+  test('lets versions rise by one a step, and each round end with its last step', () => {
     expect(known.map(({ version }) => version)).toEqual(range(known.length));
-    const finishing = known.filter((version, i) => i > 0 && finishesStage(version, known[i - 1]!));
-    const ends = stages.map((_, i) =>
-      stages.slice(0, i + 1).reduce((sum, places) => sum + stepsOf(places, per), 0),
+    const finishing = known.filter((version, i) => i > 0 && finishesRound(version, known[i - 1]!));
+    const ends = rounds.map((_, i) =>
+      rounds.slice(0, i + 1).reduce((sum, places) => sum + stepsOf(places, per), 0),
     );
     expect(finishing.map(({ version }) => version)).toEqual(ends);
     for (const [i, end] of [0, ...ends].entries()) expect(versionAfter(i, known)).toBe(end);
-    expect(versionAfter(stages.length + 1, known)).toBeNull();
+    expect(versionAfter(rounds.length + 1, known)).toBeNull();
   });
 
   test('makes a place due exactly the version that its step begins with', () => {
-    for (const [i, of] of stages.entries()) {
+    for (const [i, of] of rounds.entries()) {
       const first = versionAfter(i, known)!;
       for (const index of range(of)) {
         const step = stepAt({ index, of }, per);
@@ -128,17 +128,17 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
         const asked = placed(i + 1, index, of, first);
         expect(versionDue(asked, known, pace(per))).toBe(record.version);
         expect(record.step).toBe(versionMade(record));
-        expect(beginOfStage(record)).toBe(first);
+        expect(beginOfRound(record)).toBe(first);
         expect(record.last).toBe(index >= of - ((of - 1) % per) - 1);
       }
     }
   });
 
-  test('dates a schedule that was left open as the version that finished the stage before', () => {
-    for (const [i, of] of stages.entries()) {
+  test('dates a schedule that was left open as the version that finished the round before', () => {
+    for (const [i, of] of rounds.entries()) {
       const first = versionAfter(i, known)!;
       for (const index of [0, of - 1]) {
-        const open = placed(i + 1, index, of, AFTER_LAST_STAGE);
+        const open = placed(i + 1, index, of, AFTER_LAST_ROUND);
         expect(versionDue(open, known, pace(per))).toBe(
           versionDue(placed(i + 1, index, of, first), known, pace(per)),
         );
@@ -151,12 +151,12 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
 
   test('makes a question without a place due the version that finished what comes before it', () => {
     const phases: Phase[] = ['explore', 'evolve', 'prefer', 'evaluate'];
-    for (const stage of range(stages.length).map((i) => i + 1)) {
+    for (const round of range(rounds.length).map((i) => i + 1)) {
       for (const phase of phases) {
-        const asked = question({ phase, stage, schedule: null });
-        expect(stagesBefore(asked)).toBe(phase === 'evaluate' ? stage : stage - 1);
+        const asked = question({ phase, round, schedule: null });
+        expect(roundsBefore(asked)).toBe(phase === 'evaluate' ? round : round - 1);
         const due = versionDue(asked, known, pace(per))!;
-        expect(due).toBe(versionAfter(stagesBefore(asked), known));
+        expect(due).toBe(versionAfter(roundsBefore(asked), known));
         expect(versionDue(asked, known.slice(0, due), pace(per))).toBeNull();
       }
     }
@@ -178,19 +178,19 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
     }
   });
 
-  test('moves the versions of a record so that stages begin where they do now and the order stays', () => {
-    const now = made({ stages: stages.map((places) => places + window), per });
+  test('moves the versions of a record so that rounds begin where they do now and the order stays', () => {
+    const now = made({ rounds: rounds.map((places) => places + window), per });
     let newest = -1;
-    for (const [i, of] of stages.entries()) {
+    for (const [i, of] of rounds.entries()) {
       const begun = versionAfter(i, now)!;
       const then = versionAfter(i, known)!;
-      const open = placed(i + 1, 0, of, AFTER_LAST_STAGE);
+      const open = placed(i + 1, 0, of, AFTER_LAST_ROUND);
       const moved = movedBy(open, known, begun);
       const versions = range(of).map((index) => {
         const recorded = { index, of, version: then };
-        const schedule = movedSchedule(placed(i + 1, index, of, AFTER_LAST_STAGE), recorded, moved);
+        const schedule = movedSchedule(placed(i + 1, index, of, AFTER_LAST_ROUND), recorded, moved);
         expect(schedule).toEqual({ index, of, version: begun });
-        // A rollout of then keeps its distance from the beginning of its stage.
+        // A rollout of then keeps its distance from the beginning of its round.
         return versionOf(then, stepAt(recorded, per)) + moved;
       });
       expect(versions[0]).toBe(begun);
@@ -201,15 +201,15 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, stages }) => 
     }
     const fixed = placed(1, 0, 3, 7);
     expect(movedSchedule(fixed, { index: 0, of: 3, version: 1 }, 5)).toEqual(fixed.schedule);
-    const beyond = question({ phase: 'explore', stage: stages.length + 2, schedule: null });
+    const beyond = question({ phase: 'explore', round: rounds.length + 2, schedule: null });
     expect(movedBy(beyond, known, 99)).toBe(0);
   });
 });
 
 describe('windows', () => {
-  test('of places are the steps of their stage; without places a stage is one', () => {
-    for (const { window, stages } of cases) {
-      const of = stages[0]!;
+  test('of places are the steps of their round; without places a round is one', () => {
+    for (const { window, rounds } of cases) {
+      const of = rounds[0]!;
       for (const index of range(of)) {
         const schedule = { index, of, version: 3 };
         expect(windowOf({ schedule }, window)).toEqual(stepAt(schedule, window));
@@ -223,9 +223,9 @@ describe('windows', () => {
       (window, atMs) => windowWith(window, 2, atMs),
       null,
     );
-    expect(open).toEqual({ stage: 2, size: 3, beganMs: 100 });
+    expect(open).toEqual({ round: 2, size: 3, beganMs: 100 });
     expect(windowLeftMs(open!, 60, 159)).toBe(1);
     expect(windowLeftMs(open!, 60, 160)).toBe(0);
-    expect(windowWith(open, 3, 200)).toEqual({ stage: 3, size: 1, beganMs: 200 });
+    expect(windowWith(open, 3, 200)).toEqual({ round: 3, size: 1, beganMs: 200 });
   });
 });

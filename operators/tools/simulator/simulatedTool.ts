@@ -54,7 +54,7 @@ export function simulatorKey({ group, tool, arguments: given }: WorldCall): stri
   return JSON.stringify([group, idOf(tool), canonicalJson(given)]);
 }
 
-/** The group of `<question id>/<phase>-<stage>/<index>`; what no rollout asks has a world of its own. */
+/** The group of `<question id>/<phase>-<round>/<index>`; what no rollout asks has a world of its own. */
 function groupOf(rolloutId = ''): string {
   return rolloutId.slice(0, Math.max(0, rolloutId.lastIndexOf('/')));
 }

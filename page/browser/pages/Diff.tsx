@@ -394,22 +394,22 @@ function MetricsCard({
 }) {
   return (
     <details class="card flush">
-      <summary>Means of every metric by stage</summary>
+      <summary>Means of every metric by round</summary>
       <Scrolls label="metrics">
         <table>
           <thead>
             <tr>
               <Th left>metric</Th>
-              <Th>stage</Th>
+              <Th>round</Th>
               <Th>{a}</Th>
               <Th>{b}</Th>
             </tr>
           </thead>
           <tbody>
-            {data.metrics.slice(0, 500).map(({ name, stage, a: one, b: other }) => (
-              <tr key={`${name} ${stage}`}>
+            {data.metrics.slice(0, 500).map(({ name, round, a: one, b: other }) => (
+              <tr key={`${name} ${round}`}>
                 <th scope="row">{name}</th>
-                <td>{stage}</td>
+                <td>{round}</td>
                 <td>{value(one)}</td>
                 <td>{value(other)}</td>
               </tr>

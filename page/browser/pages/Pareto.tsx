@@ -12,7 +12,7 @@ import { pathOf, type Query, twinOf } from '../logic/route.ts';
 import { Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
-const passed = ['step', 'stage', 'x', 'y', 'at'];
+const passed = ['step', 'round', 'x', 'y', 'at'];
 const rowsMax = 200;
 /** Rows before one asks for more. */
 const rowsFirst = 20;
@@ -26,7 +26,7 @@ export function Pareto({ run }: { readonly run: string }) {
   const wanted: Query = Object.fromEntries(
     passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
   );
-  // A stage is judged as a whole, so that a new answer is due only when verdicts came.
+  // A round is judged as a whole, so that a new answer is due only when verdicts came.
   const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
   const answer = useTwin<ParetoTwin>(
     twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted),
@@ -65,18 +65,18 @@ export function Pareto({ run }: { readonly run: string }) {
     <>
       <div class="page-head">
         <h1>Pareto selection</h1>
-        {data.stages.length > 1 && (
+        {data.rounds.length > 1 && (
           <label>
-            stage
+            round
             <select
-              value={String(data.stage ?? '')}
+              value={String(data.round ?? '')}
               onChange={(event) =>
-                setQuery({ stage: event.currentTarget.value, step: undefined, front: undefined })
+                setQuery({ round: event.currentTarget.value, step: undefined, front: undefined })
               }
             >
-              {data.stages.map((stage) => (
-                <option key={stage} value={String(stage)}>
-                  {stage}
+              {data.rounds.map((round) => (
+                <option key={round} value={String(round)}>
+                  {round}
                 </option>
               ))}
             </select>

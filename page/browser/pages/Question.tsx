@@ -63,7 +63,7 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
       )}
       {[...groups].reverse().map((group) => (
         <GroupCard
-          key={`${group.phase} ${group.stage} ${group.rollouts[0]?.ref}`}
+          key={`${group.phase} ${group.round} ${group.rollouts[0]?.ref}`}
           group={group}
           run={run}
           selected={selected}
@@ -91,10 +91,10 @@ function GroupCard({
   const { verdict, batch } = group;
   const branched = group.rollouts.some(({ parent }) => parent !== null);
   return (
-    <section class="card group" aria-label={`${group.phase}, stage ${group.stage}`}>
+    <section class="card group" aria-label={`${group.phase}, round ${group.round}`}>
       <div class="card-head">
         <h2>
-          {group.phase} · stage {group.stage}
+          {group.phase} · round {group.round}
           {group.version !== null && <span class="muted"> · version {group.version}</span>}
         </h2>
         <span class="grow" />

@@ -141,7 +141,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         <aside class="reader-group" aria-label="Its group">
           <section class="card">
             <h2>
-              {group.phase} · stage {group.stage}
+              {group.phase} · round {group.round}
             </h2>
             <BranchTree rollouts={group.rollouts} run={run} here={rollout.ref} />
           </section>

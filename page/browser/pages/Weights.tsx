@@ -194,7 +194,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
             What it was trained on:{' '}
             <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
             <span class="muted">
-              {batch.kind}, stage {batch.stage}
+              {batch.kind}, round {batch.round}
             </span>
           </h2>
           {batch.groups.length > 0 ? (

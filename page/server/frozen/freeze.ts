@@ -133,12 +133,12 @@ async function addCurves(view: RunView, at: string, data: Data): Promise<void> {
 }
 
 async function addPareto(view: RunView, at: string, data: Data): Promise<void> {
-  const asked = { stage: undefined, x: 'calls', y: 'correct' } as const;
+  const asked = { round: undefined, x: 'calls', y: 'correct' } as const;
   const newest: ParetoTwin = await paretoTwin(view, now, asked);
   data.twin(`${at}/pareto.json`, newest);
-  for (const stage of newest.stages) {
-    const key = frozenKey(`${at}/pareto.json`, { stage: String(stage) });
-    data.twin(key, await paretoTwin(view, now, { ...asked, stage }));
+  for (const round of newest.rounds) {
+    const key = frozenKey(`${at}/pareto.json`, { round: String(round) });
+    data.twin(key, await paretoTwin(view, now, { ...asked, round }));
   }
 }
 

@@ -10,7 +10,7 @@ import { topicNamed } from '../run/topicList.ts';
 import { diffTwin } from '../views/diff.ts';
 import { metricsTwin, type Range, whole } from '../views/metrics.ts';
 import { overviewTwin } from '../views/overview.ts';
-import { axes, isAxis, paretoTwin, stageOf } from '../views/pareto.ts';
+import { axes, isAxis, paretoTwin, roundOf } from '../views/pareto.ts';
 import { questionTwin } from '../views/question.ts';
 import { replayTwin } from '../views/replay.ts';
 import { topicsTwin, topicTwin } from '../views/topic.ts';
@@ -145,10 +145,10 @@ async function pareto({ view, moment, query }: Parameters<OfRun>[0]): Promise<An
     throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
   }
   const step = numberIn(query, 'step');
-  const stage =
-    numberIn(query, 'stage') ??
-    (step === undefined ? undefined : await stageOf(view.viewed.log, moment, step));
-  return json(await paretoTwin(view, moment, { stage, x, y }));
+  const round =
+    numberIn(query, 'round') ??
+    (step === undefined ? undefined : await roundOf(view.viewed.log, moment, step));
+  return json(await paretoTwin(view, moment, { round, x, y }));
 }
 
 async function topic({ view, moment, query, names }: Parameters<OfRun>[0]): Promise<Answer> {

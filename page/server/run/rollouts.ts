@@ -26,7 +26,7 @@ export function groupOf({ question, scored, rollouts, selected, batch }: GroupPa
   const place = placeIn(batch, scored);
   return {
     phase: question.phase,
-    stage: question.stage,
+    round: question.round,
     version: scored?.value.version ?? firstVersion(rollouts),
     scored: scored === null ? null : refOf(scored.position),
     rollouts: rows.sort((a, b) => a.index - b.index),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { byQuestion, meanFigures } from '../../../operators/metrics/evaluation.ts';
 import { differencesOf } from '../../../summary/certainty.ts';
 import { compareMetrics } from '../../../summary/comparison.ts';
-import { completeStages, type Reading, readRun } from '../../../summary/reading.ts';
+import { completeRounds, type Reading, readRun } from '../../../summary/reading.ts';
 import type { Scored } from '../../../topics/index.ts';
 import {
   type DiffTwin,
@@ -91,11 +91,11 @@ export function pairedOf(
   seed: number,
 ): { readonly paired: Paired | null; readonly pairedWhy: string } {
   const none = (pairedWhy: string) => ({ paired: null, pairedWhy });
-  const [stageA, stageB] = [completeStages(a).at(-1), completeStages(b).at(-1)];
-  if (stageA === undefined) return none(`${a.run} has no complete evaluation`);
-  if (stageB === undefined) return none(`${b.run} has no complete evaluation`);
-  const first = a.evaluations.get(stageA)!.groups;
-  const second = b.evaluations.get(stageB)!.groups;
+  const [roundA, roundB] = [completeRounds(a).at(-1), completeRounds(b).at(-1)];
+  if (roundA === undefined) return none(`${a.run} has no complete evaluation`);
+  if (roundB === undefined) return none(`${b.run} has no complete evaluation`);
+  const first = a.evaluations.get(roundA)!.groups;
+  const second = b.evaluations.get(roundB)!.groups;
   const [inA, inB] = [byQuestionAsked(first), byQuestionAsked(second)];
   const common = [...inA.keys()].filter((id) => inB.has(id));
   if (common.length === 0) return none(differentWhy(first, second));
@@ -111,8 +111,8 @@ export function pairedOf(
   return {
     pairedWhy: '',
     paired: {
-      stageA,
-      stageB,
+      roundA,
+      roundB,
       questions: common.length,
       onlyA: inA.size - common.length,
       onlyB: inB.size - common.length,

@@ -31,7 +31,7 @@ export const axes: ParetoTwin['axes'] = [
 
 export interface ParetoAsked {
   /** Undefined = the newest. */
-  readonly stage: number | undefined;
+  readonly round: number | undefined;
   readonly x: ParetoAxis;
   readonly y: ParetoAxis;
 }
@@ -41,8 +41,8 @@ export function isAxis(name: string): name is ParetoAxis {
 }
 
 /** The round of a step; undefined where no batch says so. */
-export async function stageOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
-  let stage: number | undefined;
+export async function roundOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
+  let round: number | undefined;
   const to = moment.endOf(topics.batches.name);
   await log
     .tap(topics.batches, {
@@ -53,18 +53,18 @@ export async function stageOf(log: Log, moment: Moment, step: number): Promise<n
       unreadable: () => undefined,
     })
     .forEach(({ value }) => {
-      stage = value.stage;
+      round = value.round;
     });
-  return stage;
+  return round;
 }
 
 export async function paretoTwin(
   view: RunView,
   moment: Moment,
-  { stage, x, y }: ParetoAsked,
+  { round, x, y }: ParetoAsked,
 ): Promise<ParetoTwin> {
   const { log, clock } = view.viewed;
-  const { judged, stages, total, shownStage } = await verdictsOf(log, moment, stage);
+  const { judged, rounds, total, shownRound } = await verdictsOf(log, moment, round);
   const points: ParetoPoint[] = [];
   for (let i = 0; i < judged.length; i += FETCH) {
     const some = judged.slice(i, i + FETCH);
@@ -83,8 +83,8 @@ export async function paretoTwin(
     nowMs: clock.now(),
     run: await view.head(moment),
     at: moment.at,
-    stage: shownStage,
-    stages,
+    round: shownRound,
+    rounds,
     x,
     y,
     axes,
@@ -101,22 +101,22 @@ export async function paretoTwin(
 
 interface Verdicts {
   readonly judged: readonly Stored<Selected>[];
-  readonly stages: readonly number[];
-  /** Of the stage that is shown. */
+  readonly rounds: readonly number[];
+  /** Of the round that is shown. */
   readonly total: number;
-  readonly shownStage: number | null;
+  readonly shownRound: number | null;
 }
 
-/** Of one stage: the newest so many. */
-async function verdictsOf(log: Log, moment: Moment, stage: number | undefined): Promise<Verdicts> {
+/** Of one round: the newest so many. */
+async function verdictsOf(log: Log, moment: Moment, round: number | undefined): Promise<Verdicts> {
   const stats = await log.stats();
   const all = stats.find(({ topic }) => topic === topics.selected.name)?.records ?? 0;
   const end = moment.recordsOf(topics.selected.name) ?? all;
   const to = moment.endOf(topics.selected.name);
-  const stages = new Set<number>();
+  const rounds = new Set<number>();
   let judged: Stored<Selected>[] = [];
   let total = 0;
-  let shownStage = stage ?? null;
+  let shownRound = round ?? null;
   await log
     .tap(topics.selected, {
       from: { kind: 'offset', offset: Math.max(0, end - SEARCH_MAX) },
@@ -125,23 +125,23 @@ async function verdictsOf(log: Log, moment: Moment, stage: number | undefined): 
       unreadable: () => undefined,
     })
     .forEach((stored) => {
-      const own = stored.value.question.stage;
-      stages.add(own);
-      if (stage === undefined && own > (shownStage ?? Number.NEGATIVE_INFINITY)) {
-        shownStage = own;
+      const own = stored.value.question.round;
+      rounds.add(own);
+      if (round === undefined && own > (shownRound ?? Number.NEGATIVE_INFINITY)) {
+        shownRound = own;
         judged = [];
         total = 0;
       }
-      if (own !== shownStage) return;
+      if (own !== shownRound) return;
       total += 1;
       judged.push(stored);
       if (judged.length > 2 * limits.paretoMax) judged = judged.slice(-limits.paretoMax);
     });
   return {
     judged: judged.slice(-limits.paretoMax),
-    stages: [...stages].sort((a, b) => a - b),
+    rounds: [...rounds].sort((a, b) => a - b),
     total,
-    shownStage,
+    shownRound,
   };
 }
 

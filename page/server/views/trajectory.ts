@@ -23,7 +23,7 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
     const [stored] = await log.fetch(topics.rollouts, [position]);
     return stored!;
   }
-  // `<question id>/<phase>-<stage>/<index>`
+  // `<question id>/<phase>-<round>/<index>`
   const [, question] = /^(.+)\/\w+-\d+\/\d+$/s.exec(ref) ?? [];
   if (question !== undefined) {
     const search = new Search(log, moment, SEARCH_MAX);
@@ -49,7 +49,7 @@ export async function trajectoryTwin(
   const found = await groupsOf(log, moment, { id: question.id, only: asked(question) });
   const own = refOf(stored.position);
   const group = found.groups.find(({ rollouts }) => rollouts.some((row) => row.ref === own)) ??
-    found.groups[0] ?? { ...emptyGroup, phase: question.phase, stage: question.stage };
+    found.groups[0] ?? { ...emptyGroup, phase: question.phase, round: question.round };
   const row = group.rollouts.find((one) => one.ref === own) ?? rolloutRow(stored, null);
   const place = group.rollouts.findIndex((one) => one.ref === own);
   const calls = await callsOf(log, moment, rollout);

@@ -74,11 +74,11 @@ async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsTwin['ba
   const found = await recordsAt(log, topics.batches, [consumed]);
   const batch = found.get(refOf(consumed))?.value;
   if (batch === undefined) return null;
-  const { step, stage, kind, groups, examples } = batch;
+  const { step, round, kind, groups, examples } = batch;
   return {
     ref: refOf(consumed),
     step,
-    stage,
+    round,
     kind,
     groups: groups.map(({ questionId, scored }) => {
       return { question: questionId, scored: refOf(scored) };

@@ -6,9 +6,9 @@ import { folded } from '../../../summary/text/wrapped.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 
 const status: ProgressStatus = {
-  stage: 2,
-  stageName: 'round 1',
-  stages: 4,
+  round: 2,
+  roundName: 'round 1',
+  rounds: 4,
   step: 38,
   steps: null,
   share: 0.5,
@@ -20,8 +20,8 @@ const status: ProgressStatus = {
 };
 const event: ProgressEvent = {
   kind: 'evaluation',
-  stage: 1,
-  stageName: 'round 1',
+  round: 1,
+  roundName: 'round 1',
   step: 3,
   steps: null,
   sampling: 'greedy',
@@ -66,7 +66,7 @@ describe('what a run says', () => {
     output.screen.event(event);
     for (let i = 0; i < 16; i++) output.screen.status(status);
     if (flags.warned) {
-      output.screen.warning({ text: 'nothing is learnt', stage: 1, step: 3, atMs: 5 });
+      output.screen.warning({ text: 'nothing is learnt', round: 1, step: 3, atMs: 5 });
     }
     output.tell('end', { run: 'r', end: 'done' });
     output.screen.close();
@@ -123,7 +123,7 @@ describe('what a run says', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(lines.map(({ type }) => type)).toEqual(['start', 'evaluation', 'status', 'end']);
-    expect(lines[1]).toMatchObject({ at: 7, stage: 1, sampling: 'greedy', numbers: event.numbers });
+    expect(lines[1]).toMatchObject({ at: 7, round: 1, sampling: 'greedy', numbers: event.numbers });
     expect(lines[2]).toMatchObject({ share: 0.5, leftMs: 90_000, pulse: { inflight: 24 } });
   });
 });

@@ -1,7 +1,7 @@
 /** Records for tests: complete, with everything that does not matter filled in. */
 import type { Metric, Phase, Question, Reward, Rollout, Scored } from '../../../topics/index.ts';
 
-export function question(id: string, phase: Phase = 'explore', stage = 0): Question {
+export function question(id: string, phase: Phase = 'explore', round = 0): Question {
   return {
     id,
     question: `What is ${id}?`,
@@ -9,15 +9,15 @@ export function question(id: string, phase: Phase = 'explore', stage = 0): Quest
     source: 'test',
     ability: 'qa',
     phase,
-    stage,
+    round,
     schedule: null,
   };
 }
 
 export function rollout(over: Partial<Rollout> & Pick<Rollout, 'question'>): Rollout {
-  const { id, phase, stage } = over.question;
+  const { id, phase, round } = over.question;
   return {
-    id: `${id}/${phase}-${stage}/0`,
+    id: `${id}/${phase}-${round}/0`,
     index: 0,
     groupSize: 1,
     seed: 1,
@@ -56,6 +56,6 @@ export function scored(over: Partial<Scored> & Pick<Scored, 'question' | 'reward
   };
 }
 
-export function metric(name: string, step: number, stage: number, value: number, atMs = 0): Metric {
-  return { name, step, stage, value, atMs };
+export function metric(name: string, step: number, round: number, value: number, atMs = 0): Metric {
+  return { name, step, round, value, atMs };
 }

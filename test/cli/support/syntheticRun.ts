@@ -19,7 +19,7 @@ export const record: RunRecord = {
   reason: '',
 };
 
-/** What each of three questions got, by stage: correct, tool calls, and the text. */
+/** What each of three questions got, by round: correct, tool calls, and the text. */
 export interface Outcome {
   readonly correct: boolean;
   readonly calls: number;
@@ -50,11 +50,11 @@ export interface RunAt {
   readonly name: string;
 }
 
-/** Writes the run folder. `stages` = how many evaluations are scored; all are asked. */
+/** Writes the run folder. `rounds` = how many evaluations are scored; all are asked. */
 export async function writeSyntheticRun(
   { runs, name }: RunAt,
   over: Partial<RunRecord> = {},
-  stages = outcomes.length,
+  rounds = outcomes.length,
 ): Promise<void> {
   const folder = join(runs, name);
   await mkdir(folder, { recursive: true });
@@ -62,39 +62,39 @@ export async function writeSyntheticRun(
   let nowMs = 1000;
   const clock = { now: () => nowMs };
   const log = await openLog({ folder: logFolder(folder), mode: 'write', clock });
-  for (const [stage, group] of outcomes.entries()) {
-    nowMs = 1000 + stage * 20_000;
-    if (stage > 0 && stage < stages) await writeSteps(log, stage, nowMs);
+  for (const [round, group] of outcomes.entries()) {
+    nowMs = 1000 + round * 20_000;
+    if (round > 0 && round < rounds) await writeSteps(log, round, nowMs);
     for (const [index, outcome] of group.entries()) {
-      await writeOutcome(log, { stage, index, outcome, measured: stage < stages });
+      await writeOutcome(log, { round, index, outcome, measured: round < rounds });
     }
   }
   await log.close();
 }
 
-async function writeSteps(log: Log, stage: number, atMs: number): Promise<void> {
+async function writeSteps(log: Log, round: number, atMs: number): Promise<void> {
   await log.commit((tx) => {
-    for (const step of [1, 2, 3].map((n) => n + 3 * (stage - 1))) {
-      tx.append(topics.metrics, metric('reward/mean', step, stage, step, atMs));
-      tx.append(topics.metrics, metric('accuracy/mean', step, stage, step / 6, atMs));
-      tx.append(topics.metrics, metric('tools/mean', step, stage, 4 - step / 3, atMs));
-      tx.append(topics.metrics, metric('entropy/mean', step, stage, 1 / step, atMs));
-      tx.append(topics.metrics, metric('policy/lag', step, stage, 0, atMs));
+    for (const step of [1, 2, 3].map((n) => n + 3 * (round - 1))) {
+      tx.append(topics.metrics, metric('reward/mean', step, round, step, atMs));
+      tx.append(topics.metrics, metric('accuracy/mean', step, round, step / 6, atMs));
+      tx.append(topics.metrics, metric('tools/mean', step, round, 4 - step / 3, atMs));
+      tx.append(topics.metrics, metric('entropy/mean', step, round, 1 / step, atMs));
+      tx.append(topics.metrics, metric('policy/lag', step, round, 0, atMs));
     }
-    tx.append(topics.metrics, metric('eval/accuracy', stage, stage, 0.5, atMs));
+    tx.append(topics.metrics, metric('eval/accuracy', round, round, 0.5, atMs));
   });
 }
 
 interface Written {
-  readonly stage: number;
+  readonly round: number;
   readonly index: number;
   readonly outcome: Outcome;
   readonly measured: boolean;
 }
 
-async function writeOutcome(log: Log, { stage, index, outcome, measured }: Written): Promise<void> {
-  const asked = question(`q-${index}`, 'evaluate', stage);
-  const { correct, calls, text = `<think>stage ${stage}</think>`, format = 0 } = outcome;
+async function writeOutcome(log: Log, { round, index, outcome, measured }: Written): Promise<void> {
+  const asked = question(`q-${index}`, 'evaluate', round);
+  const { correct, calls, text = `<think>round ${round}</think>`, format = 0 } = outcome;
   const stats = await log.stats();
   const offset = stats.find(({ topic }) => topic === 'rollouts')?.records ?? 0;
   await log.commit((tx) => {
@@ -102,7 +102,7 @@ async function writeOutcome(log: Log, { stage, index, outcome, measured }: Writt
     if (!measured) return;
     tx.append(
       topics.rollouts,
-      rollout({ question: asked, text, toolCalls: calls, version: stage }),
+      rollout({ question: asked, text, toolCalls: calls, version: round }),
     );
     tx.append(
       topics.scored,
@@ -110,7 +110,7 @@ async function writeOutcome(log: Log, { stage, index, outcome, measured }: Writt
         question: asked,
         rewards: [reward(correct ? 1 : 0, format)],
         toolCalls: [calls],
-        lengths: [10 * (stage + 1)],
+        lengths: [10 * (round + 1)],
         rollouts: [{ partition: 0, offset }],
       }),
     );

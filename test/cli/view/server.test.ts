@@ -211,15 +211,15 @@ describe('twins', () => {
   });
 
   test('of Pareto: a round by its number or one of its steps, over the axes that are asked for', async () => {
-    const { stages, points, verdicts, total } = await twin<ParetoTwin>(
-      '/r/first/pareto.json?stage=1&x=reward&y=spreadCalls',
+    const { rounds, points, verdicts, total } = await twin<ParetoTwin>(
+      '/r/first/pareto.json?round=1&x=reward&y=spreadCalls',
     );
-    expect(stages).toContain(1);
+    expect(rounds).toContain(1);
     expect(points).toHaveLength(total);
     expect(Object.values(verdicts).reduce((a, b) => a + b, 0)).toBe(total);
     expect(points.every(({ x, reward }) => x === reward)).toBe(true);
     const byStep = await twin<ParetoTwin>('/r/first/pareto.json?step=1');
-    expect(byStep.stage).toBe(1);
+    expect(byStep.round).toBe(1);
   });
 
   test('of weights and of the scrubber: each version with its step, parent and batch', async () => {

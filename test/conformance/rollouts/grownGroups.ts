@@ -147,7 +147,7 @@ function engineOf(
   return {
     contextMax: Number.POSITIVE_INFINITY,
     async generate({ tokens, draws, maxTokens: room, topLogProbs }) {
-      // [seed, question, phase, stage, index], with the name of what is looked at before the index.
+      // [seed, question, phase, round, index], with the name of what is looked at before the index.
       const prompt = Number(draws[1]);
       const of = draws.length === 5 ? 'rollout' : (draws[4] as Origin['of']);
       const context = Array.from(tokens);

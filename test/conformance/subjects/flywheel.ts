@@ -116,7 +116,7 @@ async function scriptedFlywheel(args: FlywheelArgs): Promise<unknown> {
     source: record.source,
     ability: judgedSources.includes(record.source) ? 'math' : 'qa',
     phase: 'explore',
-    stage: 0,
+    round: 0,
     schedule: null,
   };
   const { pool, turns } = await flywheel(question, {

@@ -59,7 +59,7 @@ function efficiencyReward(args: EfficiencyArgs): unknown {
     source: args.dataSource,
     ability: args.dataSource.startsWith('math') ? 'math' : 'qa',
     phase: 'practice',
-    stage: 1,
+    round: 1,
     schedule: null,
   };
   const reward = efficiency({ sigmaTool: args.sigmaTool, sigmaLength: args.sigmaLength });

@@ -9,7 +9,7 @@ import { question, rollout } from '../../support/records.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 import { weights } from '../../support/weights.ts';
 
-const asked = question({ id: 'q', phase: 'explore', stage: 1, schedule: null });
+const asked = question({ id: 'q', phase: 'explore', round: 1, schedule: null });
 const part = (start: number, end: number, version: number): Segment => ({
   kind: 'policy',
   start,

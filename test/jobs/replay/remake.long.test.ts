@@ -78,8 +78,8 @@ async function made(
 const digests = ({ weights }: RunRecords): (string | null)[] => weights.map(({ digest }) => digest);
 const scores = ({ scored }: RunRecords): Map<string, readonly number[]> =>
   new Map(
-    scored.map(({ question: { id, phase, stage }, rewards }) => [
-      `${id}/${phase}-${stage}`,
+    scored.map(({ question: { id, phase, round }, rewards }) => [
+      `${id}/${phase}-${round}`,
       rewards.map(({ score }) => score),
     ]),
   );
@@ -123,7 +123,7 @@ describe.each(['questions', 'groups'] as const)('a run made over, selecting %s,'
     expect(lag.max).toBe(lag.steps - 1 - lag.sameSteps);
     // A measurement of the old policies says nothing of these.
     const measured = run.metrics.filter(({ name }) => name === 'eval/accuracy');
-    expect(measured.map(({ stage }) => stage)).toEqual([0]);
+    expect(measured.map(({ round }) => round)).toEqual([0]);
   });
 
   test('from selected with another count trains on fewer groups, under the rewards that they had', async () => {
@@ -153,7 +153,7 @@ describe.each(['questions', 'groups'] as const)('a run made over, selecting %s,'
     const { run, generated } = await made(folder, 'weights', settings, 'recorded-else-live');
     expect(generated).toBeGreaterThan(0);
     const measured = run.metrics.filter(({ name }) => name === 'eval/accuracy');
-    expect(measured.map(({ stage }) => stage)).toEqual([0, 1, 2]);
+    expect(measured.map(({ round }) => round)).toEqual([0, 1, 2]);
   });
 
   test('refuses settings that choose other questions', async () => {

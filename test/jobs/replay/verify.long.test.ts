@@ -243,13 +243,13 @@ describe('verify', () => {
     const folder = await made();
     const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
     await log.commit((tx) =>
-      tx.append(topics.metrics, { name: 'extra', step: 9, stage: 1, value: 1, atMs: 0 }),
+      tx.append(topics.metrics, { name: 'extra', step: 9, round: 1, value: 1, atMs: 0 }),
     );
     await log.close();
     expect((await verified(folder)).difference).toMatchObject({
       kind: 'notMadeAgain',
       topic: 'metrics',
-      id: 'extra of step 9, stage 1',
+      id: 'extra of step 9, round 1',
     });
   });
 

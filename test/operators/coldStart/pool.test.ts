@@ -15,7 +15,7 @@ const asked = record({
   answers: ['Ada'],
   ability: 'qa',
   phase: 'evolve',
-  stage: 1,
+  round: 1,
 });
 const hints: ColdStartHints = {
   verify: { math: ['VERIFY '], qa: ['VERIFY '] },

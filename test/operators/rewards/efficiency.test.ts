@@ -11,7 +11,7 @@ const question: Question = {
   source: 'world',
   ability: 'qa',
   phase: 'practice',
-  stage: 2,
+  round: 2,
   schedule: null,
 };
 const SEARCH = '<search>a</search><result>b</result>';
@@ -54,8 +54,8 @@ describe('efficiency', () => {
     expect(one!.score).toBeGreaterThan(three!.score);
   });
 
-  test('takes a sigma that depends on the stage', () => {
-    const fading = efficiency({ sigmaTool: ({ stage }) => 0.2 / stage, sigmaLength: 0 });
+  test('takes a sigma that depends on the round', () => {
+    const fading = efficiency({ sigmaTool: ({ round }) => 0.2 / round, sigmaLength: 0 });
     const fixed = efficiency({ sigmaTool: 0.1, sigmaLength: 0 });
     const sample = group(['', SEARCH], [1, 1]);
     expect(fading(sample)).toEqual(fixed(sample));
@@ -93,7 +93,7 @@ describe('efficiency', () => {
   });
 });
 
-test('sigma fades from 1 at the first step to 0 at the last, and is 0 in a stage of one step', () => {
+test('sigma fades from 1 at the first step to 0 at the last, and is 0 in a round of one step', () => {
   expect([1, 2, 3, 4].map((step) => sigmaFactor(step, 3))).toEqual([1, 0.5, 0, 0]);
   expect(sigmaFactor(1, 1)).toBe(0);
 });

@@ -12,7 +12,7 @@ const question: Question = {
   source: 'world',
   ability: 'math',
   phase: 'practice',
-  stage: 1,
+  round: 1,
   schedule: null,
 };
 const RIGHT = '<think>a</think><answer>\\boxed{12}</answer>';

@@ -12,7 +12,7 @@ import { rewards, scored, shuffledBy } from '../../support/scored.ts';
 
 const WINDOW = 5;
 
-/** Scheduled candidates, `WINDOW` a step, of one stage. */
+/** Scheduled candidates, `WINDOW` a step, of one round. */
 const groups = (count: number, seed: number): Scored[] =>
   Array.from({ length: count }, (_, i) => {
     const stream = draws('groups', seed, i);
@@ -156,8 +156,8 @@ describe('windows that are cut by time', () => {
   test('wait for the record of the cut, and take as many as it says', async () => {
     const asked: number[] = [];
     let cut = (_size: number): void => undefined;
-    const sizeOf = ({ stage }: Scored['question']): Promise<number> => {
-      asked.push(stage);
+    const sizeOf = ({ round }: Scored['question']): Promise<number> => {
+      asked.push(round);
       if (asked.length === 3) setImmediate(() => cut(3));
       return asked.length > 1
         ? Promise.resolve(3)

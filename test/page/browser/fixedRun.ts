@@ -97,7 +97,7 @@ const points: ParetoTwin['points'] = Array.from({ length: 60 }, (_, i) => ({
   ...{ distance: 1, correct: 0.5, calls: 1, reward: 0.5 },
 }));
 const pareto: ParetoTwin = {
-  ...{ ...ofRun, stage: 1, stages: [1], x: 'spreadCalls', y: 'spreadCorrect', points },
+  ...{ ...ofRun, round: 1, rounds: [1], x: 'spreadCalls', y: 'spreadCorrect', points },
   axes: [
     { name: 'spreadCalls', about: 'spread of calls' },
     { name: 'spreadCorrect', about: 'spread of right' },
@@ -119,7 +119,7 @@ const question: QuestionTwin = {
     {
       ...{
         phase: 'practice',
-        stage: 1,
+        round: 1,
         version: 1,
         scored: '1',
         size: 4,

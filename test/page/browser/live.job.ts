@@ -33,7 +33,7 @@ export default defineJob({
     };
     const measure = (one: Rollout): Metric => {
       const step = numberOf(one) + 1;
-      return { name: 'reward/mean', step, stage: 1, value: step / (step + 4), atMs: 1000 * step };
+      return { name: 'reward/mean', step, round: 1, value: step / (step + 4), atMs: 1000 * step };
     };
     const train = (one: Rollout): Weights => {
       const version = numberOf(one) + 1;

@@ -40,7 +40,7 @@ const said = (answer: number | string): string =>
 const called = `<think>I look it up.</think><search>one</search> <result>\ntwo\n</result>${said(2)}`;
 
 const demonstrations = (i: number): Demonstrations => ({
-  question: question({ id: `q${i}`, question: `What is ${i}?`, phase: 'evolve', stage: 1 }),
+  question: question({ id: `q${i}`, question: `What is ${i}?`, phase: 'evolve', round: 1 }),
   difficulty: '',
   kept: [said(i), called].map((text, index) => ({
     index,
@@ -55,7 +55,7 @@ const demonstrations = (i: number): Demonstrations => ({
   version: 0,
 });
 const pairsOf = (i: number): Pairs => ({
-  question: question({ id: `q${i}`, question: `What is ${i}?`, phase: 'prefer', stage: 2 }),
+  question: question({ id: `q${i}`, question: `What is ${i}?`, phase: 'prefer', round: 2 }),
   difficulty: '',
   pairs: [{ chosen: said(i), rejected: called, why: 'fewer calls' }],
   version: SFT_STEPS,
@@ -209,7 +209,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     await end();
     // One step of a round that goes on, and preferences from the version that it made.
     await begin([]);
-    const within = batch({ step: 1, stage: 1, version: 0, kind: 'sft' });
+    const within = batch({ step: 1, round: 1, version: 0, kind: 'sft' });
     await log.commit((tx) => {
       tx.append(topics.batches, within);
       for (let i = 0; i < QUESTIONS; i++) tx.append(topics.pairs, { ...pairsOf(i), version: 1 });
@@ -236,9 +236,9 @@ describe('a round of fine-tuning and one of preferences', () => {
     const longest = tinyWords.encode(`What is 1?${called}`).length;
     const { engine } = await run({ lagMax: LAST, tokensMax: longest - 1 });
     const metrics = await all(topics.metrics);
-    const sum = (name: string, stageOf: number): number =>
+    const sum = (name: string, roundOf: number): number =>
       metrics
-        .filter((metric) => metric.name === name && metric.stage === stageOf)
+        .filter((metric) => metric.name === name && metric.round === roundOf)
         .reduce((total, { value }) => total + value, 0);
     expect([sum('examples', 1), sum('examples/dropped', 1)]).toEqual([QUESTIONS, QUESTIONS]);
     expect([sum('examples', 2), sum('examples/dropped', 2)]).toEqual([0, QUESTIONS]);

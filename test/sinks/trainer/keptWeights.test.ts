@@ -75,7 +75,7 @@ test.each(RULES)('%j leaves what it says after every version', async (rule) => {
       const value = metric({
         name: 'eval/accuracy',
         step: version,
-        stage: ends.length,
+        round: ends.length,
         value: accuracy,
         atMs: 0,
       });

@@ -43,7 +43,7 @@ const CONFIG: DecoderConfig = {
 };
 const BETA = 0.5;
 const answer = (digit: number): string => `<answer>\\boxed{${digit}}</answer>`;
-const asked = question({ question: 'What is 1 + 1?', stage: 1 });
+const asked = question({ question: 'What is 1 + 1?', round: 1 });
 
 let folder: ReturnType<typeof temporaryFolder>;
 let log: Log;

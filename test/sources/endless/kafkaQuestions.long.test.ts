@@ -276,7 +276,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
       const earliest = { from: { kind: 'earliest' } } as const;
       const asked: string[] = [];
       for await (const { value } of recordsOf(log, topics.questions, earliest)) {
-        if (value.phase !== 'evaluate' || value.stage === 0) asked.push(value.id);
+        if (value.phase !== 'evaluate' || value.round === 0) asked.push(value.id);
       }
       const letters: string[] = [];
       for await (const { value } of recordsOf(log, topics.deadLetters, earliest)) {

@@ -74,7 +74,7 @@ describe('a frozen page', () => {
     for (const page of ['metrics', 'topics', 'pareto', 'replay', 'topics/rollouts']) {
       expect(Object.keys(twins)).toContain(`/r/first/${page}.json`);
     }
-    expect(twins[frozenKey('/r/first/pareto.json', { stage: '1', x: 'calls' })]).toBeDefined();
+    expect(twins[frozenKey('/r/first/pareto.json', { round: '1', x: 'calls' })]).toBeDefined();
     expect((twins['/r/first/weights/2.json'] as WeightsTwin).version).toBe(2);
     const trajectories = Object.keys(twins).filter((key) => /\/t\/\d+\.json$/.test(key));
     expect(trajectories).toHaveLength(10);

@@ -166,7 +166,7 @@ describe('two runs side by side', () => {
   const reading = (run: string, texts: readonly string[], right: readonly number[]): Reading => {
     const groups = texts.map((text, i) =>
       scored({
-        question: { ...practised(i, 9), id: `q${i}`, question: text, phase: 'evaluate', stage: 0 },
+        question: { ...practised(i, 9), id: `q${i}`, question: text, phase: 'evaluate', round: 0 },
         rewards: rewards([right[i]!, right[i]!]),
         rollouts: [],
       }),

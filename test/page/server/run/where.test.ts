@@ -14,7 +14,7 @@ function stored(value: unknown): Stored<unknown> {
 }
 
 const record = stored({
-  question: { id: 'q1', stage: 2 },
+  question: { id: 'q1', round: 2 },
   rewards: [
     { score: 0.1, parts: { raw: 0 } },
     { score: 0.9, parts: { raw: 1 } },
@@ -29,8 +29,8 @@ describe('where=', () => {
   test.each([
     ['finish = length', true],
     ['finish != length', false],
-    ['question.stage >= 2', true],
-    ['question.stage>2', false],
+    ['question.round >= 2', true],
+    ['question.round>2', false],
     ['rewards.score < 0.2', true],
     ['rewards.1.score < 0.2', false],
     ['reward < 0.2', true],

@@ -1,5 +1,5 @@
 /**
- * A job of one stage over questions without an end: asks `count` of them, after two that are held out, and ends.
+ * A job of one round over questions without an end: asks `count` of them, after two that are held out, and ends.
  * Usage: askAll.ts LOG RUN SETTING COUNT. Prints a line for every tenth question that is in the log, then `done`.
  */
 import { systemClock } from '../../../../base/clock.ts';
@@ -17,8 +17,8 @@ const [at = '', run = '', setting = '', count = ''] = process.argv.slice(2);
 const log = await openAnyLog({ topics: allTopics, at, run, mode: 'write' });
 const print = (line: string): void => console.error(line);
 const train = endlessFrom(setting, { clock: sleepClock(systemClock), env: process.env, print });
-const stage = { name: 'all', phase: 'explore', count: Number(count), skip: 0 } as const;
-const plan = await planQuestions({ train }, () => [stage], {
+const round = { name: 'all', phase: 'explore', count: Number(count), skip: 0 } as const;
+const plan = await planQuestions({ train }, () => [round], {
   heldOut: 2,
   seed: 1,
   log,
