@@ -17,7 +17,7 @@ export type WindowEnd = ValueOf<typeof windowEnd>;
 
 export const window = record('Window', {
   /** Whose candidates it holds. */
-  round: formerly('round', whole),
+  round: formerly('stage', whole),
   /** Candidates that it took. */
   size: whole,
   /** When its first candidate came, and when it was cut, by the clock of the process that cut it. */
