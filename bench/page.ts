@@ -10,7 +10,7 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
-import type { OverviewTwin } from '../page/wire/wire.ts';
+import type { OverviewTwin } from '../page/wire/index.ts';
 import type { Log } from '../streams/log.ts';
 import { chromiumPath, launch } from '../test/support/chromium.ts';
 import { metric, question, rollout } from '../test/support/records.ts';

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Mill, Points, StreamEvents } from '../../page/wire/wire.ts';
+import type { Mill, Points, StreamEvents } from '../../page/wire/index.ts';
 
 const TICKS_A_SECOND = 2;
 const VALUES_A_TICK = 10;

@@ -5,7 +5,7 @@ import type { Host, KnownRun } from '../../page/server/http/host.ts';
 import type { Opened } from '../../page/server/http/hotRuns.ts';
 import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
 import { RunView, type Viewed } from '../../page/server/run/runView.ts';
-import type { WeightsTwin } from '../../page/wire/wire.ts';
+import type { WeightsTwin } from '../../page/wire/index.ts';
 import { checkpointsOf } from '../../sinks/weights.ts';
 import type { Weights } from '../../topics/index.ts';
 import { pauseCommand } from '../control/control.ts';

@@ -1,6 +1,6 @@
 /** The frame of every view: head, tabs, banners, the list of keys, and the view that the address names. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { RunHead } from '../wire/wire.ts';
+import type { RunHead } from '../wire/index.ts';
 import { nowMs } from './data/clock.ts';
 import { frozen, results } from './data/frozen.ts';
 import { lettersOn, setLetters, useKeys } from './data/keyboard.ts';

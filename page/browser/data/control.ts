@@ -3,7 +3,7 @@
  * is kept in this page's memory alone.
  */
 import { signal } from '@preact/signals';
-import type { ControlSaid, ControlTwin, ErrorBody } from '../../wire/wire.ts';
+import type { ControlSaid, ControlTwin, ErrorBody } from '../../wire/index.ts';
 import { frozen } from './frozen.ts';
 import { say } from './take.ts';
 

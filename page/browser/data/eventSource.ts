@@ -1,5 +1,5 @@
 /** The browser's `EventSource` and timers, as the hub takes them. */
-import type { StreamEvents } from '../../wire/wire.ts';
+import type { StreamEvents } from '../../wire/index.ts';
 import type { Outside } from '../logic/hub.ts';
 
 const names: readonly (keyof StreamEvents)[] = [

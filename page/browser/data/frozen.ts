@@ -2,7 +2,7 @@
  * The page frozen into a file: the data of its twins stand in the file itself, and nothing is asked of a server. Null on a
  * served page.
  */
-import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/wire.ts';
+import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/index.ts';
 
 function read(): Frozen | null {
   const element = document.getElementById(FROZEN_ID);

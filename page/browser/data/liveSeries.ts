@@ -1,6 +1,6 @@
 /** Curves of a twin that go on with what the stream says. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Series } from '../../wire/wire.ts';
+import type { Series } from '../../wire/index.ts';
 import { type Value, withValues, type XUnit } from '../logic/series.ts';
 import { listenPoints } from './stream.ts';
 

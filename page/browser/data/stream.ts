@@ -11,7 +11,7 @@ import type {
   RunRow,
   StateChange,
   StreamEvents,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import { type Heard, hubOf, type Want } from '../logic/hub.ts';
 import type { ToWorker } from '../worker.ts';
 import { heardTime } from './clock.ts';

@@ -3,7 +3,7 @@
  * shown at once when they are wanted again, and asked for anew. What was there stays while something newer is on its way.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ErrorBody, frozenKey } from '../../wire/wire.ts';
+import { type ErrorBody, frozenKey } from '../../wire/index.ts';
 import { recent } from '../logic/recent.ts';
 import { queryOf } from '../logic/route.ts';
 import { heardTime } from './clock.ts';

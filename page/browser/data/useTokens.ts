@@ -1,6 +1,6 @@
 /** The tokens of a trajectory, which are read beside its text. */
 import { useEffect, useState } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../wire/index.ts';
 import { readTokens, type Tokens } from '../logic/tokens.ts';
 import { bytesOf } from './twin.ts';
 

@@ -3,7 +3,7 @@
  * every tab, and opens the stream again when the union changes or the server went away. It runs in a SharedWorker, or in the
  * tab itself where there is none. Time and network are passed in.
  */
-import { limits } from '../../wire/wire.ts';
+import { limits } from '../../wire/index.ts';
 
 /** What a tab wants to hear of. */
 export interface Want {

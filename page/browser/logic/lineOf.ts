@@ -1,5 +1,5 @@
 /** A series of the server as a line of a chart. Pure. */
-import type { Series } from '../../wire/wire.ts';
+import type { Series } from '../../wire/index.ts';
 import type { Line } from './lines.ts';
 
 export function lineOf(series: Series, label = series.name): Line {

@@ -3,7 +3,7 @@
  * that a record takes; what flows back (a practice stage that writes rollouts again, weights) runs beneath. Where the page is
  * too narrow for that the parts stand below each other, and what flows between them runs along their left. Pure.
  */
-import type { MillSource, MillStage } from '../../wire/wire.ts';
+import type { MillSource, MillStage } from '../../wire/index.ts';
 
 export interface Part {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** `tokens.bin` read: where each token of a response lies in its text, and what is known of it. Pure. */
-import { TOKENS_MAGIC, type TokensHeader } from '../../wire/wire.ts';
+import { TOKENS_MAGIC, type TokensHeader } from '../../wire/index.ts';
 
 export interface Tokens {
   readonly count: number;

@@ -1,7 +1,7 @@
 /** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/numbers.ts';
-import type { DiffTwin, Paired, PairedFigure, Parting, Shown } from '../../wire/wire.ts';
+import type { DiffTwin, Paired, PairedFigure, Parting, Shown } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';

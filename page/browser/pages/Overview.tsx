@@ -1,7 +1,7 @@
 /** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
 import { useEffect } from 'preact/hooks';
 import { orDash, percent, rate } from '../../../summary/numbers.ts';
-import type { Mill as MillData, OverviewTwin } from '../../wire/wire.ts';
+import type { Mill as MillData, OverviewTwin } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, linkAt, query } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

@@ -1,7 +1,7 @@
 /** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { fixed, orDash } from '../../../summary/numbers.ts';
-import type { ParetoPoint, ParetoTwin } from '../../wire/wire.ts';
+import type { ParetoPoint, ParetoTwin } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { ends, listen, refreshes } from '../data/stream.ts';

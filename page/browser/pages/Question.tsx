@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../base/counted.ts';
 import { fixed, orDash } from '../../../summary/numbers.ts';
-import type { Group, QuestionTwin } from '../../wire/wire.ts';
+import type { Group, QuestionTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';

@@ -1,6 +1,6 @@
 /** The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was verified; commands. */
 import { useEffect, useState } from 'preact/hooks';
-import type { ReplayStep, ReplayTwin } from '../../wire/wire.ts';
+import type { ReplayStep, ReplayTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

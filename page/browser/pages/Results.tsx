@@ -1,6 +1,6 @@
 /** The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with a style of their own. */
 import { useCallback, useEffect } from 'preact/hooks';
-import type { OverviewTwin } from '../../wire/wire.ts';
+import type { OverviewTwin } from '../../wire/index.ts';
 import { useHead } from '../data/shownHead.ts';
 import { command } from '../data/take.ts';
 import { useTwin } from '../data/twin.ts';

@@ -2,7 +2,7 @@
 import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { orDash } from '../../../summary/numbers.ts';
-import type { RunRow, RunsTwin } from '../../wire/wire.ts';
+import type { RunRow, RunsTwin } from '../../wire/index.ts';
 import { linkTo, query } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';

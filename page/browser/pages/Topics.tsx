@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../base/counted.ts';
 import { size } from '../../../summary/numbers.ts';
-import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../wire/wire.ts';
+import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

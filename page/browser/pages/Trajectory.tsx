@@ -4,7 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed } from '../../../summary/numbers.ts';
-import type { TrajectoryTwin } from '../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

@@ -1,7 +1,7 @@
 /** One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled. */
 import { useEffect } from 'preact/hooks';
 import { size } from '../../../summary/numbers.ts';
-import type { ReplayTwin, WeightsTwin } from '../../wire/wire.ts';
+import type { ReplayTwin, WeightsTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';

@@ -1,6 +1,6 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
 import { fixed } from '../../../summary/numbers.ts';
-import type { RolloutRow } from '../../wire/wire.ts';
+import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { treeLines, treeLinesMax } from '../logic/branchTree.ts';
 

@@ -1,7 +1,7 @@
 /** Buttons that change a run, where the server takes that: until its token was typed in, a field for it. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { replayFrom } from '../../wire/wire.ts';
+import { replayFrom } from '../../wire/index.ts';
 import { ask, control, lookControl, token } from '../data/control.ts';
 import { refreshes } from '../data/stream.ts';
 import { Hostile } from './basics.tsx';

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { orDash, percent, rate } from '../../../summary/numbers.ts';
-import type { Mill as MillData, MillSource, MillStage, Shares } from '../../wire/wire.ts';
+import type { Mill as MillData, MillSource, MillStage, Shares } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
 import { type Box, millLayout, partsOf } from '../logic/millLayout.ts';

@@ -1,6 +1,6 @@
 /** What was asked, and the answers that count as right; a long question scrolls in its place. */
 import type { ComponentChildren } from 'preact';
-import type { QuestionFacts } from '../../wire/wire.ts';
+import type { QuestionFacts } from '../../wire/index.ts';
 import { Hostile, textOf } from './basics.tsx';
 
 /** More than this may be higher than its place, which the keyboard then scrolls. */

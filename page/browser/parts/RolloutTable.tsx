@@ -1,6 +1,6 @@
 /** Rollouts as rows, each a link to its trajectory. */
 import { fixed, orDash, signed } from '../../../summary/numbers.ts';
-import type { RolloutRow } from '../../wire/wire.ts';
+import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { count } from '../logic/format.ts';
 import { glyphOf } from './BranchTree.tsx';

@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ticks } from '../../../summary/html/ticks.ts';
-import type { ParetoPoint } from '../../wire/wire.ts';
+import type { ParetoPoint } from '../../wire/index.ts';
 import { value } from '../logic/format.ts';
 import { type Hits, hitsOf } from '../logic/hits.ts';
 import { type Frame, frameOf, frontLine, jittered } from '../logic/scatterFrame.ts';

@@ -1,6 +1,6 @@
 /** The whole response as a strip of pixels, the higher the less expected; a click or the arrow keys go to a token. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../wire/index.ts';
 import { query, setQuery } from '../data/place.ts';
 import { count, value } from '../logic/format.ts';
 import { amountOf, levelOf, stripOf } from '../logic/paint.ts';

@@ -1,6 +1,6 @@
 /** Every topic of a run: how much it holds, how fast it grows, who has not read it yet. */
 import { orDash, rate, size } from '../../../summary/numbers.ts';
-import type { MillTopic } from '../../wire/wire.ts';
+import type { MillTopic } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { count } from '../logic/format.ts';

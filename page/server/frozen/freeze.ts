@@ -12,7 +12,7 @@ import {
   type ParetoTwin,
   type RunsTwin,
   WIRE,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import { now } from '../run/moment.ts';
 import { recordsAt, stretch } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { html } from '../../../summary/html/html.ts';
 import type { Page } from '../../../summary/html/page.ts';
 import { style as reportStyle } from '../../../summary/html/style.ts';
-import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/wire.ts';
+import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/index.ts';
 import type { Assets } from '../http/assets.ts';
 
 /** Of the whole file. */

@@ -1,7 +1,7 @@
 /** What the page's server sends: every answer with the headers that keep a browser from doing anything but showing it. */
 import type { ServerResponse } from 'node:http';
 import { hasCode, MillraceError } from '../../../base/errors.ts';
-import type { ErrorBody } from '../../wire/wire.ts';
+import type { ErrorBody } from '../../wire/index.ts';
 
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -1,6 +1,6 @@
 /** Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs has grown. */
 import { messageOf } from '../../../base/errors.ts';
-import type { Parting } from '../../wire/wire.ts';
+import type { Parting } from '../../wire/index.ts';
 import { partingOf } from '../run/parting.ts';
 import type { HotRuns } from './hotRuns.ts';
 

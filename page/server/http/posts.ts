@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { MillraceError } from '../../../base/errors.ts';
 import { postedBody } from '../../../base/http/postedBody.ts';
 import { Refusal } from '../../../base/http/refusal.ts';
-import { type ControlTwin, replayFrom, WIRE } from '../../wire/wire.ts';
+import { type ControlTwin, replayFrom, WIRE } from '../../wire/index.ts';
 import { type Answer, errorBody, json } from './answers.ts';
 import type { Host } from './host.ts';
 import type { Recomputing } from './recomputing.ts';

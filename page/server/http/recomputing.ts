@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { MillraceError } from '../../../base/errors.ts';
-import type { ControlJob, replayFrom } from '../../wire/wire.ts';
+import type { ControlJob, replayFrom } from '../../wire/index.ts';
 import type { Host, RunCommands } from './host.ts';
 
 const OUTPUT_MAX = 32_768;

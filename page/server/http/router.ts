@@ -3,7 +3,7 @@
  * never joined into a file name.
  */
 import { MillraceError } from '../../../base/errors.ts';
-import { limits } from '../../wire/wire.ts';
+import { limits } from '../../wire/index.ts';
 import { type Moment, momentOf } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
 import { topicNamed } from '../run/topicList.ts';

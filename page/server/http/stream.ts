@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../../base/clock.ts';
 import { MillraceError } from '../../../base/errors.ts';
-import { type Hello, limits, type RunRow, WIRE } from '../../wire/wire.ts';
+import { type Hello, limits, type RunRow, WIRE } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
 import { RunStream, type StreamEvent } from '../run/runStream.ts';
 import { safety } from './answers.ts';

@@ -1,7 +1,7 @@
 /** Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each time. */
 import type { Log, Stored } from '../../../streams/log.ts';
 import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';
-import type { Group } from '../../wire/wire.ts';
+import type { Group } from '../../wire/index.ts';
 import type { Moment } from './moment.ts';
 import { recordsAt, Search } from './records.ts';
 import { refOf } from './refs.ts';

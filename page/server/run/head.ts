@@ -4,7 +4,7 @@ import type { RunFacts } from '../../../summary/facts.ts';
 import type { Live } from '../../../summary/live.ts';
 import { duration } from '../../../summary/numbers.ts';
 import { type RunState, stateOf } from '../../../summary/state.ts';
-import type { RunHead } from '../../wire/wire.ts';
+import type { RunHead } from '../../wire/index.ts';
 
 export interface HeadParts {
   readonly viewed: { readonly name: string; readonly place: string; readonly resume: string };

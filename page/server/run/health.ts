@@ -1,6 +1,6 @@
 /** What limits a run, or what is wrong with it, in one sentence. Pure. */
 import { duration, percent } from '../../../summary/numbers.ts';
-import type { Health, MillStage, RunHead } from '../../wire/wire.ts';
+import type { Health, MillStage, RunHead } from '../../wire/index.ts';
 
 /** A stage that is busy for less of its time limits nothing. */
 const LIMITS = 0.5;

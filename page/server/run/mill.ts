@@ -3,7 +3,7 @@ import type { TopicStat } from '../../../streams/log.ts';
 import type { RunFacts } from '../../../summary/facts.ts';
 import { isLive, isOld, type Live, type StageRow } from '../../../summary/live.ts';
 import { topics } from '../../../topics/index.ts';
-import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/wire.ts';
+import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';
 import type { Moment } from './moment.ts';
 import type { RateHistory } from './rateHistory.ts';

@@ -5,7 +5,7 @@
 import { hasCode, MillraceError } from '../../../base/errors.ts';
 import type { From, Log, Stored } from '../../../streams/log.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
-import type { At } from '../../wire/wire.ts';
+import type { At } from '../../wire/index.ts';
 import { positionIn, refOf } from './refs.ts';
 import type { Mark, Timeline } from './timeline.ts';
 

@@ -3,7 +3,7 @@ import type { Tokenizer } from '../../../model/engine.ts';
 import type { Log, Stored } from '../../../streams/log.ts';
 import { type Parted, parting } from '../../../streams/replay/parting.ts';
 import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
-import type { Parting, Shown } from '../../wire/wire.ts';
+import type { Parting, Shown } from '../../wire/index.ts';
 import { now } from './moment.ts';
 import { Search } from './records.ts';
 import { refOf } from './refs.ts';

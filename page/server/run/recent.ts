@@ -1,7 +1,7 @@
 /** Tool calls and verdicts of the last five minutes, counted by ten seconds: bounded whatever the rate. */
 import type { Clock } from '../../../base/clock.ts';
 import type { Selected, ToolCall } from '../../../topics/index.ts';
-import type { Mill } from '../../wire/wire.ts';
+import type { Mill } from '../../wire/index.ts';
 
 const SLOT_MS = 10_000;
 const WINDOW_MS = 300_000;

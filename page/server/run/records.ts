@@ -4,7 +4,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { Encoded, From, Log, Only, Stored, Unindexed } from '../../../streams/log.ts';
 import type { Topic } from '../../../streams/topic.ts';
 import type { Position } from '../../../topics/index.ts';
-import type { UnreadableRow } from '../../wire/wire.ts';
+import type { UnreadableRow } from '../../wire/index.ts';
 import type { Moment } from './moment.ts';
 import { refOf } from './refs.ts';
 

@@ -7,7 +7,7 @@ import {
   type QuestionFacts,
   type RolloutRow,
   type Verdict,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import { refOf } from './refs.ts';
 import { cutText, finite } from './shown.ts';
 

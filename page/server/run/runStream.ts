@@ -7,7 +7,7 @@
  */
 import type { Subscription } from 'rxjs';
 import { topics } from '../../../topics/index.ts';
-import type { Heads, Mill, Points, RunHead, StateChange, StreamEvents } from '../../wire/wire.ts';
+import type { Heads, Mill, Points, RunHead, StateChange, StreamEvents } from '../../wire/index.ts';
 import type { Cursor } from './cursor.ts';
 import { stretch } from './records.ts';
 import type { NewSample, RunView } from './runView.ts';

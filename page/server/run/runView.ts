@@ -15,7 +15,7 @@ import type { RunFacts } from '../../../summary/facts.ts';
 import type { Live } from '../../../summary/live.ts';
 import { Watch } from '../../../summary/watch.ts';
 import { Learning, topics, type Weights } from '../../../topics/index.ts';
-import type { Mill, ReplayTwin, RunHead, WeightsTwin } from '../../wire/wire.ts';
+import type { Mill, ReplayTwin, RunHead, WeightsTwin } from '../../wire/index.ts';
 import type { Sample } from './bucketSeries.ts';
 import { Cursor } from './cursor.ts';
 import { Damage } from './damage.ts';

@@ -5,7 +5,7 @@
 
 import { metricNames } from '../../../summary/metricNames.ts';
 import type { Metric } from '../../../topics/index.ts';
-import { limits, type MetricName } from '../../wire/wire.ts';
+import { limits, type MetricName } from '../../wire/index.ts';
 import { BucketSeries, type Sample } from './bucketSeries.ts';
 
 const LISTED_MAX = 2_000;

@@ -2,7 +2,7 @@
 
 import type { Stored } from '../../../streams/log.ts';
 import { runTopic } from '../../../topics/index.ts';
-import type { TopicRow } from '../../wire/wire.ts';
+import type { TopicRow } from '../../wire/index.ts';
 import { refOf } from './refs.ts';
 import { shown } from './shown.ts';
 

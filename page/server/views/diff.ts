@@ -12,7 +12,7 @@ import {
   type Paired,
   type Parting,
   WIRE,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 import { finite, shown } from '../run/shown.ts';

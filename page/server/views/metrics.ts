@@ -2,7 +2,13 @@
 import { counted } from '../../../base/counted.ts';
 import { MillraceError } from '../../../base/errors.ts';
 import { metricNames } from '../../../summary/metricNames.ts';
-import { type AbsentMetric, limits, type MetricsTwin, type Series, WIRE } from '../../wire/wire.ts';
+import {
+  type AbsentMetric,
+  limits,
+  type MetricsTwin,
+  type Series,
+  WIRE,
+} from '../../wire/index.ts';
 import type { Bucket, BucketSeries } from '../run/bucketSeries.ts';
 import { closeUp } from '../run/closeUp.ts';
 import type { Moment } from '../run/moment.ts';

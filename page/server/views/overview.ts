@@ -1,6 +1,6 @@
 /** The twin of a run's first page: the mill, six curves, and what it was started with. */
 import type { RunFacts } from '../../../summary/facts.ts';
-import { type Mill, type OverviewTwin, type SettingRow, WIRE } from '../../wire/wire.ts';
+import { type Mill, type OverviewTwin, type SettingRow, WIRE } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';

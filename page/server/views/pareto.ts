@@ -7,7 +7,7 @@ import {
   type ParetoPoint,
   type ParetoTwin,
   WIRE,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';

@@ -1,6 +1,6 @@
 /** The twin of a question: every group of it. */
 import { MillraceError } from '../../../base/errors.ts';
-import { type QuestionTwin, WIRE } from '../../wire/wire.ts';
+import { type QuestionTwin, WIRE } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { questionFacts } from '../run/rollouts.ts';

@@ -1,6 +1,6 @@
 /** The twin of the scrubber: every step, what a verification found last, and the commands that go back. */
 import { metricNames } from '../../../summary/metricNames.ts';
-import { type ReplayStep, type ReplayTwin, WIRE } from '../../wire/wire.ts';
+import { type ReplayStep, type ReplayTwin, WIRE } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 

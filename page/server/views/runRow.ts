@@ -5,7 +5,7 @@ import type { RunFacts } from '../../../summary/facts.ts';
 import { metricNames } from '../../../summary/metricNames.ts';
 import { Workers } from '../../../summary/workers.ts';
 import { topics } from '../../../topics/index.ts';
-import type { RunRow } from '../../wire/wire.ts';
+import type { RunRow } from '../../wire/index.ts';
 import { headOf } from '../run/head.ts';
 
 /** Of `metrics`: a few dozen names a step. */

@@ -8,7 +8,7 @@ import {
   type TopicTwin,
   type UnreadableRow,
   WIRE,
-} from '../../wire/wire.ts';
+} from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
 import { topicAt, topicsOf } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';

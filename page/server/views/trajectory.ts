@@ -2,7 +2,7 @@
 import { MillraceError } from '../../../base/errors.ts';
 import type { Log, Stored } from '../../../streams/log.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
-import { type Call, limits, type TrajectoryTwin, type Turn, WIRE } from '../../wire/wire.ts';
+import { type Call, limits, type TrajectoryTwin, type Turn, WIRE } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { type Pieces, piecesOf, startsOf } from '../run/pieces.ts';

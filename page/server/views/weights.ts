@@ -3,7 +3,7 @@ import { take } from 'rxjs';
 import { MillraceError } from '../../../base/errors.ts';
 import type { Log, Stored } from '../../../streams/log.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
-import { limits, type RolloutRow, type WeightsTwin, WIRE } from '../../wire/wire.ts';
+import { limits, type RolloutRow, type WeightsTwin, WIRE } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt, Search } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';

@@ -1,6 +1,6 @@
 /** `run --page`: the page in a process beside the run, which ends with it. */
 import { afterAll, expect, test } from '@jest/globals';
-import type { OverviewTwin } from '../../../page/wire/wire.ts';
+import type { OverviewTwin } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 

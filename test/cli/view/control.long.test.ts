@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { checkedOptions, serveView } from '../../../cli/view/view.ts';
 import type { Viewer } from '../../../page/server/http/serve.ts';
-import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../page/wire/wire.ts';
+import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';

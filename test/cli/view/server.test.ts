@@ -22,7 +22,7 @@ import type {
   TopicTwin,
   TrajectoryTwin,
   WeightsTwin,
-} from '../../../page/wire/wire.ts';
+} from '../../../page/wire/index.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../topics/index.ts';

@@ -12,7 +12,7 @@ import {
   type Series,
   type Shares,
   WIRE,
-} from '../../../page/wire/wire.ts';
+} from '../../../page/wire/index.ts';
 
 const nowMs = 1_790_000_000_000;
 

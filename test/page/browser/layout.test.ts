@@ -5,7 +5,7 @@ import { hitsOf } from '../../../page/browser/logic/hits.ts';
 import { millLayout, partsOf } from '../../../page/browser/logic/millLayout.ts';
 import { frameOf, frontLine, jittered } from '../../../page/browser/logic/scatterFrame.ts';
 import { rowsMax, withRows } from '../../../page/browser/logic/tapRows.ts';
-import type { TopicRow } from '../../../page/wire/wire.ts';
+import type { TopicRow } from '../../../page/wire/index.ts';
 
 const stage = (name: string, from: string, to: string) => ({ name, from, to });
 const quickstart = partsOf(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { highest, levelOf, runsOf, stripOf } from '../../../page/browser/logic/paint.ts';
 import { readTokens, tokenAt } from '../../../page/browser/logic/tokens.ts';
-import { TOKENS_MAGIC, type TokensHeader, WIRE } from '../../../page/wire/wire.ts';
+import { TOKENS_MAGIC, type TokensHeader, WIRE } from '../../../page/wire/index.ts';
 
 interface Given {
   readonly text: string;

@@ -1,7 +1,7 @@
 /** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import type { TrajectoryTwin } from '../../../page/wire/wire.ts';
+import type { TrajectoryTwin } from '../../../page/wire/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { violations } from './axe.ts';

@@ -1,6 +1,6 @@
 /** What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least expected tokens. */
 import { fixed, signed } from '../../../../summary/numbers.ts';
-import type { TrajectoryTwin } from '../../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { copy } from '../../data/take.ts';

@@ -1,5 +1,5 @@
 /** How the text of a trajectory is coloured: the choice, its scale, and the strip of the whole response. */
-import type { TrajectoryTwin } from '../../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../../wire/index.ts';
 import { setQuery } from '../../data/place.ts';
 import { isKnown, type Paint, paints, versionName } from '../../logic/paint.ts';
 import type { Tokens } from '../../logic/tokens.ts';

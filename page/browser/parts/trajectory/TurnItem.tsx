@@ -1,6 +1,6 @@
 /** One turn: who wrote it, the tool calls that it made, and its text. */
 import { useState } from 'preact/hooks';
-import type { Call, Turn } from '../../../wire/wire.ts';
+import type { Call, Turn } from '../../../wire/index.ts';
 import { linkAt, query } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { count, milliseconds, value } from '../../logic/format.ts';

@@ -1,6 +1,6 @@
 /** The text of a trajectory: its turns, coloured, and the token that was chosen in it. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../../wire/wire.ts';
+import type { TrajectoryTwin } from '../../../wire/index.ts';
 import { caretAt } from '../../data/caret.ts';
 import { setQuery } from '../../data/place.ts';
 import { blocksOf } from '../../logic/blocks.ts';

@@ -21,7 +21,7 @@ import {
   type OverviewTwin,
   type TrajectoryTwin,
   type WeightsTwin,
-} from '../../../../page/wire/wire.ts';
+} from '../../../../page/wire/index.ts';
 import { html } from '../../../../summary/html/html.ts';
 import { reportPage } from '../../../../summary/html/reportPage.ts';
 import { type Summary, summarise } from '../../../../summary/summary.ts';

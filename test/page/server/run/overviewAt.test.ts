@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import type { Moment } from '../../../../page/server/run/moment.ts';
 import { millAt } from '../../../../page/server/views/overview.ts';
-import type { OverviewTwin } from '../../../../page/wire/wire.ts';
+import type { OverviewTwin } from '../../../../page/wire/index.ts';
 import { fixedRun } from '../../browser/fixedRun.ts';
 
 test('has the records that there were then, and nothing of what stages did since', () => {

@@ -11,7 +11,7 @@ import { Timeline } from '../../../../page/server/run/timeline.ts';
 import { tokensBin } from '../../../../page/server/run/tokens.ts';
 import { pairedOf } from '../../../../page/server/views/diff.ts';
 import { seriesOf } from '../../../../page/server/views/metrics.ts';
-import type { MillStage, RunHead, TokensHeader } from '../../../../page/wire/wire.ts';
+import type { MillStage, RunHead, TokensHeader } from '../../../../page/wire/index.ts';
 import type { Reading } from '../../../../summary/reading.ts';
 import type { Weights } from '../../../../topics/index.ts';
 import { question, rollout } from '../../../cli/support/records.ts';

@@ -1,0 +1,100 @@
+/** What all twins share: the head of a run, the moment a twin is as of, values safe for JSON, errors. */
+import type { RunStatus } from '../../summary/facts.ts';
+import type { RunState } from '../../summary/state.ts';
+
+/** Version of what server and browser say to each other. */
+export const WIRE = 1;
+
+/** Every error, and what to do about it. */
+export interface ErrorBody {
+  readonly error: {
+    /** `NO_RUN`, `NOT_FOUND`, `USAGE`, `TOKEN`, `HOST`, `DAMAGED`, `UNAVAILABLE`, … */
+    readonly code: string;
+    readonly message: string;
+  };
+}
+
+export type { RunState, RunStatus };
+
+/** A run, as every page's head shows it. */
+export interface RunHead {
+  readonly name: string;
+  readonly job: string;
+  readonly seed: number;
+  readonly status: RunStatus;
+  readonly state: RunState;
+  /** A sentence, where there is something to say: how to resume it, why it failed. Else empty. */
+  readonly stateText: string;
+  readonly startedMs: number;
+  /** Of its last start; null while it runs, and after a kill. */
+  readonly endedMs: number | null;
+  /** How often it was started. */
+  readonly starts: number;
+  /** Newest optimiser step and policy version (as of `at`). */
+  readonly step: number | null;
+  readonly version: number | null;
+  /** Last word of any of its processes. */
+  readonly heardMs: number | null;
+  /** Where its records lie: `folder`, or a Kafka URL without secrets. */
+  readonly log: string;
+}
+
+/** The moment that a twin is as of; null in its place = now. */
+export interface At {
+  readonly step: number;
+  readonly version: number;
+  readonly atMs: number;
+  /** Of the record in `weights`. */
+  readonly ref: string;
+}
+
+/** The frame of every twin of a run. */
+export interface OfRun {
+  readonly wire: number;
+  readonly nowMs: number;
+  readonly run: RunHead;
+  readonly at: At | null;
+}
+
+/** A text of which only the beginning is given. */
+export interface Cut {
+  readonly $cut: {
+    readonly text: string;
+    /** UTF-16 units given, and in all. */
+    readonly shown: number;
+    readonly total: number;
+  };
+}
+
+/** Numbers that are packed in the record; the first 32 of them. */
+export interface Packed {
+  readonly $packed: {
+    readonly type: 'int32' | 'float32';
+    readonly total: number;
+    readonly first: readonly (number | null)[];
+  };
+}
+
+/** A number that JSON has no word for. */
+export interface Odd {
+  readonly $number: 'NaN' | 'Infinity' | '-Infinity';
+}
+
+/** A record's value or a part of it, safe for JSON: long texts are `Cut`, packed numbers `Packed`; a list cut short ends with `{ $more: n }`. */
+export type Shown =
+  | string
+  | number
+  | boolean
+  | null
+  | Cut
+  | Packed
+  | Odd
+  | { readonly $more: number }
+  | readonly Shown[]
+  | { readonly [field: string]: Shown };
+
+/** 95 %. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}

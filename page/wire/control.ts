@@ -1,0 +1,31 @@
+/** What the page may do to a run: `/control.json` and its POSTs. */
+
+/** Whether this server takes POSTs, and the recomputation that it started last. */
+export interface ControlTwin {
+  readonly wire: number;
+  readonly nowMs: number;
+  readonly control: boolean;
+  /** Null before the first. */
+  readonly job: ControlJob | null;
+}
+
+export interface ControlJob {
+  readonly run: string;
+  readonly kind: 'verify' | 'replay';
+  /** As it can be typed. */
+  readonly command: string;
+  /** The run that a replay makes; null of a verification. */
+  readonly into: string | null;
+  /** `failed` of a verification: records differ, or it could not be done; the output says which. */
+  readonly state: 'running' | 'done' | 'failed';
+  /** The newest of what it said, and how many characters were before that. */
+  readonly output: string;
+  readonly cut: number;
+}
+
+export interface ControlSaid {
+  readonly said: string;
+}
+
+/** What `from` of a replay takes: the first topic that is made anew. */
+export const replayFrom = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;

@@ -1,0 +1,47 @@
+/** Curves of a run, alone or beside others: `/r/RUN/metrics`. */
+import type { OfRun } from './common.ts';
+import type { AbsentMetric } from './overview.ts';
+
+export interface MetricsTwin extends OfRun {
+  readonly cursor: string;
+  readonly behind: number;
+  /** Every name that the run has, by name. */
+  readonly names: readonly MetricName[];
+  readonly x: 'step' | 'time' | 'tokens';
+  /** Those of `m=` (or, without it, the overview's), of this run and then of each of `with=`. */
+  readonly series: readonly Series[];
+  readonly absent: readonly AbsentMetric[];
+  /** Runs of `with=` that there are not. */
+  readonly missing: readonly string[];
+}
+
+export interface MetricName {
+  readonly name: string;
+  readonly values: number;
+  readonly last: number | null;
+  readonly lastStep: number | null;
+}
+
+/**
+ * One metric in buckets of `width` steps (a power of two; bucket k holds steps k·width … (k+1)·width − 1): they stay where
+ * they are as values are appended, and merge in pairs when they become too many. Columns of equal length.
+ */
+export interface Series {
+  readonly run: string;
+  readonly name: string;
+  readonly width: number;
+  /** Ascending, in the unit of `x` (steps, milliseconds since 1970, or tokens trained so far): of the last value in the bucket. */
+  readonly x: readonly number[];
+  /** First step of the bucket's values. */
+  readonly step: readonly number[];
+  readonly mean: readonly number[];
+  readonly min: readonly number[];
+  readonly max: readonly number[];
+  readonly count: readonly number[];
+  /** Finite values in all buckets given, and of the whole series: "showing 1,600 buckets of 48,210 values". */
+  readonly shown: number;
+  readonly total: number;
+  /** Values that were NaN or infinite, and the steps of the first 100. */
+  readonly odd: number;
+  readonly oddSteps: readonly number[];
+}

@@ -1,0 +1,117 @@
+/** What every stage, topic and process of a run does now. */
+
+/** What every stage does now; also the event `mill`. Of a run that is over or as of `at`: its last word, rates over its whole life. */
+export interface Mill {
+  readonly run: string;
+  readonly atMs: number;
+  /** Whether rates are of now (two reports were seen), or of the run's whole life. */
+  readonly rates: 'now' | 'life' | 'none';
+  /** The bottleneck in one sentence, or what is wrong. */
+  readonly health: Health;
+  readonly step: number | null;
+  readonly version: number | null;
+  readonly policyLag: number | null;
+  readonly policyLagMax: number | null;
+  readonly reward: number | null;
+  readonly tokensPerSecond: { readonly generated: number | null; readonly trained: number | null };
+  readonly sources: readonly MillSource[];
+  /** In the order in which records flow. */
+  readonly stages: readonly MillStage[];
+  readonly topics: readonly MillTopic[];
+  readonly workers: readonly MillWorker[];
+  readonly weights: {
+    readonly version: number;
+    readonly step: number;
+    readonly atMs: number;
+  } | null;
+  /** Of the tool calls since this server follows the run, at most the last 5 minutes; null before the first. */
+  readonly tools: {
+    readonly perSecond: number;
+    readonly failed: number;
+    readonly cached: number;
+    readonly p95Ms: number | null;
+  } | null;
+  /** Groups judged and kept in the same time. */
+  readonly selection: { readonly judged: number; readonly kept: number } | null;
+}
+
+export interface Health {
+  readonly level: 'good' | 'note' | 'bad';
+  readonly text: string;
+  /** The stage that limits the run, where one does. */
+  readonly stage: string | null;
+}
+
+/**
+ * How the time of a stage divides; the four add to one. Mean of its processes.
+ * `starved`: nothing in work, it waits for input. `blocked`: all that is in work is finished and waits for the log to take it.
+ * `paced`: all that is in work waits for the policy version that it is due. `busy`: the rest.
+ */
+export interface Shares {
+  readonly busy: number;
+  readonly starved: number;
+  readonly blocked: number;
+  readonly paced: number;
+}
+
+export interface MillStage {
+  readonly name: string;
+  readonly from: string;
+  /** '' when it writes to no topic. */
+  readonly to: string;
+  /** Null as of a step: nobody keeps what a stage had done by then, and the numbers below are 0. */
+  readonly shares: Shares | null;
+  /** Part of `busy` with every place taken. */
+  readonly full: number;
+  readonly in: number;
+  readonly out: number;
+  readonly inPerSecond: number;
+  readonly outPerSecond: number;
+  readonly inflight: number;
+  readonly inflightMax: number;
+  /** Of those in flight, waiting in open groups. */
+  readonly waiting: number;
+  /** Records of `from` that it has not settled, and how long they take at its rate; null where it stands. */
+  readonly lag: number;
+  readonly lagMs: number | null;
+  /** How long the oldest record is in work; `isOld` = unusually long. */
+  readonly oldestMs: number;
+  readonly isOld: boolean;
+  /** Processes that run it. */
+  readonly processes: number;
+}
+
+export interface MillSource {
+  readonly name: string;
+  readonly to: string;
+  readonly items: number;
+  readonly perSecond: number;
+  readonly done: boolean;
+  /** Share of the time that the readers of its topic held it back. */
+  readonly held: number;
+}
+
+export interface MillTopic {
+  readonly name: string;
+  readonly about: string;
+  readonly records: number;
+  /** Null as of a step: nobody keeps how large it was then. */
+  readonly bytes: number | null;
+  /** Since this server follows the run; null before two looks. */
+  readonly perSecond: number | null;
+  /** When its newest record was appended; null where it has none or nobody looked. */
+  readonly lastMs: number | null;
+  /** Unsettled records by reading group. */
+  readonly lag: Readonly<Record<string, number>>;
+  /** Records a second, one number every 5 s, at most 60 (5 minutes), oldest first. */
+  readonly spark: readonly number[];
+}
+
+export interface MillWorker {
+  readonly worker: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly memoryBytes: number;
+  readonly silentMs: number;
+  readonly ended: boolean;
+}

@@ -1,0 +1,31 @@
+/** A run at a glance: `/r/RUN`. */
+import type { OfRun, Shown } from './common.ts';
+import type { Series } from './metrics.ts';
+import type { Mill } from './mill.ts';
+
+export interface OverviewTwin extends OfRun {
+  /** Of the stream: begin it with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
+  readonly cursor: string;
+  /** Records of `metrics` and `weights` that the server has still to read (a very long run was opened just now): curves and steps lack them. */
+  readonly behind: number;
+  readonly mill: Mill;
+  /** The six curves that matter most for this job, ≤ 400 buckets each. Absent metrics are in `absent`. */
+  readonly curves: readonly Series[];
+  readonly absent: readonly AbsentMetric[];
+  /** A few facts to show in order: settings that are not the default, first. */
+  readonly settings: readonly SettingRow[];
+}
+
+/** A metric that a page would show and the run does not have, and why. */
+export interface AbsentMetric {
+  readonly name: string;
+  /** "first batch needs 8 groups, has 3", "written by the trainer; this job has none". */
+  readonly why: string;
+}
+
+export interface SettingRow {
+  readonly name: string;
+  readonly value: Shown;
+  /** Where it was given (`--set`, a preset, a file); null = the job's default. */
+  readonly from: string | null;
+}

@@ -1,0 +1,72 @@
+/** A question with every group of its rollouts: `/r/RUN/q/QUESTION`. */
+import type { Cut, OfRun } from './common.ts';
+
+export interface QuestionFacts {
+  readonly id: string;
+  readonly text: string | Cut;
+  readonly answers: readonly string[];
+  readonly source: string;
+  readonly ability: string;
+}
+
+export interface QuestionTwin extends OfRun {
+  readonly question: QuestionFacts;
+  /** Each time that it was rolled out, oldest first; at most 64. */
+  readonly groups: readonly Group[];
+  readonly total: number;
+  /** Records read to find them, of those that had to be: fewer where there were too many to search them all. */
+  readonly scanned: number;
+  readonly of: number;
+}
+
+export interface Group {
+  readonly phase: string;
+  /** Round. */
+  readonly round: number;
+  /** Oldest policy version in it. */
+  readonly version: number | null;
+  /** In `scored`; null while it is not scored. */
+  readonly scored: string | null;
+  /** By index; with parents they are the branch tree (`parent.index`, `parent.offset` in tokens). */
+  readonly rollouts: readonly RolloutRow[];
+  /** How many the group has in all. */
+  readonly size: number;
+  readonly verdict: Verdict | null;
+  /** The step that was trained on it. */
+  readonly batch: { readonly step: number; readonly place: number; readonly ref: string } | null;
+}
+
+export interface Verdict {
+  readonly ref: string;
+  readonly kept: boolean;
+  readonly why: string;
+  readonly front: number;
+  readonly objectives: readonly (number | null)[];
+  readonly distance: number | null;
+}
+
+export interface RolloutRow {
+  /** For `/r/RUN/t/REF`. */
+  readonly ref: string;
+  readonly id: string;
+  readonly index: number;
+  readonly question: string;
+  /** Rollout that it was branched off, and response tokens that were copied. */
+  readonly parent: { readonly index: number; readonly offset: number } | null;
+  /** Response tokens, tool results included. */
+  readonly tokens: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly toolErrors: number | null;
+  readonly status: 'done' | 'failed' | 'cancelled';
+  readonly finish: 'answer' | 'stop' | 'length' | 'callLimit' | 'failed' | 'cancelled';
+  readonly reason: string;
+  /** Policy versions of its spans, ascending. */
+  readonly versions: readonly number[];
+  readonly reward: number | null;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly advantage: number | null;
+  /** By the part `raw` of its reward. */
+  readonly correct: boolean | null;
+  readonly ms: number;
+}

@@ -1,0 +1,69 @@
+/** The events of `/stream`. */
+import type { RunHead } from './common.ts';
+import type { Mill } from './mill.ts';
+import type { RunRow } from './runs.ts';
+
+/**
+ * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's `lastEventId`, written like
+ * `since=`) is where the reader stands; a browser sends it again by itself after a break, and the stream goes on from there. A comment line comes
+ * every 15 s. A reader that is slow gets the newest state and not all of it; one that takes nothing for 30 s is let go.
+ */
+export interface StreamEvents {
+  /** First, and after every break. */
+  readonly hello: Hello;
+  /** 1/s, only when something changed. */
+  readonly mill: Mill;
+  /** 2/s at most: new values of the metrics that were asked for. */
+  readonly points: Points;
+  /** 1/s, only topics that grew. */
+  readonly head: Heads;
+  readonly state: StateChange;
+  /** With `runs=1`, every 5 s when something changed: the rows that changed. */
+  readonly runs: { readonly runs: readonly RunRow[]; readonly gone: readonly string[] };
+  /** What was missed is too long to send: read the twins anew. */
+  readonly reset: { readonly run: string; readonly why: string };
+}
+
+export interface Hello {
+  readonly wire: number;
+  readonly nowMs: number;
+  /** Changes with every start of the server. */
+  readonly server: string;
+  readonly runs: readonly RunHead[];
+  /** Runs that were asked for and are not there. */
+  readonly missing: readonly string[];
+}
+
+export interface Points {
+  readonly run: string;
+  /** Raw values, in log order: [step, atMs, tokens trained so far, value]; value null = NaN or infinite. */
+  readonly series: Readonly<
+    Record<string, readonly (readonly [number, number, number, number | null])[]>
+  >;
+  /** Ticks that were merged into this one since the reader was slow. */
+  readonly merged: number;
+}
+
+export interface Heads {
+  readonly run: string;
+  /** Records by topic. */
+  readonly ends: Readonly<Record<string, number>>;
+}
+
+export interface StateChange {
+  readonly run: string;
+  readonly atMs: number;
+  readonly kind:
+    | 'started'
+    | 'paused'
+    | 'silent'
+    | 'resumed'
+    | 'finished'
+    | 'stopped'
+    | 'failed'
+    | 'weights'
+    | 'deadLetter';
+  /** For a live region. */
+  readonly text: string;
+  readonly head: RunHead;
+}

@@ -1,0 +1,51 @@
+/** The topics of a run and their records: `/r/RUN/topics`. */
+import type { OfRun, Shown } from './common.ts';
+import type { MillTopic } from './mill.ts';
+
+export interface TopicsTwin extends OfRun {
+  readonly topics: readonly MillTopic[];
+}
+
+export interface TopicTwin extends OfRun {
+  readonly topic: MillTopic;
+  /** What its key is, in a word: `question id`, `step`, … */
+  readonly keyIs: string;
+  /** Fields that `where=` knows, for completion. */
+  readonly fields: readonly string[];
+  readonly dir: 'back' | 'on';
+  /** As it was understood; empty for none. */
+  readonly where: string;
+  readonly rows: readonly TopicRow[];
+  readonly unreadable: readonly UnreadableRow[];
+  /** Records read for this answer, of those in the topic. */
+  readonly scanned: number;
+  readonly of: number;
+  /** Query of the next answer in the same direction (`offset=…&dir=…`), to be merged into this one; null at the end. */
+  readonly next: string | null;
+  /** The command that shows the same thing. */
+  readonly command: string;
+}
+
+export interface TopicRow {
+  readonly ref: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly atMs: number;
+  readonly bytes: number;
+  /** A line about it. */
+  readonly line: string;
+  readonly value: Shown;
+  /** Whether some of it is cut. */
+  readonly cut: boolean;
+  /** Pages about it: paths without origin. */
+  readonly links: readonly { readonly label: string; readonly href: string }[];
+}
+
+export interface UnreadableRow {
+  readonly ref: string;
+  readonly reason: string;
+  /** Number of the writer's schema and its first 64 bytes; null where they are damaged. */
+  readonly schema: number | null;
+  readonly hex: string | null;
+}

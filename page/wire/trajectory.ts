@@ -1,0 +1,98 @@
+/** One rollout as text, and its tokens as bytes: `/r/RUN/t/ROLLOUT`. */
+import type { Cut, OfRun } from './common.ts';
+import type { Group, QuestionFacts, RolloutRow } from './question.ts';
+
+export interface TrajectoryTwin extends OfRun {
+  readonly rollout: RolloutRow;
+  readonly question: QuestionFacts;
+  readonly group: Group;
+  /** Refs of the neighbours in the group, for `n` and `p`; null at the ends. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** First rollouts of the neighbouring groups in `scored`, for `N` and `P`. */
+  readonly groupBefore: string | null;
+  readonly groupAfter: string | null;
+  readonly prompt: { readonly tokens: number; readonly text: string | Cut | null };
+  readonly turns: readonly Turn[];
+  readonly facts: TrajectoryFacts;
+  /** Null where the run's tokenizer is not here: then there is one turn with the whole text, and no per-token values. */
+  readonly tokens: { readonly href: string; readonly count: number } | null;
+  /** Says so where `tokens` is null. */
+  readonly tokensWhy: string;
+  /** Of the raw record in the topic. */
+  readonly record: string;
+  readonly command: string;
+}
+
+export interface Turn {
+  readonly index: number;
+  readonly kind: 'policy' | 'tool';
+  /** Response tokens [start, end). */
+  readonly start: number;
+  readonly end: number;
+  readonly text: string | Cut;
+  readonly version: number;
+  /** Step entropy of the turn where the job measures it, in nats; null elsewhere. */
+  readonly entropy: number | null;
+  /** Mean log-prob a token; null of tool turns. */
+  readonly logProb: number | null;
+  /** Tag of the tool that was called, or that wrote it. */
+  readonly tool: string | null;
+  /** Of a tool turn: the calls behind it. */
+  readonly calls: readonly Call[];
+}
+
+export interface Call {
+  readonly ref: string;
+  readonly turn: number;
+  readonly tool: string;
+  readonly input: string | Cut;
+  readonly output: string | Cut;
+  readonly ok: boolean;
+  readonly cached: boolean;
+  readonly attempts: number;
+  readonly ms: number;
+}
+
+export interface TrajectoryFacts {
+  readonly seed: number;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  /** Policy versions by token: [start, end) with its version. */
+  readonly spans: readonly {
+    readonly start: number;
+    readonly end: number;
+    readonly version: number;
+  }[];
+  /** The 20 tokens that were least likely, least likely first; empty without a tokenizer. */
+  readonly surprises: readonly {
+    readonly token: number;
+    readonly text: string;
+    readonly logProb: number;
+  }[];
+}
+
+/**
+ * `tokens.bin`, little-endian:
+ *
+ *   0      4 bytes   `MLTK`
+ *   4      u32       bytes of the header
+ *   8      header    JSON (`TokensHeader`), padded with spaces so that what follows begins at a multiple of 4
+ *   …      text      UTF-8 of the response, `textBytes` long, padded with zeros to a multiple of 4
+ *   …      u16[n]    UTF-16 units of the text that each token adds (0: the first part of a character; its last part has all)
+ *   …      u8[n]     entropy, u8[n] log-prob: value = from + byte × (to − from) / 254; 255 = unknown
+ *   …      u8[n]     index into `versions`
+ *   …      u8[n]     author: 0 = policy, 1 = tool
+ */
+export interface TokensHeader {
+  readonly wire: number;
+  /** n */
+  readonly tokens: number;
+  readonly textBytes: number;
+  /** Entropy is known per turn, where the job measures it, and stands at each of its tokens; null = nowhere. */
+  readonly entropy: { readonly from: number; readonly to: number } | null;
+  readonly logProb: { readonly from: number; readonly to: number } | null;
+  readonly versions: readonly number[];
+}
+
+export const TOKENS_MAGIC = 'MLTK';
