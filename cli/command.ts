@@ -1,9 +1,11 @@
-/** How every command is put on the command line: its sentence, where runs lie, its examples; and what options hold. */
+/**
+ * What every command has in common: its description, --runs, its examples, and the parsing of option values.
+ */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
 import { defaultRunsFolder } from './runs.ts';
 
-/** Told the exit code of the command that ran. */
+/** Receives the exit code of the command that ran. */
 export type Done = (code: number) => void;
 
 export function command(
@@ -16,11 +18,11 @@ export function command(
   return program
     .command(name)
     .description(about)
-    .option('--runs <FOLDER>', 'folder of the runs', defaultRunsFolder)
+    .option('--runs <FOLDER>', 'folder that holds the runs', defaultRunsFolder)
     .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
 }
 
-/** Lets a command take a run, the newest where none is named, and do `act` with it and the command's options. */
+/** Lets a command take a run (default: the newest) and calls `act` with it and the command's options. */
 export function onRun<Options extends { readonly run?: string }>(
   takes: Command,
   act: (options: Options, io: Io) => Promise<number>,

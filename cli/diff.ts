@@ -1,6 +1,6 @@
 /**
- * `millrace diff RUN_A RUN_B`: where two runs part, what they were started with, and their metrics side by side. Opens
- * both to read. Exit code 1 when they differ, like diff(1).
+ * `millrace diff RUN_A RUN_B`: where two runs diverge, what they were started with, and their metrics side by
+ * side. Opens both read-only. Exit code 1 when they differ, like diff(1).
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -83,9 +83,9 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
     row.a === null || row.b === null ? '' : difference(row.b - row.a),
   ]);
   const sections = [
-    started.length === 0 ? 'started with the same job, seed and settings' : table(head, ['left']),
+    started.length === 0 ? 'same job, seed and settings' : table(head, ['left']),
     partingText(a.name, b.name, parted.parting),
-    table([['topic', 'the same'], ...records], ['left', 'right']),
+    table([['topic', 'equal'], ...records], ['left', 'right']),
     table(
       [['round', 'metric', a.name, b.name, 'difference'], ...numbers],
       ['right', 'left', 'right', 'right', 'right'],
@@ -95,9 +95,9 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
 }
 
 function partingText(a: string, b: string, found: Parting | null): string {
-  if (found === null) return `${a} and ${b} hold the same records`;
+  if (found === null) return `${a} and ${b} have the same records`;
   const { difference, moment } = found;
-  const when = moment < 0 ? 'before any training' : whenOf(moment);
+  const when = moment < 0 ? 'before training' : whenOf(moment);
   if (difference.kind === 'differs') {
     return `they first differ ${when}, at ${differenceText(difference, [a, b])}`;
   }

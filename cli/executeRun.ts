@@ -1,9 +1,10 @@
 /**
- * Executes a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json` true of how it
- * ends. The first Ctrl-C stops in order, the second at once.
+ * Executes a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json`
+ * true of how it ends. The first Ctrl-C stops in order, the second at once.
  *
- * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is left to do, and
- * it alone says in `run.json` how the run ends. The others follow: they end when it says that the run is done.
+ * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is
+ * left to do, and it alone says in `run.json` how the run ends. The others follow: they end when it says that
+ * the run is done.
  */
 
 import { hostname } from 'node:os';
@@ -132,11 +133,10 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     exporter.state('failed');
     // What keeps us from saying so (a full disk) must not hide why it failed.
     await finish('failed', messageOf(error)).catch((then: unknown) => {
-      io.err(`run.json still says that the run is running: ${messageOf(then)}`);
+      io.err(`could not update run.json, which still says "running": ${messageOf(then)}`);
     });
     const back = await wayBack(run, log, error).catch(() => null);
-    if (back !== null)
-      io.err(`the newest version that is whole can be gone back to: millrace ${back}`);
+    if (back !== null) io.err(`to go back to the newest intact version: millrace ${back}`);
     throw error;
   } finally {
     exporter.detach();
@@ -144,14 +144,17 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   }
 }
 
-/** What is left of starts that were killed goes. Where the log lies in the folder, holding it means to be the only one who writes. */
+/** Removes what killed starts left. With the log in the folder, whoever holds it is the only writer. */
 async function sweep(run: Run, output: RunOutput): Promise<void> {
   const left = await leftoversOf(run, { alone: (run.log ?? run.record.log) === undefined });
   await removeLeftovers(left);
   if (left.length > 0) output.say(`removed ${leftoversText(left)}`);
 }
 
-/** The log to write; null when the run is to stop before it is there, as it may be where a broker is waited for. */
+/**
+ * The log to write; null when the run is to stop before it is there, as it may be where a broker is waited
+ * for.
+ */
 async function opened(
   run: Run,
   signal: AbortSignal,
@@ -178,17 +181,20 @@ function withCluster(record: Run['record'], { cluster = '' }: Log): Run['record'
   return cluster === '' ? record : { ...record, cluster };
 }
 
-/** Bad rows do not stop a run; nobody should have to look for them either. */
+/** Bad rows do not stop a run, but nobody should have to look for them. */
 async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;
-  if (count > 0) io.err(`${counted(count, 'dead letter')}, see: millrace dlq ls ${name}`);
+  if (count > 0)
+    io.err(`${counted(count, 'dead letter')}; list them with: millrace dlq ls ${name}`);
 }
 
 /** Looked at when a run ends; of a longer one, its last steps. */
 const METRICS_MAX = 50_000;
 
-/** A run whose steps taught nothing ends like any other; nobody should find that out from its evaluation. */
+/**
+ * A run whose steps taught nothing ends like any other; the evaluation should not be the first sign of it.
+ */
 async function mentionIdleSteps(
   name: string,
   log: Log,
@@ -273,7 +279,7 @@ async function runJob(
     if (rest.sources.length > 0) {
       if (record.retention !== undefined && own.sources.length > 0) {
         output.say(
-          'nothing is archived (--keep-log): the process that has all sources does it, and here they are spread over processes',
+          '--keep-log archives nothing here: only a process that runs all sources can, and they are spread over several',
         );
       }
       return await follow(own, folder, { ...options, signal });
@@ -289,7 +295,10 @@ async function runJob(
   }
 }
 
-/** A job may take long to build: until the returned function is called, the process says that it lives, and no more. */
+/**
+ * A job may take long to build: until the returned function is called, the process only reports that it is
+ * alive.
+ */
 function aliveMeanwhile(onStats: (stats: FlowStats) => void, { clock }: Io): () => void {
   const say = (): void => onStats({ atMs: clock.now(), sources: [], stages: [] });
   say();
@@ -297,7 +306,7 @@ function aliveMeanwhile(onStats: (stats: FlowStats) => void, { clock }: Io): () 
   return () => clearInterval(saying);
 }
 
-/** A resource that cannot close is told, and does not hide how the run ended. */
+/** A resource that fails to close is reported, and does not hide how the run ended. */
 async function closed(resource: { close(): Promise<void> }, io: Io): Promise<void> {
   try {
     await resource.close();

@@ -1,6 +1,7 @@
 /**
- * A start that fails before its first record leaves nothing: the folder that it made goes, so its name or number is free again.
- * A folder that was there before, with something in it, stays, and so does one that other processes share, or that holds what steps have made.
+ * A start that fails before its first record leaves nothing: the folder it made is removed, so its name or
+ * number is free again. A folder that already had something in it stays, as does one that other processes
+ * share or that holds the results of steps.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import type { Run } from './runs.ts';
 import { workIn } from './startOver.ts';
 import { hasRecords } from './startRun.ts';
 
-/** Starts and runs; what fails, fails as it would. */
+/** Starts and runs, and passes errors on. */
 export async function leavingNothing<T>(run: Run, start: () => Promise<T>): Promise<T> {
   const isNew = !existsSync(run.folder) || readdirSync(run.folder).length === 0;
   try {

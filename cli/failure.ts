@@ -1,9 +1,9 @@
 /**
  * Exit codes, and what a person reads when a command fails.
  *
- * 0 = done (also: stopped by one Ctrl-C, or the reader of a pipe went away), 1 = failed, 2 = the command
- * line was wrong, 130 = stopped at once by a second Ctrl-C. Errors of ours, and what the system refuses (a full disk), are
- * told in a sentence; what nobody foresaw comes with its stack. MILLRACE_DEBUG=1 shows the stack of all, and their causes.
+ * 0 = done (also: stopped by one Ctrl-C, or the reader of a pipe went away), 1 = failed, 2 = wrong command
+ * line, 130 = stopped at once by a second Ctrl-C. Our own errors and those of the system (a full disk) are
+ * one sentence; unexpected ones come with their stack. MILLRACE_DEBUG=1 shows all stacks and causes.
  */
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';

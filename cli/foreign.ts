@@ -1,7 +1,7 @@
 /**
- * Runs from elsewhere. An unpacked run is data: it is looked at, and what it names (a job file, commands of tool servers, addresses) is not
- * executed or asked. `unpack --trust` takes a run of one's own as what it was; else a job that the person names takes the run's
- * place (`--job`).
+ * Runs from elsewhere. An unpacked run is data: it can be inspected, but what it names (a job file, commands
+ * of tool servers, addresses) is not executed or contacted. `unpack --trust` restores one's own run;
+ * otherwise the user names a job with `--job`.
  */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -39,8 +39,8 @@ export function isForeign(folder: string): boolean {
 }
 
 /**
- * The job of a run: that which the person names, else the one that the run's record names. Fails with code `FOREIGN` where that
- * would be somebody else's choice, and as `loadJob` does.
+ * The job of a run: that which the person names, else the one that the run's record names. Fails with code
+ * `FOREIGN` where that would be somebody else's choice, and as `loadJob` does.
  */
 export async function jobOf(
   { name, folder, record }: Pick<Run, 'name' | 'folder' | 'record'>,
@@ -50,7 +50,7 @@ export async function jobOf(
   if (given !== undefined || !isForeign(folder)) return loadJob(given ?? record.job.file, io.cwd);
   throw new MillraceError(
     'FOREIGN',
-    `run ${name} was unpacked from ${await archiveOf(folder)}, so nothing that it names is executed: say which job it is, with --job ${record.job.name} or --job FILE; or unpack it again with --trust if it is your own`,
+    `run ${name} was unpacked from ${await archiveOf(folder)}, so nothing that it names is executed: name the job with --job ${record.job.name} or --job FILE; or, if the run is your own, unpack it again with --trust`,
   );
 }
 
@@ -59,7 +59,7 @@ export async function mustBeOwn({ name, folder }: Pick<Run, 'name' | 'folder'>):
   if (!isForeign(folder)) return;
   throw new MillraceError(
     'FOREIGN',
-    `run ${name} was unpacked from ${await archiveOf(folder)} and is there to be looked at: its settings may name programs and servers of somebody else. Unpack it again with --trust if it is your own, or begin a run of yours from its weights (--set policy=runs/${name})`,
+    `run ${name} was unpacked from ${await archiveOf(folder)} and can only be inspected: its settings may name someone else's programs and servers. If it is your own, unpack it again with --trust; or start a run of yours from its weights (--set policy=runs/${name})`,
   );
 }
 

@@ -1,9 +1,9 @@
 /**
- * Asks the job of this container whether it is well: ends with 0 when it is, or when it serves nothing to ask; with 1 when it
- * says that it has failed, or does not answer in time.
+ * Asks the job of this container whether it is healthy. Exits with 0 when it is, or when it serves no health
+ * check; with 1 when it says that it has failed, or does not answer in time.
  *
- * The port is in the command line of process 1 or in the environment. A refused connection is no fault: the job is starting,
- * or was started without a port. One that has died takes its container with it.
+ * The port comes from the command line of process 1 or the environment. A refused connection is no failure:
+ * the job is still starting, or has no port. A job that has died takes its container with it.
  */
 import { get } from 'node:http';
 import { pathToFileURL } from 'node:url';
@@ -27,10 +27,10 @@ export function complaint(port: number, waitMs = ANSWER_MS): Promise<string | nu
   return new Promise((resolve) => {
     const asking = get({ host: '127.0.0.1', port, path: '/healthz', timeout: waitMs }, (reply) => {
       reply.resume();
-      resolve(reply.statusCode === 200 ? null : `it answers ${reply.statusCode}`);
+      resolve(reply.statusCode === 200 ? null : `/healthz answered ${reply.statusCode}`);
     });
     asking.on('timeout', () => {
-      resolve(`no answer within ${waitMs / 1000} s`);
+      resolve(`/healthz did not answer within ${waitMs / 1000} s`);
       asking.destroy();
     });
     asking.on('error', (error: NodeJS.ErrnoException) =>

@@ -1,4 +1,4 @@
-/** Ctrl-C, for commands that work: the first one stops in order, the second at once. */
+/** Ctrl-C for commands that do work: the first one stops cleanly, the second at once. */
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { removeNow, type Scratch } from './scratch.ts';
@@ -15,7 +15,7 @@ export interface Interruption {
 /** `line` null = nothing is said. */
 export function interruption(
   io: Io,
-  line: string | null = 'stopping when the work in flight is done; Ctrl-C again stops at once',
+  line: string | null = 'finishing what is in flight; press Ctrl-C again to stop at once',
 ): Interruption {
   const controller = new AbortController();
   const scratch: Scratch = new Set();
@@ -27,7 +27,7 @@ export function interruption(
   return { signal: controller.signal, scratch, release };
 }
 
-/** For commands that have nothing to bring to an end: the first Ctrl-C stops at once. */
+/** For commands with nothing to finish: the first Ctrl-C stops at once. */
 export async function stoppable<T>(io: Io, work: (scratch: Scratch) => Promise<T>): Promise<T> {
   const scratch: Scratch = new Set();
   const release = io.onInterrupt(() => stopAtOnce(io, scratch));

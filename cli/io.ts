@@ -33,7 +33,10 @@ export interface Io {
   onInterrupt(handler: () => void): () => void;
   /** Calls `handler` when stdin ends. */
   readonly onInputEnd?: (handler: () => void) => void;
-  /** From now on this process takes what others leave of the processors: who watches must not slow what is watched. */
+  /**
+   * From now on this process takes what others leave of the processors: who watches must not slow what is
+   * watched.
+   */
   readonly giveWay?: () => void;
   /** Ends the process at once. */
   exit(code: number): void;

@@ -1,15 +1,18 @@
-/** `millrace run JOB --help`: below the options, the settings of a ready job with their defaults, and its presets. */
+/**
+ * `millrace run JOB --help`: below the options, the settings of a ready job with their defaults, and its
+ * presets.
+ */
 import type { Job } from '../jobs/defineJob.ts';
 import { readyJob } from './readyJobs.ts';
 import { groupsOf, type SettingField } from './settings.ts';
 
-/** For a command line that asks for help; empty where it names no ready job. */
+/** For a command line that asks for help; empty when it names no ready job. */
 export function jobHelp(args: readonly string[]): string {
   const named = args.map((arg) => readyJob(arg)).find((ready) => ready !== null);
   if (named === undefined) return '';
   const { job, name } = named;
   if (job === null)
-    return `\n${name}: its settings are listed by millrace run ${name} --show-settings`;
+    return `\n${name}: list its settings with: millrace run ${name} --show-settings`;
   return `\n${settingsText(job)}`;
 }
 
@@ -30,8 +33,8 @@ function settingsText(job: Job): string {
   const lines = (all: readonly (readonly [string, string])[]): string =>
     all.map(([left, right]) => `${left.padEnd(width)}  ${right}`.trimEnd()).join('\n');
   return (
-    `${job.name}: ${job.about}\n\nIts settings (--set key=value, or in a file) and their defaults:\n${lines(rows)}` +
-    (presets.length === 0 ? '' : `\n\nIts presets (--preset NAME):\n${lines(presets)}`)
+    `${job.name}: ${job.about}\n\nSettings (--set key=value, or in a file) and their defaults:\n${lines(rows)}` +
+    (presets.length === 0 ? '' : `\n\nPresets (--preset NAME):\n${lines(presets)}`)
   );
 }
 
@@ -43,7 +46,7 @@ function at(value: unknown, part: string): unknown {
   return (value as Record<string, unknown> | undefined)?.[part];
 }
 
-/** A text for every setting that is needed, so that the defaults of the others come out. */
+/** A text for every required setting, so that the others get their defaults. */
 function nested(keys: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(keys.map((key) => [key, '-']));
 }

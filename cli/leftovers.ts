@@ -1,4 +1,7 @@
-/** What killed processes left of a run: halves of weights in its folder, and folders beside it that commands worked in. */
+/**
+ * What killed processes left of a run: halves of weights in its folder, and folders beside it that commands
+ * worked in.
+ */
 import { dirname, join } from 'node:path';
 import { type Leftover, leftoversIn } from '../base/leftovers.ts';
 import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';

@@ -15,7 +15,7 @@ export async function listJobs(io: Io): Promise<number> {
   const lines = rows.map(([name, about]) => `${name.padEnd(width)}  ${about}`);
   await tell(
     io,
-    `${lines.join('\n')}\n\nsettings of one: millrace run JOB --help; copy one out: millrace init JOB FOLDER\n`,
+    `${lines.join('\n')}\n\nshow the settings of a job: millrace run JOB --help\ncopy its source: millrace init JOB FOLDER\n`,
   );
   return exitCodes.done;
 }

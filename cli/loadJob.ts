@@ -1,6 +1,6 @@
 /**
- * A job by its name (those that come with the package) or from its file. TypeScript is loaded as it is, through tsx, once per process: what the job imports
- * and what runs it are the same modules.
+ * Loads a job by its name (those that come with the package) or from its file. tsx loads TypeScript as it is,
+ * once per process, so that what the job imports and what runs it are the same modules.
  */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
@@ -14,14 +14,15 @@ import { packageFolder, readyJob, readyJobs } from './readyJobs.ts';
 
 const endings = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Where a job's file lies that is named like this: a ready job's in the package, any other under `cwd`. */
+/** The path of a job: a ready job's in the package, any other's under `cwd`. */
 export function jobPath(name: string, cwd: string): string {
   const ready = readyJob(name);
   return ready === null ? resolve(cwd, name) : join(packageFolder, ready.source);
 }
 
 /**
- * The job of this name, or in this file. Fails with code `JOB` when there is none; the message says what to do.
+ * The job of this name, or in this file. Fails with code `JOB` when there is none; the message says what to
+ * do.
  */
 export async function loadJob(name: string, cwd: string): Promise<Job> {
   const ready = readyJob(name)?.job;
@@ -32,7 +33,7 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
   if (!endings.includes(extname(path))) {
     throw new MillraceError(
       'JOB',
-      `${path} is no job file; its name must end in ${endings.join(', ')}`,
+      `${path} is not a job file; its name must end in ${endings.join(', ')}`,
     );
   }
   await mustNotBeOfRun(path);
@@ -45,7 +46,7 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
   throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
 }
 
-/** What lies in a run's folder is data: it may have been unpacked there. */
+/** What is in a run's folder is data: it may have been unpacked there. */
 async function mustNotBeOfRun(path: string): Promise<void> {
   for (let folder = dirname(await realpath(path)); ; folder = dirname(folder)) {
     const isRun = await stat(join(folder, 'run.json')).then(
@@ -55,7 +56,7 @@ async function mustNotBeOfRun(path: string): Promise<void> {
     if (isRun) {
       throw new MillraceError(
         'JOB',
-        `${path} lies in the folder of a run (${folder}), from which nothing is executed: copy it elsewhere, once you have read it`,
+        `${path} is in the folder of a run (${folder}), where nothing is executed: read it, then copy it elsewhere`,
         { context: { path } },
       );
     }
@@ -66,13 +67,13 @@ async function mustNotBeOfRun(path: string): Promise<void> {
 function noJob(name: string, path: string): MillraceError {
   const names = readyJobs.map((job) => job.name);
   if (/[/\\]/.test(name) || endings.includes(extname(name))) {
-    return new MillraceError('JOB', `there is no job file ${path}; check the path`);
+    return new MillraceError('JOB', `no job file at ${path}; check the path`);
   }
   const meant = nearest(name, names);
   return new MillraceError(
     'JOB',
-    `there is no job ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n` +
-      `ready ones: ${names.join(', ')} (millrace run --list); or give the path of a job file`,
+    `no job ${name}${meant === null ? '' : `; did you mean ${meant}?`}\n` +
+      `ready jobs: ${names.join(', ')} (millrace run --list); or give the path of a job file`,
   );
 }
 
@@ -85,7 +86,7 @@ async function checkKindOfModule(path: string): Promise<void> {
   const name = basename(path).replace(/\.([tj]s)$/, '.m$1');
   throw new MillraceError(
     'JOB',
-    `${path} is not read as a module: name it ${name}, or put "type": "module" into ${file ?? 'a package.json beside it'}`,
+    `Node.js would not read ${path} as a module: rename it to ${name}, or put "type": "module" into ${file ?? 'a package.json beside it'}`,
   );
 }
 
@@ -93,7 +94,7 @@ function typeIn(text: string, file: string | null): string | undefined {
   try {
     return (JSON.parse(text) as { type?: string } | null)?.type;
   } catch (cause) {
-    throw new MillraceError('JOB', `${file} is no JSON: ${messageOf(cause)}`, { cause });
+    throw new MillraceError('JOB', `${file} is not valid JSON: ${messageOf(cause)}`, { cause });
   }
 }
 
@@ -116,13 +117,13 @@ async function imported(path: string): Promise<{ readonly default?: unknown }> {
   }
 }
 
-/** What a job is made of must be of the copy that runs it. */
+/** A job's parts must come from the copy that runs it. */
 function mustBeOne(path: string): void {
   const { own, others } = copies();
   if (others.length === 0) return;
   throw new MillraceError(
     'JOB',
-    `${path} imports another copy of millrace (${others.join(', ')}) than the one that runs it (${own}), and the two do not work together: import from 'millrace', and start the command from the same folder (npx millrace)`,
+    `${path} imports a different copy of millrace (${others.join(', ')}) from the one that runs it (${own}), and the two do not work together: import from 'millrace', and run npx millrace in the same folder`,
     { context: { path } },
   );
 }

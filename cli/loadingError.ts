@@ -1,6 +1,6 @@
 /**
- * Why a job's file cannot be loaded, as one message with the file and the line that a person has to look at. What a loader says spreads over
- * frames of its own: its first words, and who imported what, are all that helps.
+ * Why a job's file cannot be loaded, as one message with the file and line to look at. A loader's error is
+ * spread over frames of its own; only its first words, and who imported what, help.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,22 +8,22 @@ import { fileURLToPath } from 'node:url';
 import { messageOf } from '../base/errors.ts';
 import { thrownBy } from '../base/thrownBy.ts';
 
-/** Mistakes of one file that are shown. */
+/** Errors shown per file. */
 const SHOWN_MAX = 3;
 
 /** `path` = the job's file. */
 export function loadingError(path: string, cause: unknown): string {
-  if (!(cause instanceof Error)) return `${path} throws ${messageOf(cause)}`;
+  if (!(cause instanceof Error)) return `${path} threw ${messageOf(cause)}`;
   return (
     transformed(cause) ??
     notFound(cause) ??
     notExported(cause) ??
     (cause instanceof SyntaxError ? unparsed(path, cause) : null) ??
-    `${path} cannot be loaded: ${thrownBy(cause)}`
+    `cannot load ${path}: ${thrownBy(cause)}`
   );
 }
 
-/** TypeScript that is none, as esbuild says it: `FILE:4:13: ERROR: …`, a line each. */
+/** Invalid TypeScript, as esbuild reports it: `FILE:4:13: ERROR: …`, one per line. */
 function transformed({ name, message }: Error): string | null {
   if (name !== 'TransformError') return null;
   const found = [...message.matchAll(/^(.+:\d+:\d+): ERROR: (.*)$/gm)];
@@ -37,12 +37,12 @@ function notFound({ message }: Error): string | null {
     /^Cannot find (package|module) '(.+?)' imported from (.+)$/m.exec(message) ?? [];
   if (kind === undefined) return null;
   const file = pathOf(from);
-  if (kind === 'module') return `${placeIn(file, what)}: there is no file ${what}`;
+  if (kind === 'module') return `${placeIn(file, what)}: file not found: ${what}`;
   const name = packageOf(what);
-  return `${placeIn(file, name)}: the package ${name} is not installed: npm install ${name}`;
+  return `${placeIn(file, name)}: the package ${name} is not installed; run: npm install ${name}`;
 }
 
-/** `node_modules/NAME/index.js` where a package's folder is there and empty. */
+/** `node_modules/NAME/index.js` when a package's folder exists but is empty. */
 function packageOf(what: string): string {
   const within = what.split(/[\\/]node_modules[\\/]/).at(-1) ?? what;
   const parts = within.split(/[\\/]/);
@@ -56,10 +56,10 @@ function notExported({ message, stack = '' }: Error): string | null {
   if (module === undefined) return null;
   const [, file = '', line] = /^(.+?):(\d+)\n/.exec(stack) ?? [];
   const place = file === '' ? '' : `${placeIn(pathOf(file), name) || `${pathOf(file)}:${line}`}: `;
-  return `${place}${module} exports no ${name}`;
+  return `${place}${module} has no export ${name}`;
 }
 
-/** JavaScript that is none: the line is shown by Node alone, to a person. It is asked without executing anything. */
+/** Invalid JavaScript: only Node's own output names the line. Checking executes nothing. */
 function unparsed(path: string, { message }: SyntaxError): string | null {
   try {
     execFileSync(process.execPath, ['--check', path], { stdio: 'pipe', encoding: 'utf8' });
@@ -71,7 +71,7 @@ function unparsed(path: string, { message }: SyntaxError): string | null {
   }
 }
 
-/** The file with the first line that has this text in it; the file alone where none has. */
+/** The file with the first line that contains this text; just the file if none does. */
 function placeIn(file: string, text: string): string {
   try {
     const lines = readFileSync(file, 'utf8').split('\n');

@@ -1,6 +1,6 @@
 /**
- * The log of a run on this machine, open to read. Where its records are on Kafka it is a copy, made beside the run and removed
- * when it is no longer needed: a broker cannot say what a run looked like at one moment, the copy can.
+ * The log of a run on this machine, open to read. For a run on Kafka it is a copy, made beside the run and
+ * removed when no longer needed: unlike a broker, a copy shows the run at one moment.
  */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -14,9 +14,11 @@ import { inScratch, type Scratch } from './scratch.ts';
 
 export interface LocalLog {
   readonly log: Log;
-  /** Where the log lies. */
+  /** Folder of the log. */
   readonly folder: string;
-  /** How far a group read ahead, where that may be more than one reader of one partition can (`copyRun.ts`). */
+  /**
+   * How far a group read ahead, where that may be more than one reader of one partition can (`copyRun.ts`).
+   */
   readonly ahead?: (topic: string, group: string) => number;
 }
 
@@ -30,7 +32,7 @@ export async function withLocalLog<T>(
   const folder = join(dirname(run.folder), scratchName('past', run.name));
   return inScratch(scratch, folder, async () => {
     await mkdir(folder, { mode: 0o700 });
-    io.err(`copying the records of run ${run.name} from Kafka to read them`);
+    io.err(`copying the records of run ${run.name} from Kafka`);
     // Loaded when it is needed: most runs need no Kafka.
     const { copyRun } = await import('../streams/kafka/copyRun.ts');
     const { environmentFor } = await import('../streams/kafka/kafkaUrl.ts');

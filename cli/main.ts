@@ -4,10 +4,13 @@ import { openFilesMax } from '../base/platform.ts';
 import { outOfFiles } from '../base/systemError.ts';
 import { failure } from './failure.ts';
 
-/** Its modules are read many at once; with fewer some of them look as if they were not there. */
+/** Many modules are read at once; with fewer files, some would seem not to exist. */
 const OPEN_FILES_MIN = 320;
 
-/** What nobody has caught. Where no file can be opened any more, that is why, whatever it says (a module that is not there). */
+/**
+ * Uncaught errors. When no file can be opened any more, that is the reason, whatever the error says (a
+ * missing module).
+ */
 function ends(error: unknown): void {
   const { code, message } = failure(outOfFiles() ?? error);
   process.stderr.write(`${message}\n`);
@@ -16,7 +19,7 @@ function ends(error: unknown): void {
 
 if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   process.stderr.write(
-    `error: this process may have ${openFilesMax} files open, and needs ${OPEN_FILES_MIN}: raise the limit (ulimit -n 4096) and give the same command again\n`,
+    `error: this process may open only ${openFilesMax} files and needs ${OPEN_FILES_MIN}: raise the limit (ulimit -n 4096) and repeat the command\n`,
   );
   process.exitCode = 1;
 } else {
@@ -29,6 +32,6 @@ if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   quietWarnings(process);
   quietLmdb(console);
   const code = await main(process.argv.slice(2), processIo());
-  // What a job left open (a stuck worker, say) must not keep the command alive.
+  // Whatever a job left open (a stuck worker, say) must not keep the command alive.
   process.stdout.write('', () => process.exit(code));
 }

@@ -1,4 +1,7 @@
-/** The names that were probably meant: the nearest by edits (insert, delete, replace, swap), if they are near at all. */
+/**
+ * The names that were probably meant: the nearest by edits (insert, delete, replace, swap), if they are near
+ * at all.
+ */
 
 /** So many edits of the longer of the two names are still near. */
 const EDITED_MAX = 0.4;

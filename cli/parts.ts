@@ -1,4 +1,4 @@
-/** Says on stderr how far a long piece of work is, each tenth of it once; short ones are not spoken of. */
+/** Reports the progress of long work on stderr, once per tenth; short work reports nothing. */
 import type { Io } from './io.ts';
 
 const PARTS = 10;

@@ -1,6 +1,7 @@
 /**
- * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: nobody takes its results.
- * One of stderr does not: a job or a server goes on when nobody hears any more what it says.
+ * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: nobody
+ * takes its results. One of stderr does not: a job or a server goes on when nobody hears any more what it
+ * says.
  */
 import { constants, setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
@@ -11,7 +12,10 @@ import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';
 
-/** `timeout`, npm and some supervisors send a signal to the process and to its group: what follows so soon is the same one. */
+/**
+ * `timeout`, npm and some supervisors send a signal to the process and to its group: what follows so soon is
+ * the same one.
+ */
 const ECHO_MS = 250;
 
 /** A terminal with colours, where neither NO_COLOR nor TERM=dumb speaks against it. */

@@ -46,16 +46,16 @@ export async function main(args: readonly string[], process: Io): Promise<number
   }
 }
 
-/** What a command is told beside its options. */
+/** What a command gets besides its options. */
 interface Place {
   readonly done: Done;
-  /** The command line, for a help that depends on it. */
+  /** The command line, for help texts that depend on it. */
   readonly args: readonly string[];
 }
 
 function build(io: Io, args: readonly string[], done: Done): Command {
   const program = new Command('millrace')
-    .description('Trains tool-using language-model agents as a stream of durable topics.')
+    .description('Train tool-using language-model agents as a stream of durable topics.')
     .version(version)
     .exitOverride()
     .configureOutput({
@@ -64,7 +64,7 @@ function build(io: Io, args: readonly string[], done: Done): Command {
     })
     .showSuggestionAfterError()
     .showHelpAfterError('add --help to see its options')
-    .addHelpText('after', `\n${exitCodesText}\n\nFor one command: millrace help <command>`);
+    .addHelpText('after', `\n${exitCodesText}\n\nHelp on a command: millrace help <command>`);
   addRun(program, io, { done, args });
   addInit(program, io, { done, args });
   addTap(program, io, done);
@@ -88,13 +88,13 @@ function build(io: Io, args: readonly string[], done: Done): Command {
 }
 
 const exitCodesText =
-  'Exit codes: 0 done (or stopped by one Ctrl-C), 1 failed, 2 wrong command line, 130 second Ctrl-C.';
+  'Exit codes: 0 = done (or stopped by one Ctrl-C), 1 = failed, 2 = wrong command line, 130 = second Ctrl-C.';
 
 function addRun(program: Command, io: Io, { done, args }: Place): void {
   const run = command(
     program,
     'run',
-    'Run a job: one that comes with the package, by its name, or a file of yours. The same --run again resumes it.',
+    'Run a job: a ready one by name, or your own file. Repeat the command with the same --run to resume.',
     [
       'millrace run quickstart --run first --seed 11',
       'millrace run et-agent --set policy=models/qwen --set questions=my.jsonl --set tools=python,search --set corpus=wiki.jsonl',
@@ -105,54 +105,54 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
   );
   run
     .argument('[job]', 'a ready job (--list), or a file that exports a job (defineJob)')
-    .option('--list', 'list the ready jobs and their presets, run nothing')
-    .option('--preset <NAME>', 'the numbers of a paper: settings that come with the job')
-    .option('--settings <FILE>', 'YAML or JSON with settings; they lie over those of the preset')
+    .option('--list', 'list the ready jobs and their presets, and exit')
+    .option(
+      '--preset <NAME>',
+      'use settings that come with the job, such as the numbers of a paper',
+    )
+    .option('--settings <FILE>', 'YAML or JSON file of settings; they override the preset')
     .option(
       '--set <key=value>',
-      'set one setting, over preset and file; may be repeated',
+      'set one setting; overrides preset and file (repeatable)',
       collect,
       [],
     )
     .addOption(
       new Option(
         '--show-settings [format]',
-        'show all settings and where each came from, as yaml or json that --settings reads; run nothing',
+        'print all settings and where each came from, as yaml or json for --settings, and exit',
       ).choices(['yaml', 'json']),
     )
-    .option(
-      '--show-prompt [FILE]',
-      'show the prompt that the policy is asked with, or write it to a file; run nothing',
-    )
-    .option('--run <NAME>', 'name of the run (default: the job with a number)')
+    .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
+    .option('--run <NAME>', 'name of the run (default: <job>-1, <job>-2, …)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option(
       '--log <URL>',
-      'keep the records on Kafka: kafka://host:port (docs/kafka.md); default: in the run folder',
+      'keep the records on Kafka, kafka://host:port, instead of in the run folder (docs/kafka.md)',
     )
     .option(
       '--keep-log <2GB,7d>',
-      'how much of the large topics stays in the log, by size, age or both; the rest is archived (docs/forever.md)',
+      'how much of the large topics to keep in the log, by size, age or both; the rest is archived (docs/forever.md)',
     )
     .option(
       '--archive <WHERE>',
-      'where to: a folder, or the address of an object store (https://…); default: log/archive in the run folder',
+      'archive: a folder or the address of an object store, https://… (default: log/archive in the run folder)',
     )
     .option(
       '--only <a,b>',
-      'run only these stages and sources; other processes run the rest (Kafka)',
+      'run only these stages and sources, and leave the rest to other processes (Kafka)',
     )
-    .option('--except <a,b>', 'run all but these stages and sources (Kafka)')
+    .option('--except <a,b>', 'run everything except these stages and sources (Kafka)')
     .option(
       '--worker <NAME>',
-      'name of this process; one that starts with the same name takes over from it',
+      'name of this process; a later one with the same name takes over from it',
     );
   run
-    .option('--quiet', 'say nothing but what goes wrong')
-    .option('--json', 'what happens as one JSON object a line on stdout (docs/output.md)')
+    .option('--quiet', 'print only warnings and errors')
+    .option('--json', 'print events as JSON lines on stdout (docs/output.md)')
     .option(
       '--start-over',
-      'start over where the records of the run are gone; what it has made is set aside in its folder',
+      'start over a run whose records are gone; its old files are set aside in its folder',
     );
   addMetricsFlags(run);
   run.addOption(pageFlag());
@@ -166,9 +166,9 @@ function addRun(program: Command, io: Io, { done, args }: Place): void {
 function addInit(program: Command, io: Io, { done }: Place): void {
   program
     .command('init')
-    .description('Copy a ready job into a folder of yours, to be edited and run from there.')
-    .argument('[job]', 'which one; without it they are listed')
-    .argument('[folder]', 'where to; made if it is not there (default: the name of the job)')
+    .description('Copy a ready job into a folder of your own, to edit and run it there.')
+    .argument('[job]', 'the ready job; omit it to list them')
+    .argument('[folder]', 'folder to create (default: the name of the job)')
     .addHelpText('after', '\nExample:\n  millrace init et-agent my')
     .action(async (job: string | undefined, folder: string | undefined) =>
       done(await initJob(job, folder, io)),
@@ -179,11 +179,11 @@ function addTopics(program: Command, io: Io, done: Done): void {
   command(
     program,
     'topics',
-    'List the topics of a run: records, size, lag of each reading group.',
+    'List the topics of a run: records, size, and lag of each reading group.',
     ['millrace topics first'],
   )
     .argument('[run]', 'the run (default: the newest)')
-    .option('--json', 'one JSON object')
+    .option('--json', 'print one JSON object')
     .action(async (run: string | undefined, options) =>
       done(await topicsCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );
@@ -193,12 +193,12 @@ function addReport(program: Command, io: Io, done: Done): void {
   command(
     program,
     'report',
-    'Before and after, round by round; also writes report.html into the run: the same and its live page, in one file.',
+    'Report results before and after, round by round; also writes report.html with the live page into the run.',
     ['millrace report first', 'millrace report first --json'],
   )
     .argument('[run]', 'the run (default: the newest)')
-    .option('--json', 'one JSON object')
-    .option('--no-page', 'only say it: write nothing into the run')
+    .option('--json', 'print one JSON object')
+    .option('--no-page', 'only print; write nothing into the run')
     .action(async (run: string | undefined, options) =>
       done(await reportCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),
     );

@@ -1,8 +1,8 @@
 /**
- * How this program is called where it stands, so that a command that is printed can be typed as it is.
+ * How this program is called here, so that a printed command can be typed as it is.
  *
- * Whoever tells a person to type a command, on any floor, writes `millrace doctor RUN`; where the text leaves for the person
- * (`calledHere` for stderr, `tell` for stdout) it becomes what works here. Records and `--json` keep it as it was written.
+ * Messages anywhere in the code say `millrace doctor RUN`; on the way to the person (`calledHere` for stderr,
+ * `tell` for stdout) it becomes what works here. Records and `--json` keep the original.
  */
 import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
 import type { Io } from './io.ts';
@@ -18,8 +18,8 @@ export interface Started {
 }
 
 /**
- * `millrace` where it is installed for the whole system, `npx millrace` in a project that has it and in a clone of its
- * repository, the script by its path anywhere else.
+ * `millrace` where it is installed for the whole system, `npx millrace` in a project that has it and in a
+ * clone of its repository, the script by its path anywhere else.
  */
 export function programName({ script, cwd, path }: Started): string {
   if (script.includes(join('node_modules', '.bin') + sep)) return 'npx millrace';
@@ -37,7 +37,7 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
 }
 
-/** Commands as they stand behind the name of the program. */
+/** Commands as they follow the name of the program. */
 const COMMANDS = [
   ...['run', 'init', 'tap', 'export', 'mirror', 'pack', 'unpack', 'top', 'view', 'set', 'pause'],
   ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'tools', 'replay'],
@@ -56,7 +56,7 @@ export function tell(io: Io, text: string): Promise<void> {
   return io.out(asTyped(text, io));
 }
 
-/** The same process, whose stderr says commands as they are typed here. */
+/** The same process, with commands on stderr as they are typed here. */
 export function calledHere(io: Io): Io {
   return { ...io, err: (line) => io.err(asTyped(line, io)) };
 }

@@ -1,6 +1,6 @@
 /**
- * Warnings that no user can act on are not shown; all others are, as Node shows them. kafkajs asks for a timer that should have
- * gone off long ago, which Node 22 and later remark on.
+ * Warnings that no user can act on are not shown; all others are, as Node shows them. kafkajs asks for a
+ * timer that should have gone off long ago, which Node 22 and later remark on.
  */
 import type { EventEmitter } from 'node:events';
 
@@ -15,7 +15,9 @@ export function quietWarnings(process: EventEmitter): void {
   });
 }
 
-/** lmdb prints the errors that it rejects with, too, with their stacks. They are said once, by whom they end. */
+/**
+ * lmdb prints the errors that it rejects with, too, with their stacks. They are said once, by whom they end.
+ */
 export function quietLmdb(console: Pick<Console, 'error'>): void {
   const shown = console.error.bind(console);
   console.error = (...said: unknown[]) => {

@@ -1,5 +1,6 @@
 /**
- * The jobs that come with the package, by name: `millrace run et-agent`. Each is a file that `millrace init` copies out.
+ * The jobs that come with the package, by name: `millrace run et-agent`. Each is a file that `millrace init`
+ * copies out.
  */
 import { fileURLToPath } from 'node:url';
 import type { Job } from '../jobs/defineJob.ts';
@@ -22,7 +23,7 @@ export interface ReadyJob {
   readonly about: string;
   /** Its source in the package. */
   readonly source: string;
-  /** Names of the files beside it that it needs and `millrace init` copies too; null = more than can be copied. */
+  /** Files beside it that it needs and `millrace init` copies too; null = it cannot be copied. */
   readonly beside: readonly string[] | null;
   /** The job itself; null = it is loaded from its source. */
   readonly job: Job | null;
@@ -47,7 +48,7 @@ export const readyJobs: readonly ReadyJob[] = [
   own(sftJob, 'sft.ts'),
   {
     name: 'quickstart',
-    about: 'et-agent in an invented world, with a small policy that comes with it: needs nothing.',
+    about: 'Runs et-agent in an invented world with a small bundled policy. Needs no files.',
     source: 'examples/quickstart/job.ts',
     beside: null,
     job: null,
@@ -55,7 +56,7 @@ export const readyJobs: readonly ReadyJob[] = [
   {
     name: 'from-scratch',
     about:
-      'A job of your own, to begin from: questions, a tool, a reward, a policy. Needs nothing.',
+      'A minimal job to start your own from: questions, a tool, a reward, a policy. Needs no files.',
     source: 'examples/fromScratch/job.ts',
     beside: ['questions.csv'],
     job: null,

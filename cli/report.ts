@@ -1,6 +1,6 @@
 /**
- * `millrace report`: before and after, as text or one JSON object on stdout, and in one file in the run folder, which holds
- * the live page too. Works on a live run; it shows what is complete so far.
+ * `millrace report`: before and after, as text or one JSON object on stdout, and in one file in the run
+ * folder, which holds the live page too. Works on a live run; it shows what is complete so far.
  */
 
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * `millrace run`: loads a job, runs its flow in a run folder, and says how to go on.
+ * `millrace run`: loads a job, runs its flow in a run folder, and says how to continue.
  *
  * The order at the start matters: settings are checked before anything is written, and the log's writer
  * lock is taken before `run.json` is touched, so a second start of a live run changes nothing.
@@ -42,16 +42,16 @@ import { noPage, pageBeside } from './view/besideRun.ts';
 export interface RunOptions extends MetricsFlags, RetentionFlags {
   /** Name of a ready job, or a job file; may be left out where a run is resumed. */
   readonly file?: string;
-  /** Settings: a preset of the job's, then a file, then single ones, each over the ones before. */
+  /** Settings: a preset of the job, then a file, then single ones; later ones override earlier ones. */
   readonly preset?: string;
   readonly settings?: string;
   readonly set: readonly string[];
   readonly run?: string;
   readonly seed?: number;
   readonly runs: string;
-  /** A Kafka URL: the records lie there and not in the run's folder. */
+  /** A Kafka URL, if the records are to be there and not in the run's folder. */
   readonly log?: string;
-  /** Names of stages and sources, with commas: what this process runs, or what it leaves to others. */
+  /** Names of stages and sources, comma-separated: what this process runs, or leaves to others. */
   readonly only?: string;
   readonly except?: string;
   /** Name of this process among those that share the run. */
@@ -80,7 +80,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   const file = options.file ?? begun?.job.file;
   if (file === undefined) {
     throw usageError(
-      'say which job: a file, or one of those that millrace run --list shows; or a run to resume, with --run NAME',
+      'name a job: a file, or one of those that millrace run --list shows; or resume a run with --run NAME',
     );
   }
   const job = await loadJob(file, io.cwd);
@@ -137,7 +137,9 @@ async function runAs(
     ...(begun === null ? {} : { openMs: BROKER_BACK_MS }),
   };
   if (part !== null && options.log === undefined && begun?.log === undefined) {
-    throw usageError('processes share a run through Kafka: start it with --log kafka://host:port');
+    throw usageError(
+      'processes can only share a run on Kafka: start it with --log kafka://host:port',
+    );
   }
   if (begun === null && options.log !== undefined) await mustBeFree(name, options.log);
   if (
@@ -166,7 +168,7 @@ async function runAs(
     `${resumed ? 'resuming' : 'starting'} run ${name} of ${job.name}, seed ${seed}, in ${folder}`,
   );
   if (options.preset !== undefined) output.say(presetLine(job, options.preset));
-  if (part !== null) output.say(`running a part of it, as worker ${part.worker}`);
+  if (part !== null) output.say(`running part of it as worker ${part.worker}`);
   const run = { name, folder, record, ...own };
   const end = await leavingNothing(run, () => executed(run, job, options, io, output)).catch(
     (error: unknown) => {
@@ -183,7 +185,7 @@ async function runAs(
   return exitCodes.done;
 }
 
-/** How long a run that goes on waits for its broker when it starts. */
+/** How long a resumed run waits for its broker when it starts. */
 const BROKER_BACK_MS = 5 * 60_000;
 
 /** Runs it to its end, with its numbers for Prometheus and its page where they are asked for. */
@@ -223,7 +225,7 @@ function nameGiven({ log, archive }: RunOptions): void {
 function partIn({ only, except, worker }: RunOptions): RunPart | null {
   if (only === undefined && except === undefined) {
     if (worker === undefined) return null;
-    throw usageError('--worker names one of several processes; it goes with --only or --except');
+    throw usageError('--worker names one of several processes and needs --only or --except');
   }
   const names = (list: string): readonly string[] => list.split(',').map((name) => name.trim());
   return {
@@ -234,7 +236,7 @@ function partIn({ only, except, worker }: RunOptions): RunPart | null {
   };
 }
 
-/** A run that began elsewhere is not gone on with by chance: here its folder, with the weights, is missing. */
+/** A run that began elsewhere is not resumed by accident: its folder, with the weights, is missing here. */
 async function mustBeFree(run: string, at: string): Promise<void> {
   const opening = openAnyLog({ topics: allTopics, at, run, mode: 'read', env: process.env });
   const log = await opening.catch((error: unknown) => {
@@ -245,11 +247,11 @@ async function mustBeFree(run: string, at: string): Promise<void> {
   const stats = await log.stats().finally(() => log.close());
   if (stats.every(({ records }) => records === 0)) return;
   throw usageError(
-    `this Kafka already has records of a run ${run} whose folder is not here; start another run with --run NAME`,
+    `this Kafka cluster already has records of a run ${run}, whose folder is elsewhere; choose another name with --run NAME`,
   );
 }
 
-/** The address as it may be written down. */
+/** The address as it may be recorded. */
 function shownLog(log: string): string {
   if (isKafkaUrl(log)) return shownAddress(log);
   throw usageError(
@@ -266,7 +268,7 @@ function recordOf(root: string, run: string): Promise<RunRecord | null> {
   return readRunRecord(join(root, checkedRunName(run)));
 }
 
-/** Preset, file and single settings, in this order: each lies over those before. */
+/** Preset, file and single settings, in this order: later ones override earlier ones. */
 async function givenSettings(
   job: Job,
   { preset, settings, set }: RunOptions,
@@ -287,8 +289,8 @@ function presetSettings(job: Job, name: string): Setting[] {
   }
   const names = Object.keys(presets);
   throw usageError(
-    `the job ${job.name} has no preset ${name}${didYouMean(nearestNames(name, names))}\n` +
-      (names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`),
+    `job ${job.name} has no preset ${name}${didYouMean(nearestNames(name, names))}\n` +
+      (names.length === 0 ? 'it has no presets' : `its presets: ${names.join(', ')}`),
   );
 }
 

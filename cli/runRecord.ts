@@ -1,8 +1,9 @@
 /**
  * `run.json`: what a run is. Written when a run starts, resumes and ends; every other command reads it.
  *
- * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is (job, seed,
- * settings, log) tells when a byte of that has changed; one that was written by hand need not have it.
+ * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is
+ * (job, seed, settings, log) tells when a byte of that has changed; one that was written by hand need not
+ * have it.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,11 +22,15 @@ const schema = z.object({
   seed: z.number(),
   /** Complete settings, defaults filled in. */
   settings: z.record(z.string(), z.unknown()),
-  /** Those that are not the job's defaults, by dotted key: where each was given, and the default. For people. */
+  /**
+   * Those that are not the job's defaults, by dotted key: where each was given, and the default. For people.
+   */
   changed: z
     .record(z.string(), z.object({ from: z.string(), default: z.unknown().optional() }))
     .optional(),
-  /** The preset and the settings file that it was started with, for people: what they say is in `settings`. */
+  /**
+   * The preset and the settings file that it was started with, for people: what they say is in `settings`.
+   */
   preset: z.string().optional(),
   settingsFile: z.string().optional(),
   status: z.enum(runStatuses),
@@ -37,7 +42,10 @@ const schema = z.object({
   forked: z.object({ run: z.string(), step: z.number() }).optional(),
   /** The run that it was made over from, and the first topic that is its own. */
   replayed: z.object({ run: z.string(), from: z.string() }).optional(),
-  /** Settings that were changed while it went on (`millrace set`): the first step that each holds for, null while that is to come. */
+  /**
+   * Settings that were changed while it went on (`millrace set`): the first step that each holds for, null
+   * while that is to come.
+   */
   changes: z
     .array(
       z.object({
@@ -76,13 +84,13 @@ export async function readRunRecord(folder: string): Promise<RunRecord | null> {
   try {
     const { digest, ...record } = checked.parse(JSON.parse(text));
     if (digest === undefined || digest === digestOf(record)) return record;
-    throw new Error('job, seed, settings, log or cluster are not what was written');
+    throw new Error('its digest does not match job, seed, settings, log and cluster');
   } catch (cause) {
     throw new MillraceError(
       'RUN_RECORD',
-      `${path} is damaged (${reasonOf(cause)}); the run's records are not: restore this file from a backup, or delete it and ` +
-        'start the run again under its name, with the job, seed and settings that it began with. If it was changed by ' +
-        'hand, take out its "digest"',
+      `${path} is damaged (${reasonOf(cause)}), but the run's records are not: restore this file from a backup, or delete it and ` +
+        'start the run again with the same name, job, seed and settings. If you edited it by ' +
+        'hand, remove its "digest"',
       { context: { path }, cause },
     );
   }

@@ -8,7 +8,10 @@ import type { Io } from './io.ts';
 import { jobPath } from './loadJob.ts';
 import type { Run } from './runs.ts';
 
-/** Folders in which a run's tokenizer is looked for: its own, those that its settings name, that of its first policy. */
+/**
+ * Folders in which a run's tokenizer is looked for: its own, those that its settings name, that of its first
+ * policy.
+ */
 export async function tokenizerFolders(
   { folder, record: { settings, job } }: Pick<Run, 'folder' | 'record'>,
   io: Pick<Io, 'cwd'>,

@@ -1,6 +1,6 @@
 /**
- * The folder of runs: `<runs>/<NAME>/` holds `run.json`, the log (`log/`) and what the job leaves there.
- * A run is found by its name; without one, the newest is meant.
+ * The folder of runs: `<runs>/<NAME>/` holds `run.json`, the log (`log/`) and what the job puts there.
+ * A run is found by its name; without one, the newest is taken.
  */
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -36,12 +36,12 @@ export interface RunPart extends PartNames {
 
 export const defaultRunsFolder = 'runs';
 
-/** Where the embedded log of a run lies. */
+/** Folder of a run's embedded log. */
 export function logFolder(runFolder: string): string {
   return join(runFolder, 'log');
 }
 
-/** Opens the log of a run, wherever it lies. Passwords that its address leaves out are taken from the environment. */
+/** Opens the log of a run, wherever it is. Passwords missing in its address come from the environment. */
 export function openRunLog(
   run: Run,
   options: Omit<AnyLogOptions, 'at' | 'run' | 'env' | 'topics'>,
@@ -70,7 +70,7 @@ export function openRunLog(
 export function checkedRunName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name)) return name;
   throw usageError(
-    `run name "${name}" may hold letters, digits, _ and - only, a letter or digit first`,
+    `invalid run name "${name}": use letters, digits, _ and -, starting with a letter or digit`,
   );
 }
 
@@ -111,7 +111,10 @@ const AHEAD_MAX_MS = 3_600_000;
 /** The job of `millrace eval`. */
 export const EVALUATION = 'evaluate';
 
-/** The run of this name, or the newest that is no evaluation. Fails with code `NO_RUN`, naming those that there are. */
+/**
+ * The run of this name, or the newest that is no evaluation. Fails with code `NO_RUN`, naming those that
+ * there are.
+ */
 export async function findRun(io: Io, runs: string, name: string | undefined): Promise<Run> {
   const root = resolve(io.cwd, runs);
   if (name !== undefined) {
@@ -121,12 +124,13 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
   }
   const known = await listRuns(root);
   const nowMs = io.clock.now();
-  // An evaluation is asked for by its name, and so is a run that began tomorrow: its record was written elsewhere.
+  // An evaluation is asked for by its name, and so is a run that began tomorrow: its record was written
+  // elsewhere.
   const isCandidate = ({ record }: Run): boolean =>
     record.job.name !== EVALUATION && record.starts[0]!.startedMs <= nowMs + AHEAD_MAX_MS;
   const newest = known.find(isCandidate) ?? known[0];
   if (name === undefined && newest !== undefined) {
-    io.err(`reading run ${newest.name}, the newest`);
+    io.err(`using run ${newest.name}, the newest`);
     return newest;
   }
   throw noRun(root, name, known);
@@ -138,8 +142,8 @@ function noRun(root: string, name: string | undefined, known: readonly Run[]): M
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
   const listed =
     names.length === 0
-      ? `There are none yet: start one with \`millrace run JOB\`, or say where they are with --runs`
-      : `There are: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+      ? `Start one with \`millrace run JOB\`, or give the folder of runs with --runs`
+      : `Runs: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
   const what = name === undefined ? `no runs in ${root}.` : `no run "${name}" in ${root}.`;
   return new MillraceError('NO_RUN', `${what}${hint} ${listed}`, { context: { root, name } });
 }
@@ -157,8 +161,8 @@ function stemOf(job: string): string {
 }
 
 /**
- * For a run that begins without a name: makes the folder of the first that is free, so that nobody who starts at the same moment takes
- * it too. It is gone again when nothing was put into it.
+ * For a new run without a name: makes the folder of the first free one, so that no run started at the same
+ * moment takes it too. It is removed again if nothing was put into it.
  */
 export async function inFreeFolder<T>(
   runsFolder: string,
@@ -171,7 +175,7 @@ export async function inFreeFolder<T>(
   try {
     return await work(name);
   } finally {
-    // Fails where something is in it.
+    // Fails if something is in it.
     await rmdir(join(runsFolder, name)).catch(() => undefined);
   }
 }

@@ -7,7 +7,10 @@ import { leftoversIn, removeLeftovers } from '../base/leftovers.ts';
 /** Those that there are now. */
 export type Scratch = Set<string>;
 
-/** For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left beside it goes. */
+/**
+ * For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left beside
+ * it goes.
+ */
 export async function inScratch<T>(
   scratch: Scratch,
   folder: string,

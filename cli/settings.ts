@@ -1,9 +1,10 @@
 /**
- * Settings: `--set key=value`, or the values of a preset or a settings file, checked by the job's own zod schema.
+ * Settings: `--set key=value`, or the values of a preset or a settings file, checked by the job's own zod
+ * schema.
  *
- * Those that come later lie over those before, key by key. What the command line gives is JSON where it reads as JSON and
- * text otherwise; text also where only text will do. Dotted keys reach into groups of settings. Every complaint names the
- * path and where it was given, and an unknown key the one that was probably meant.
+ * Later ones override earlier ones, key by key. A value on the command line is JSON if it parses as JSON, and
+ * text otherwise or if the setting takes only text. Dotted keys reach into groups of settings. Every error
+ * names the path and where it was given, and for an unknown key the one that was probably meant.
  */
 import type { z } from 'zod';
 import { usageError } from './failure.ts';
@@ -31,7 +32,9 @@ export interface KnownSetting {
   readonly live?: boolean;
   /** Why a change of it would do nothing in a run with these settings; null where it does something. */
   readonly idle?: (settings: Settings) => string | null;
-  /** Whether it is only where something lies, so that a run that goes on may have another (`placeSetting`). */
+  /**
+   * Whether it is only where something lies, so that a run that goes on may have another (`placeSetting`).
+   */
   readonly place?: boolean;
 }
 
@@ -47,8 +50,8 @@ export function parseSetting(given: string): Setting {
 }
 
 /**
- * A tree of settings (a preset, a file) as single ones: each value by the key of the schema that it sets, so that what comes
- * later replaces a key and not a whole group.
+ * A tree of settings (a preset, a file) as single ones: each value by the key of the schema that it sets, so
+ * that what comes later replaces a key and not a whole group.
  */
 export function settingsOf(
   schema: z.ZodType,
@@ -58,7 +61,7 @@ export function settingsOf(
   const leaves = new Set(knownSettings(schema).map(({ key }) => key));
   const flat = (value: unknown, path: readonly string[]): Setting[] => {
     const key = path.join('.');
-    if (path.includes('__proto__')) throw usageError(`${from(path)}: ${key} is no setting`);
+    if (path.includes('__proto__')) throw usageError(`${from(path)}: ${key} is not a setting`);
     if (!isGroup(value) || leaves.has(key)) {
       return [{ key, path, text: JSON.stringify(value) ?? '', value, from: from(path) }];
     }
@@ -67,7 +70,10 @@ export function settingsOf(
   return flat(tree, []).filter(({ key }) => key !== '');
 }
 
-/** `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON lies over what was there, key by key. */
+/**
+ * `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON lies over what was there,
+ * key by key.
+ */
 function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
   const ofGroup = shortly(schema);
   return given.flatMap((setting) => {
@@ -80,7 +86,10 @@ function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
   });
 }
 
-/** A group with a setting `use` may be given as that alone: `tools=python,search` is `tools.use=python,search`. */
+/**
+ * A group with a setting `use` may be given as that alone: `tools=python,search` is
+ * `tools.use=python,search`.
+ */
 function shortly(schema: z.ZodType): (setting: Setting) => Setting {
   const known = new Set(knownSettings(schema).map(({ key }) => key));
   return (setting) => {
@@ -91,8 +100,8 @@ function shortly(schema: z.ZodType): (setting: Setting) => Setting {
 }
 
 /**
- * The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`; `help` ends what it then
- * says, in lines, for a command that has no `--show-settings`.
+ * The complete settings: `base` with `given` over it, defaults filled in. Fails with code `USAGE`; `help`
+ * ends what it then says, in lines, for a command that has no `--show-settings`.
  */
 export function checkSettings(
   schema: z.ZodType,
@@ -169,8 +178,9 @@ function marksOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle' | 'place
 }
 
 /**
- * The settings over the defaults that a job gives its groups (`finetuneSettings.prefault({ lr: 5e-6 })`), key by key: zod takes
- * those only where nothing of a group is given, so that one setting would undo the defaults of all beside it.
+ * The settings over the defaults that a job gives its groups (`finetuneSettings.prefault({ lr: 5e-6 })`), key
+ * by key: zod takes those only where nothing of a group is given, so that one setting would undo the defaults
+ * of all beside it.
  */
 function overDefaults(schema: z.ZodType, settings: unknown): unknown {
   const definition = schema.def as unknown as Definition;
@@ -188,7 +198,9 @@ function overDefaults(schema: z.ZodType, settings: unknown): unknown {
   return overDefaults(inner, type === 'prefault' ? over(inner, defaultValue, settings) : settings);
 }
 
-/** One group's values over another's, where the schema has groups; any other value goes before the one below. */
+/**
+ * One group's values over another's, where the schema has groups; any other value goes before the one below.
+ */
 function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
   const shape = shapeOf(schema);
   if (shape === null || !isGroup(below) || !isGroup(above)) return above;
@@ -215,7 +227,9 @@ interface Definition {
   readonly entries?: Readonly<Record<string, string | number>>;
 }
 
-/** What wraps a schema: an optional, a default, a transformation of its value, a preparation of what is given. */
+/**
+ * What wraps a schema: an optional, a default, a transformation of its value, a preparation of what is given.
+ */
 function innerOf({ innerType, type, in: given, out }: Definition): z.ZodType | undefined {
   if (type !== 'pipe') return innerType;
   return given?.def.type === 'transform' ? out : given;
@@ -239,7 +253,7 @@ function shapeOf(schema: z.ZodType): Record<string, z.ZodType> | null {
 
 /** Where commands that have no `--show-settings` send those who look for the settings of a job. */
 export function listedBy(program: string, jobFile: string): string {
-  return `what each setting means: ${program} run ${jobFile} --show-settings`;
+  return `for the meaning of each setting: ${program} run ${jobFile} --show-settings`;
 }
 
 /** A leaf, a group of leaves (its value is then JSON), or a part of a leaf that is no plain value. */
@@ -252,7 +266,7 @@ function isKnown(key: string, known: readonly string[]): boolean {
 function unknownKey(known: readonly string[]): (setting: Setting) => string {
   return ({ key, from }) => {
     const where = from === undefined ? '' : ` (${from})`;
-    return `${key}: there is no such setting${didYouMean(meantBy(key, known))}${where}`;
+    return `${key}: no such setting${didYouMean(meantBy(key, known))}${where}`;
   };
 }
 
@@ -294,7 +308,7 @@ function helpOfRun(known: readonly string[]): readonly string[] {
   if (known.length === 0) return [];
   if (known.length <= listedMax) return [`settings of this job: ${known.join(', ')}`];
   return [
-    `the job has ${known.length} settings; with --show-settings in the place of --set you see what each means and its default`,
+    `the job has ${known.length} settings; to see their meanings and defaults, use --show-settings instead of --set`,
   ];
 }
 

@@ -1,8 +1,8 @@
 /**
  * A settings file: YAML or JSON (which is YAML too), a tree of the settings that `--set` sets one by one.
  *
- * Every value knows its line, so that what is wrong with it is said with file, line and field. Keys that begin with `$` are
- * for people and tools (`--show-settings=json` writes one) and set nothing.
+ * Every value knows its line, so that what is wrong with it is said with file, line and field. Keys that
+ * begin with `$` are for people and tools (`--show-settings=json` writes one) and set nothing.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -24,10 +24,15 @@ import { type Setting, type Settings, settingsOf } from './settings.ts';
 
 /** Larger than any that a person writes. */
 const charactersMax = 100_000;
-/** Deeper than any settings; far from where the stack of the YAML library's recursion ends (see `nestsDeep`). */
+/**
+ * Deeper than any settings; far from where the stack of the YAML library's recursion ends (see `nestsDeep`).
+ */
 const nestingMax = 20;
 
-/** The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as settings. */
+/**
+ * The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as
+ * settings.
+ */
 export async function readSettingsFile(
   file: string,
   schema: z.ZodType,
@@ -38,7 +43,7 @@ export async function readSettingsFile(
   if ((there?.size ?? 0) > 4 * charactersMax) throw tooMuch(file, 'is too long');
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code;
-    throw usageError(`${file}: the settings file cannot be read (${code}); check the path`);
+    throw usageError(`cannot read the settings file ${file} (${code}); check the path`);
   });
   return parseSettings(text, file, schema);
 }
@@ -63,9 +68,10 @@ function tooMuch(file: string, what: string): Error {
 }
 
 /**
- * Whether collections stand within collections deeper than `nestingMax`, as far as brackets and the marks of a line tell (indentation
- * cannot nest deep in so short a file). Asked before anything that recurses: V8 ends the whole process where a regular
- * expression is compiled on a stack that is nearly full, so an overflow cannot be caught with certainty.
+ * Whether collections stand within collections deeper than `nestingMax`, as far as brackets and the marks of
+ * a line tell (indentation cannot nest deep in so short a file). Asked before anything that recurses: V8 ends
+ * the whole process where a regular expression is compiled on a stack that is nearly full, so an overflow
+ * cannot be caught with certainty.
  */
 function nestsDeep(text: string): boolean {
   let brackets = 0;
@@ -87,19 +93,19 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   const fault = document.errors[0];
   const lineAt = (offset: number): number => lines.linePos(offset).line;
   if (fault !== undefined) {
-    throw usageError(`${file}:${lineAt(fault.pos[0])}: it is not YAML: ${fault.message}`);
+    throw usageError(`${file}:${lineAt(fault.pos[0])}: not valid YAML: ${fault.message}`);
   }
   const root = document.contents;
   if (root === null) return [];
   if (!isMap(root)) {
     const line = lineAt(root.range?.[0] ?? 0);
-    throw usageError(`${file}:${line}: a settings file is a table, for example lr: 0.000001`);
+    throw usageError(
+      `${file}:${line}: a settings file consists of key: value lines, for example lr: 0.000001`,
+    );
   }
   const loop = loopIn(root);
   if (loop !== null)
-    throw usageError(
-      `${file}:${lineAt(loop)}: an alias stands within what it names: it never ends`,
-    );
+    throw usageError(`${file}:${lineAt(loop)}: an alias refers to a collection that contains it`);
   const lineOf = (path: readonly string[]): number => lineAt(placeOf(root, path));
   const tree = Object.entries(document.toJS() as Settings).filter(([name]) => name[0] !== '$');
   if (tree.some(([name]) => name.split('.').length > nestingMax)) {

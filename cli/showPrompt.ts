@@ -1,6 +1,7 @@
 /**
- * `--show-prompt`: the prompt that a job asks its policy with, `{question}` in the question's place, on stdout or in a file. The job
- * is built as far as its prompt, in a folder of its own; nothing is run, and no server of a policy is asked.
+ * `--show-prompt`: the prompt that a job gives its policy, with `{question}` for the question, on stdout or
+ * in a file. The job is built up to its prompt, in a temporary folder; nothing runs, and no policy server is
+ * contacted.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,14 +32,14 @@ export async function showPrompt(of: PromptOf, to: string | true, io: Io): Promi
   const { prompt, dialect, system } = record;
   if (prompt === null) {
     const why =
-      system === null ? 'more than one system prompt is learnt' : 'its prompt needs a question';
-    throw usageError(`there is no one prompt to show: ${why}`);
+      system === null ? 'the data has more than one system prompt' : 'it depends on the question';
+    throw usageError(`there is no single prompt to show: ${why}`);
   }
   if (to === true) await io.out(`${visibleLines(prompt)}\n`);
   else await writeFile(resolve(io.cwd, to), prompt);
   const where = to === true ? '' : `wrote ${to}: `;
   io.err(
-    `${where}the prompt of ${of.job.name}, dialect ${dialect}; ${QUESTION} stands for the question`,
+    `${where}the prompt of ${of.job.name} in dialect ${dialect}; ${QUESTION} stands for the question`,
   );
   return exitCodes.done;
 }
@@ -79,6 +80,6 @@ async function builtPrompt({ job, settings, seed }: PromptOf, io: Io): Promise<P
       for (const resource of owned.reverse()) await resource.close();
       await log.close();
     }
-    throw usageError(`the job ${job.name} does not say how it asks its policy`);
+    throw usageError(`job ${job.name} does not record its prompt`);
   }
 }

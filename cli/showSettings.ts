@@ -1,8 +1,8 @@
 /**
- * `--show-settings`: every setting of a job as it would run, with where its value came from, its default, what it may be and
- * what it means, as YAML or JSON that `--settings` reads back.
+ * `--show-settings`: every setting of a job as it would run, with the origin of its value, its default,
+ * allowed values and meaning, as YAML or JSON that `--settings` reads back.
  *
- * A setting that the job needs and nobody has given is there too, as a comment.
+ * A required setting that was not given appears as a comment.
  */
 import type { z } from 'zod';
 import { hasCode } from '../base/errors.ts';
@@ -44,7 +44,9 @@ interface Shown {
   readonly origin: (key: string) => string;
 }
 
-/** What a job takes where nothing is given, as far as there are defaults; none where they do not go together. */
+/**
+ * What a job takes where nothing is given, as far as there are defaults; none where they do not go together.
+ */
 export function defaultsOf(schema: z.ZodType): Settings {
   try {
     return completed(schema, []);
@@ -54,7 +56,9 @@ export function defaultsOf(schema: z.ZodType): Settings {
   }
 }
 
-/** With the defaults; where the job cannot run yet because something is not given, as far as there are any. */
+/**
+ * With the defaults; where the job cannot run yet because something is not given, as far as there are any.
+ */
 function completed(schema: z.ZodType, given: readonly Setting[]): Settings {
   const checked = schema.safeParse({});
   const missing = checked.success ? [] : checked.error.issues.map(({ path }) => path.join('.'));

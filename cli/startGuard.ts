@@ -1,10 +1,10 @@
 /**
- * That nobody starts a run a second time by mistake. In a run's folder the log's lock sees to it; on Kafka a process that
- * starts takes the place of the one of its name, so before that it is asked whether that one is alive.
+ * Keeps a run from being started twice by mistake. In a folder the log's lock does that; on Kafka a new
+ * process replaces the one with its name, so we first check whether that one is alive.
  *
- * Alive is who says something about itself while we listen: no clock is compared with another. One that was killed on this
- * machine is known to be gone at once, one elsewhere after some seconds. Two that start within the same second do not see
- * each other.
+ * A process is alive if it reports anything while we listen: no clocks are compared. One killed on this
+ * machine is known to be gone at once, one elsewhere after some seconds. Two that start within the same
+ * second do not see each other.
  */
 import { hostname } from 'node:os';
 import { hasCode, MillraceError } from '../base/errors.ts';
@@ -45,7 +45,7 @@ export async function mustBeIdle(run: Run): Promise<void> {
   const { pid, host, worker } = other;
   throw new MillraceError(
     'LOCKED',
-    `process ${pid} on host ${host} runs ${run.name}, as worker "${worker}"; stop it first`,
+    `process ${pid} on host ${host} is running ${run.name} as worker "${worker}"; stop it first`,
     { context: { run: run.name, pid, host } },
   );
 }
@@ -107,7 +107,7 @@ function isOursOrEnded(status: WorkerStatus): boolean {
 function locked({ name }: Run, { pid, host }: WorkerStatus, how: string): MillraceError {
   return new MillraceError(
     'LOCKED',
-    `process ${pid} on host ${host} runs ${name} already, ${how}; stop it first. To share the run, give each its own part ` +
+    `process ${pid} on host ${host} is already running ${name} ${how}; stop it first. To share the run, give each process its own part ` +
       'with --only or --except, and its own name with --worker',
     { context: { run: name, pid, host } },
   );

@@ -1,13 +1,13 @@
 /**
- * That a run whose records are gone does not start over in silence over what it has made: weights and metrics that nothing
- * leads to any more. With `--start-over` it does, and what was there is set aside.
+ * Keeps a run whose records are gone from silently starting over on top of its weights and metrics. With
+ * `--start-over` it starts over and sets them aside.
  */
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../base/errors.ts';
 import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';
 
-/** What steps have left in a run's folder, in words; null where there is nothing of value. Version 0 is a copy. */
+/** What steps have left in a run's folder, in words; null if nothing of value. Version 0 is a copy. */
 export async function workIn(folder: string): Promise<string | null> {
   const files = await readdir(join(folder, LOCAL_FOLDER)).catch(() => []);
   const made = files.filter(
@@ -35,8 +35,8 @@ export async function beginAnew({ name, folder, log, startOver }: Beginning): Pr
   const where = log === undefined ? join(folder, 'log') : `Kafka at ${log}`;
   throw new MillraceError(
     'RECORDS_GONE',
-    `run ${name} has ${work} in ${folder}, and no records: they are not in ${where} any more. Restore them to go on; or start over ` +
-      'under another name with --run NAME, or under this one with --start-over, which sets aside what is there',
+    `run ${name} has ${work} in ${folder}, but its records are no longer in ${where}. Restore them to resume; or start over ` +
+      'under another name with --run NAME, or under this one with --start-over, which sets the old files aside',
     { context: { run: name, folder } },
   );
 }

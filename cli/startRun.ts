@@ -2,10 +2,10 @@
  * Whether a run begins or goes on, and with what.
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
- * from `run.json`; what it says must agree, or the command fails and says what differs; only where servers are
- * (`placeSetting`) may be said otherwise. A run without a
- * single record (it was stopped or killed before its first) is bound to nothing and starts from the beginning: with what
- * the command line says, or, where that says nothing of settings, with what it was started with.
+ * from `run.json`; what it says must agree, or the command fails and says what differs; only where servers
+ * are (`placeSetting`) may be said otherwise. A run without a single record (it was stopped or killed before
+ * its first) is bound to nothing and starts from the beginning: with what the command line says, or, where
+ * that says nothing of settings, with what it was started with.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { hasCode } from '../base/errors.ts';
@@ -54,7 +54,7 @@ export async function startRun(
   if (begun || (await hasRecords(asked, notice))) {
     if (!startOver) return { record: resumedRecord(request, run), resumed: true };
     throw usageError(
-      `run ${name} has its records: leave out --start-over to go on with it, or start another run with --run NAME`,
+      `run ${name} has its records: drop --start-over to resume it, or start another run with --run NAME`,
     );
   }
   await beginAnew({ name, folder, log: run.log ?? record.log, startOver });
@@ -111,23 +111,21 @@ function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord 
   const places = knownSettings(job.settings).flatMap(({ key, place }) => (place ? [key] : []));
   const others = differing({ ...record.settings, ...began }, settings);
   const differences = [
-    ...(job.name === record.job.name ? [] : [`job: it runs ${record.job.name}, not ${job.name}`]),
-    ...(seed === undefined || seed === record.seed
-      ? []
-      : [`seed: it was started with ${record.seed}, not ${seed}`]),
+    ...(job.name === record.job.name ? [] : [`job: ${record.job.name}, not ${job.name}`]),
+    ...(seed === undefined || seed === record.seed ? [] : [`seed: ${record.seed}, not ${seed}`]),
     ...(log === undefined || log === record.log
       ? []
       : [
-          `log: its records lie ${record.log === undefined ? 'in its folder' : `at ${record.log}`}`,
+          `log: its records are ${record.log === undefined ? 'in its folder' : `at ${record.log}`}`,
         ]),
     ...others
       .filter(({ key }) => !places.includes(key))
-      .map(({ key, was, now }) => `${key}: it was started with ${show(was)}, not ${show(now)}`),
+      .map(({ key, was, now }) => `${key}: ${show(was)}, not ${show(now)}`),
   ];
   if (differences.length > 0) {
     throw usageError(
-      `run ${name} was started with something else\n${differences.map((line) => `  ${line}`).join('\n')}\n` +
-        `leave these out to resume it as it was started, or start another run with --run NAME`,
+      `run ${name} exists with different settings; it was started with\n${differences.map((line) => `  ${line}`).join('\n')}\n` +
+        `drop these to resume it, or start another run with --run NAME`,
     );
   }
   const starts = [...record.starts, { startedMs: nowMs, endedMs: null }];

@@ -1,6 +1,6 @@
 /**
- * Writes a page by a rename, so that a browser never meets half of one, and says where it is. Where it cannot be written
- * (a run on a read-only disk) the reason is said instead: what the command prints is the same.
+ * Writes a page by a rename, so that a browser never meets half of one, and says where it is. Where it cannot
+ * be written (a run on a read-only disk) the reason is said instead: what the command prints is the same.
  * Gives whether it is written.
  */
 import { rename, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export async function writePage(path: string, page: string, io: Io): Promise<boo
   } catch (error) {
     const reason = systemMessage(error);
     if (reason === null) throw error;
-    io.err(`no page: ${reason}`);
+    io.err(`cannot write the page: ${reason}`);
     return false;
   }
   io.err(`page: ${path}`);

@@ -1,11 +1,12 @@
 /**
- * `millrace cache ls|import|export|prune`: what tools brought in and is kept for all runs (docs/tools.md).
+ * `millrace cache ls|import|export|prune`: the tool results that all runs share (docs/tools.md).
  *
- * None of them touches a run: a replay answers from the run's own record.
+ * They never touch a run: a replay answers from the run's own records.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { counted } from '../../base/counted.ts';
 import { replaceFile } from '../../base/replaceFile.ts';
 import { exportReleased, importReleased } from '../../operators/tools/cache/releasedCache.ts';
 import {
@@ -54,7 +55,7 @@ export async function cacheList(
     return exitCodes.done;
   }
   if (kept.length === 0) {
-    await io.out(`nothing is kept in ${path}\n`);
+    await io.out(`${path} is empty\n`);
     return exitCodes.done;
   }
   const rows = kept.map(({ kind, scope, entries, bytes, oldestMs, newestMs }) => [
@@ -72,12 +73,12 @@ export async function cacheImport(
 ): Promise<number> {
   const { file } = options;
   const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
-    throw usageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw usageError(`cannot read ${file} (${(error as NodeJS.ErrnoException).code})`);
   });
   const path = pathOf(options, io);
   const { queries, same } = await withCache(path, io, (cache) => importReleased(text, cache, file));
-  const doubles = same === 0 ? '' : `; ${same} more are the same but for case and punctuation`;
-  io.err(`${queries} results are kept in ${path}${doubles}`);
+  const doubles = same === 0 ? '' : `; skipped ${same} that differ only in case or punctuation`;
+  io.err(`imported ${counted(queries, 'result')} into ${path}${doubles}`);
   return exitCodes.done;
 }
 
@@ -93,7 +94,7 @@ export async function cacheExport(
   return exitCodes.done;
 }
 
-/** What is deleted: all that fits all that is given. */
+/** An entry is deleted when it meets every condition given. */
 export interface PruneOptions extends CacheOptions {
   readonly kind?: CacheKind;
   /** Days. */
@@ -104,7 +105,7 @@ export interface PruneOptions extends CacheOptions {
 export async function cachePrune(options: PruneOptions, io: Io): Promise<number> {
   const { kind, olderThan, all = false } = options;
   if (kind === undefined && olderThan === undefined && !all) {
-    throw usageError('say what is to go: --older-than DAYS, --kind KIND, both, or --all');
+    throw usageError('choose what to delete: --older-than DAYS, --kind KIND, both, or --all');
   }
   const before = io.clock.now() - (olderThan ?? 0) * DAY_MS;
   const goes = (entry: CacheEntry): boolean =>
@@ -118,7 +119,7 @@ export async function cachePrune(options: PruneOptions, io: Io): Promise<number>
     return count;
   });
   io.err(
-    `${gone} ${gone === 1 ? 'entry is' : 'entries are'} deleted; their room in the file is used again`,
+    `deleted ${gone} ${gone === 1 ? 'entry' : 'entries'}; the file keeps its size and reuses the space`,
   );
   return exitCodes.done;
 }
@@ -167,8 +168,7 @@ function pathOf({ cache }: CacheOptions, io: Io): string {
 
 function mustBeThere(options: CacheOptions, io: Io): string {
   const path = pathOf(options, io);
-  if (!existsSync(path))
-    throw usageError(`there is no cache at ${path}; --cache FILE names another`);
+  if (!existsSync(path)) throw usageError(`no cache at ${path}; name another with --cache FILE`);
   return path;
 }
 

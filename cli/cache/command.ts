@@ -14,28 +14,30 @@ export function addCache(program: Command, io: Io, done: Done): void {
     return cache
       .command(name)
       .description(about)
-      .option('--cache <FILE>', 'the file (default: the user’s, ~/.cache/millrace/tools.mdb)')
+      .option('--cache <FILE>', 'cache file (default: ~/.cache/millrace/tools.mdb)')
       .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
   };
-  add('ls', 'List what is kept, by kind.', ['millrace cache ls'])
-    .option('--json', 'one JSON object')
+  add('ls', 'List cached results by kind.', ['millrace cache ls'])
+    .option('--json', 'print one JSON object')
     .action(async (options) => done(await cacheList(options, io)));
-  add('import', 'Take the results of a released search cache: a JSON object, query → text.', [
+  add('import', 'Import a search cache released with a paper: a JSON object, query → text.', [
     'millrace cache import search_cache.json',
   ])
-    .argument('<file>', 'the released cache')
+    .argument('<file>', 'the cache to import')
     .action(async (file: string, options) => done(await cacheImport({ ...options, file }, io)));
-  add('export', 'Write the searches in that form.', ['millrace cache export search_cache.json'])
-    .argument('[file]', 'where to (default: stdout)')
+  add('export', 'Export cached searches in the same format.', [
+    'millrace cache export search_cache.json',
+  ])
+    .argument('[file]', 'output file (default: stdout)')
     .action(async (file: string | undefined, options) =>
       done(await cacheExport({ ...options, ...(file === undefined ? {} : { file }) }, io)),
     );
-  add('prune', 'Delete some of it.', [
+  add('prune', 'Delete cached results.', [
     'millrace cache prune --older-than 30',
     'millrace cache prune --kind page',
   ])
     .addOption(new Option('--kind <KIND>', 'only this kind').choices(cacheKinds))
-    .option('--older-than <DAYS>', 'only what was kept longer ago', whole)
+    .option('--older-than <DAYS>', 'only entries older than this', whole)
     .option('--all', 'everything')
     .action(async (options) => done(await cachePrune(options, io)));
 }

@@ -8,33 +8,33 @@ export function addControl(program: Command, io: Io, done: Done): void {
   const set = command(
     program,
     'set',
-    'Change settings of a run that goes on; without any, list those that have changed (docs/forever.md).',
+    'Change settings of a running run; with none given, list the changes so far (docs/forever.md).',
     ['millrace set live temperature=0.8 concurrency=48', 'millrace set live'],
   )
     .argument('<run>', 'the run')
-    .argument('[key=value...]', 'what to change')
-    .option('--json', 'one JSON object');
+    .argument('[key=value...]', 'settings to change')
+    .option('--json', 'print one JSON object');
   set.action(async (run: string, settings: readonly string[], options) =>
     done(await setCommand({ ...options, run, settings }, io)),
   );
   const pause = command(
     program,
     'pause',
-    'Let a run finish what is in flight and begin nothing new, until it is resumed.',
+    'Pause a run: it finishes what is in flight and starts nothing new until resumed.',
     ['millrace pause live'],
-  ).option('--json', 'one JSON object');
+  ).option('--json', 'print one JSON object');
   onRun(pause, (options: ControlOptions, of) => pauseCommand('pause', options, of), io, done);
-  const resume = command(program, 'resume', 'Let a run that is paused go on.', [
+  const resume = command(program, 'resume', 'Resume a paused run.', [
     'millrace resume live',
-  ]).option('--json', 'one JSON object');
+  ]).option('--json', 'print one JSON object');
   onRun(resume, (options: ControlOptions, of) => pauseCommand('resume', options, of), io, done);
   const stop = command(
     program,
     'stop',
-    'Stop a run in order, as Ctrl-C in its terminal does, and wait until it has.',
+    'Stop a run cleanly, as Ctrl-C in its terminal does, and wait until it has stopped.',
     ['millrace stop live'],
   )
-    .option('--no-wait', 'do not wait until it has')
-    .option('--json', 'one JSON object');
+    .option('--no-wait', 'do not wait until it has stopped')
+    .option('--json', 'print one JSON object');
   onRun(stop, stopCommand, io, done);
 }

@@ -1,9 +1,10 @@
 /**
- * `millrace set|pause|resume|stop RUN`: tells a run that goes on, from another terminal, or with records on Kafka from another machine.
+ * `millrace set|pause|resume|stop RUN`: controls a running run from another terminal or, with records on
+ * Kafka, another machine.
  *
- * What is asked becomes a record of the run's `control` topic, and the command ends when it is there: a run that was told once was told
- * for good, also when it is killed before it obeys. Telling it what it was told already is no error. A run that nobody runs
- * cannot be told anything (`NOT_RUNNING`).
+ * A command becomes a record of the run's `control` topic and returns once the record is there: it holds even
+ * if the run is killed before it obeys. Repeating a command is no error. A run that is not running takes none
+ * (`NOT_RUNNING`).
  */
 import { MillraceError } from '../../base/errors.ts';
 import { writerOf } from '../../streams/embedded/writerLock.ts';
@@ -29,7 +30,7 @@ export interface ControlOptions {
   readonly json?: boolean;
 }
 
-/** How long the run may take to write down what it is told, and how often that is looked for. */
+/** How long the run may take to record a command, and how often we look. */
 const TOLD_MS = 20_000;
 const LOOK_MS = 100;
 const ENDED_MS = 10_000;
@@ -46,8 +47,8 @@ export async function pauseCommand(
   if (before !== (kind === 'pause')) await tell(run, [asked({ kind }, io.clock.now())], io);
   const said =
     kind === 'pause'
-      ? `run ${run.name} is ${before ? 'paused already' : 'paused'}: what is in flight is finished, nothing new is begun; ${io.program} resume ${run.name} lets it go on`
-      : `run ${run.name} ${before ? 'goes on' : 'is not paused'}`;
+      ? `run ${run.name} is ${before ? 'already paused' : 'paused'}: it finishes what is in flight and starts nothing new; resume it with: ${io.program} resume ${run.name}`
+      : `run ${run.name} ${before ? 'resumed' : 'is not paused'}`;
   await answer(options, io, said, { run: run.name, paused: kind === 'pause' });
   return exitCodes.done;
 }
@@ -60,13 +61,13 @@ export async function stopCommand(
   const run = await findRun(io, options.runs, options.run);
   if (!(await isRunning(run)) && (await statusOf(run)) !== 'running') {
     const status = await statusOf(run);
-    await answer(options, io, `run ${run.name} is ${status} already`, { run: run.name, status });
+    await answer(options, io, `run ${run.name} is already ${status}`, { run: run.name, status });
     return exitCodes.done;
   }
   await mustRun(run, io);
   await put(run, [asked({ kind: 'stop' }, io.clock.now())]);
   if (options.wait !== false) {
-    io.err(`run ${run.name} finishes what is in flight, for a minute at most`);
+    io.err(`run ${run.name} is finishing what is in flight, which takes at most a minute`);
     const interrupted = interruption(io, null);
     const { signal } = interrupted;
     while (!signal.aborted && (await isRunning(run))) await pause();
@@ -77,7 +78,7 @@ export async function stopCommand(
     interrupted.release();
   }
   const status = await statusOf(run);
-  const said = status === 'running' ? 'was told to stop' : `is ${status}`;
+  const said = status === 'running' ? 'is stopping' : `is ${status}`;
   await answer(options, io, `run ${run.name} ${said}`, { run: run.name, status });
   return exitCodes.done;
 }
@@ -103,7 +104,7 @@ export async function setCommand(
   }));
   const next = firstStepOf(newest + 1, lagMax);
   const lines = changes.map((change) => changeLine(change, next));
-  const none = `nothing was changed while run ${run.name} went on`;
+  const none = `no settings of run ${run.name} have changed`;
   const shown = options.settings.length > 0 ? lines.slice(-options.settings.length) : lines;
   await answer(options, io, shown.length === 0 ? none : shown.join('\n'), {
     ...{ run: run.name, changes },
@@ -114,7 +115,7 @@ export async function setCommand(
 
 /** `next` = the first step that the next manifest decides about. */
 function changeLine({ setting, value, step, by }: Change, next: number): string {
-  const from = step === null ? `from step ${next} on, at the earliest` : `from step ${step} on`;
+  const from = step === null ? `from step ${next} at the earliest` : `from step ${step}`;
   return `${setting}=${JSON.stringify(value)} ${from} (${by})`;
 }
 
@@ -130,13 +131,13 @@ async function checked(
   const known = knownSettings(job.settings);
   const live = known.filter(({ live: may = false }) => may).map(({ key }) => key);
   const can = [
-    `settings that can change while a run goes on: ${live.join(', ')}`,
+    `settings that can change while the job runs: ${live.join(', ')}`,
     listedBy(io.program, record.job.file),
   ];
   for (const { key } of settings) {
     if (live.includes(key)) continue;
     const fixed = known.some((one) => one.key === key);
-    const why = fixed ? 'cannot change while a run goes on' : 'is no setting of this job';
+    const why = fixed ? 'cannot change while the job runs' : 'is not a setting of this job';
     const meant = fixed ? '' : didYouMean(nearestNames(key, live));
     throw usageError([`${key} ${why}${meant}`, ...can].join('\n'));
   }
@@ -145,7 +146,7 @@ async function checked(
   const all = checkSettings(job.settings, settings, { ...record.settings, ...changed }, can);
   for (const { key } of settings) {
     const why = known.find((one) => one.key === key)?.idle?.(all) ?? null;
-    if (why !== null) throw usageError(`${key} would change nothing: ${why}`);
+    if (why !== null) throw usageError(`${key} would have no effect: ${why}`);
   }
   return settings.map(({ key }) => ({ key, value: all[key] }));
 }
@@ -162,7 +163,7 @@ async function pausedNow(log: Log): Promise<boolean> {
   return said.at(-1)?.kind === 'pause';
 }
 
-/** Resolves when the run has written it down. */
+/** Resolves when the run has recorded it. */
 async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<void> {
   await put(run, what);
   const untilMs = performance.now() + TOLD_MS;
@@ -177,7 +178,7 @@ async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<v
   }
   throw new MillraceError(
     'NO_ANSWER',
-    `run ${run.name} has not acknowledged the command within ${TOLD_MS / 1000} s: it is starting, or does not answer; it does so when it goes on`,
+    `run ${run.name} has not acknowledged the command within ${TOLD_MS / 1000} s: it is still starting, or hangs; the command takes effect once the run responds`,
   );
 }
 
@@ -188,7 +189,7 @@ async function mustRun(run: Run, io: Io): Promise<void> {
   const file = run.record.job.file;
   throw new MillraceError(
     'NOT_RUNNING',
-    `run ${run.name} ${is}; the run is not running; ${status === 'done' ? 'nothing of it is left to do' : `start it again with: ${io.program} run ${file} --run ${run.name}`}`,
+    `run ${run.name} is not running: it ${is}${status === 'done' ? '' : `; resume it with: ${io.program} run ${file} --run ${run.name}`}`,
     { context: { run: run.name, status } },
   );
 }

@@ -1,9 +1,10 @@
 /**
- * The way in for what a run is told: on Kafka a record of its `control` topic, which anybody may write; of a log in a folder, which
- * only the run's own process may write, a file in the run's folder, which that process appends to the topic.
+ * How commands reach a run: on Kafka as a record of its `control` topic, which anyone may write; otherwise as
+ * a file in the run's folder, which the run's own process, the only writer of the log, appends to the topic.
  *
- * A file is there as a whole or not at all, its name says when it was asked, and it is removed once its record is in the log. A process
- * that was killed between the two appends it again: readers take the second record of an id for none (streams/control.ts).
+ * A file appears as a whole or not at all, its name says when it was asked, and it is removed once its record
+ * is in the log. A process killed in between appends it again: readers ignore a second record with the same
+ * id (streams/control.ts).
  */
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
@@ -36,7 +37,7 @@ const inboxIn = (runFolder: string): string => join(runFolder, 'control');
 
 let made = 0;
 
-/** What is asked of a run, with who asks and when. */
+/** A command for a run, with who asks and when. */
 export function asked(
   what: Pick<ControlRecord, 'kind'> & Partial<Pick<ControlRecord, 'setting' | 'value'>>,
   nowMs: number,
@@ -54,7 +55,7 @@ function who(): string {
   }
 }
 
-/** Puts it where the run finds it: all of it is written down in one commit. */
+/** Puts it where the run finds it; all of it is recorded in one commit. */
 export async function put(run: Run, what: readonly ControlRecord[]): Promise<void> {
   const [first] = what;
   if (first === undefined) return;
@@ -63,7 +64,7 @@ export async function put(run: Run, what: readonly ControlRecord[]): Promise<voi
     await makeFolder(folder);
     return replaceFile(join(folder, `${first.id}.json`), JSON.stringify(what));
   }
-  // A worker of its own: one of the run's names would take that one's place.
+  // A worker name of its own: with one of the run's it would take that worker's place.
   const worker = `control-${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`;
   const part = { only: [], worker };
   const log = await openRunLog({ ...run, part }, { mode: 'write' });
@@ -76,7 +77,7 @@ export async function put(run: Run, what: readonly ControlRecord[]): Promise<voi
   }
 }
 
-/** Appends what is put there, until the returned function is called; that resolves once nothing is under way. */
+/** Appends what arrives until the returned function is called, which resolves once nothing is under way. */
 export function takeIn(
   runFolder: string,
   log: Log,
@@ -87,7 +88,7 @@ export function takeIn(
   const look = (): void => {
     taking ??= takeAll(folder, log, notice)
       .catch((error: unknown) =>
-        notice(`what is asked of the run cannot be read: ${messageOf(error)}`),
+        notice(`cannot read the commands for this run: ${messageOf(error)}`),
       )
       .finally(() => {
         taking = null;
@@ -109,7 +110,7 @@ async function takeAll(folder: string, log: Log, notice: (line: string) => void)
     const read = requests.safeParse(jsonOf(text));
     if (!read.success) {
       await rename(path, `${path}.bad`);
-      notice(`${path} is no request to a run; it lies in ${name}.bad now`);
+      notice(`${path} is not a command for a run; renamed it to ${name}.bad`);
       continue;
     }
     await log.commit((tx) => {

@@ -1,6 +1,6 @@
 /**
- * The run's side of `millrace set|pause|resume|stop`: what is asked is taken in and followed, and said to who watches. Changes
- * of settings are noted in `run.json` as soon as the step is known from which they hold.
+ * The run's side of `millrace set|pause|resume|stop`: it takes commands in, follows them and reports that it
+ * does. Changed settings are noted in `run.json` as soon as the step from which they apply is known.
  */
 import { skip } from 'rxjs';
 import { type Control, followControl } from '../../streams/control.ts';
@@ -35,9 +35,9 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
   const told = control.paused$.pipe(skip(control.paused ? 0 : 1)).subscribe((is) => {
     options.paused(is);
     output.tell(is ? 'paused' : 'resumed', { run: run.name });
-    output.say(is ? `paused; millrace resume ${run.name} lets it go on` : 'going on');
+    output.say(is ? `paused; resume with: millrace resume ${run.name}` : 'resumed');
   });
-  const stopped = (): void => output.say('told to stop: stopping when the work in flight is done');
+  const stopped = (): void => output.say('asked to stop: finishing what is in flight');
   control.stop.addEventListener('abort', stopped, { once: true });
   let counted = -1;
   let noting: Promise<void> = Promise.resolve();
@@ -50,7 +50,7 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
           const step = firstStepOf(version, lagMax);
           for (const change of control.since(counted, controls)) {
             output.tell('changed', { ...change, step });
-            output.say(`${change.setting}=${JSON.stringify(change.value)} from step ${step} on`);
+            output.say(`${change.setting}=${JSON.stringify(change.value)} from step ${step}`);
           }
           noting = noting.then(options.changed);
         }

@@ -1,6 +1,7 @@
 /**
- * `millrace dlq ls|show|retry`: what could not be read or processed, why and where it came from, and the way back for what
- * can be put back. `ls` and `show` open the run to read, also while it goes on; `retry` writes, so no job may.
+ * `millrace dlq ls|show|retry`: what could not be read or processed, why and where it came from, and how to
+ * put back what can be put back. `ls` and `show` read, even while the run is running; `retry` writes, so no
+ * job may be running.
  */
 
 import { visible } from '../../base/visible.ts';
@@ -19,7 +20,7 @@ export interface DlqOptions {
   readonly run?: string;
   readonly runs: string;
   readonly json?: boolean;
-  /** Numbers of letters; all where none is given. */
+  /** Numbers of letters; empty = all. */
   readonly numbers: readonly number[];
 }
 
@@ -58,7 +59,7 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
   return exitCodes.done;
 }
 
-/** Exit code 1 when a letter that was named could not be put back. */
+/** Exit code 1 when a letter asked for could not be put back. */
 export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   await mustBeIdle(run);
@@ -71,7 +72,7 @@ export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
     await log.close();
   }
   for (const { number, put, why } of outcomes) {
-    await tell(io, `${number}  ${put ? 'put back' : `left: ${visible(why)}`}\n`);
+    await tell(io, `${number}  ${put ? 'put back' : `not put back: ${visible(why)}`}\n`);
   }
   const put = outcomes.filter((outcome) => outcome.put).length;
   if (put > 0) await goesOn(run, put, options.runs, io);
@@ -79,7 +80,7 @@ export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
   return failed ? exitCodes.failed : exitCodes.done;
 }
 
-/** A run that is done has something to do again. */
+/** A run that was done has work again. */
 async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void> {
   if (run.record.status === 'done') {
     await writeRunRecord(run.folder, { ...run.record, status: 'stopped' });
@@ -93,9 +94,7 @@ async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void
 function chosen(letters: readonly Letter[], numbers: readonly number[]): readonly Letter[] {
   const missing = numbers.find((number) => !letters.some((letter) => letter.number === number));
   if (missing !== undefined) {
-    throw usageError(
-      `there is no dead letter ${missing}; there are ${letters.length}, see millrace dlq ls`,
-    );
+    throw usageError(`no dead letter ${missing}; list all ${letters.length} with: millrace dlq ls`);
   }
   return numbers.length === 0 ? letters : letters.filter(({ number }) => numbers.includes(number));
 }

@@ -24,7 +24,7 @@ export async function lettersIn(log: Log): Promise<readonly Letter[]> {
   return letters;
 }
 
-/** Whether it is about a record of a topic; otherwise it is about a row of a file. */
+/** Whether it is about a record of a topic, not a row of a file. */
 export function isOfTopic({ origin }: DeadLetter): boolean {
   return allTopics.some(({ name }) => name === origin);
 }

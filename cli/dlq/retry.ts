@@ -1,8 +1,8 @@
 /**
- * What can be put back of the dead letters: rows of questions files that are good now. The file is read again by the
- * reader of old; a row is found by its id, and goes to the end of `questions` in the phase and round in which the run
- * began to roll out. Records of a topic still lie where they lay, and must not be there twice: what failed on them is
- * made over by `millrace replay --from`.
+ * Which dead letters can be put back: rows of questions files that have been fixed. The file is read again by
+ * the same reader; a row is found by its id and goes to the end of `questions`, in the phase and round in
+ * which the run began to roll out. Records of a topic are still there and must not be there twice: `millrace
+ * replay --from` recomputes what failed on them.
  */
 
 import { messageOf } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import { type DeadLetter, type Question, topics } from '../../topics/index.ts';
 import { isOfTopic, type Letter } from './letters.ts';
 
-/** What became of a letter. */
+/** The outcome for one letter. */
 export interface Retried {
   readonly number: number;
   readonly put: boolean;
@@ -32,7 +32,7 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
       'why' in row
         ? row.why
         : asked.ids.has(row.id)
-          ? `question ${row.id} is in the run already`
+          ? `question ${row.id} is already in the run`
           : '';
     if (why === '' && !('why' in row)) {
       asked.ids.add(row.id);
@@ -46,15 +46,17 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
   return outcomes;
 }
 
-/** The row of a letter, good now, or why there is none. */
+/** The row of a letter, fixed by now, or why there is none. */
 async function mended(
   { letter, retried }: Letter,
   files: Map<string, Promise<Rows>>,
 ): Promise<QuestionRow | { readonly why: string }> {
-  if (retried) return { why: 'was put back earlier' };
+  if (retried) return { why: 'already put back' };
   if (isOfTopic(letter)) return { why: ofTopic(letter) };
   if (letter.key === '') {
-    return { why: 'the row had no id to find it by; fix the file and start a new run' };
+    return {
+      why: 'the row has no id, so it cannot be found in the file; fix the file and start a new run',
+    };
   }
   const rows = files.get(letter.origin) ?? rowsOf(letter.origin);
   files.set(letter.origin, rows);
@@ -81,7 +83,7 @@ async function rowsOf(path: string): Promise<Rows> {
       if ('value' in item) good.set(item.value.id, item.value);
       else {
         const { key, place, field, reason } = item.deadLetter;
-        bad.set(key, `still bad, ${path}:${place}: ${field} ${reason}`);
+        bad.set(key, `still bad: ${path}:${place}: ${field} ${reason}`);
       }
     }
   } catch (error) {
@@ -106,7 +108,7 @@ async function firstAsked(log: Log): Promise<{
   return { ids, place: { phase, round, schedule: null } };
 }
 
-/** From which topic on a run is made over when a record of this one failed. */
+/** The topic from which to recompute a run when a record of this one failed. */
 const MADE_OVER: Readonly<Record<string, string>> = {
   questions: 'rollouts',
   rollouts: 'scored',
@@ -120,6 +122,6 @@ function ofTopic({ origin, place }: DeadLetter): string {
   const how =
     from === undefined
       ? 'start a new run'
-      : `make a new run with millrace replay --from ${from} --into NAME`;
-  return `${origin}@${place} is still in its topic and must not be there twice; fix what failed on it and ${how}`;
+      : `make a new run with: millrace replay --from ${from} --into NAME`;
+  return `${origin}@${place} is a record of the run, not a row of a file; fix what failed on it, then ${how}`;
 }

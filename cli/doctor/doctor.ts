@@ -1,6 +1,7 @@
 /**
- * `millrace doctor`: holds a run against its invariants and tells what does not hold, and what to do. It opens the run to
- * read, also while it goes on, and changes nothing but, where it is asked to, the index by key, and what killed processes left. Exit code 1 when there are findings.
+ * `millrace doctor`: checks a run against its invariants and says what is violated and what to do. It only
+ * reads, even while the run is running; on request it also rebuilds the index by key or removes what killed
+ * processes left. Exit code 1 when there are findings.
  */
 
 import { spawn } from 'node:child_process';
@@ -34,9 +35,9 @@ export interface DoctorOptions {
   readonly run?: string;
   readonly runs: string;
   readonly json?: boolean;
-  /** Make the index by key before. */
+  /** Rebuild the index by key first. */
   readonly index?: boolean;
-  /** Remove what killed processes left before. */
+  /** First remove what killed processes left. */
   readonly fix?: boolean;
   /** In this process: what `apart` asks of the one that it starts. */
   readonly here?: boolean;
@@ -48,7 +49,7 @@ interface Diagnosis {
   readonly records: number;
   readonly weightsFiles: number;
   readonly deadLetters: number;
-  /** What is no damage and worth knowing: steps that taught the policy nothing. */
+  /** Worth knowing, but no damage: steps that taught the policy nothing. */
   readonly notes: readonly string[];
 }
 
@@ -70,7 +71,7 @@ export async function doctorCommand(options: DoctorOptions, io: Io): Promise<num
 async function removeLeft(run: Run, io: Io): Promise<void> {
   const left = await leftIn(run);
   await removeLeftovers(left);
-  io.err(left.length === 0 ? 'there was nothing to remove' : `removed ${leftoversText(left)}`);
+  io.err(left.length === 0 ? 'nothing to remove' : `removed ${leftoversText(left)}`);
 }
 
 /** Who writes to Kafka cannot be seen from here. */
@@ -80,8 +81,8 @@ function leftIn(run: Run): Promise<readonly Leftover[]> {
 }
 
 /**
- * The diagnosis, made by a process of its own: a damaged log file can take down the process that maps it into memory. Null where
- * that is not to be (tests, and that process itself).
+ * The diagnosis, made by a process of its own: a damaged log file can take down the process that maps it into
+ * memory. Null where that is not to be (tests, and that process itself).
  */
 async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagnosis | null> {
   const entry = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -99,7 +100,7 @@ async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagno
   return nothing(name, { rule: 'log', where: 'log', ...crashed(signal) });
 }
 
-/** Fails where there is no such run. One whose record is damaged is there. */
+/** Fails when there is no such run. One with a damaged record exists. */
 async function nameOf(run: string | undefined, runs: string, io: Io): Promise<string> {
   try {
     return (await findRun(io, runs, run)).name;
@@ -109,11 +110,11 @@ async function nameOf(run: string | undefined, runs: string, io: Io): Promise<st
   }
 }
 
-const interrupted = { what: 'the check was interrupted', advice: 'let it come to its end' };
+const interrupted = { what: 'the check was interrupted', advice: 'run it again and let it finish' };
 
 function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
   return {
-    what: `reading the log ended the process that read it (${signal}): the structure of its file is damaged`,
+    what: `reading the log crashed the process that read it (${signal}): its file is damaged`,
     advice: RESTORE_LOG,
   };
 }
@@ -121,20 +122,20 @@ function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
 function toldOfKafka(error: unknown, log: string): Pick<Finding, 'what' | 'advice'> {
   if (hasCode(error, 'NO_LOG')) {
     return {
-      what: `its topics are not on Kafka at ${log}: they were deleted on the broker`,
-      advice: 'restore them there; or start over with millrace run … --start-over',
+      what: `its topics are no longer on Kafka at ${log}: someone deleted them`,
+      advice: 'restore them, or start over with millrace run … --start-over',
     };
   }
   if (hasCode(error, 'OTHER_CLUSTER')) {
-    return { what: messageOf(error), advice: 'ask where that cluster can be reached now' };
+    return { what: messageOf(error), advice: 'find out the current address of that cluster' };
   }
-  const what = `the log cannot be read: ${messageOf(error)}`;
+  const what = `cannot read the log: ${messageOf(error)}`;
   if (hasCode(error, 'ARCHIVED')) return { what, advice: BRING_ARCHIVE_BACK };
-  return { what, advice: 'look at the broker: the records are there, and nowhere else' };
+  return { what, advice: 'check the broker: it holds the only copy of the records' };
 }
 
 const RESTORE_LOG =
-  'restore log/ from a backup; a run with the same seed and settings comes to the same records';
+  'restore log/ from a backup; or repeat the run: the same seed and settings make the same records';
 
 async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
   let run: Run;
@@ -189,7 +190,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
       ...(left.length === 0
         ? []
         : [
-            `${leftoversText(left)}; the next start removes them, or millrace doctor ${run.name} --fix`,
+            `${leftoversText(left)}; the next start removes them, as does millrace doctor ${run.name} --fix`,
           ]),
     ],
     weightsFiles: files.checked,
@@ -205,7 +206,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
 }
 
 function indexFinding({ topic, what }: IndexFault, run: string): Finding {
-  const advice = `make it again from the records: millrace doctor ${run} --index`;
+  const advice = `rebuild it from the records: millrace doctor ${run} --index`;
   return { rule: 'index', where: topic, what, advice };
 }
 
@@ -216,11 +217,11 @@ async function lostIn(log: Log): Promise<readonly Finding[]> {
     where: topic,
     what,
     advice:
-      'restore the records on the broker; else begin another run from its weights (policy=runs/NAME), or delete the topics that are left and add --start-over',
+      'restore the records on the broker; or start another run from its weights (policy=runs/NAME); or delete the remaining topics and add --start-over',
   }));
 }
 
-/** `run.json` is damaged: the log is looked at all the same. */
+/** `run.json` is damaged: check the log all the same. */
 async function withoutRecord(
   error: MillraceError,
   { runs, run: name = '' }: DoctorOptions,
@@ -232,7 +233,7 @@ async function withoutRecord(
     where: 'run.json',
     what: error.message,
     advice:
-      'write it again by hand: job, seed and settings as you gave them, "status": "stopped"; the records are in the log',
+      'rewrite it by hand with the job, seed and settings that you gave and "status": "stopped"; the records themselves are in the log',
   };
   if (!existsSync(logFolder(folder))) return nothing(name, damaged);
   try {
@@ -261,17 +262,17 @@ function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
     return { what: `its file ${error.context.why}`, advice: RESTORE_LOG };
   }
   return {
-    what: `the log cannot be read: ${messageOf(error)}`,
-    advice: 'restore the folder from a backup; its file may be damaged',
+    what: `cannot read the log: ${messageOf(error)}`,
+    advice: 'restore the folder from a backup: its file may be damaged',
   };
 }
 
 function diagnosisText(diagnosis: Diagnosis): string {
   const { run, findings, records, weightsFiles, deadLetters, notes } = diagnosis;
   const letters =
-    deadLetters === 0 ? '' : `; ${counted(deadLetters, 'dead letter')}, see millrace dlq ls ${run}`;
+    deadLetters === 0 ? '' : `; ${counted(deadLetters, 'dead letter')} (millrace dlq ls ${run})`;
   const files = counted(weightsFiles, 'weights file');
-  const seen = `${counted(records, 'record')} and ${files} looked at${letters}`;
+  const seen = `checked ${counted(records, 'record')} and ${files}${letters}`;
   const beside = notes.map((text) => `note: ${text}`);
   const whole = notes.length === 0 ? `run ${run} is` : `the records of run ${run} are`;
   if (findings.length === 0) return [...beside, `${whole} sound: ${seen}`].join('\n');

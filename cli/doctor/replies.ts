@@ -1,4 +1,7 @@
-/** The replies of text models that a run keeps beside its log (`replies.mdb`, `judge.mdb`): files of lmdb, which must be whole. */
+/**
+ * The replies of text models that a run keeps beside its log (`replies.mdb`, `judge.mdb`): files of lmdb,
+ * which must be whole.
+ */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lmdbDamage } from '../../base/lmdbFile.ts';
@@ -9,9 +12,9 @@ export async function checkReplies(folder: string): Promise<readonly Finding[]> 
   return names.flatMap((where) => {
     const why = lmdbDamage(join(folder, where));
     if (why === null) return [];
-    const what = `the replies of text models cannot be read: the file ${why}`;
+    const what = `cannot read the replies of text models: the file ${why}`;
     const advice =
-      'restore the file from a backup, or delete it: what it held is then asked for again, and the answers may be others';
+      'restore the file from a backup, or delete it: the models are then asked again and may answer differently';
     return [{ rule: 'replies', where, what, advice }];
   });
 }

@@ -1,4 +1,6 @@
-/** `run.json` against the log: a run that says it is running is written by somebody, one that is done has nothing left. */
+/**
+ * `run.json` against the log: a run that says it is running has a writer, one that is done has no work left.
+ */
 import { counted } from '../../base/counted.ts';
 import type { Finding } from '../../streams/doctor/finding.ts';
 import type { Standing } from '../../streams/log.ts';
@@ -20,15 +22,18 @@ export function checkRunState({ name, record, standing, writer }: RunState): rea
   };
   const goOn = `resume with: millrace run ${record.job.file} --run ${name}`;
   if (record.status === 'running' && writer === undefined) {
-    tell('says that the run is running, and no process writes its log: it was killed', goOn);
+    tell('says that the run is running, but no process is writing its log: it was killed', goOn);
   }
   if (record.status !== 'running' && writer !== undefined) {
     const who = `process ${writer.pid} on ${writer.host}`;
-    tell(`says ${record.status}, and ${who} writes the log`, 'wait for that process, or stop it');
+    tell(
+      `says ${record.status}, but ${who} is writing the log`,
+      'wait for that process, or stop it',
+    );
   }
   if (record.status === 'done') {
     for (const [topic, group, left] of unsettled(standing)) {
-      const what = `says done, and stage ${group} has not finished ${counted(left, 'record')} of ${topic}`;
+      const what = `says done, but stage ${group} has not finished ${counted(left, 'record')} of ${topic}`;
       tell(what, `set "status" in run.json to "stopped", then ${goOn}`);
     }
   }

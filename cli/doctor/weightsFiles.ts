@@ -1,7 +1,7 @@
 /**
- * The checkpoints of a run against their manifests: what must be there is there, what is there has the digest that its
- * manifest says, and each manifest knows the digest of its parent. Old versions may be gone; the first, the newest and
- * those that the run's settings keep may not (keepRounds, keepEvery; ends of rounds where they say nothing).
+ * The checkpoints of a run against their manifests: what must exist exists, what exists has the digest in its
+ * manifest, and each manifest knows the digest of its parent. Old versions may be gone, but not the first,
+ * the newest and those that the run's settings keep (keepRounds, keepEvery; by default the ends of rounds).
  */
 
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
@@ -66,7 +66,7 @@ function changed({ version, uri }: Checkpoint, what: string, why: string): Findi
     where: uri,
     what: `the ${what} of version ${version} ${why}: the file was changed after it was written`,
     advice:
-      'restore the file from a backup, or go back to a version whose file is intact with millrace rewind; check the disk',
+      'restore the file from a backup, or use millrace rewind to go back to a version whose file is intact; check the disk',
   };
 }
 
@@ -74,9 +74,9 @@ function missing({ version, uri }: Checkpoint, newest: boolean): Finding {
   return {
     rule: 'files',
     where: uri,
-    what: `the weights of version ${version} are not there`,
+    what: `the weights of version ${version} are missing`,
     advice: newest
-      ? 'the run cannot go on without them: restore the file, or go back to an older version with millrace rewind'
+      ? 'the run cannot resume without them: restore the file, or go back to an older version with millrace rewind'
       : 'the run cannot be rewound to this version; restore the file from a backup if you need it',
   };
 }
@@ -85,9 +85,9 @@ function noOptimiser({ version, uri }: Checkpoint): Finding {
   return {
     rule: 'files',
     where: uri,
-    what: `the optimiser state of version ${version}, the newest, is not there`,
+    what: `the optimiser state of version ${version}, the newest, is missing`,
     advice:
-      'the run cannot go on as it would have: restore the file, or go back to an older version with millrace rewind',
+      'the run cannot resume exactly without it: restore the file, or go back to an older version with millrace rewind',
   };
 }
 
@@ -100,9 +100,9 @@ function strayed(manifest: Weights, parent: Weights): readonly Finding[] {
     {
       rule: 'lineage',
       where: manifest.uri,
-      what: `version ${version} was trained from weights of digest ${parentDigest.slice(0, 12)}…, and the manifest of version ${parent.version} says ${(parent.digest ?? 'none').slice(0, 12)}…`,
+      what: `version ${version} was trained from weights with digest ${parentDigest.slice(0, 12)}…, but the manifest of version ${parent.version} says ${(parent.digest ?? 'none').slice(0, 12)}…`,
       advice:
-        'the records are not of one run: go back to the last version before this one with millrace rewind',
+        'these records come from different runs: go back to the version before this one with millrace rewind',
     },
   ];
 }

@@ -10,7 +10,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
   command(
     program,
     'eval',
-    'Measure a policy on questions: the paper’s table, as text, JSON and a page with a radar chart.',
+    'Evaluate a policy on questions: the paper’s table, as text, JSON and a page with a radar chart.',
     [
       'millrace eval --policy quickstart-1 --questions runs/quickstart-1/heldout.csv',
       'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
@@ -23,82 +23,95 @@ export function addEval(program: Command, io: Io, done: Done): void {
   )
     .option(
       '--policy <PATH|RUN[@version]|URL>',
-      'safetensors file, folder, run (its newest weights), or servers that have it (comma-separated)',
+      'safetensors file, folder, run (its newest weights), or URLs of servers that have it (comma-separated)',
     )
-    .option('--model <NAME>', 'of a policy on servers: its name there (GET /v1/models)')
+    .option('--model <NAME>', 'with a policy on servers: its name there (see GET /v1/models)')
     .addOption(
-      new Option(
-        '--server <kind>',
-        'of a policy on servers: what they are (default: vllm)',
-      ).choices(['vllm', 'sglang']),
+      new Option('--server <kind>', 'with a policy on servers: their kind (default: vllm)').choices(
+        ['vllm', 'sglang'],
+      ),
     )
-    .option('--key-env <NAME>', 'environment variable with the servers’ API key')
+    .option('--key-env <NAME>', 'environment variable that holds the servers’ API key')
     .option(
       '--questions <FILE|DATASET...>',
-      'questions: files, folders, NAME=FILE, or names found in --data',
+      'files, folders, NAME=FILE, or names of datasets in --data',
     )
-    .option('--data <FOLDER>', 'where datasets are found by their names', 'data')
-    .option('--limit <N>', 'only the first N questions of each file (default: 500)', positive)
-    .option('--rollouts <n>', 'rollouts of each question (default: 1); more give pass@k', positive)
-    .option('--greedy', 'temperature 0 (the default for one rollout)')
-    .option('--temperature <t>', 'default: 0 for one rollout, 1 for more', temperature)
+    .option('--data <FOLDER>', 'folder in which to look for datasets by name', 'data')
+    .option('--limit <N>', 'use only the first N questions of each file (default: 500)', positive)
+    .option(
+      '--rollouts <n>',
+      'rollouts per question (default: 1); more than one gives pass@k',
+      positive,
+    )
+    .option('--greedy', 'temperature 0 (default with one rollout)')
+    .option('--temperature <t>', 'default: 0 with one rollout, 1 with more', temperature)
     .option(
       '--top-p <p>',
-      'sample from the most probable tokens that together have this probability',
+      'sample from the most probable tokens that add up to this probability',
       share,
     )
     .option('--top-k <k>', 'sample from the k most probable tokens', whole)
     .option(
       '--min-p <p>',
-      'sample from tokens with at least this part of the highest probability',
+      'sample from tokens with at least this fraction of the highest probability',
       share,
     )
-    .option('--repetition-penalty <r>', 'makes tokens of the context less likely', penalty)
-    .option('--tools <names>', 'none, or python,search (default: python, and search with a corpus)')
-    .option('--corpus <FILE>', 'documents to search, {id, title, text} a line; default: the run’s')
-    .option('--search-top <N>', 'documents in a search result (default: 1)', positive)
-    .option('--response-max <N>', 'most response tokens (default: the run’s, or 320)', positive)
-    .option('--call-limit <N>', 'most tool calls a rollout (default: the run’s, or 6)', positive)
+    .option('--repetition-penalty <r>', 'make tokens already in the context less likely', penalty)
+    .option(
+      '--tools <names>',
+      'none, or python,search (default: python, plus search if there is a corpus)',
+    )
+    .option(
+      '--corpus <FILE>',
+      'documents to search, one {id, title, text} per line (default: the run’s)',
+    )
+    .option('--search-top <N>', 'documents per search result (default: 1)', positive)
+    .option('--response-max <N>', 'maximum response tokens (default: the run’s, or 320)', positive)
+    .option(
+      '--call-limit <N>',
+      'maximum tool calls per rollout (default: the run’s, or 6)',
+      positive,
+    )
     .option('--judge <URL|none>', 'OpenAI-compatible server that judges answers (default: none)')
-    .option('--judge-model <NAME>', 'the model on that server')
+    .option('--judge-model <NAME>', 'name of the judge’s model on that server')
     .addOption(
-      new Option('--judge-server <kind>', 'which extensions it has').choices([
+      new Option('--judge-server <kind>', 'kind of the judge’s server').choices([
         'vllm',
         'sglang',
         'openai',
       ]),
     )
-    .option('--judge-key-env <NAME>', 'environment variable with its API key')
+    .option('--judge-key-env <NAME>', 'environment variable that holds the judge’s API key')
     .option(
       '--judge-max-tokens <N>',
-      'most tokens of a reply of its (default: 1024); more for one that thinks first',
+      'maximum tokens per verdict (default: 1024); raise it for a model that thinks first',
       positive,
     )
-    .option('--conciseness', 'the judge also votes, ten times a response, on redundant calls')
-    .option('--tokenizer <FOLDER>', 'tokenizer and chat template (default: beside the policy)')
+    .option('--conciseness', 'also have the judge vote, ten times per response, on redundant calls')
+    .option(
+      '--tokenizer <FOLDER>',
+      'folder with tokenizer and chat template (default: the policy’s)',
+    )
     .addOption(
       new Option(
         '--dialect <name>',
-        'how the policy calls tools (default: as in its run, else tags)',
+        'how the policy calls tools (default: as in its run, or tags)',
       ).choices(dialectNames),
     )
     .option(
       '--system <FILE|default|none>',
-      'system prompt (default: that of the run; else one that explains the tools)',
+      'system prompt (default: the run’s, or one that explains the tools)',
     )
-    .option(
-      '--show-prompt [FILE]',
-      'show the prompt that the policy is asked with, or write it to a file; run nothing',
-    )
-    .option('--threads <N>', 'threads of the engine (default: 2)', positive)
+    .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
+    .option('--threads <N>', 'engine threads (default: 2)', positive)
     .addOption(
-      new Option('--provider <NAME>', 'what the engine computes on (default: cpu)').choices(
+      new Option('--provider <NAME>', 'device the engine computes on (default: cpu)').choices(
         providers,
       ),
     )
-    .option('--run <NAME>', 'name of this evaluation (default: evaluate with a number)')
+    .option('--run <NAME>', 'name of this evaluation (default: evaluate-1, evaluate-2, …)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
-    .option('--json', 'one JSON object')
+    .option('--json', 'print one JSON object')
     .action(async (options) => done(await evalCommand(options, io)));
 }
 
@@ -117,7 +130,7 @@ function temperature(text: string): number {
 function share(text: string): number {
   const value = numeric(text);
   if (value > 0 && value <= 1) return value;
-  throw new InvalidArgumentError('It must be a number above 0, at most 1.');
+  throw new InvalidArgumentError('It must be a number above 0 and at most 1.');
 }
 
 function penalty(text: string): number {
@@ -126,7 +139,7 @@ function penalty(text: string): number {
   throw new InvalidArgumentError('It must be a number above 0.');
 }
 
-/** NaN for what is no number. */
+/** NaN if it is not a number. */
 function numeric(text: string): number {
   const value = Number(text);
   return text.trim() !== '' && Number.isFinite(value) ? value : Number.NaN;

@@ -1,8 +1,8 @@
 /**
- * `millrace eval`: runs the evaluation of a policy in a run folder of its own, and prints the table of what it can do.
+ * `millrace eval`: evaluates a policy in a run folder of its own and prints the table of results.
  *
- * It is a run like any other: the same --run goes on where it stopped, and `tap`, `topics` and `replay` work on it. The
- * table is read from the run's records, so an evaluation that is done is printed again without being run.
+ * It is a run like any other: the same --run resumes it, and `tap`, `topics` and `replay` work on it. The
+ * table is read from the run's records, so a finished evaluation is printed again without being run.
  */
 
 import { join, resolve } from 'node:path';
@@ -44,7 +44,7 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
   const folder = options.run === undefined ? null : join(root, checkedRunName(options.run));
   const known = folder === null ? null : await readRunRecord(folder);
   if (known === null && (options.policy === undefined || options.questions === undefined)) {
-    throw usageError('--policy and --questions are needed, unless a run is resumed (--run NAME)');
+    throw usageError('give --policy and --questions, or resume an evaluation with --run NAME');
   }
   const given = await givenSettings(options, io);
   if (options.showPrompt !== undefined) {

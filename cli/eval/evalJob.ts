@@ -1,4 +1,7 @@
-/** The job behind `millrace eval`: the evaluation of a policy here or on servers, with the tools and the judge that its settings name. */
+/**
+ * The job behind `millrace eval`: evaluates a policy, here or on servers, with the tools and judge that its
+ * settings name.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -33,7 +36,7 @@ import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.t
 
 export const evalJob = defineJob({
   name: EVALUATION,
-  about: 'Measures one policy on files of questions.',
+  about: 'Evaluates a policy on files of questions.',
   settings: evalSettings,
 
   async build(context) {
@@ -62,7 +65,7 @@ export const evalJob = defineJob({
         generates: settings.engine.server === 'embedded',
         trains: false,
         contextMax,
-        limits: 'the longest prompt and responseMax come to',
+        limits: 'the longest prompt plus responseMax is',
         provider: settings.provider,
         print,
       },
@@ -81,11 +84,11 @@ export const evalJob = defineJob({
   },
 });
 
-/** Weights are not copied, and a run that trains forgets old ones. */
+/** Weights are not copied, and a training run deletes old ones. */
 function gone(weights: string): MillraceError<'POLICY'> {
   return new MillraceError(
     'POLICY',
-    `${weights} is not there any more: put it back to go on, or begin another evaluation (--policy, --questions)`,
+    `${weights} no longer exists: put it back to resume, or start another evaluation (--policy, --questions)`,
     { context: { weights } },
   );
 }
@@ -142,7 +145,10 @@ async function toolOf(name: ToolName, context: JobContext<EvalSettings>): Promis
   return searchTool({ documents: await readCorpus(settings.corpus), top: settings.searchTop });
 }
 
-/** How the reference's critic samples its votes (ET-Agent §10); a server's template is not left out, as it does. */
+/**
+ * How the reference's critic samples its votes (ET-Agent §10); a server's template is not left out, as it
+ * does.
+ */
 const VOTE_SAMPLING: TextSampling = { maxTokens: 128, temperature: 0.6, topP: 0.95 };
 
 /** The judge and, where asked for, the critic: one model, whose replies are kept in the run folder. */
@@ -171,5 +177,5 @@ function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
   });
 }
 
-/** A run's `run.json` names this file, so that the run can be gone over again. */
+/** A run's `run.json` names this file, so that the run can be replayed. */
 export default evalJob;

@@ -1,6 +1,6 @@
 /**
- * The flags of `millrace eval` as settings of its job. What is not given is left out, so that a resumed run keeps what it
- * began with; a policy brings defaults of its own (its tokenizer, its corpus, how training asked it).
+ * The flags of `millrace eval` as settings of its job. Flags not given are left out, so that a resumed run
+ * keeps its settings; a policy brings defaults of its own (tokenizer, corpus, the prompt of its training).
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -79,7 +79,7 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
   return Object.entries(values).map(([key, value]) => setting(key, value));
 }
 
-/** As the policy was asked in training. */
+/** The limits of the policy's training. */
 function limitsOf(policy: PolicyFiles | null): Settings {
   const { tools: _tools, ...limits } = policy?.asked ?? {};
   return { ...limits };
@@ -95,24 +95,24 @@ interface Served {
   readonly engine: Settings;
 }
 
-/** A policy that is named by the URLs of the servers that have it; null = it is not. */
+/** A policy given by the URLs of the servers that have it; null for any other. */
 function servedPolicy(flags: EvalFlags, io: Io): Served | null {
   const { policy = '', server = 'vllm', model, keyEnv, tokenizer } = flags;
   if (!/^https?:\/\//.test(policy)) {
     const idle = { '--model': model, '--server': flags.server, '--key-env': keyEnv };
     const [given] = Object.entries(idle).find(([, value]) => value !== undefined) ?? [];
     if (given === undefined || flags.policy === undefined) return null;
-    throw usageError(`${given} is about a policy on a server: --policy http://host:8000`);
+    throw usageError(`${given} needs a policy on a server (--policy http://host:8000)`);
   }
   serverAddresses(policy, MODEL_SERVER);
   if (tokenizer === undefined) {
     throw usageError(
-      'a policy on a server needs --tokenizer FOLDER, with its tokenizer.json and chat template: it is sent tokens',
+      'a policy on a server needs --tokenizer FOLDER (tokenizer.json and chat template), because we send the server tokens',
     );
   }
   if (model === undefined && server === 'vllm') {
     throw usageError(
-      `a policy on vLLM needs --model NAME, as ${policy.split(',')[0]}/v1/models lists it (an adapter has a name too)`,
+      `a policy on vLLM needs --model NAME, one of those that ${policy.split(',')[0]}/v1/models lists (adapters included)`,
     );
   }
   const name = model ?? policy;
@@ -157,7 +157,7 @@ function plain(flags: EvalFlags): Settings {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** `FILE`, or `NAME=FILE` for a benchmark whose file is called otherwise. */
+/** `FILE`, or `NAME=FILE` for a benchmark whose file has another name. */
 async function located(
   given: string,
   { data }: EvalFlags,
@@ -173,12 +173,12 @@ async function located(
 
 function sampling({ greedy, temperature, rollouts = 1 }: EvalFlags): Settings {
   if (greedy === true && temperature !== undefined) {
-    throw usageError('--greedy is temperature 0; give it or --temperature, not both');
+    throw usageError('--greedy means temperature 0; give --greedy or --temperature, not both');
   }
   const chosen = greedy === true ? 0 : temperature;
   if (rollouts > 1 && chosen === 0) {
     throw usageError(
-      `${rollouts} greedy rollouts of a question are all the same; give --temperature, or one rollout`,
+      `${rollouts} greedy rollouts of a question would all be the same; set --temperature, or use one rollout`,
     );
   }
   if (chosen !== undefined) return { temperature: chosen };
@@ -207,12 +207,14 @@ function toolsOf(
         : tools.split(',').map((name) => name.trim());
   const unknown = wanted.find((name) => !toolNames.includes(name as ToolName));
   if (unknown !== undefined) {
-    throw usageError(`there is no tool ${unknown}; --tools takes none or ${toolNames.join(',')}`);
+    throw usageError(
+      `unknown tool ${unknown}; --tools takes none, or one or more of ${toolNames.join(',')}`,
+    );
   }
   if (!wanted.includes('search')) return { tools: wanted };
   if (found !== undefined) return { tools: wanted, corpus: found };
   throw usageError(
-    'the search tool needs documents: give --corpus FILE ({id, title, text} a line)',
+    'the search tool needs documents: give --corpus FILE, with one {id, title, text} per line',
   );
 }
 
@@ -221,12 +223,12 @@ function judgeOf(flags: EvalFlags): Settings {
   if (judge === 'none') {
     const isAsked = flags.conciseness === true || judgeMaxTokens !== undefined;
     if (isAsked || judgeModel !== undefined) {
-      throw usageError('there is no judge: name its server with --judge URL');
+      throw usageError('there is no judge: give its server with --judge URL');
     }
     return flags.judge === undefined ? {} : { 'judge.url': '' };
   }
   if (judgeModel === undefined) {
-    throw usageError('--judge needs --judge-model NAME, the name of the model on that server');
+    throw usageError('--judge needs --judge-model NAME, the model’s name on that server');
   }
   return {
     'judge.url': judge,

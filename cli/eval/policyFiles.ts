@@ -1,9 +1,9 @@
 /**
- * Where a policy lies that is named on the command line: a safetensors file, a folder, or a run with its newest or a given
- * version.
+ * Finds the files of a policy given on the command line: a safetensors file, a folder, or a run (its newest
+ * version or a given one).
  *
- * A policy comes with a tokenizer. Beside a file it lies in the same folder; a run's is looked for in the run, in the folder
- * that the run's first policy came from, and in `base` beside the run's job file.
+ * A policy needs a tokenizer. A file's is in the same folder; a run's is in the run, in the folder that the
+ * run's first policy came from, or in `base` beside the run's job file.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -70,14 +70,14 @@ export async function findPolicy(given: string, place: PolicyPlace, io: Io): Pro
       const run = path.slice(dirname(path).length + 1);
       return findPolicy(run, { ...place, runs: dirname(path) }, io);
     }
-    if (/[/\\]|\.safetensors$/.test(given)) throw noPolicy(`there is nothing at ${path}`);
+    if (/[/\\]|\.safetensors$/.test(given)) throw noPolicy(`${path} does not exist`);
   }
   return ofRun(given, place, io);
 }
 
 function ofFile(path: string, name: string, place: PolicyPlace, io: Io): PolicyFiles {
   if (!path.endsWith('.safetensors')) {
-    throw noPolicy(`${path} is no policy; give a .safetensors file, a folder or a run`);
+    throw noPolicy(`${path} is not a policy; give a .safetensors file, a folder or a run`);
   }
   const folder = dirname(path);
   const tokenizer = tokenizerIn([folder], place, io);
@@ -92,7 +92,7 @@ function ofFolder(path: string, name: string, place: PolicyPlace, io: Io): Polic
   const own = join(path, POLICY_FILE);
   const isCheckpoint = existsSync(join(path, 'config.json'));
   if (!existsSync(own) && !isCheckpoint) {
-    throw noPolicy(`${path} holds neither ${POLICY_FILE} nor a Hugging Face checkpoint`);
+    throw noPolicy(`${path} contains neither ${POLICY_FILE} nor a Hugging Face checkpoint`);
   }
   const tokenizer = tokenizerIn([path], place, io);
   const weights = existsSync(own) ? own : path;
@@ -123,7 +123,7 @@ function askedBy({ name, record }: Run): AskedAs {
   const { settings, job } = record;
   if (job.name === 'deep-agent') {
     throw usageError(
-      `${name} is a run of deep-agent, whose episodes an evaluation cannot ask for: its own one, of held-out questions, is in millrace report ${name}; more of it: heldOutFile and heldOut of a run that begins with policy=runs/${name} (docs/deepagent.md)`,
+      `${name} is a run of deep-agent, whose episodes this command cannot run. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
@@ -167,7 +167,7 @@ async function chosen(run: Run, all: readonly Weights[], version: string | null)
   if (all.length === 0) throw noPolicy(`run ${run.name} has no weights yet`);
   const versions = kept.map((weights) => weights.version).join(', ');
   throw noPolicy(
-    `run ${run.name} has no weights of version ${version ?? 'any'}; there are ${versions === '' ? 'none' : versions} (those that ended a round are kept)`,
+    `run ${run.name} no longer has ${version === null ? 'any weights' : `weights of version ${version}`}; available versions: ${versions === '' ? 'none' : versions} (the newest and those that ended a round are kept)`,
   );
 }
 
@@ -176,7 +176,7 @@ async function wholePath(run: Run, manifest: Weights): Promise<string> {
   const store = checkpointsIn(run.folder);
   const { weights } = checkpointsOf(manifest);
   const { name } = run;
-  const wayBack = `evaluate another version (${name}@N); millrace doctor ${name} says which are whole`;
+  const wayBack = `evaluate another version (${name}@N); millrace doctor ${name} says which are intact`;
   await mustBeWhole(store, weights, { run: name, wayBack });
   return localPath(store.resolve(weights));
 }
@@ -187,7 +187,7 @@ function tokenizerIn(folders: readonly string[], { tokenizer }: PolicyPlace, io:
   const found = places.find((folder) => existsSync(join(folder, 'tokenizer.json')));
   if (found !== undefined) return found;
   throw noPolicy(
-    `no tokenizer.json in ${places.filter(isAbsolute).join(', ')}; say where it is with --tokenizer FOLDER`,
+    `no tokenizer.json in ${places.filter(isAbsolute).join(', ')}; give its folder with --tokenizer FOLDER`,
   );
 }
 

@@ -9,7 +9,7 @@ export function addExport(program: Command, io: Io, done: Done): void {
   command(
     program,
     'export',
-    'Write topics of a live or finished run into files for DuckDB, pandas and others.',
+    'Export topics of a live or finished run to files for DuckDB, pandas and others.',
     [
       'millrace export first.rollouts',
       "millrace export 'first.*' --to parquet --out tables",
@@ -22,18 +22,16 @@ export function addExport(program: Command, io: Io, done: Done): void {
       `<run>.<topic>, or <topic> of the newest run; * and ? are wildcards. Topics: ${topicNames.join(', ')}`,
     )
     .option('--run <NAME>', 'the run')
-    .addOption(
-      new Option('--to <format>', 'what the files are').choices(exportFormats).default('parquet'),
-    )
-    .option('--out <FOLDER>', 'where they go, as <run>.<topic>.<format>', '.')
+    .addOption(new Option('--to <format>', 'file format').choices(exportFormats).default('parquet'))
+    .option('--out <FOLDER>', 'folder for the files <run>.<topic>.<format>', '.')
     .option(
       '--partition-by <field>',
-      'a folder with a file for each value of a field (step, version, question.id …)',
+      'write a folder with one file per value of a field (step, version, question.id …)',
     )
-    .option('--from <where>', 'begin at an offset, the last N, an age or a time, as tap does')
-    .option('--until <where>', 'end before such a place')
-    .option('--key <key>', 'only records with this key; may be repeated', collect)
-    .option('--question <id>', 'only records about this question; may be repeated', collect)
+    .option('--from <where>', 'start at an offset, the last N, an age or a time, as in tap')
+    .option('--until <where>', 'stop before such a position')
+    .option('--key <key>', 'only records with this key (repeatable)', collect)
+    .option('--question <id>', 'only records about this question (repeatable)', collect)
     .action(async (topics: string[], { to: format, until, ...options }) =>
       done(
         await exportCommand(

@@ -1,8 +1,8 @@
 /**
  * `millrace export RUN.TOPIC… --to parquet|jsonl`: topics as files that DuckDB, pandas and Spark open.
  *
- * A file is there whole or not at all, and takes the place of the one of the export before it. The run is only read, also while it
- * goes on: the file then holds what was there when the export began.
+ * A file appears as a whole or not at all, and replaces that of the previous export. The run is only read,
+ * even while it is running: the file then holds what was there when the export began.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -84,7 +84,7 @@ async function exportTopic(exported: Exported, scratch: Scratch, io: Io): Promis
     const { records, unreadable } = await write(exported, beside, io);
     if (options.partitionBy !== undefined) await rm(path, { recursive: true, force: true });
     await rename(beside, path);
-    if (unreadable > 0) io.err(`${topic.name}: ${counted(unreadable, 'record')} could not be read`);
+    if (unreadable > 0) io.err(`${topic.name}: could not read ${counted(unreadable, 'record')}`);
     return `${relative(io.cwd, path) || path}: ${counted(records, 'record')}`;
   });
 }
@@ -140,7 +140,7 @@ function opener(
   if (format === 'jsonl') return (path) => linesFile(path, line);
   if (topic.codec.schema === null) {
     throw usageError(
-      `${topic.name} is a topic of the job's own, whose columns are not known here; use --to jsonl`,
+      `${topic.name} is defined by the job, so its columns are unknown; use --to jsonl`,
     );
   }
   const columns = columnsOf(topic.codec.schema);
@@ -159,12 +159,12 @@ function mustBeOurs(path: string, field: string | undefined): void {
   if (!existsSync(path)) return;
   if (statSync(path).isDirectory() !== (field !== undefined)) {
     const what = field === undefined ? 'a folder' : 'a file';
-    throw usageError(`${path} is ${what}; give --out another folder, or remove it`);
+    throw usageError(`${path} is ${what}; remove it, or choose another folder with --out`);
   }
   if (field === undefined) return;
   const others = readdirSync(path).filter((name) => !name.startsWith(`${field}=`));
   if (others.length === 0) return;
   throw usageError(
-    `${path} holds other files (${others[0]}); give --out another folder, or remove it`,
+    `${path} contains other files (${others[0]}); remove it, or choose another folder with --out`,
   );
 }

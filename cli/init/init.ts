@@ -1,9 +1,10 @@
 /**
- * `millrace init JOB FOLDER`: the source of a ready job as `job.ts` in a folder of the user's, with its settings beside it.
+ * `millrace init JOB FOLDER`: copies the source of a ready job as `job.ts` into the user's folder, with its
+ * settings beside it.
  *
- * It is the file that `millrace run JOB` runs; only what it imports is named as a user's project names it (`millrace/jobs`).
- * Nothing that is there is written over, and it runs as it lies there: a package.json of its own says that it is a module
- * where none above does.
+ * It is the file that `millrace run JOB` runs, except that it imports from `millrace/jobs`, as a user's
+ * project does. Nothing is overwritten, and the copy runs where it is: it gets a package.json that makes it a
+ * module if none above does.
  */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -29,7 +30,7 @@ export async function initJob(
   const at = folder ?? name;
   const to = resolve(io.cwd, at);
   const inPackage = (file: string) => readFile(join(packageFolder, dirname(source), file), 'utf8');
-  const title = `what ${join(at, 'job.ts')} is run with: take the # from a line (and from that of its group) to set it`;
+  const title = `settings of ${join(at, 'job.ts')}: uncomment a line (and that of its group) to change it`;
   const ownPackage = await packageFor(to, at);
   const files: Readonly<Record<string, string>> = {
     'job.ts': asUsers(await inPackage(basename(source))),
@@ -60,9 +61,9 @@ function copied(name: string): { readonly source: string; readonly beside: reado
   const meant = nearest(name, names);
   const why =
     ready === null
-      ? `there is no ready job ${name}${meant === null ? '' : `; did you mean ${meant}?`}`
-      : `${name} is more than a job file; its source is ${join(packageFolder, dirname(ready.source))}`;
-  throw usageError(`${why}\nto be copied there are ${names.join(', ')}`);
+      ? `no ready job ${name}${meant === null ? '' : `; did you mean ${meant}?`}`
+      : `${name} is more than one file and cannot be copied; its source is ${join(packageFolder, dirname(ready.source))}`;
+  throw usageError(`${why}\njobs that can be copied: ${names.join(', ')}`);
 }
 
 /** A ready job imports nothing of ours but the names of `millrace/jobs`. */
@@ -70,7 +71,10 @@ function asUsers(source: string): string {
   return source.replaceAll("from '../index.ts'", "from 'millrace/jobs'");
 }
 
-/** The package.json that the folder needs, and whether something is to be installed by it; null = the one above will do. */
+/**
+ * The package.json that the folder needs, and whether something is to be installed by it; null = the one
+ * above will do.
+ */
 async function packageFor(
   folder: string,
   at: string,
@@ -82,7 +86,7 @@ async function packageFor(
   if (dirname(file) !== folder) {
     return { text: jsonText({ private: true, type: 'module' }), installs: false };
   }
-  throw usageError(`${file} says nothing of modules: put "type": "module" into it first`);
+  throw usageError(`${file} does not say "type": "module": add that first`);
 }
 
 /** Whether a job in this folder finds the package already, as in the image. */
@@ -116,5 +120,5 @@ function jsonText(content: object): string {
 
 async function mustBeFree(path: string): Promise<void> {
   if ((await stat(path).catch(() => null)) === null) return;
-  throw usageError(`${path} is there already and is not written over; name another folder`);
+  throw usageError(`${path} already exists; choose another folder`);
 }

@@ -38,8 +38,9 @@ export async function captured(
     },
     exit: () => undefined,
   });
-  // a diff that finds differences, a doctor that finds damage: their exit code is 1, and what they found is the answer
+  // a diff that finds differences, a doctor that finds damage: their exit code is 1, and what they found is
+  // the answer
   const ok = code === exitCodes.done || said !== '';
-  const more = cut ? `\n… cut at ${CHARACTERS_MAX} characters; ask for less` : '';
+  const more = cut ? `\n… truncated at ${CHARACTERS_MAX} characters; ask for less` : '';
   return { text: ok ? said + more : `${wrong}${said}`.trim(), ok };
 }

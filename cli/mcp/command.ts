@@ -1,8 +1,9 @@
 /**
- * `millrace mcp`: runs, search and Python as a server of the Model Context Protocol (stdio), for coding agents and their people.
+ * `millrace mcp`: runs, search and Python as a server of the Model Context Protocol (stdio), for coding
+ * agents.
  *
- * Read-only: it looks into runs by the commands that look (`topics`, `tap`, `report`, `doctor`, `diff`) and never by an option that runs
- * code, writes or waits for ever. What a tool gives has an end.
+ * Read-only: it uses the commands that read runs (`topics`, `tap`, `report`, `doctor`, `diff`), never with an
+ * option that runs code, writes or waits forever. Results are bounded.
  */
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -20,21 +21,21 @@ import { listRuns } from '../runs.ts';
 import { version } from '../version.ts';
 import { captured } from './captured.ts';
 
-/** A command line of ours on an `Io` that is given. */
+/** Runs one of our command lines on the given `Io`. */
 type RunLine = (args: readonly string[], io: Io) => Promise<number>;
 
 export function addMcp(program: Command, io: Io, done: Done, run: RunLine): void {
   command(
     program,
     'mcp',
-    'Let other programs look into runs: a server of the Model Context Protocol (stdio), read-only.',
+    'Serve runs to other programs, read-only, over the Model Context Protocol (stdio).',
     ['millrace mcp', 'millrace mcp --corpus wiki.jsonl --python'],
   )
     .option(
       '--corpus <FILE>',
-      'offer search over these documents (JSON Lines with id, title, text)',
+      'also offer search over these documents (JSON Lines with id, title, text)',
     )
-    .option('--python', 'offer the Python sandbox')
+    .option('--python', 'also offer the Python sandbox')
     .action(async (options: McpOptions) => done(await mcpCommand(options, io, run)));
 }
 
@@ -59,25 +60,25 @@ async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Promise<nu
     onerror: (error) => io.err(outsideText(error.message)),
   });
   if (io.terminal)
-    io.err('a server of the Model Context Protocol; a client starts it. Ctrl-C ends it');
+    io.err('this is an MCP server, meant to be started by a client; press Ctrl-C to end it');
   await ended;
   await serving.close();
   for (const tool of tools) await tool.close();
   return exitCodes.done;
 }
 
-/** Names as runs and topics have them; none that the command line could take for an option. */
+/** Names of runs and topics; none that the command line could take for an option. */
 const named = z
   .string()
   .max(200)
   .regex(/^[A-Za-z0-9][\w-]*$/);
-const runName = named.describe('name of the run; see runs');
-const topicName = named.describe('topic; see topics');
+const runName = named.describe('name of a run, as the tool runs lists it');
+const topicName = named.describe('name of a topic, as the tool topics lists it');
 
 function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: RunLine): McpServer {
   const server = new McpServer({ name: 'millrace', version });
   const at = ['--runs', runs];
-  /** A command that looks, as a tool. */
+  /** A reading command as a tool. */
   const line = async (args: readonly string[], signal: AbortSignal) => {
     const { text, ok } = await captured(io, signal, (quiet) => run(args, quiet));
     return { content: [{ type: 'text' as const, text }], isError: !ok };
@@ -87,8 +88,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
   server.registerTool(
     'runs',
     {
-      description:
-        'The runs there are, newest first: job, status, settings that differ from the defaults.',
+      description: 'All runs, newest first, with their job, status, seed and time of start.',
       annotations: reads,
     },
     async () => {
@@ -104,7 +104,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
   server.registerTool(
     'topics',
     {
-      description: 'The topics of a run: records, bytes, and how far each reader is behind.',
+      description: 'The topics of a run: records, bytes, and how far behind each reader is.',
       inputSchema: z.object({ run: runName }),
       annotations: reads,
     },
@@ -114,17 +114,17 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
     'tap',
     {
       description:
-        'Records of a topic of a run as JSON Lines (questions, rollouts, tool-calls, scored, selected, batches, weights, metrics, …): the last ones, from an offset, or those with a key (mostly the id of a question).',
+        'Records of a topic of a run as JSON Lines (questions, rollouts, tool-calls, scored, selected, batches, weights, metrics, …): the last ones, those from an offset, or those with a key (usually the id of a question).',
       inputSchema: z.object({
         run: runName,
         topic: topicName,
-        count: z.number().int().min(1).max(200).default(10).describe('most records'),
+        count: z.number().int().min(1).max(200).default(10).describe('maximum number of records'),
         from: z
           .number()
           .int()
           .nonnegative()
           .optional()
-          .describe('first offset; left out = the last records'),
+          .describe('first offset; omit it for the last records'),
         key: z.string().max(1_000).optional().describe('only records with this key'),
         fields: z.array(z.string().max(200)).max(50).optional().describe('only these fields'),
       }),
@@ -160,7 +160,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
     'report',
     {
       description:
-        'What came of a run: accuracy and tool calls before and after each round, rewards, curves.',
+        'The results of a run: accuracy and tool calls before and after each round, rewards, curves.',
       inputSchema: z.object({ run: runName }),
       annotations: reads,
     },
@@ -170,7 +170,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
   server.registerTool(
     'doctor',
     {
-      description: 'Whether the records and weights of a run are whole and agree with each other.',
+      description: 'Whether the records and weights of a run are intact and consistent.',
       inputSchema: z.object({ run: runName }),
       annotations: reads,
     },
@@ -179,8 +179,7 @@ function serverOf({ runs }: McpOptions, tools: readonly Tool[], io: Io, run: Run
   server.registerTool(
     'diff',
     {
-      description:
-        'Two runs beside each other: settings that differ, and the first records that do.',
+      description: 'Compares two runs: settings that differ, and the first records that do.',
       inputSchema: z.object({ a: runName, b: runName }),
       annotations: reads,
     },

@@ -7,7 +7,7 @@ import type { Address } from './server.ts';
 import { parseTarget, targetForms } from './targets.ts';
 
 const HOST = '127.0.0.1';
-/** One that Prometheus' list of exporters leaves to nobody in particular. */
+/** A port that Prometheus' list of exporters assigns to none in particular. */
 const PORT = 9464;
 
 /** The options of `millrace run`. */
@@ -16,25 +16,25 @@ export interface MetricsFlags {
   readonly metricsHost?: string;
 }
 
-/** Lets `millrace run` take them; the environment may give them too. */
+/** Adds them to `millrace run`; the environment may set them too. */
 export function addMetricsFlags(run: Command): void {
   run
     .addOption(
       new Option(
         '--metrics-port <N>',
-        'serve /metrics for Prometheus, /healthz and /readyz while the job runs (0: any free port)',
+        'serve /metrics for Prometheus, /healthz and /readyz while the job runs (0 = any free port)',
       )
         .argParser(port)
         .env('MILLRACE_METRICS_PORT'),
     )
     .addOption(
-      new Option('--metrics-host <ADDRESS>', 'where to listen for them')
+      new Option('--metrics-host <ADDRESS>', 'address to listen on for them')
         .default(HOST)
         .env('MILLRACE_METRICS_HOST'),
     );
 }
 
-/** Null where nobody asked for metrics. */
+/** Null when nobody asked for metrics. */
 export function metricsAddress({ metricsPort, metricsHost }: MetricsFlags): Address | null {
   return metricsPort === undefined ? null : { port: metricsPort, host: metricsHost ?? HOST };
 }
@@ -43,7 +43,7 @@ export function addMetrics(program: Command, io: Io, done: Done): void {
   const metrics = command(
     program,
     'metrics',
-    'Serve the numbers of a run to Prometheus, or export them to monitoring systems (docs/observability.md), from another process than those that run it.',
+    'Serve the metrics of a run to Prometheus or export them to other monitoring systems, from a separate process (docs/observability.md).',
     [
       'millrace metrics first --port 9464',
       'millrace metrics first --to tensorboard:tb      # then: tensorboard --logdir tb',
@@ -51,14 +51,14 @@ export function addMetrics(program: Command, io: Io, done: Done): void {
   )
     .option(
       '--to <TARGET>',
-      `where to: ${targetForms()}; may be repeated (default: prometheus:${PORT})`,
+      `target: ${targetForms()}; repeatable (default: prometheus:${PORT})`,
       collect,
     )
-    .option('--once', 'carry what there is now and end; else until the run ends')
+    .option('--once', 'export what there is now and exit, instead of following the run to its end')
     .addOption(
-      new Option('--port <N>', 'like --to prometheus:N (0: any free port)').argParser(port),
+      new Option('--port <N>', 'same as --to prometheus:N (0 = any free port)').argParser(port),
     )
-    .option('--host <ADDRESS>', 'where to listen with --port', HOST);
+    .option('--host <ADDRESS>', 'address to listen on with --port', HOST);
   onRun<MetricsCommandFlags>(
     metrics,
     ({ to = [], port: asked, host, ...options }, out) => {

@@ -1,9 +1,9 @@
 /**
- * `millrace metrics`: gives the numbers of a run to what people look at them with, from another process than those that run it: for one
+ * `millrace metrics`: gives the numbers of a run to monitoring systems, from a process of its own: for a run
  * that was started without, and to have all processes of a shared run in one place.
  *
- * Like a tap it belongs to no group and commits nothing. Prometheus is served until an interrupt, also after the run has ended; the
- * others are carried what there is and what follows, until the run ends.
+ * Like a tap it belongs to no group and commits nothing. Prometheus is served until interrupted, even after
+ * the run has ended; the others get what there is and what follows until the run ends.
  */
 
 import { counted } from '../../base/counted.ts';
@@ -24,9 +24,9 @@ export interface MetricsOptions {
   readonly run?: string;
   readonly runs: string;
   readonly targets: readonly Target[];
-  /** Carry what there is, and end. */
+  /** Export what there is, and end. */
   readonly once?: boolean;
-  /** Texts too, where a target takes any. */
+  /** Texts too, if a target takes any. */
   readonly content?: boolean;
 }
 
@@ -62,7 +62,7 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
   return exitCodes.done;
 }
 
-/** How long a server that is away is waited for where the run is over. */
+/** How long to wait for a server that is away once the run is over. */
 const ONCE_MS = 120_000;
 
 interface Means {
@@ -80,11 +80,11 @@ async function carry(target: Target, means: Means, io: Io): Promise<void> {
   const patienceMs = over === null ? ONCE_MS : Number.POSITIVE_INFINITY;
   const carrier = await carrierTo(target, { run, patienceMs, content }, io);
   const { name, of, how } = carrier;
-  if (over !== null) io.err(`carrying ${of}s of run ${run.name} to ${name} until the run ends`);
+  if (over !== null) io.err(`exporting ${of}s of run ${run.name} to ${name} until the run ends`);
   const options = { log, clock: sleepClock(io.clock), over, stop, end: () => endOf(run) };
   try {
     const count = await carrier.carry(options);
-    io.err(`${counted(count, of)} of run ${run.name} carried to ${name}${how()}`);
+    io.err(`exported ${counted(count, of)} of run ${run.name} to ${name}${how()}`);
   } catch (error) {
     // Ctrl-C while a server is waited for.
     if (!stop.aborted) throw error;

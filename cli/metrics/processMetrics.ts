@@ -1,6 +1,6 @@
 /**
- * What prom-client measures of this process: processor time, memory, its event loop, garbage collection. By the names that every
- * Prometheus knows (`process_*`, `nodejs_*`).
+ * What prom-client measures of this process: processor time, memory, its event loop, garbage collection. By
+ * the names that every Prometheus knows (`process_*`, `nodejs_*`).
  */
 import { Counter, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 

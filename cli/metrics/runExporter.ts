@@ -1,6 +1,6 @@
 /**
- * What a running job tells those that watch it: its own stages as they report, and, where this process leads the run, what
- * lies in the run's log. So a run that many processes share is counted once.
+ * What a running job tells those that watch it: its own stages as they report, and, where this process leads
+ * the run, what lies in the run's log. So a run that many processes share is counted once.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';

@@ -50,18 +50,18 @@ function answers(run: Run, log: Log, { tallies, following }: Follower): Answers 
       addRun(page, { facts, tallies, following, ...sizes });
       return page.text();
     },
-    health: () => ({ ok: true, why: 'it answers' }),
+    health: () => ({ ok: true, why: 'ok' }),
     ready: () =>
       fresh || scrapes === 0
         ? { ok: true, why: 'reading' }
-        : { ok: false, why: 'the log does not answer' },
+        : { ok: false, why: 'the log is not answering' },
   };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    // The server alone does not keep the process alive, so that it never holds up the end of a run.
+    // The server alone must not keep the process alive, so that it never delays the end of a run.
     const alive = setInterval(() => undefined, 60_000);
     signal.addEventListener(
       'abort',

@@ -1,6 +1,6 @@
 /**
- * A small HTTP server for those that watch a run: `/metrics` for Prometheus, `/healthz` and `/readyz` for who starts and
- * stops processes. Reads only, by GET and HEAD; few connections, short waits; it says nothing secret.
+ * A small HTTP server for monitoring a run: `/metrics` for Prometheus, `/healthz` and `/readyz` for process
+ * managers. Read-only (GET and HEAD), few connections, short waits; it says nothing secret.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../../base/errors.ts';
@@ -39,7 +39,7 @@ export interface MetricsServer {
 const CONNECTIONS_MAX = 64;
 const WAIT_MS = 10_000;
 
-/** Fails as a wrong command line where nobody can listen there. */
+/** Fails with code `USAGE` when it cannot listen there. */
 export async function serveMetrics(
   { host, port }: Address,
   answers: Answers,
@@ -58,7 +58,7 @@ export async function serveMetrics(
   return { url: `${server.url}/metrics`, close: () => server.close() };
 }
 
-/** Whoever reaches it may read it, but for a page in somebody's browser. */
+/** Whoever reaches it may read it, except a web page in somebody's browser. */
 function admitted(from: IncomingMessage, to: ServerResponse, host: string): void {
   try {
     admit(from.headers, { host, token: '' });
@@ -74,7 +74,7 @@ async function answer(
 ): Promise<void> {
   if (method !== 'GET' && method !== 'HEAD') {
     to.setHeader('allow', 'GET, HEAD');
-    return send(to, 405, 'only GET and HEAD\n');
+    return send(to, 405, 'only GET and HEAD are allowed\n');
   }
   switch (url?.split('?')[0]) {
     case '/metrics':
@@ -84,7 +84,7 @@ async function answer(
     case '/readyz':
       return verdict(to, answers.ready());
     default:
-      return send(to, 404, 'here are /metrics, /healthz and /readyz\n');
+      return send(to, 404, 'not found; this server has /metrics, /healthz and /readyz\n');
   }
 }
 
@@ -106,6 +106,6 @@ function send(
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'",
   });
-  // Node leaves the body out where only the head was asked for.
+  // Node omits the body of an answer to HEAD.
   to.end(body);
 }

@@ -1,4 +1,4 @@
-/** `--to KIND:WHERE`: the programs that a run's numbers are carried to. */
+/** `--to KIND:WHERE`: the systems that a run's numbers are exported to. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { serverAddress } from '../../base/http/serverAddress.ts';
@@ -42,16 +42,16 @@ export function targetForms(): string {
   return Object.values(FORMS).join(', ');
 }
 
-/** Fails as a wrong command line on what is no target. */
+/** Fails with code `USAGE` if it is not a target. */
 export function parseTarget(given: string, cwd: string): Target {
   const [, kind = '', where = ''] = /^([^:]*):?(.*)$/s.exec(given) ?? [];
   if (!Object.hasOwn(FORMS, kind)) {
     const meant = didYouMean(nearestNames(kind, Object.keys(FORMS)));
     throw usageError(
-      `--to ${kind} is no kind of target${meant || '.'} There are: ${targetForms()}`,
+      `--to: unknown kind of target ${kind}${meant || '.'} Targets are: ${targetForms()}`,
     );
   }
-  if (where === '') throw usageError(`--to ${kind} lacks where to: ${FORMS[kind as Kind]}`);
+  if (where === '') throw usageError(`--to ${kind} is incomplete; write ${FORMS[kind as Kind]}`);
   return parse[kind as Kind](where, cwd);
 }
 
@@ -77,12 +77,14 @@ function addressOf(where: string): Address {
   if (digits !== undefined && port <= 65_535) {
     return { host: host?.replace(/^\[(.*)\]$/, '$1') ?? HOST, port };
   }
-  throw usageError(`--to prometheus:${where} names no port, 0 to 65535: ${FORMS.prometheus}`);
+  throw usageError(
+    `--to prometheus:${where} has no valid port (0 to 65535); write ${FORMS.prometheus}`,
+  );
 }
 
-/** What carries a run to a target. */
+/** Exports a run to a target. */
 export interface Carrier {
-  /** Gives how many things were carried. */
+  /** Resolves with the number of items exported. */
   readonly carry: (options: ExportOptions) => Promise<number>;
   /** What these are: `metric`. */
   readonly of: string;
@@ -95,7 +97,7 @@ export interface Carrier {
 
 export interface Carried {
   readonly run: Run;
-  /** How long a server that is away is waited for. */
+  /** How long to wait for a server that is away. */
   readonly patienceMs: number;
   /** Texts too, where the target takes any. */
   readonly content: boolean;

@@ -8,7 +8,7 @@ export function addMirror(program: Command, io: Io, done: Done): void {
   command(
     program,
     'mirror',
-    'Follow a run and write its topics to another Kafka cluster, as JSON or Avro; goes on where it stopped.',
+    'Follow a run and copy its topics to another Kafka cluster, as JSON or Avro; the same command resumes it.',
     [
       'millrace mirror first kafka://broker:9092/first',
       "millrace mirror first 'kafka://broker:9092/lab.first?registry=http://registry:8081' --topic metrics --topic scored",
@@ -18,10 +18,10 @@ export function addMirror(program: Command, io: Io, done: Done): void {
     .argument('<run>', 'the run')
     .argument(
       '<address>',
-      'kafka://host:port/prefix: topics are <prefix>.<topic> (default: the name of the run); with ?registry=URL as Avro, else as JSON',
+      'kafka://host:port/prefix: topics are <prefix>.<topic> (default prefix: the run’s name); Avro with ?registry=URL, else JSON',
     )
-    .option('--topic <name>', 'only this topic; * and ? are wildcards; may be repeated', collect)
-    .option('--once', 'end where the topics end now, instead of waiting for more')
+    .option('--topic <name>', 'only this topic; * and ? are wildcards (repeatable)', collect)
+    .option('--once', 'stop at the current end of the topics instead of waiting for more')
     .action(async (run: string, address: string, { topic, ...options }) =>
       done(
         await mirrorCommand(

@@ -1,6 +1,7 @@
 /**
- * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on another Kafka cluster, for consoles, ksqlDB, kcat and consumers in
- * any language. Its address is that of a topic of others (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
+ * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on another Kafka cluster, for consoles,
+ * ksqlDB, kcat and consumers in any language. Its address is that of a topic of others
+ * (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
  */
 
 import { counted } from '../../base/counted.ts';
@@ -38,7 +39,7 @@ export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<num
   const run = await findRun(io, options.runs, options.run);
   if (run.record.log !== undefined && prefix === run.name) {
     throw usageError(
-      `the topics of ${run.name} are on Kafka under that name already; give the mirror another: kafka://host:port/PREFIX`,
+      `run ${run.name} already has its topics on Kafka under that name; give the mirror another prefix: kafka://host:port/PREFIX`,
     );
   }
   io.giveWay?.();
@@ -71,12 +72,14 @@ export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<num
     }
   } finally {
     interrupted.release();
-    io.err(`${counted(records, 'record')} mirrored`);
+    io.err(`mirrored ${counted(records, 'record')}`);
   }
   return exitCodes.done;
 }
 
-/** Where it is written; topics are named after the run where the address has no path. Fails with code `USAGE`. */
+/**
+ * Where it is written; topics are named after the run where the address has no path. Fails with code `USAGE`.
+ */
 function target(address: string, run: string): ForeignTopic {
   const bare = /^(kafkas?:\/\/[^/?]+)\/?(\?.*)?$/.exec(address);
   const whole = bare === null ? address : `${bare[1]}/${run}${bare[2] ?? ''}`;
@@ -98,7 +101,7 @@ async function asked(
   const own = topics.filter(({ codec }) => codec.schema === null);
   if (registry === null || own.length === 0) return topics;
   throw usageError(
-    `${own[0]!.name} is a topic of the job's own, which goes out as JSON only; leave out the registry, or name other topics with --topic`,
+    `${own[0]!.name} is defined by the job and can only be written as JSON; drop the registry, or choose other topics with --topic`,
   );
 }
 

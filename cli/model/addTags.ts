@@ -21,7 +21,7 @@ export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<n
   const names = options.tags.split(',').map((name) => name.trim());
   const odd = names.find((name) => !/^[\w-]+$/.test(name));
   if (odd !== undefined) {
-    throw usageError(`--tags ${options.tags}: ${JSON.stringify(odd)} cannot be a tag`);
+    throw usageError(`--tags ${options.tags}: ${JSON.stringify(odd)} is not a valid tag`);
   }
   const texts = names.flatMap((name) => [`<${name}>`, `</${name}>`]);
   const path = resolve(io.cwd, options.to);
@@ -34,7 +34,7 @@ export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<n
       : [
           `wrote ${path}: ${parameters.toLocaleString('en')} parameters, a vocabulary of ${config.vocabSize.toLocaleString('en')}`,
           added.length === 0
-            ? 'all of these tags were tokens already'
+            ? 'all of these tags were already tokens'
             : `new tokens: ${added.map(({ text: tag, id }) => `${tag} ${id}`).join(', ')}`,
           `sha256 ${sha256}`,
         ].join('\n');

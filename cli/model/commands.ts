@@ -12,7 +12,9 @@ import { dtypeNames } from './writePolicy.ts';
 export function addModel(program: Command, io: Io, done: Done): void {
   const model = program
     .command('model')
-    .description('Make, look at and convert policies: our one file or Hugging Face folders.');
+    .description(
+      'Create, inspect and convert policies: single safetensors files or Hugging Face folders.',
+    );
   addInit(model, io, done);
   addInspect(model, io, done);
   addConvert(model, io, done);
@@ -35,40 +37,43 @@ const PARTS: string[] = [
   'untied',
 ];
 
-const wherever = 'a name that ends in .safetensors is one file, any other a Hugging Face folder';
+const wherever = 'a name ending in .safetensors means one file, any other a Hugging Face folder';
 
 function addInit(model: Command, io: Io, done: Done): void {
   const sizes = Object.keys(SIZES);
   model
     .command('init')
-    .description('Write a policy with random weights. The same seed gives the same bytes.')
-    .argument('<out>', `where to; ${wherever}`)
+    .description('Create a policy with random weights. The same seed gives the same bytes.')
+    .argument('<out>', `output; ${wherever}`)
     .addOption(
-      new Option('--size <name>', 'shape to start from; every part can be given in its place')
+      new Option('--size <name>', 'shape to start from; the options below override its parts')
         .choices(sizes)
         .default('tiny'),
     )
     .addOption(
       new Option(
         '--config <config.json>',
-        'shape of a Hugging Face configuration, in place of all of these',
+        'take the shape from a Hugging Face configuration instead',
       ).conflicts(PARTS),
     )
-    .addOption(new Option('--architecture <name>', 'family').choices(ARCHITECTURES))
-    .option('--tokenizer <FOLDER>', 'take its size as the vocabulary, and its files along')
-    .option('--vocab <N>', 'tokens', positive)
-    .option('--hidden <N>', 'width', positive)
+    .addOption(new Option('--architecture <name>', 'architecture').choices(ARCHITECTURES))
+    .option(
+      '--tokenizer <FOLDER>',
+      'take the vocabulary size from this tokenizer, and copy its files',
+    )
+    .option('--vocab <N>', 'vocabulary size', positive)
+    .option('--hidden <N>', 'hidden size', positive)
     .option('--layers <N>', 'layers', positive)
     .option('--heads <N>', 'attention heads', positive)
-    .option('--kv-heads <N>', 'heads of keys and values', positive)
-    .option('--head-dim <N>', 'width of a head (default: width / heads)', positive)
-    .option('--intermediate <N>', 'width of the feed-forward layers', positive)
-    .option('--positions <N>', 'positions that the policy is made for', positive)
-    .option('--rope-theta <N>', 'base of the rotary positions', positive)
-    .option('--untied', 'a head of its own, not the embedding')
-    .option('--seed <N>', 'seed of the weights', whole, 1)
+    .option('--kv-heads <N>', 'key and value heads', positive)
+    .option('--head-dim <N>', 'size of a head (default: hidden size / heads)', positive)
+    .option('--intermediate <N>', 'size of the feed-forward layers', positive)
+    .option('--positions <N>', 'maximum positions', positive)
+    .option('--rope-theta <N>', 'base of the rotary position embedding', positive)
+    .option('--untied', 'give the output head its own weights instead of the embedding’s')
+    .option('--seed <N>', 'random seed of the weights', whole, 1)
     .addOption(dtype('f32', dtypeNames))
-    .option('--json', 'say what was written as one JSON object')
+    .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
       examples(
@@ -82,9 +87,9 @@ function addInit(model: Command, io: Io, done: Done): void {
 function addInspect(model: Command, io: Io, done: Done): void {
   model
     .command('inspect')
-    .description('Say what a policy or a LoRA adapter is, and what is wrong with it (exit code 1).')
-    .argument('<path>', 'a file, a Hugging Face folder, the folder of a run, or that of an adapter')
-    .option('--json', 'one JSON object')
+    .description('Describe a policy or a LoRA adapter and report problems (exit code 1).')
+    .argument('<path>', 'a file, a Hugging Face folder, a run’s folder or an adapter’s folder')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       examples(
@@ -98,24 +103,26 @@ function addInspect(model: Command, io: Io, done: Done): void {
 function addConvert(model: Command, io: Io, done: Done): void {
   model
     .command('convert')
-    .description('Write a policy in another form or number format, or with an adapter merged.')
-    .argument('<from>', 'a file, a Hugging Face folder, or the folder of a run')
-    .argument('<to>', `where to; ${wherever}`)
+    .description(
+      'Convert a policy to another layout or number format, or merge an adapter into it.',
+    )
+    .argument('<from>', 'a file, a Hugging Face folder or a run’s folder')
+    .argument('<to>', `output; ${wherever}`)
     .addOption(dtype('keep', [...dtypeNames, 'keep']))
     .option('--adapter <FOLDER>', 'LoRA adapter (PEFT) to merge')
     .addOption(
       new Option(
         '--peft',
-        'the adapter that a run trained by itself, as a folder for PEFT, vLLM and SGLang',
+        'write only the adapter that a run trained, as a folder for PEFT, vLLM and SGLang',
       ).conflicts(['adapter', 'tokenizer', 'shardBytes']),
     )
     .option(
       '--base <NAME>',
-      'with --peft: the base model that the adapter names (default: its path here)',
+      'with --peft: base model to name in the adapter (default: its path here)',
     )
-    .option('--tokenizer <FOLDER>', 'tokenizer files to put into the folder')
-    .option('--shard-bytes <N>', 'bytes of weights from which a new shard begins', positive)
-    .option('--json', 'say what was written as one JSON object')
+    .option('--tokenizer <FOLDER>', 'folder of tokenizer files to copy into the output')
+    .option('--shard-bytes <N>', 'maximum bytes of weights per shard', positive)
+    .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
       examples(
@@ -134,11 +141,15 @@ function addConvert(model: Command, io: Io, done: Done): void {
 function addAddTags(model: Command, io: Io, done: Done): void {
   model
     .command('add-tags')
-    .description('Write a checkpoint with the tags of trajectories as tokens of their own.')
+    .description('Write a checkpoint in which the tags of trajectories are single tokens.')
     .argument('<from>', 'a Hugging Face folder')
-    .argument('<to>', 'where to; a new folder')
-    .option('--tags <names>', 'tags, each of which opens and closes', paperTags)
-    .option('--json', 'say what was written as one JSON object')
+    .argument('<to>', 'output; a new folder')
+    .option(
+      '--tags <names>',
+      'names of the tags; each becomes an opening and a closing token',
+      paperTags,
+    )
+    .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
       examples(

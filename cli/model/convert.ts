@@ -1,8 +1,7 @@
 /**
- * `millrace model convert`: a policy in another form (our one file, a Hugging Face folder), another number format, or
- * with a LoRA adapter merged into it. What a run trained is a policy too, its adapters with the policy that they go on, or by
- * themselves (`--peft`).
- * A tensor at a time, so a policy larger than memory is converted too.
+ * `millrace model convert`: a policy in another layout (single file, Hugging Face folder), another number
+ * format, or with a LoRA adapter merged. What a run trained is a policy too; its adapters are merged into
+ * their base, or written alone (`--peft`). It works tensor by tensor, so a policy may be larger than memory.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -83,7 +82,7 @@ async function writePeft(
   if (own === null) {
     throw new MillraceError(
       'CHECKPOINT',
-      `${given} is a whole policy and no adapter: train one (trainer.adapterRank=16, trainer.adapterAs=adapter), or convert it without --peft`,
+      `${given} is a whole policy, not an adapter: convert it without --peft, or train an adapter (trainer.adapterRank=16, trainer.adapterAs=adapter)`,
       { context: { path: given } },
     );
   }
@@ -110,10 +109,10 @@ async function writePeft(
   return exitCodes.done;
 }
 
-/** How the policy is asked goes with it. */
+/** The policy's prompt goes with it. */
 async function keepPrompt(prompt: PromptRecord, path: string, io: Io): Promise<void> {
   if (!path.endsWith('.safetensors')) return writePrompt(path, prompt);
   io.err(
-    'one file does not say how the policy is asked (dialect, system prompt): write a folder, or set dialect and system where it is used',
+    'a single file does not record the policy’s prompt (dialect, system prompt): write a folder, or set dialect and system wherever you use it',
   );
 }

@@ -55,12 +55,12 @@ async function configOf(
     options.config === undefined ? built(options, tokens) : await fromFile(at(options.config));
   if (tokens !== undefined && tokens > config.vocabSize)
     throw usageError(
-      `the tokenizer has ${tokens} tokens and the policy ${config.vocabSize}: give --vocab ${tokens} or more`,
+      `the tokenizer has ${tokens} tokens but the policy only ${config.vocabSize}: use --vocab ${tokens} or more`,
     );
   try {
     parameterShapes(config);
   } catch (error) {
-    throw usageError(`this shape cannot be built: ${(error as Error).message}`);
+    throw usageError(`invalid shape: ${(error as Error).message}`);
   }
   return config;
 }
@@ -69,7 +69,7 @@ async function fromFile(path: string): Promise<DecoderConfig> {
   return readDecoderConfig(path, await readJson(path));
 }
 
-/** The named size with what was given in its place. */
+/** The named size, with what was given in its place. */
 function built(options: InitOptions, tokens: number | undefined): DecoderConfig {
   const size = SIZES[options.size]!;
   const given = {

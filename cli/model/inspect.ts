@@ -1,8 +1,8 @@
 /**
  * `millrace model inspect`: what a policy or an adapter is, tensor by tensor, and what is wrong with it.
  *
- * Every number is read once, for the digest and to find those that are none. Exit code 1 when there is a problem: it cannot be
- * used as it is. What is worth knowing of one that can be is a note.
+ * Every number is read once, for the digest and to find those that are not finite. A problem makes the policy
+ * unusable as it is and the exit code 1; a note is merely worth knowing.
  */
 
 import { stat } from 'node:fs/promises';
@@ -62,7 +62,7 @@ async function policyReport(path: string): Promise<Found> {
     const problems = parameterProblems(path, config, policy.tensors).map(problemText);
     const sha256 = await passOver(path, policy, true, (name, tensor) => {
       const count = notNumbers(tensor);
-      if (count > 0) problems.push(`tensor '${name}' holds ${count} numbers that are not finite`);
+      if (count > 0) problems.push(`tensor '${name}' has ${count} non-finite numbers`);
     });
     const tokenizer = kind === 'folder' ? await tokenizerOf(path, config) : null;
     problems.push(...(tokenizer?.problems ?? []));
@@ -122,7 +122,7 @@ function adapterReport(path: string, adapter: LoraAdapter): Found {
   );
   const problems = [...adapter.modules].flatMap(([module, { a, b }]) => {
     const count = notNumbers(a) + notNumbers(b);
-    return count > 0 ? [`module '${module}' holds ${count} numbers that are not finite`] : [];
+    return count > 0 ? [`module '${module}' has ${count} non-finite numbers`] : [];
   });
   const parameters = tensors.reduce((sum, tensor) => sum + tensor.parameters, 0);
   const { modules, ...facts } = adapter;
@@ -186,9 +186,9 @@ async function tokenizerOf(folder: string, config: DecoderConfig): Promise<Token
     const { vocabSize, endTokens, chat, problems: notes } = await loadTokenizer(folder);
     const wide = vocabSize > config.vocabSize;
     const problems = wide
-      ? [`the tokenizer has ${vocabSize} tokens, the policy ${config.vocabSize}`]
+      ? [`the tokenizer has ${vocabSize} tokens but the policy only ${config.vocabSize}`]
       : [];
-    const text = `${vocabSize} tokens, ends with ${endTokens.join(' or ')}, ${chat ? 'a' : 'no'} chat template`;
+    const text = `${vocabSize} tokens, end token ${endTokens.join(' or ')}, ${chat ? 'a' : 'no'} chat template`;
     return { vocabSize, endTokens, chat, notes, problems, text };
   } catch (error) {
     const problems = [messageOf(error)];
@@ -198,7 +198,7 @@ async function tokenizerOf(folder: string, config: DecoderConfig): Promise<Token
       chat: false,
       notes: [],
       problems,
-      text: 'cannot be used',
+      text: 'unusable',
     };
   }
 }

@@ -1,4 +1,7 @@
-/** Where the weights are that a path names: a file, a folder with a policy in it, or the folder of a run (`runs/NAME@12`: a version). */
+/**
+ * Where the weights are that a path names: a file, a folder with a policy in it, or the folder of a run
+ * (`runs/NAME@12`: a version).
+ */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';

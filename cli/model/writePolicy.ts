@@ -1,4 +1,7 @@
-/** Writes a policy where the user said: a name that ends in `.safetensors` is our one file, any other a folder. */
+/**
+ * Writes a policy where the user said: a name that ends in `.safetensors` is our one file, any other a
+ * folder.
+ */
 import { stat } from 'node:fs/promises';
 import { type DecoderConfig, parameterShapes } from '../../model/config.ts';
 import { checkpointError } from '../../model/hf/checkpointError.ts';
@@ -16,7 +19,7 @@ export interface Destination extends FolderOptions {
   readonly json: boolean;
 }
 
-/** Write, then say what was written. Never writes over anything. */
+/** Writes, then says what was written. Never overwrites anything. */
 export async function writePolicy(
   config: DecoderConfig,
   source: TensorSource,
@@ -28,10 +31,10 @@ export async function writePolicy(
     ? await writeOneFile(path, config, source, options.dtype)
     : await writeFolder(path, config, source, options);
   if (oneFile && options.tokenizer !== undefined)
-    io.err('one file holds no tokenizer: keep its folder, or write a folder');
+    io.err('a single file has no tokenizer: keep its folder, or write a folder');
   if (overflowed > 0)
     io.err(
-      `${overflowed} numbers are too large for the format and became infinite: use bf16 or f32`,
+      `${overflowed} numbers were too large for the format and became infinite: use bf16 or f32`,
     );
   const kind = oneFile ? 'file' : 'folder';
   const parameters = parameterCount(config);
@@ -56,7 +59,7 @@ async function writeOneFile(
   dtype: Dtype | 'keep',
 ) {
   if ((await stat(path).catch(() => null)) !== null)
-    throw checkpointError(`${path} exists and is not overwritten: name a new file`, {
+    throw checkpointError(`${path} already exists and will not be overwritten: choose a new name`, {
       file: path,
     });
   const entries = [...parameterShapes(config)].map(([name, shape]) => ({

@@ -1,6 +1,6 @@
 /**
- * What a packed run is: a tar archive, compressed by gzip, of one folder, and in it `pack.json`, which names every other file with its
- * size and digest. What is not named there, or differs from it, is refused when it is unpacked.
+ * A packed run: a gzipped tar archive of one folder, with a `pack.json` that lists every other file with its
+ * size and digest. Unpacking refuses files that are not listed there or differ from it.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -43,7 +43,7 @@ export async function digestsIn(folder: string): Promise<Manifest['files']> {
   return files;
 }
 
-/** Fails with code `PACK` where files, by their sizes, are not those that the manifest's text states. */
+/** Fails with code `PACK` if the files, by their sizes, are not those of the manifest. */
 export function mustBeStated(
   archive: string,
   text: string,
@@ -51,33 +51,33 @@ export function mustBeStated(
 ): void {
   const { files } = parsed(archive, text);
   for (const [path, bytes] of Object.entries(sizes)) {
-    if (files[path] === undefined) throw refused(archive, `${path} was put into it afterwards`);
-    if (files[path].bytes !== bytes) throw refused(archive, `${path} was changed in it`);
+    if (files[path] === undefined) throw refused(archive, `${path} was added after packing`);
+    if (files[path].bytes !== bytes) throw refused(archive, `${path} was changed after packing`);
   }
 }
 
 function parsed(archive: string, text: string): Manifest {
   const found = manifest.safeParse(json(text));
   if (found.success) return found.data;
-  throw refused(archive, `it is no packed run: it has no ${MANIFEST}`);
+  throw refused(archive, `it is not a packed run (no ${MANIFEST})`);
 }
 
-/** Fails with code `PACK` where a file is not as it was packed. */
+/** Fails with code `PACK` if a file is not as it was packed. */
 export async function checkedManifest(folder: string, archive: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => 'null');
   const stated = parsed(archive, text);
   const there = await digestsIn(folder);
   for (const path of new Set([...Object.keys(stated.files), ...Object.keys(there)])) {
     const [packed, found] = [stated.files[path], there[path]];
-    if (found === undefined) throw refused(archive, `${path} is missing in it`);
-    if (packed === undefined) throw refused(archive, `${path} was put into it afterwards`);
-    if (packed.sha256 !== found.sha256) throw refused(archive, `${path} was changed in it`);
+    if (found === undefined) throw refused(archive, `${path} is missing from it`);
+    if (packed === undefined) throw refused(archive, `${path} was added after packing`);
+    if (packed.sha256 !== found.sha256) throw refused(archive, `${path} was changed after packing`);
   }
   return stated;
 }
 
 export function refused(archive: string, why: string, cause?: unknown): MillraceError {
-  return new MillraceError('PACK', `${archive} cannot be unpacked: ${why}; have it sent again`, {
+  return new MillraceError('PACK', `cannot unpack ${archive}: ${why}; get a new copy`, {
     context: { archive },
     ...(cause === undefined ? {} : { cause }),
   });

@@ -1,8 +1,8 @@
 /**
- * `millrace pack RUN`: a run as one file, to be looked at on another machine (`unpack.ts`).
+ * `millrace pack RUN`: a run as one file, to inspect on another machine (`unpack.ts`).
  *
- * The run is only read, also while it goes on: its log is copied as it is at one moment, and what the log refers to was there
- * before. Records on Kafka come along as a log in a folder.
+ * The run is only read, even while it is running: its log is copied as of one moment, and what the log refers
+ * to existed before that. Records on Kafka are packed as a log in a folder.
  */
 import { constants } from 'node:fs';
 import { copyFile, link, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ export interface PackOptions {
   readonly weights?: boolean;
 }
 
-/** Weights are noise to a compressor: the fast level is as good. */
+/** Weights hardly compress: the fast level is as good. */
 const GZIP = { level: 3 };
 
 export async function packCommand(options: PackOptions, io: Io): Promise<number> {
@@ -71,7 +71,7 @@ export async function packCommand(options: PackOptions, io: Io): Promise<number>
   );
   const { size: bytes } = await stat(output);
   await io.out(`${basename(output)}: run ${run.name}, ${files} files, ${size(bytes)}\n`);
-  io.err(`elsewhere: ${io.program} unpack ${basename(output)}`);
+  io.err(`on the other machine: ${io.program} unpack ${basename(output)}`);
   return exitCodes.done;
 }
 

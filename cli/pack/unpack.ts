@@ -1,8 +1,9 @@
 /**
- * `millrace unpack FILE`: a packed run among the runs of this machine, to be looked at: report, view, tap, doctor, replay.
+ * `millrace unpack FILE`: adds a packed run to the runs of this machine for report, view, tap, doctor and
+ * replay.
  *
- * Holds true: it is there whole, every file with the digest that it was packed with, or not at all; nothing is written outside its folder, and
- * no run that is there already is touched.
+ * Holds true: the run appears as a whole, every file with the digest it was packed with, or not at all;
+ * nothing is written outside its folder, and no existing run is touched.
  */
 import { readdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
@@ -27,7 +28,7 @@ export interface UnpackOptions {
   readonly runs: string;
   /** Another name for the run. */
   readonly into?: string;
-  /** It is a run of one's own: what it names may be executed and asked. */
+  /** The run is the user's own: what it names may be executed and contacted. */
   readonly trust?: boolean;
 }
 
@@ -55,11 +56,11 @@ export async function unpackCommand(options: UnpackOptions, io: Io): Promise<num
       return basename(to);
     }),
   );
-  await io.out(`run ${name} is in ${dirname(join(options.runs, name))}\n`);
+  await io.out(`unpacked run ${name} into ${dirname(join(options.runs, name))}\n`);
   return exitCodes.done;
 }
 
-/** Its records are in its folder: addresses, and folders of another machine, are nothing that an archive needs. */
+/** Its records are in its folder: an archive needs no addresses, and no folders of another machine. */
 function mustNameNoPlace(archive: string, { log, cluster, retention }: RunRecord): void {
   const named = { log, cluster, 'retention.archive': retention?.archive };
   for (const [field, place] of Object.entries(named)) {
@@ -68,17 +69,17 @@ function mustNameNoPlace(archive: string, { log, cluster, retention }: RunRecord
     if (isNear) continue;
     throw refused(
       archive,
-      `its run.json names ${JSON.stringify(place.slice(0, 80))} as ${field}, a place outside the archive; use --trust if the run is your own`,
+      `the ${field} in its run.json is outside the archive (${JSON.stringify(place.slice(0, 80))}); use --trust if the run is your own`,
     );
   }
 }
 
-/** `pack.json` of a run with a hundred thousand files. */
+/** Enough for the `pack.json` of a run with a hundred thousand files. */
 const MANIFEST_MAX = 32 * 2 ** 20;
 
 /**
- * Looks through an archive before anything of it is written: every file has the size that `pack.json` states, and the disk has room
- * for all of them. A small archive may unpack to more than any disk holds.
+ * Checks an archive before anything of it is written: every file has the size in `pack.json`, and all of them
+ * fit on the disk. A small archive may unpack to more than any disk holds.
  */
 async function mustFit(file: string, root: string): Promise<void> {
   const archive = basename(file);
@@ -107,11 +108,11 @@ async function mustFit(file: string, root: string): Promise<void> {
   if (needed <= bavail * bsize) return;
   throw refused(
     archive,
-    `it unpacks to ${size(needed)}, and ${root} has ${size(bavail * bsize)} left`,
+    `it needs ${size(needed)}, but ${root} has only ${size(bavail * bsize)} left`,
   );
 }
 
-/** The one folder of an archive, which holds nothing but files and folders. */
+/** The one folder of an archive, which contains only files and folders. */
 async function extracted(file: string, staged: string): Promise<string> {
   const archive = basename(file);
   let odd = '';
@@ -132,6 +133,6 @@ async function extracted(file: string, staged: string): Promise<string> {
   }
   if (odd !== '') throw refused(archive, `${odd} is neither a file nor a folder`);
   const names = await readdir(staged);
-  if (names.length !== 1) throw refused(archive, 'it does not hold one folder');
+  if (names.length !== 1) throw refused(archive, 'it does not contain exactly one folder');
   return join(staged, names[0]!);
 }

@@ -1,4 +1,7 @@
-/** Progress on a terminal: one status line that ora keeps at the bottom, and above it what stays, a line an evaluation. */
+/**
+ * Progress on a terminal: one status line that ora keeps at the bottom, and above it one lasting line per
+ * evaluation.
+ */
 import ora from 'ora';
 import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
 import { count, eventLine, leftText } from '../../sinks/progress/lines.ts';
@@ -46,7 +49,7 @@ const BAR = 20;
 /** The spinner, and the last column, which some terminals wrap at. */
 const BESIDE = 4;
 
-/** The bar, then what is known, as much of it as there is room for: what comes last goes first. */
+/** The bar, then as much of the facts as there is room for; the last ones are dropped first. */
 export function statusText(
   status: ProgressStatus,
   { columns, colour }: { readonly columns: number; readonly colour: boolean },

@@ -1,6 +1,6 @@
 /**
- * What `millrace run` says, and where: a live status on a terminal, lines elsewhere, nothing with `--quiet`, one JSON object a
- * line on stdout with `--json` (docs/output.md). What goes wrong is said on stderr in every case.
+ * What `millrace run` prints, and where: a live status on a terminal, lines elsewhere, nothing with
+ * `--quiet`, JSON lines on stdout with `--json` (docs/output.md). Warnings and errors always go to stderr.
  */
 
 import type { Report } from '../../base/outage.ts';
@@ -19,7 +19,10 @@ export interface OutputFlags {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface RunOutput {
-  /** A line for people. One about an outage, or that begins with `warning: `, is said with `--quiet` and `--json` too. */
+  /**
+   * A line for people. One about an outage, or that begins with `warning: `, is said with `--quiet` and
+   * `--json` too.
+   */
   say: Report;
   /** A line of `--json`. */
   tell(type: string, fields: Fields): void;
@@ -48,7 +51,7 @@ export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io):
   return { say, tell, screen: peopleScreen(io) };
 }
 
-/** A terminal of no width (some pseudo-terminals) cannot be drawn on. */
+/** A terminal without a width (some pseudo-terminals) cannot be drawn on. */
 function peopleScreen(io: Io): ProgressScreen {
   const print = (line: string): void => io.err(line);
   const stream = io.terminal && process.stderr.columns > 0 ? process.stderr : null;
@@ -56,7 +59,7 @@ function peopleScreen(io: Io): ProgressScreen {
   return stream === null ? lineScreen(print) : lazily(() => liveScreen({ print, stream, colour }));
 }
 
-/** A spinner turns from its start on: it is made when there is something to show. */
+/** A spinner turns as soon as it exists, so it is made when there is something to show. */
 function lazily(make: () => ProgressScreen): ProgressScreen {
   let made: ProgressScreen | null = null;
   const screen = (): ProgressScreen => {

@@ -24,7 +24,7 @@ export function placeOf({
   return `${topic}, ${id}${at}${field === '' ? '' : `, field ${field}`}`;
 }
 
-/** Lines that say what is different; `sides` names the two. */
+/** Lines that show the difference; `sides` names the two. */
 export function differenceText(
   difference: Difference,
   sides: readonly [recorded: string, made: string],
@@ -32,9 +32,9 @@ export function differenceText(
   const place = placeOf(difference);
   switch (difference.kind) {
     case 'notRecorded':
-      return `${place}: made now, and not in the record\n  ${sides[1]}: ${shown(difference.made)}`;
+      return `${place}: made now but not recorded\n  ${sides[1]}: ${shown(difference.made)}`;
     case 'notMadeAgain':
-      return `${place}: in the record, and not made again`;
+      return `${place}: recorded but not made now`;
     case 'differs': {
       const width = Math.max(...sides.map((side) => side.length));
       const line = (side: string, value: unknown) => `  ${side.padEnd(width)}  ${shown(value)}`;

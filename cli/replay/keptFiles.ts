@@ -1,4 +1,4 @@
-/** Files that a run keeps of what its policy is told, put where a replay of it looks for them. */
+/** Copies the files that record a run's prompt to where a replay of it looks for them. */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../../base/systemError.ts';
@@ -6,7 +6,7 @@ import { MCP_FILE } from '../../jobs/parts/mcpTools.ts';
 import { PROMPT_FILE } from '../../jobs/parts/promptRecord.ts';
 import { takeMark } from '../foreign.ts';
 
-/** What is not there, or is in `to` already, is left as it is. */
+/** Skips files that do not exist, or already exist in `to`. */
 export async function takeKeptFiles(from: string, to: string): Promise<void> {
   for (const file of [MCP_FILE, PROMPT_FILE]) {
     await copyFile(join(from, file), join(to, file)).catch((error: unknown) => {

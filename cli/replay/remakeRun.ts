@@ -1,6 +1,6 @@
 /**
- * `millrace replay RUN --from TOPIC --set key=value --into NAME`: a new run from the records of another. The same command
- * goes on with one that was interrupted.
+ * `millrace replay RUN --from TOPIC --set key=value --into NAME`: a new run from the records of another. The
+ * same command resumes one that was interrupted.
  */
 
 import { join, resolve } from 'node:path';
@@ -49,7 +49,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
     writeRunRecord(folder, ended(record, status, io.clock.now(), reason));
   try {
     await writeRunRecord(folder, record);
-    io.err(`making run ${into} of the records of ${run.name}, from ${from} on, in ${folder}`);
+    io.err(`making run ${into} from the records of ${run.name}, starting at ${from}, in ${folder}`);
     const made = await withLocalLog(run, { io, scratch }, ({ log: recorded }) =>
       remake({
         job: command.job,
@@ -79,7 +79,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   }
 }
 
-/** What the new run is; one of this name must have been begun by the same command. */
+/** The record of the new run; an existing one of this name must come from the same command. */
 async function recordOf(
   { run, job, file: named, from, into, set }: RemakeCommand,
   folder: string,
@@ -105,7 +105,7 @@ async function recordOf(
 
 async function tell({ run, into, runs }: RemakeCommand, made: Remade, io: Io): Promise<void> {
   if (made.end === 'stopped') {
-    io.err('stopped; the same command goes on');
+    io.err('stopped; repeat the command to resume');
     return;
   }
   const at = runs === 'runs' ? '' : ` --runs ${runs}`;
@@ -115,10 +115,10 @@ async function tell({ run, into, runs }: RemakeCommand, made: Remade, io: Io): P
 
 /** The lag that training on the rollouts of other policies creates. */
 export function lagText(run: string, { sameSteps, steps, mean, max }: Lag): string {
-  if (sameSteps === steps) return `${counted(steps, 'step')}; all weights are those of ${run}`;
+  if (sameSteps === steps) return `${counted(steps, 'step')}, all with the same weights as ${run}`;
   return (
-    `${counted(steps, 'step')}; the weights of the first ${sameSteps} are those of ${run}, then the runs part. ` +
-    `What is trained on was rolled out by the policies of ${run}: ` +
-    `the trained policy was ${mean.toFixed(1)} steps away from the last one that both have on average, ${max} at most`
+    `${counted(steps, 'step')}; the first ${sameSteps} have the same weights as ${run}, then the runs diverge. ` +
+    `The rollouts come from the policies of ${run}: ` +
+    `the trained policy was on average ${mean.toFixed(1)} steps, at most ${max}, past the last one that both runs share`
   );
 }

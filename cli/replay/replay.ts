@@ -1,4 +1,4 @@
-/** `millrace replay`: goes over the records of a run again, to verify them or to make something else of them. */
+/** `millrace replay`: recomputes a run from its records, to verify it or to make a new run. */
 
 import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
 import { type Beginning, beginnings } from '../../jobs/replay/remake.ts';
@@ -25,14 +25,14 @@ export async function replayCommand(options: ReplayOptions, io: Io): Promise<num
   const { verify = false, from, into, set, runs, tools } = options;
   if (verify === (from !== undefined)) {
     throw usageError(
-      `say what to do with the records: --verify makes them again and compares, --from (${beginnings.join(', ')}) makes something else of them`,
+      `choose what to do: --verify recomputes the records and compares, --from (${beginnings.join(', ')}) makes a new run`,
     );
   }
   if (verify && (into !== undefined || set.length > 0)) {
-    throw usageError('--verify takes neither --set nor --into: it makes the same again');
+    throw usageError('--verify repeats the run as it was, so it takes neither --set nor --into');
   }
   if (from !== undefined && into === undefined) {
-    throw usageError('--from makes a new run; give it a name with --into');
+    throw usageError('--from makes a new run; name it with --into');
   }
   const run = await findRun(io, runs, options.run);
   if (tools === 'live') await mustBeOwn(run);

@@ -1,6 +1,6 @@
 /**
- * `verified.json` in a run's folder: what `replay --verify` found last, for the page to show. Not a part of the run: where it cannot
- * be written, or is gone, nothing is lost but that.
+ * `verified.json` in a run's folder: the last result of `replay --verify`, for the page. It is not part of
+ * the run, and nothing else is lost without it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
- * `millrace replay RUN --verify`: makes a run again from its records and compares every record with the recorded one.
+ * `millrace replay RUN --verify`: recomputes a run from its records and compares every record with the
+ * recorded one.
  *
- * It opens the run to read and works in a scratch folder beside it (among the system's temporary files where runs cannot be
- * written), which is removed at the end. Exit code 1 at the
- * first difference.
+ * It opens the run read-only and works in a scratch folder beside it (in the system's temporary folder if
+ * runs cannot be written), which is removed at the end. Exit code 1 at the first difference.
  */
 
 import { tmpdir } from 'node:os';
@@ -38,8 +38,8 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
   const beside = resolve(io.cwd, runs);
   const place = (await canWrite(beside)) ? beside : tmpdir();
   const folder = join(place, scratchName('verify', name));
-  const interrupted = interruption(io, 'stopping; Ctrl-C again stops at once');
-  io.err(`making run ${name} of ${record.job.name} again from its records; no tool is called`);
+  const interrupted = interruption(io, 'stopping; press Ctrl-C again to stop at once');
+  io.err(`replaying run ${name} of ${record.job.name} from its records; no tool is called`);
   try {
     const found = await inScratch(interrupted.scratch, folder, () =>
       verifyIn(folder, { run, job, interrupted }, io),
@@ -90,10 +90,10 @@ function noteOf({ difference, equal, stopped }: Verified, io: Io): VerifiedNote 
   const records = Object.values(equal).reduce((sum, count) => sum + count, 0);
   const text =
     difference !== null
-      ? `It does not come out as it is recorded: ${differenceText(difference, ['recorded', 'now'])}`
+      ? `The replay differs from the record: ${differenceText(difference, ['recorded', 'now'])}`
       : stopped
-        ? 'Stopped; everything until then is equal.'
-        : 'It comes out as it is recorded, bit for bit.';
+        ? 'Stopped; everything compared so far is equal.'
+        : 'The replay is equal to the record, bit for bit.';
   return { atMs: io.clock.now(), ok: difference === null, records, text };
 }
 
@@ -101,15 +101,15 @@ async function told(name: string, found: Verified, io: Io): Promise<number> {
   const { difference, equal, stopped, weights } = found;
   if (difference !== null) {
     const text = differenceText(difference, ['recorded', 'now']);
-    await io.out(`run ${name} does not come out as it is recorded. First difference:\n${text}\n`);
+    await io.out(`the replay of run ${name} differs from its record. First difference:\n${text}\n`);
     return exitCodes.failed;
   }
   const rows = Object.entries(equal).map(([topic, count]) => [topic, String(count)]);
   await io.out(`${table([['topic', 'equal'], ...rows], ['left', 'right'])}\n`);
   await io.out(
     stopped
-      ? `stopped; everything until then is equal\n`
-      : `run ${name} comes out as it is recorded, bit for bit: every record, and the digests of ${counted(weights, 'weights file')}\n`,
+      ? `stopped; everything compared so far is equal\n`
+      : `the replay of run ${name} is equal to its record, bit for bit: every record, and the digests of ${counted(weights, 'weights file')}\n`,
   );
   return exitCodes.done;
 }

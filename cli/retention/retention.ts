@@ -1,5 +1,6 @@
 /**
- * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log, and where the rest goes.
+ * `--keep-log` and `--archive` of `millrace run`: how much of the large topics stays in the log, and where
+ * the rest goes.
  */
 import { resolve } from 'node:path';
 import { counted } from '../../base/counted.ts';
@@ -14,18 +15,20 @@ export interface RetentionFlags {
   readonly archive?: string;
 }
 
-/** As it stands in `run.json`. */
+/** As recorded in `run.json`. */
 export type KeptLog = Pick<Retention, 'bytesMax' | 'ageMaxMs' | 'archive'>;
 
 const BYTES = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
-/** How often it is looked at. */
+/** How often we look. */
 const LOOK_MS = 10_000;
 
-/** `2GB`, `7d` or `2GB,7d`; null where nothing is asked for. */
+/** `2GB`, `7d` or `2GB,7d`; null for none. */
 export function retentionOf({ keepLog, archive }: RetentionFlags, cwd: string): KeptLog | null {
   if (keepLog === undefined) {
     if (archive === undefined) return null;
-    throw usageError('--archive says where records go that --keep-log does not keep; give both');
+    throw usageError(
+      '--archive needs --keep-log: it says where records go that --keep-log does not keep',
+    );
   }
   const where = archive === undefined ? {} : { archive: placeOf(archive, cwd) };
   return Object.assign(where, ...keepLog.split(',').map((part) => limitOf(part.trim(), keepLog)));
@@ -42,11 +45,11 @@ function limitOf(text: string, given: string): KeptLog {
   const ageMaxMs = durationMs(text);
   if (ageMaxMs !== null) return { ageMaxMs };
   throw usageError(
-    `--keep-log takes a size (500MB, 2GB), an age (12h, 7d) or both with a comma; given: ${given}`,
+    `--keep-log takes a size (500MB, 2GB), an age (12h, 7d) or both, comma-separated; given: ${given}`,
   );
 }
 
-/** Looks now and then, until the returned function is called; that resolves once nothing is under way. */
+/** Looks now and then until the returned function is called, which resolves once nothing is under way. */
 export function retaining(
   log: Log,
   kept: KeptLog | undefined,
@@ -60,8 +63,7 @@ export function retaining(
     moving ??= move(log, kept, say)
       .catch((error: unknown) => {
         const why = messageOf(error);
-        if (why !== complained)
-          say(`the log is kept whole: its records cannot be archived (${why})`);
+        if (why !== complained) say(`cannot archive records (${why}); keeping the whole log`);
         complained = why;
       })
       .finally(() => {

@@ -1,4 +1,4 @@
-/** `millrace retriever build`: a corpus into an index, with what is left out named and how long it will take. */
+/** `millrace retriever build`: a corpus into an index; says what it skips and how long it will take. */
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
@@ -30,7 +30,7 @@ export interface BuildCommandOptions {
   readonly graph: number;
 }
 
-/** Rows that are left out and named; the others are counted. */
+/** Skipped rows that are named; further ones are only counted. */
 const NAMED_MAX = 10;
 
 export async function buildCommand(options: BuildCommandOptions, io: Io): Promise<number> {
@@ -47,7 +47,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
   const threads = options.threads ?? halfOfThem();
   const { signal, release } = interruption(
     io,
-    'stopping after the batch in work; the same command goes on there, Ctrl-C again stops at once',
+    'stopping after this batch; press Ctrl-C again to stop at once. Repeat the command to resume',
   );
   const status = ora({ isSilent: !io.terminal, stream: process.stderr });
   let encoder: TextEncoder | null = null;
@@ -62,7 +62,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
       refused++;
       if (refused > NAMED_MAX) return;
       status.clear();
-      io.err(`${options.corpus}:${place}: ${reason}; left out`);
+      io.err(`${options.corpus}:${place}: skipped: ${reason}`);
     };
     const onProgress = progressIn(status, io);
     if (collection !== null) {
@@ -84,15 +84,14 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
     });
     status.stop();
     if (built.refused > 0)
-      io.err(`${built.refused} ${opened.counted}${built.refused === 1 ? '' : 's'} left out in all`);
-    const searched =
-      built.graphs === 0 ? 'every one is compared with a query' : 'searched by graph';
-    await io.out(`${built.passages} passages are in ${to} (${searched})\n`);
-    io.err(`ask them with: ${io.program} retriever serve ${options.to ?? basename(to)}`);
+      io.err(`skipped ${built.refused} ${opened.counted}${built.refused === 1 ? '' : 's'} in all`);
+    const searched = built.graphs === 0 ? 'exact search' : 'graph search';
+    await io.out(`indexed ${built.passages} passages in ${to} (${searched})\n`);
+    io.err(`serve them with: ${io.program} retriever serve ${options.to ?? basename(to)}`);
     return exitCodes.done;
   } catch (error) {
     if (!signal.aborted) throw error;
-    io.err(`stopped; the same command goes on where ${to} is`);
+    io.err(`stopped; repeat the command to resume ${to}`);
     return exitCodes.interrupted;
   } finally {
     status.stop();
@@ -114,7 +113,7 @@ function about(name: string, { dimensions, settings }: TextEncoder): string {
   return `${name}: ${dimensions} dimensions, ${pooling} pooling, at most ${tokensMax} tokens; ${before}`;
 }
 
-/** What a spinner says of it, with the time that is left. */
+/** The spinner's text, with the time left. */
 function progressIn(status: { text: string }, { clock }: Io): (progress: BuildProgress) => void {
   let stage: BuildProgress['stage'] | null = null;
   let startMs = 0;

@@ -14,7 +14,7 @@ interface FillOptions extends Pick<BuildOptions, 'signal' | 'onProgress' | 'onRe
   readonly encoder: TextEncoder;
 }
 
-/** What it did, as a line. */
+/** Resolves with a line that says what it did. */
 export async function fillCollection(options: FillOptions, { clock }: Io): Promise<string> {
   const { collection, rows, encoder, signal, onProgress, onRefused } = options;
   const client = new QdrantClient({ ...collection, key: qdrantKey(), clock: sleepClock(clock) });
@@ -29,8 +29,8 @@ export async function fillCollection(options: FillOptions, { clock }: Io): Promi
       ...{ client, encoder, signal, passages: passages() },
       onProgress: (done) => onProgress({ stage: 'encoding', done, before: 0, total: null }),
     });
-    const before = there === 0 ? '' : `, ${there} were there before`;
-    return `${put + there} passages are in ${client.name}${before}\n`;
+    const before = there === 0 ? '' : `, ${there} of them from before`;
+    return `indexed ${put + there} passages in ${client.name}${before}\n`;
   } finally {
     client.close();
   }

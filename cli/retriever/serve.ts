@@ -32,7 +32,7 @@ export async function serveCommand(options: ServeOptions, io: Io): Promise<numbe
   const { host, port, top, timeout, batch, concurrency, queue } = options;
   const interrupted = interruption(
     io,
-    'ending: what was taken is answered; Ctrl-C again stops at once',
+    'finishing accepted requests; press Ctrl-C again to stop at once',
   );
   try {
     const service = await serveRetriever({
@@ -46,10 +46,10 @@ export async function serveCommand(options: ServeOptions, io: Io): Promise<numbe
       interrupted.signal.addEventListener('abort', () => end(), { once: true });
     });
     try {
-      io.err(`opening ${options.index}; requests to ${service.url} are answered when it is open`);
+      io.err(`opening ${options.index}; ${service.url} answers queries once it is open`);
       const retriever = await retrieverAt(placeOf(options, io), interrupted.signal);
       service.opened(retriever);
-      io.err(`${retriever.passages} passages at ${service.url}/retrieve`);
+      io.err(`serving ${retriever.passages} passages at ${service.url}/retrieve`);
       await ended;
     } catch (error) {
       if (!interrupted.signal.aborted) throw error;
@@ -69,7 +69,7 @@ function placeOf(options: ServeOptions, { cwd, clock }: Io): RetrieverPlace {
     index: qdrantPlace(index) === null ? at(index) : index,
     corpus: at(corpus),
     encoder: at(encoder),
-    // Who names words wants them.
+    // A corpus is only given to search it.
     fusion: options.fusion ?? (corpus === '' ? 'none' : 'rrf'),
     ...{ denseWeight, key: qdrantKey(), clock: sleepClock(clock) },
   };

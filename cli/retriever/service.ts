@@ -1,10 +1,10 @@
 /**
- * A retriever over HTTP: the routes of wire.ts, `/health` as the papers' server has it, `/healthz` (the process works), `/readyz`
- * (queries are answered) and `/metrics` for Prometheus.
+ * A retriever over HTTP: the routes of wire.ts, `/health` as the papers' server has it, `/healthz` (the
+ * process works), `/readyz` (it answers queries) and `/metrics` for Prometheus.
  *
- * It listens at once and answers queries when the retriever is open. Holds true: at most as many queries wait as may wait, more are
- * answered 429; a request ends within its time limit; requests are of bounded size. When it is told to end it answers what it has
- * taken, and nothing new.
+ * It listens at once and answers queries once the retriever is open. Holds true: the queue is bounded, and a
+ * query beyond it gets status 429; a request ends within its time limit; requests have a maximum size. On
+ * shutdown it finishes accepted requests and takes no new ones.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
@@ -26,27 +26,27 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
-  /** Asked of every query as `Authorization: Bearer …`; '' = none; null = none, and everybody may ask. */
+  /** Every query must carry it as `Authorization: Bearer …`; '' = none set; null = none, anyone may ask. */
   readonly token: string | null;
-  /** Passages where a request does not say how many. */
+  /** Passages per query if the request does not say. */
   readonly top: number;
   readonly timeoutMs: number;
-  /** Queries that are answered together at most. */
+  /** Maximum queries per batch. */
   readonly batchMax: number;
   /** Batches at once. */
   readonly batchesMax: number;
   /** Queries that may wait. */
   readonly waitingMax: number;
   readonly clock: SleepClock;
-  /** Told of what nobody foresaw. */
+  /** Receives unexpected errors. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface RetrieverService {
   readonly url: string;
-  /** From now on queries are answered; the service owns it. */
+  /** From now on it answers queries; the service owns the retriever. */
   opened(retriever: Retriever): void;
-  /** Answers what was taken, nothing new; then closes the retriever. */
+  /** Finishes accepted requests, takes no new ones, then closes the retriever. */
   end(): Promise<void>;
 }
 
@@ -54,19 +54,19 @@ const TOP_MAX = 1000;
 const QUERIES_MAX = 512;
 const BYTES_MAX = 4 * 1024 * 1024;
 const CONNECTIONS_MAX = 2048;
-/** Requests of which the body is being read. */
+/** Requests whose body is being read. */
 const READING_MAX = 64;
 const WAIT_MS = 10_000;
-/** Answers that are kept; the papers' server keeps as many. */
+/** Cached answers; the papers' server caches as many. */
 const KEPT_MAX = 1000;
 
-/** Fails as a wrong command line where nobody can listen there, or everybody could ask without being told so. */
+/** Fails with code `USAGE` if it cannot listen there, or anyone could ask without a token or --no-token. */
 export async function serveRetriever(options: ServiceOptions): Promise<RetrieverService> {
   const { host, port, token } = options;
   if (token !== null) keepSecret(token);
   if (token === '' && !isLoopback(host)) {
     throw usageError(
-      `others can reach ${host}: put a token into MILLRACE_RETRIEVER_TOKEN (clients send it as Authorization: Bearer …), or say --no-token where everybody who reaches it may ask`,
+      `other machines can reach ${host}: set MILLRACE_RETRIEVER_TOKEN (clients send it as Authorization: Bearer …), or allow anyone with --no-token`,
     );
   }
   const service = new Service(options);
@@ -76,7 +76,9 @@ export async function serveRetriever(options: ServiceOptions): Promise<Retriever
       service.answer(from, to).catch(() => to.destroy());
     },
   ).catch((error: unknown) => {
-    throw usageError(`cannot serve at ${host}:${port}: ${messageOf(error)}; give another --port`);
+    throw usageError(
+      `cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --port`,
+    );
   });
   return {
     url: listening.url,
@@ -125,7 +127,7 @@ class Service {
   }
 
   async answer(from: IncomingMessage, to: ServerResponse): Promise<void> {
-    // A connection that is kept would keep the service from ending.
+    // A kept-alive connection would keep the service from ending.
     if (this.#ending) to.setHeader('connection', 'close');
     const path = from.url?.split('?')[0] ?? '';
     const route = routes.find((one) => one === path);
@@ -144,7 +146,7 @@ class Service {
     }
   }
 
-  /** Everything but queries: read by GET, without a token. */
+  /** Everything but queries: GET, without a token. */
   async #look(path: string, from: IncomingMessage, to: ServerResponse): Promise<void> {
     try {
       admit(from.headers, { host: this.#options.host, token: '' });
@@ -152,7 +154,7 @@ class Service {
       return refuse(from, to, error as Refusal);
     }
     if (from.method !== 'GET' && from.method !== 'HEAD') {
-      const there = `here are POST ${routes.join(', ')} and GET /healthz, /readyz, /health, /metrics`;
+      const there = `method not allowed; this server has POST ${routes.join(', ')} and GET /healthz, /readyz, /health, /metrics`;
       return refuse(from, to, new Refusal(404, there));
     }
     switch (path) {
@@ -168,7 +170,10 @@ class Service {
         return refuse(
           from,
           to,
-          new Refusal(404, 'here are /healthz, /readyz, /health and /metrics; queries are posted'),
+          new Refusal(
+            404,
+            'not found; this server has /healthz, /readyz, /health and /metrics, and takes queries by POST',
+          ),
         );
     }
   }
@@ -187,18 +192,18 @@ class Service {
     const { host, top, timeoutMs, clock } = this.#options;
     admit(from.headers, { host, token: this.#options.token ?? '' });
     if (from.method !== 'POST') {
-      throw new Refusal(405, `queries are posted to ${route}`, { allow: 'POST' });
+      throw new Refusal(405, `send queries to ${route} by POST`, { allow: 'POST' });
     }
     const open = this.#open;
     if (open === null || !this.#ready) {
-      const why = this.#ending ? 'the service is ending' : 'the index is being opened';
-      throw new Refusal(503, `${why}; ask again later`, { retrySeconds: 1 });
+      const why = this.#ending ? 'the service is shutting down' : 'the index is still being opened';
+      throw new Refusal(503, `${why}; try again later`, { retrySeconds: 1 });
     }
-    const full = (): Refusal => busy('as many requests as may are being read');
+    const full = (): Refusal => busy('too many requests at once');
     const body = await this.#bodies.read(from, BYTES_MAX, full);
     const asked = askedIn(json(body), route, { top, topMax: TOP_MAX, queriesMax: QUERIES_MAX });
     const call = new AbortController();
-    const gone = (): void => call.abort(new Refusal(499, 'the client went away'));
+    const gone = (): void => call.abort(new Refusal(499, 'the client disconnected'));
     to.once('close', gone);
     const late = (): void =>
       call.abort(new Refusal(504, `no answer within ${timeoutMs} ms`, { retrySeconds: 1 }));
@@ -217,13 +222,11 @@ class Service {
   #refusalOf(error: unknown): Refusal {
     if (error instanceof Refusal) return error;
     if (hasCode(error, 'BUSY')) return busy(error.message);
-    // What the retriever asks in turn is away.
+    // The server behind the retriever is away.
     if (hasCode(error, 'TOOL_DOWN')) return new Refusal(503, error.message, { retrySeconds: 5 });
     this.#options.failed(error);
     const said =
-      error instanceof MillraceError
-        ? error.message
-        : 'something went wrong; the terminal says what';
+      error instanceof MillraceError ? error.message : 'internal error; see the server’s terminal';
     return new Refusal(500, said);
   }
 }
@@ -236,11 +239,11 @@ function json(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new Refusal(400, `the body is no JSON: ${messageOf(error)}`);
+    throw new Refusal(400, `the body is not valid JSON: ${messageOf(error)}`);
   }
 }
 
-/** As it may be shown on a terminal. */
+/** Safe to show on a terminal. */
 export function shownError(error: unknown): string {
   return withoutSecrets(inspect(error));
 }

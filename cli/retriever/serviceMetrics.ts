@@ -1,8 +1,8 @@
-/** What a retriever's service counts of itself, for Prometheus. */
+/** The metrics of a retriever's service, for Prometheus. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { processMetrics } from '../metrics/processMetrics.ts';
 
-/** How things stand when somebody looks. */
+/** The state at the time of a scrape. */
 export interface ServiceState {
   readonly ready: boolean;
   readonly passages: number;
@@ -13,7 +13,7 @@ export interface ServiceState {
 export interface ServiceMetrics {
   /** A request was answered. */
   answered(route: string, status: number, seconds: number): void;
-  /** Queries of a request, and those of them whose answer was kept. */
+  /** Queries of a request, and how many of them the cache answered. */
   queries(all: number, kept: number): void;
   batch(queries: number): void;
   text(): Promise<string>;
@@ -35,14 +35,14 @@ export function serviceMetrics(state: () => ServiceState): ServiceMetrics {
     labelNames: ['route', 'status'] as const,
   });
   const seconds = new Histogram({
-    ...named('request_duration_seconds', 'From a request to its answer, waiting included.'),
+    ...named('request_duration_seconds', 'Time from a request to its answer, waiting included.'),
     labelNames: ['route'] as const,
     buckets: SECONDS,
   });
-  const queries = new Counter(named('queries_total', 'Queries that were answered.'));
-  const kept = new Counter(named('kept_queries_total', 'Those of them whose answer was kept.'));
+  const queries = new Counter(named('queries_total', 'Queries answered.'));
+  const kept = new Counter(named('kept_queries_total', 'Queries answered from the cache.'));
   const batches = new Histogram({
-    ...named('batch_queries', 'Different queries that were answered together.'),
+    ...named('batch_queries', 'Different queries per batch.'),
     buckets: QUERIES,
   });
   const gauge = (name: string, help: string, value: () => number) =>
@@ -52,10 +52,10 @@ export function serviceMetrics(state: () => ServiceState): ServiceMetrics {
         this.set(value());
       },
     });
-  gauge('ready', 'Whether queries are answered.', () => Number(state().ready));
-  gauge('passages', 'Passages that can be found.', () => state().passages);
-  gauge('waiting_queries', 'Queries that wait for a batch.', () => state().waiting);
-  gauge('running_batches', 'Batches that are being answered.', () => state().running);
+  gauge('ready', '1 if the service answers queries.', () => Number(state().ready));
+  gauge('passages', 'Passages in the index.', () => state().passages);
+  gauge('waiting_queries', 'Queries waiting for a batch.', () => state().waiting);
+  gauge('running_batches', 'Batches in progress.', () => state().running);
   for (const metric of processMetrics()) register.registerMetric(metric);
   return {
     answered(route, status, took) {

@@ -1,9 +1,9 @@
 /**
- * The files of a run's folder for a fork of it: checkpoints up to its step, the metrics of its records, and what else the
- * job has put there.
+ * Copies the files of a run's folder into a fork: checkpoints up to its step, the metrics of its records, and
+ * whatever else the job has put there.
  *
- * Holds true: the checkpoints of its step are read through where they lie in the fork, so that nothing that happens to the
- * run meanwhile (which may go on, and forget old versions) is inherited unseen.
+ * Holds true: the checkpoints of its step are verified in the fork itself, so that it inherits no damage from
+ * a run that is still running and may delete old versions meanwhile.
  */
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { topics } from '../../topics/index.ts';
 import type { Run } from '../runs.ts';
 import { checkWhole, type Version } from './steps.ts';
 
-/** Files that a fork gets of its own, and that are not copied. */
+/** Files that are not copied, because a fork gets its own. */
 const OWN_FILES = ['log', LOCAL_FOLDER, 'run.json', 'report.html', 'metrics.jsonl', 'metrics.csv'];
 
 export interface ForkFiles {
@@ -34,7 +34,7 @@ export interface ForkFiles {
   readonly metrics: number;
 }
 
-/** Fails with code `DIGEST` or `NO_STEP` where a checkpoint of the step is not what was saved. */
+/** Fails with code `DIGEST` or `NO_STEP` if a checkpoint of the step is not what was saved. */
 export async function forkFiles({
   run,
   to,

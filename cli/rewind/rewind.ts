@@ -1,9 +1,9 @@
 /**
- * `millrace rewind RUN --to step=N --into NAME`: a fork that lies where the run lay right after step N, as if it had been
- * killed there. It goes on with `millrace run`; with the same settings it comes to the same end.
+ * `millrace rewind RUN --to step=N --into NAME`: a fork with the run's state right after step N, as if it had
+ * been killed there. `millrace run` resumes it; with the same settings it reaches the same end.
  *
- * The run itself is only read, also while it goes on. The fork is made under another name and then given its own: it is
- * there as a whole or not at all.
+ * The run itself is only read, even while it is running. The fork is made under a temporary name and then
+ * renamed, so it appears as a whole or not at all.
  */
 
 import { readdir, rename } from 'node:fs/promises';
@@ -65,7 +65,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
     }),
   );
   const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
-  await io.out(`run ${options.into} lies where ${run.name} lay after step ${step}\n`);
+  await io.out(`made run ${options.into} from ${run.name} as of step ${step}\n`);
   io.err(`resume with: millrace run ${record.job.file} --run ${options.into}${at}`);
   return exitCodes.done;
 }
@@ -108,11 +108,11 @@ function parseStep(text: string): number {
   const step = /^step=(\d+)$/.exec(text)?.[1];
   if (step !== undefined) return Number(step);
   throw usageError(
-    `--to takes step=N, an optimiser step of the run (0 = before any); given: ${text}`,
+    `--to takes step=N, an optimiser step of the run (0 = before the first); given: ${text}`,
   );
 }
 
-/** Those of the run; another value for one is checked by the job. */
+/** The run's settings, with overrides checked by the job. */
 async function settingsOf(
   run: Run,
   set: readonly string[],
@@ -125,10 +125,10 @@ async function settingsOf(
   return checkSettings(job.settings, set.map(parseSetting), record.settings, help);
 }
 
-/** A folder for a run of this name, which must not be there. */
+/** The folder for a run of this name, which must not exist. */
 export async function freshFolder(root: string, name: string): Promise<string> {
   const folder = join(root, checkedRunName(name));
   const entries = await readdir(folder).catch(() => []);
   if (entries.length === 0) return folder;
-  throw usageError(`there is a run ${name} in ${root} already; give --into another name`);
+  throw usageError(`run ${name} already exists in ${root}; choose another name with --into`);
 }

@@ -10,12 +10,12 @@ export interface Version extends TrainerCheckpoint {
   readonly manifest: Weights;
   /** In the topic `weights`. */
   readonly offset: number;
-  /** Whether the weights and, where there is one, the optimiser state are there. */
+  /** Whether the weights, and the optimiser state if it has one, still exist. */
   readonly hasWeights: boolean;
   readonly hasState: boolean;
 }
 
-/** Looks which checkpoints of these manifests are there. */
+/** Checks which checkpoints of these manifests exist. */
 export async function versionsIn(
   folder: string,
   manifests: readonly Weights[],
@@ -43,11 +43,11 @@ export function versionOfStep(versions: readonly Version[], step: number, run: s
       why: isGone(found.hasWeights ? 'optimiser state' : 'weights', step, run),
     });
   }
-  throw noStep(versions, { step, run, why: `run ${run} has made no step ${step}` });
+  throw noStep(versions, { step, run, why: `run ${run} has not made step ${step}` });
 }
 
 function isGone(what: string, step: number, run: string): string {
-  return `the ${what} of step ${step} of run ${run} are no longer there`;
+  return `run ${run} no longer has the ${what} of step ${step}`;
 }
 
 function noStep(
@@ -56,14 +56,14 @@ function noStep(
 ): MillraceError<'NO_STEP'> {
   return new MillraceError(
     'NO_STEP',
-    `${why}; it can go back to steps ${stepsOf(versions)}. Kept are the first version, the ends of rounds and the newest few: set keepVersions (0 = all) when you start a run`,
+    `${why}; available steps: ${stepsOf(versions)}. A run keeps its first version, the ends of rounds and the newest few; to keep more, set keepVersions (0 = all) when you start it`,
     { context: { run, step } },
   );
 }
 
 /**
- * Reads the checkpoints of a version through, in this folder. Fails with code `DIGEST` when one is not what was saved, with
- * `NO_STEP` when one is not there.
+ * Verifies the checkpoints of a version in this folder. Fails with code `DIGEST` when one is not what was
+ * saved, with `NO_STEP` when one is missing.
  */
 export async function checkWhole(
   folder: string,
@@ -75,7 +75,7 @@ export async function checkWhole(
   const others = versions.filter((other) => other.manifest !== manifest);
   const { step } = manifest;
   const about = `, made by step ${step}`;
-  const wayBack = `go back to another of the steps ${stepsOf(others)}`;
+  const wayBack = `choose another step (${stepsOf(others)})`;
   for (const [what, checkpoint] of [
     ['weights', weights],
     ['optimiser state', state],

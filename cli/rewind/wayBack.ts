@@ -1,4 +1,4 @@
-/** The command that goes back to before a version whose files are damaged: said where a run fails on one. */
+/** The command that goes back to before a version with damaged files; shown when a run fails on one. */
 import { MillraceError } from '../../base/errors.ts';
 import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
 import type { Log } from '../../streams/log.ts';
@@ -8,8 +8,8 @@ import type { Run } from '../runs.ts';
 import { type Version, versionsIn } from './steps.ts';
 
 /**
- * `rewind …` to the newest step whose files are whole, but for the version that failed, which may be gone where nobody here can see
- * (a training service); null where the error is none of a version, or none is left.
+ * `rewind …` to the newest step whose files are intact, excluding the version that failed, which may be lost
+ * where we cannot see (a training service); null if the error is not about a version, or none is left.
  */
 export async function wayBack(
   { name, folder }: Run,
@@ -30,7 +30,7 @@ export async function wayBack(
   return null;
 }
 
-/** The version whose files an error is of; undefined = it is of none. */
+/** The version whose files an error is about; undefined = none. */
 function versionBehind(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined;
   const isOfFiles = error instanceof MillraceError && CODES.includes(error.code);

@@ -21,43 +21,42 @@ export function addTap(program: Command, io: Io, done: Done): void {
       '<topic...>',
       `<run>.<topic>, or <topic> of the newest run; * and ? are wildcards. Topics: ${topicNames.join(', ')}, and those that a job defines itself`,
     )
-    .option('--run <NAME>', 'the run')
+    .option('--run <NAME>', 'the run (default: the newest)')
     .option(
       '--from <where>',
       'start at earliest, latest, an offset (120), the last N (-100), an age (15m) or a time (@2026-11-20T10:00); default: earliest, with -f latest',
     )
-    .option('--to <where>', 'stop before such a place; not with -f')
-    .option('-f, --follow', 'at the end, wait for new records')
+    .option('--to <where>', 'stop before such a position; not with -f')
+    .option('-f, --follow', 'wait for new records at the end')
     .option('-n, --count <N>', 'stop after N records', whole)
     .option('--partition <0,2>', 'only these partitions')
-    .option('--key <key>', 'only records with this key; may be repeated', collect)
-    .option('--question <id>', 'only records about this question; may be repeated', collect)
-    .option(
-      '--key-prefix <text>',
-      'only records whose key starts with this; may be repeated',
-      collect,
-    )
+    .option('--key <key>', 'only records with this key (repeatable)', collect)
+    .option('--question <id>', 'only records about this question (repeatable)', collect)
+    .option('--key-prefix <text>', 'only records whose key starts with this (repeatable)', collect)
     .option(
       '--grep <RE>',
-      'only records whose key, or any text in them, matches a regular expression; /RE/i for flags',
+      'only records whose key or any text matches a regular expression; use /RE/i for flags',
     )
     .option(
       '--where <expression>',
-      'only records for which a JavaScript expression over v (record), k (key), t (topic), p (partition), o (offset) is true; it runs with your rights: use only what you wrote yourself',
+      'only records for which a JavaScript expression over v (record), k (key), t (topic), p (partition), o (offset) is true; it runs with your permissions, so use only expressions you trust',
     )
     .option(
       '--fields <a,b.c>',
-      'only these parts of a record; $topic, $partition, $offset, $key, $at are its envelope',
+      'only these fields; $topic, $partition, $offset, $key and $at are a record’s metadata',
     )
     .option('--diff', 'only what changed since the previous record with the same key')
     .option(
       '--stats [every]',
-      'print records/s, bytes/s and the distance to the end on stderr (default: 1s)',
+      'print records/s, bytes/s and how far behind the end the tap is, on stderr (default: every 1s)',
     )
-    .option('--envelope', 'ndjson, json and csv: put topic, offset, key and time around the record')
+    .option(
+      '--envelope',
+      'with ndjson, json and csv: add topic, offset, key and time to each record',
+    )
     .option(
       '--truncate <N>',
-      `pretty: cut texts after N characters (default: ${TRUNCATE}; 0: never)`,
+      `with pretty: cut texts after N characters (default: ${TRUNCATE}; 0 = never)`,
       whole,
     )
     .option('-o, --output <format>', `output format: ${formatNames.join(', ')}`, 'pretty')

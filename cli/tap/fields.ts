@@ -1,7 +1,7 @@
 /**
  * `--fields a,b.c`: parts of a record by dotted path. An array is entered by number (`rewards.0.score`, the
- * last one by -1), or without one to take the part of every member (`rewards.score`). `$topic`, `$partition`, `$offset`,
- * `$key` and `$at` are of the envelope.
+ * last one by -1), or without one to take the part of every member (`rewards.score`). `$topic`, `$partition`,
+ * `$offset`, `$key` and `$at` are of the envelope.
  */
 import type { Stored } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
@@ -13,7 +13,7 @@ export function pickFields(list: string): Pick {
   const names = list.split(',').map((name) => name.trim());
   if (names.some((name) => name === '')) {
     throw usageError(
-      `--fields takes names between commas, for example id,question.id; given: ${list}`,
+      `--fields takes comma-separated names, for example id,question.id; given: ${list}`,
     );
   }
   const paths = names.map((name) => [name, name.split('.')] as const);

@@ -42,10 +42,10 @@ export interface Where {
 }
 
 /**
- * `--where`: a JavaScript expression, for the person at the keyboard and nobody else: `node:vm` gives it a scope of its own
- * and is no sandbox. It sees `v` (the record), `k` (its key), `t` (its topic), `p` and `o` (its partition and offset). Where it
- * fails on a record (a field that is not there) the record does not match; how often is counted. Fails with code `USAGE` when
- * the expression does not parse.
+ * `--where`: a JavaScript expression, for the person at the keyboard and nobody else: `node:vm` gives it a
+ * scope of its own and is no sandbox. It sees `v` (the record), `k` (its key), `t` (its topic), `p` and `o`
+ * (its partition and offset). Where it fails on a record (a field that is not there) the record does not
+ * match; how often is counted. Fails with code `USAGE` when the expression does not parse.
  */
 export function where(expression: string): Where {
   const test = compile(expression);
@@ -84,7 +84,7 @@ function compile(expression: string): Test {
   } catch (error) {
     const example = '--where \'v.toolCalls > 2 && k.startsWith("train")\'';
     throw usageError(
-      `--where is no JavaScript expression: ${(error as Error).message}. For example: ${example}`,
+      `--where is not a valid JavaScript expression: ${(error as Error).message}. Example: ${example}`,
     );
   }
 }

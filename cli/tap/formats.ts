@@ -1,4 +1,7 @@
-/** The ways to print a tap: `pretty` to read; `ndjson` (also called `jsonl`), `json` and `csv` for programs; `none` to look at `--stats` alone. */
+/**
+ * The output formats of a tap: `pretty` for people; `ndjson` (or `jsonl`), `json` and `csv` for programs;
+ * `none` with `--stats`.
+ */
 import { writeToString } from 'fast-csv';
 import { csvCell } from '../../base/csvCell.ts';
 import type { Stored } from '../../streams/log.ts';
@@ -31,7 +34,7 @@ export interface FormatOptions {
 /** Fails with code `USAGE` where there is no such format, or it cannot print what is asked for. */
 export function formatOf(name: string, options: FormatOptions): FormatFor {
   if (options.partsBy === '--diff' && name === 'csv') {
-    throw usageError('-o csv has the same columns in every line; with --diff use -o ndjson');
+    throw usageError('-o csv needs the same columns in every line; with --diff use -o ndjson');
   }
   // Records of several topics have nothing in common but their envelope.
   const enveloped = (topics: number): View => {

@@ -91,7 +91,10 @@ export class Lane {
     return this.#size > 0 || this.#ahead !== null || this.#ended || this.#lacks !== null;
   }
 
-  /** Why there is nothing to show of a topic that only a pattern named: it has not the partitions that are asked for. */
+  /**
+   * Why there is nothing to show of a topic that only a pattern named: it has not the partitions that are
+   * asked for.
+   */
   get lacks(): MillraceError | null {
     return this.#lacks;
   }

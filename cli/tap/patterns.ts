@@ -1,5 +1,6 @@
 /**
- * Which topics a tap is of: names and patterns (`*`, `?`), each with or without the run before it, all of one run.
+ * Which topics a tap is of: names and patterns (`*`, `?`), each with or without the run before it, all of one
+ * run.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -29,7 +30,9 @@ export function named(names: readonly string[], run: string | undefined): Named 
     [run, ...parts.map((each) => each.run)].filter((name) => name !== undefined),
   );
   if (runs.size > 1) {
-    throw usageError(`a tap reads one run, and these are ${runs.size}: ${[...runs].join(', ')}`);
+    throw usageError(
+      `a tap reads only one run, but you named ${runs.size}: ${[...runs].join(', ')}`,
+    );
   }
   return { run: [...runs][0], patterns: parts.map(({ topic }) => topic) };
 }
@@ -42,8 +45,8 @@ function runAndTopic(name: string): { run: string | undefined; topic: string } {
 }
 
 /**
- * The topics that are meant, in the order in which a run works, and behind them those that its job defines itself: `there`
- * are the names in its log. Fails with code `NO_TOPIC`, naming those that there are.
+ * The topics that are meant, in the order in which a run works, and behind them those that its job defines
+ * itself: `there` are the names in its log. Fails with code `NO_TOPIC`, naming those that there are.
  */
 export function topicsLike(
   patterns: readonly string[],
@@ -68,7 +71,7 @@ function matching(pattern: string, names: readonly string[]): readonly string[] 
   const found = names.filter((name) => new RegExp(`^${source}$`).test(name));
   if (found.length > 0) return found;
   const meant = nearest(pattern, names);
-  const what = isPattern(pattern) ? `no topic is like "${pattern}".` : `no topic "${pattern}".`;
+  const what = isPattern(pattern) ? `no topic matches "${pattern}".` : `no topic "${pattern}".`;
   const hint = meant === null ? '' : ` Did you mean ${meant}?`;
-  throw new MillraceError('NO_TOPIC', `${what}${hint} There are: ${names.join(', ')}`);
+  throw new MillraceError('NO_TOPIC', `${what}${hint} Topics: ${names.join(', ')}`);
 }

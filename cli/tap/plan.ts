@@ -90,7 +90,7 @@ export function rangeOf(options: RangeOptions, { clock }: Io): Plan['range'] {
   const only = onlyOf(options);
   const follow = options.follow === true;
   if (follow && to !== undefined) {
-    throw usageError('--to ends a tap and -f keeps it running; leave one of them out');
+    throw usageError('--to and -f exclude each other: --to ends the tap, -f keeps it running');
   }
   return {
     follow,

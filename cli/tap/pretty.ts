@@ -81,7 +81,7 @@ function changed({ before, after }: Change, truncate: number): string {
 function textLines(label: string, text: string, indent: string, truncate: number): string[] {
   const cut = text.slice(0, truncate);
   const lines = cut.split('\n').map(visible);
-  if (cut.length < text.length) lines.push(`… ${text.length - cut.length} characters more`);
+  if (cut.length < text.length) lines.push(`… ${text.length - cut.length} more characters`);
   if (lines.length === 1) return [`${label} ${lines[0]}`];
   return [label, ...lines.map((line) => `${indent}  │ ${line}`)];
 }

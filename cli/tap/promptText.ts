@@ -10,7 +10,10 @@ export function promptOf(shown: unknown): Int32Array | null {
   return prompt instanceof Int32Array ? prompt : null;
 }
 
-/** The record with its prompt as text under a name that says how many tokens it is; as it was where there is none. */
+/**
+ * The record with its prompt as text under a name that says how many tokens it is; as it was where there is
+ * none.
+ */
 export async function withPrompt(shown: unknown, textOf: TextOf): Promise<unknown> {
   const prompt = promptOf(shown);
   const text = prompt === null ? null : await textOf(prompt);

@@ -1,4 +1,7 @@
-/** What a tap reads of a topic, as written on the command line: where it begins and ends, and of which partitions. */
+/**
+ * What a tap reads of a topic, as written on the command line: where it begins and ends, and of which
+ * partitions.
+ */
 import { durationMs } from '../../base/duration.ts';
 import type { From } from '../../streams/log.ts';
 import { usageError } from '../failure.ts';
@@ -28,7 +31,7 @@ export function parseTo(text: string, nowMs: number): From {
 export function parsePartitions(list: string): readonly number[] {
   const parts = list.split(',').map((part) => part.trim());
   if (parts.every((part) => /^\d{1,9}$/.test(part))) return parts.map(Number);
-  throw usageError(`--partition takes numbers between commas, for example 0,2; given: ${list}`);
+  throw usageError(`--partition takes comma-separated numbers, for example 0,2; given: ${list}`);
 }
 
 function placeOf(text: string, nowMs: number): From | null {

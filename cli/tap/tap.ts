@@ -1,8 +1,8 @@
 /**
  * `millrace tap`: the records of topics, from another process, while the run goes on or after it.
  *
- * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A tap
- * whose output is slow reads slowly; what it has not read stays in the log.
+ * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A
+ * tap whose output is slow reads slowly; what it has not read stays in the log.
  */
 import { resolve } from 'node:path';
 import { counted } from '../../base/counted.ts';
@@ -37,7 +37,7 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, name);
   const { status } = run.record;
   if (plan.range.follow && status !== 'running') {
-    io.err(`run ${run.name} is ${status}; waiting until it is started again (Ctrl-C ends)`);
+    io.err(`run ${run.name} is ${status}; waiting for it to be resumed (Ctrl-C to quit)`);
   }
   io.giveWay?.();
   const interrupted = interruption(io, null);
@@ -71,7 +71,7 @@ async function meant(
     const run = (await runs()).find(({ name }) => patterns.includes(name));
     if (run === undefined) throw error;
     throw usageError(
-      `${run.name} is a run; name one of its topics, ${run.name}.rollouts for example, or all of them: '${run.name}.*'`,
+      `${run.name} is a run; name one of its topics, such as ${run.name}.rollouts, or all of them: '${run.name}.*'`,
     );
   }
 }
@@ -163,7 +163,9 @@ class Tapping {
     this.#changes.notify();
   }
 
-  /** Topics of a pattern without the partitions that are asked for are left out, where another one has them. */
+  /**
+   * Topics of a pattern without the partitions that are asked for are left out, where another one has them.
+   */
   #passOver(): void {
     const lacking = this.#lanes.filter(({ lacks }) => lacks !== null);
     if (lacking.length === 0 || !this.#lanes.every(({ begun }) => begun)) return;
@@ -187,7 +189,7 @@ class Tapping {
     const told = this.#tally.total.unreadable;
     if (told > UNREADABLE_SHOWN_MAX) return;
     const bytes = encoded === null ? '' : `; ${firstBytes(encoded)}`;
-    const more = told === UNREADABLE_SHOWN_MAX ? ' (further ones are counted only)' : '';
+    const more = told === UNREADABLE_SHOWN_MAX ? ' (further ones are only counted)' : '';
     const place = `${topic}@${partition}/${offset}`;
     this.#io.err(`skipped ${place}: ${visible(error.message)}${bytes}${more}`);
   }
@@ -198,9 +200,9 @@ class Tapping {
     return ({ from, to, damaged }) => {
       if (told || !(damaged || to - from > UNTOLD_MAX)) return;
       told = true;
-      const why = damaged ? 'the index by key is damaged' : 'they have no index by key';
+      const why = damaged ? 'the index by key is damaged' : 'there is no index by key';
       this.#io.err(
-        `${topic}: reading ${records(to - from)} one by one, for ${why}; once the run has stopped, ${this.#io.program} doctor ${this.#run} --index makes one`,
+        `${topic}: reading ${records(to - from)} one by one, because ${why}; to rebuild it once the run has stopped: ${this.#io.program} doctor ${this.#run} --index`,
       );
     };
   }
@@ -218,17 +220,19 @@ class Tapping {
       only !== undefined
         ? `no record ${'keys' in only ? 'has this key' : 'is about it'}`
         : `no records${to === undefined ? '; -f waits for new ones' : ''}`;
-    this.#io.err(read === 0 ? nothing : `of ${records(read)}, none matches`);
+    this.#io.err(read === 0 ? nothing : `none of ${records(read)} matches`);
   }
 
   #printEnd(): void {
     const { read, shown, unreadable } = this.#tally.total;
     if (this.#plan.statsMs !== null) this.#printStats();
     else if (shown + unreadable === 0) this.#printNone(read);
-    if (unreadable > 0) this.#io.err(`${records(unreadable)} could not be read`);
+    if (unreadable > 0) this.#io.err(`could not read ${records(unreadable)}`);
     const { count, first } = this.#plan.where?.failures() ?? { count: 0, first: '' };
     if (count > 0) {
-      this.#io.err(`--where failed on ${records(count)}, taken as no match; first at ${first}`);
+      this.#io.err(
+        `--where failed on ${records(count)}, which do not count as matches; first at ${first}`,
+      );
     }
   }
 }

@@ -5,19 +5,19 @@ import type { Io } from '../io.ts';
 import { pythonAdd, pythonList, pythonRemove } from './python.ts';
 
 export function addTools(program: Command, io: Io, done: Done): void {
-  const tools = program.command('tools').description('What tools are made of.');
+  const tools = program.command('tools').description('Manage what tools need.');
   const python = tools
     .command('python')
-    .description('Packages that programs of the Python tool can import.');
+    .description('Manage the packages that programs of the Python tool can import.');
   const example = (lines: readonly string[]): string =>
     `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   python
     .command('add')
     .description(
-      'Add packages, with what they need, to the user’s cache. Every file is checked by its digest; afterwards no network is needed.',
+      'Add packages and their dependencies to the user’s cache. Every file is verified by its digest; running them needs no network.',
     )
-    .argument('<name...>', 'packages of pyodide’s distribution: sympy, numpy, scipy, pandas, …')
-    .option('--from <PLACE>', 'a folder or an address with the files of that distribution')
+    .argument('<name...>', 'packages from pyodide’s distribution: sympy, numpy, scipy, pandas, …')
+    .option('--from <PLACE>', 'folder or address of that distribution’s files')
     .option('--index <URL>', 'index of Python packages (default: PIP_INDEX_URL, or PyPI)')
     .addHelpText(
       'after',
@@ -31,12 +31,12 @@ export function addTools(program: Command, io: Io, done: Done): void {
     );
   python
     .command('ls')
-    .description('List the packages that were added.')
-    .option('--json', 'one JSON object')
+    .description('List the added packages.')
+    .option('--json', 'print one JSON object')
     .action(async (options) => done(await pythonList(options, io)));
   python
     .command('remove')
-    .description('Remove packages, and those that need them.')
-    .argument('<name...>', 'the packages')
+    .description('Remove packages and those that depend on them.')
+    .argument('<name...>', 'packages to remove')
     .action(async (names: readonly string[]) => done(await pythonRemove(names, io)));
 }

@@ -1,4 +1,7 @@
-/** What `millrace tools python` does: packages of pyodide's distribution into the user's cache, out of it, and listed. */
+/**
+ * What `millrace tools python` does: packages of pyodide's distribution into the user's cache, out of it, and
+ * listed.
+ */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import ora from 'ora';
@@ -42,7 +45,7 @@ export async function pythonAdd({ names, from, index }: AddOptions, io: Io): Pro
   const exchange = new Exchange({
     ...{ clock: sleepClock(io.clock), timeoutMs: 600_000, replyBytesMax: MEGABYTES_MAX * 2 ** 20 },
   });
-  const { signal, release } = interruption(io, 'stopping; what was added whole stays');
+  const { signal, release } = interruption(io, 'stopping; packages already added stay');
   const sources = {
     exchange,
     from: from === undefined || /^https?:\/\//.test(from) ? (from ?? null) : folderAt(io, from),
@@ -68,7 +71,7 @@ export async function pythonAdd({ names, from, index }: AddOptions, io: Io): Pro
       };
       await keepPackage(folder, added, kept);
       status.stop();
-      io.err(`${name} ${version} is added (${(kept.length / 1e6).toFixed(1)} MB, from ${origin})`);
+      io.err(`added ${name} ${version} (${(kept.length / 1e6).toFixed(1)} MB, from ${origin})`);
     }
     return exitCodes.done;
   } finally {
@@ -82,7 +85,7 @@ export async function pythonAdd({ names, from, index }: AddOptions, io: Io): Pro
 function folderAt(io: Io, given: string): string {
   const folder = resolve(io.cwd, given);
   if (existsSync(folder)) return folder;
-  throw usageError(`--from: there is no folder ${given}; give one with wheels, or an address`);
+  throw usageError(`--from: no folder ${given}; give a folder of wheels, or an address`);
 }
 
 export async function pythonList({ json }: { readonly json?: boolean }, io: Io): Promise<number> {
@@ -94,7 +97,7 @@ export async function pythonList({ json }: { readonly json?: boolean }, io: Io):
   ]);
   if (json === true) await io.out(`${jsonText({ pyodide: version, folder, packages })}\n`);
   else if (rows.length === 0)
-    io.err(`none is added; add one with: ${io.program} tools python add sympy`);
+    io.err(`no packages; add one with: ${io.program} tools python add sympy`);
   else
     await io.out(
       `${table([['package', 'version', 'kind', 'from'], ...rows], ['left', 'left', 'left', 'left'])}\n`,
@@ -107,7 +110,9 @@ export async function pythonRemove(names: readonly string[], io: Io): Promise<nu
   const known = (await addedPackages(folder)).map(({ name }) => name);
   const absent = names.find((name) => !known.some((one) => normalName(one) === normalName(name)));
   if (absent !== undefined)
-    throw usageError(`${absent} was not added; there are: ${known.join(', ') || 'none'}`);
+    throw usageError(
+      `${absent} is not installed; installed packages: ${known.join(', ') || 'none'}`,
+    );
   const gone = await removePackages(
     folder,
     known.filter((one) => names.some((name) => normalName(name) === normalName(one))),

@@ -11,16 +11,16 @@ export function addTop(program: Command, io: Io, done: Done): void {
   const top = command(
     program,
     'top',
-    'Watch the stages of a live run: rates, in flight, lag, waiting.',
+    'Watch the stages of a live run: rates, records in flight, lag, waiting.',
     [
       'millrace top first',
       'millrace top first --once',
       'millrace top first --interval 10s --json >> first.ndjson',
     ],
   )
-    .option('--interval <time>', 'how often to look', '2s')
-    .option('--once', 'one set of lines, over one interval')
-    .option('--json', 'a JSON object an interval')
+    .option('--interval <time>', 'time between updates', '2s')
+    .option('--once', 'print once, measured over one interval, and exit')
+    .option('--json', 'print one JSON object per interval')
     .addHelpText('after', `\nColumns:\n${columns}`);
   onRun(top, topCommand, io, done);
 }

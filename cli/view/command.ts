@@ -10,7 +10,7 @@ import { viewCommand } from './view.ts';
 export function pageFlag(): Option {
   return new Option(
     '--page [port]',
-    'serve the live page while the job runs, from a process beside it',
+    'serve the live page while the job runs, from a separate process',
   ).argParser(port);
 }
 
@@ -18,7 +18,7 @@ export function addView(program: Command, io: Io, done: Done): void {
   command(
     program,
     'view',
-    'Serve the live page of a run, and of all runs in the folder; reads only, disturbs nothing.',
+    'Serve the live page of a run and of all runs in the folder. It only reads and does not disturb them.',
     [
       'millrace view',
       'millrace view first --port 8000',
@@ -26,19 +26,20 @@ export function addView(program: Command, io: Io, done: Done): void {
       'millrace view --host 0.0.0.0 --token "$TOKEN" --trusted-origin https://mill.example',
     ],
   )
-    .argument('[run]', 'the run that the link leads to (default: the list of runs)')
+    .argument('[run]', 'run to link to (default: the list of runs)')
     .addOption(
-      new Option('--port <N>', `port (default: ${PORT}, or the next that is free)`).argParser(port),
+      new Option(
+        '--port <N>',
+        `port to listen on (default: ${PORT}, or the next free one)`,
+      ).argParser(port),
     )
-    .option('--host <ADDRESS>', 'where to listen instead of 127.0.0.1 and ::1')
+    .option('--host <ADDRESS>', 'address to listen on instead of 127.0.0.1 and ::1')
     .addOption(
-      new Option('--token <TEXT>', 'the token of the link (default: a new one)').env(
-        TOKEN_VARIABLE,
-      ),
+      new Option('--token <TEXT>', 'token in the link (default: a new one)').env(TOKEN_VARIABLE),
     )
-    .option('--no-token', 'let every user of this machine read')
-    .option('--trusted-origin <URL>', 'the address by which browsers reach it, behind a proxy')
-    .option('--control', 'let the page pause, resume, verify and replay, with a second token')
+    .option('--no-token', 'let every user of this machine read without a token')
+    .option('--trusted-origin <URL>', 'address at which browsers reach it, behind a proxy')
+    .option('--control', 'let the page pause, resume, verify and replay, guarded by a second token')
     .addOption(new Option('--beside').hideHelp())
     .action(async (run: string | undefined, options) =>
       done(await viewCommand({ ...options, ...(run === undefined ? {} : { run }) }, io)),

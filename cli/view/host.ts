@@ -132,17 +132,17 @@ const CHECKED_MAX = 256_000_000;
 
 async function checkpointOf(run: Run, manifest: Weights): Promise<WeightsTwin['file']> {
   if (manifest.bytes > CHECKED_MAX) {
-    return { kind: 'unchecked', why: 'too large to be checked here; millrace doctor does' };
+    return { kind: 'unchecked', why: 'too large to check here; use millrace doctor' };
   }
   const { weights } = checkpointsOf(manifest);
   const condition = await checkpointsIn(run.folder).condition(weights);
   switch (condition.kind) {
     case 'missing':
-      return { kind: 'gone', why: 'not there: not kept, or lost' };
+      return { kind: 'gone', why: 'deleted or lost' };
     case 'changed':
       return { kind: 'changed', why: condition.why };
     case 'unseen':
-      return { kind: 'unchecked', why: 'lies elsewhere' };
+      return { kind: 'unchecked', why: 'stored elsewhere' };
     default:
       return { kind: 'intact', why: '' };
   }

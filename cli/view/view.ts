@@ -1,8 +1,9 @@
 /**
- * `millrace view`: serves the live page of the runs in a folder, from a process of its own that reads their logs.
+ * `millrace view`: serves the live page of the runs in a folder, from a process of its own that reads their
+ * logs.
  *
- * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It goes on until it is
- * interrupted.
+ * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It
+ * goes on until it is interrupted.
  */
 import { newToken } from '../../page/server/http/secret.ts';
 import { servePage, type Viewer } from '../../page/server/http/serve.ts';
@@ -37,7 +38,7 @@ export async function viewCommand(options: ViewOptions, io: Io): Promise<number>
       io.err(`runs of ${viewer.folder}`);
       if (viewer.control !== null) {
         io.err(
-          `token of control: ${viewer.control} (the page asks for it before it changes anything)`,
+          `control token: ${viewer.control} (the page asks for it before it changes anything)`,
         );
       }
       io.err(`page at ${viewer.link}`);
@@ -56,7 +57,10 @@ interface Checked {
   readonly trustedOrigin: URL | null;
 }
 
-/** An address that others reach needs a token that was given and the name it is reached by. Fails with code `USAGE`. */
+/**
+ * An address that others reach needs a token that was given and the name it is reached by. Fails with code
+ * `USAGE`.
+ */
 export function checkedOptions(options: ViewOptions): Checked {
   const { host, token, trustedOrigin, control = false } = options;
   const isLoopback = host === undefined || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
@@ -66,16 +70,16 @@ export function checkedOptions(options: ViewOptions): Checked {
   }
   if (!isLoopback && (typeof token !== 'string' || origin === null)) {
     throw usageError(
-      `--host ${host} can be reached by others: give --token and --trusted-origin (https://name:port, as browsers reach it) too, ` +
-        'or leave it out and use a tunnel: ssh -L 7788:127.0.0.1:7788 HOST',
+      `other machines can reach ${host}: also give --token and --trusted-origin (https://name:port, as browsers see it), ` +
+        'or drop --host and use a tunnel: ssh -L 7788:127.0.0.1:7788 HOST',
     );
   }
   if (token === false && origin !== null) {
-    throw usageError('--trusted-origin needs a token; leave out --no-token');
+    throw usageError('--trusted-origin needs a token; drop --no-token');
   }
   if (control && origin?.protocol === 'http:') {
     throw usageError(
-      '--control needs a --trusted-origin of https: its token must not be seen on the way',
+      '--control needs an https --trusted-origin, so that nobody can read its token on the way',
     );
   }
   return {
@@ -88,7 +92,9 @@ function originIn(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (isOrigin) return url;
-  throw usageError('--trusted-origin takes scheme, name and port only, https://mill.example:8443');
+  throw usageError(
+    '--trusted-origin takes only scheme, name and port, such as https://mill.example:8443',
+  );
 }
 
 export function serveView(

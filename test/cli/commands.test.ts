@@ -64,7 +64,7 @@ describe('millrace tap', () => {
 
   it('takes the newest run when none is named, and says so', async () => {
     const { err, out } = await millrace('tap', 'scored', '-o', 'ndjson');
-    expect(err).toBe('reading run live, the newest');
+    expect(err).toBe('using run live, the newest');
     expect(linesOf(out)).toHaveLength(6);
   });
 
@@ -94,23 +94,25 @@ describe('millrace tap', () => {
 
   it('tells how often --where failed', async () => {
     const { err } = await millrace('tap', 'old.scored', '--where', 'v.none.at');
-    expect(err).toMatch(/--where failed on 9 records, taken as no match; first at scored offset 0/);
+    expect(err).toMatch(
+      /--where failed on 9 records, which do not count as matches; first at scored offset 0/,
+    );
   });
 
   it('names the topics and runs that there are', async () => {
     expect(await millrace('tap', 'old.rolouts')).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /no topic "rolouts"\. Did you mean rollouts\? There are: questions, /,
+        /no topic "rolouts"\. Did you mean rollouts\? Topics: questions, /,
       ),
     });
     expect(await millrace('tap', 'odl.rollouts')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/no run "odl" in .*\. Did you mean old\? There are: live, old/),
+      err: expect.stringMatching(/no run "odl" in .*\. Did you mean old\? Runs: live, old/),
     });
     expect(await millrace('topics', '--runs', 'elsewhere')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/There are none yet: start one with `npx millrace run JOB`/),
+      err: expect.stringMatching(/Start one with `npx millrace run JOB`/),
     });
   });
 

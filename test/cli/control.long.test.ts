@@ -75,16 +75,16 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
     const changed = await millrace('set', run, 'temperature=0.5', 'sigmas=[0.1]');
     expect([changed.err, changed.out]).toEqual([
       '',
-      expect.stringMatching(/temperature=0.5 from step \d+ on.*\nsigmas=\[0.1\] from step \d+ on/),
+      expect.stringMatching(/temperature=0.5 from step \d+.*\nsigmas=\[0.1\] from step \d+/),
     ]);
     const counted = await until(versions, (made) => made.at(-1)?.controls === 2);
     const step = counted.findIndex(({ controls }) => controls === 2) + 1;
 
     expect(await millrace('pause', run)).toMatchObject({
       code: 0,
-      out: expect.stringContaining(`run ${run} is paused: what is in flight is finished`),
+      out: expect.stringContaining(`run ${run} is paused: it finishes what is in flight`),
     });
-    expect((await millrace('pause', run)).out).toContain('is paused already');
+    expect((await millrace('pause', run)).out).toContain('is already paused');
     await until(
       async () => io.stderr(),
       (lines) => lines.some((line) => line.startsWith('paused')),
@@ -93,14 +93,14 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
     expect(await millrace('resume', run)).toMatchObject({
       code: 0,
       err: '',
-      out: expect.stringContaining(`run ${run} goes on`),
+      out: expect.stringContaining(`run ${run} resumed`),
     });
     expect((await millrace('resume', run)).out).toContain('is not paused');
     await reached(standing + 2);
 
     expect(await millrace('stop', run)).toMatchObject({ code: 0, out: `run ${run} is stopped\n` });
     expect(await end).toBe(0);
-    expect((await millrace('stop', run)).out).toBe(`run ${run} is stopped already\n`);
+    expect((await millrace('stop', run)).out).toBe(`run ${run} is already stopped\n`);
 
     const record = await readRunRecord(join(runs, run));
     expect(record).toMatchObject({
@@ -110,10 +110,10 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
         { setting: 'sigmas', value: [0.1], step },
       ],
     });
-    expect((await millrace('set', run)).out).toContain(`temperature=0.5 from step ${step} on`);
+    expect((await millrace('set', run)).out).toContain(`temperature=0.5 from step ${step}`);
     const kinds = (await all<ControlRecord>(run, topics.control)).map(({ kind }) => kind);
     expect(kinds).toEqual(['set', 'set', 'pause', 'resume', 'stop']);
-    expect(io.stderr().join('\n')).toContain(`temperature=0.5 from step ${step} on`);
+    expect(io.stderr().join('\n')).toContain(`temperature=0.5 from step ${step}`);
 
     // A stop is for those that ran then; a pause holds.
     for (const kind of ['pause', 'resume', 'set', 'stop']) {
@@ -121,7 +121,7 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
       const told = await millrace(kind, ...given);
       if (kind === 'stop') expect(told.code).toBe(0);
       else
-        expect([told.code, told.err]).toEqual([1, expect.stringMatching(/NOT_RUNNING.*start it/)]);
+        expect([told.code, told.err]).toEqual([1, expect.stringMatching(/NOT_RUNNING.*resume it/)]);
     }
     const again = fakeIo(process.cwd());
     const going = main(['run', tinyJobFile, '--run', run, '--runs', runs], again);
@@ -137,20 +137,22 @@ describe('what a run cannot be told', () => {
     expect(await millrace('set', 'done', 'rollouts=8')).toMatchObject({
       code: 2,
       err: expect.stringMatching(
-        /rollouts cannot change while a run goes on\nsettings that can .*: .*temperature/,
+        /rollouts cannot change while the job runs\nsettings that can .*: .*temperature/,
       ),
     });
     expect((await millrace('set', 'done', 'temprature=1')).err).toContain(
       'did you mean temperature',
     );
     const wrong = (await millrace('set', 'done', 'keep=none')).err;
-    expect(wrong).toMatch(/keep: .*\nsettings that can change while a run goes on: .*keep/);
-    expect(wrong).toMatch(/what each setting means: \S.* run \S+ --show-settings/);
-    expect(wrong).not.toContain('in the place of --set');
-    expect((await millrace('set', 'done', 'keep=4')).err).toContain('nothing of it is left to do');
+    expect(wrong).toMatch(/keep: .*\nsettings that can change while the job runs: .*keep/);
+    expect(wrong).toMatch(/for the meaning of each setting: \S.* run \S+ --show-settings/);
+    expect(wrong).not.toContain('instead of --set');
+    expect((await millrace('set', 'done', 'keep=4')).err).toContain(
+      'run done is not running: it is done',
+    );
     for (const [given, why] of [
-      [['lr=0.1', 'lrSteps=[[0,0.1]]'], 'lr would change nothing: lrSteps has it by step'],
-      [['sigmas=[1]', 'sigmaSteps=[[0,1]]'], 'sigmas would change nothing: sigmaSteps has it by'],
+      [['lr=0.1', 'lrSteps=[[0,0.1]]'], 'lr would have no effect: lrSteps has it by step'],
+      [['sigmas=[1]', 'sigmaSteps=[[0,1]]'], 'sigmas would have no effect: sigmaSteps has it by'],
     ] as const) {
       expect(await millrace('set', 'done', ...given)).toMatchObject({
         code: 2,
@@ -159,7 +161,7 @@ describe('what a run cannot be told', () => {
     }
     expect((await millrace('set', 'done', 'lr=0.1', 'lrSteps=[]')).err).toContain('NOT_RUNNING');
     expect((await millrace('pause', 'gone')).err).toContain('NO_RUN');
-    expect((await millrace('set', 'done')).out).toContain('nothing was changed');
+    expect((await millrace('set', 'done')).out).toContain('no settings of run done have changed');
   }, 60_000);
 
   test.each([
@@ -192,7 +194,7 @@ describe('what a run cannot be told', () => {
       () => readdir(folder),
       (names) => names.includes('broken.json.bad'),
     );
-    expect(io.stderr().join('\n')).toContain('is no request to a run');
+    expect(io.stderr().join('\n')).toContain('is not a command for a run');
     io.interrupt();
     expect(await end).toBe(0);
   }, 60_000);

@@ -38,7 +38,7 @@ describe('millrace diff', () => {
       all: first.rollouts.length,
     });
     expect(found.started).toEqual([{ setting: 'concurrency', a: 2, b: 5 }]);
-    expect((await diff('first', 'shuffled')).out).toContain('hold the same records');
+    expect((await diff('first', 'shuffled')).out).toContain('have the same records');
   });
 
   test('shows the earliest record that is not the same, not the first in the log', async () => {

@@ -104,9 +104,7 @@ describe('millrace eval', () => {
     expect((await stat(join(cwd, 'runs/first/run.json'))).mtimeMs).toBe(before);
     expect(await evaluate('--run', 'first', '--limit', '1')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(
-        /started with something else\n {2}limit: it was started with 500, not 1/,
-      ),
+      err: expect.stringMatching(/different settings; it was started with\n {2}limit: 500, not 1/),
     });
   });
 
@@ -218,20 +216,23 @@ describe('millrace eval', () => {
     ],
     [
       ['--policy', 'http://host:1', '--tokenizer', base, '--questions', 'sums.csv'],
-      /a policy on vLLM needs --model NAME, as http:\/\/host:1\/v1\/models lists it/,
+      /a policy on vLLM needs --model NAME, one of those that http:\/\/host:1\/v1\/models lists/,
     ],
-    [[...sums, '--model', 'm'], /--model is about a policy on a server/],
+    [[...sums, '--model', 'm'], /--model needs a policy on a server/],
     [[...sums, '--judge-max-tokens', '5'], /there is no judge/],
-    [['--questions', 'sums.csv'], /--policy and --questions are needed/],
-    [[...sums, '--greedy', '--temperature', '1'], /give it or --temperature, not both/],
-    [[...sums, '--greedy', '--rollouts', '2'], /2 greedy rollouts of a question are all the same/],
+    [['--questions', 'sums.csv'], /give --policy and --questions/],
+    [[...sums, '--greedy', '--temperature', '1'], /give --greedy or --temperature, not both/],
+    [
+      [...sums, '--greedy', '--rollouts', '2'],
+      /2 greedy rollouts of a question would all be the same/,
+    ],
     [[...sums, '--judge', 'http://x'], /--judge needs --judge-model/],
     [[...sums, '--conciseness'], /there is no judge/],
     [[...sums, '--tools', 'search'], /the search tool needs documents: give --corpus/],
-    [[...sums, '--tools', 'calculator'], /there is no tool calculator/],
+    [[...sums, '--tools', 'calculator'], /unknown tool calculator/],
     [[...sums, '--rollouts', '0'], /1 or more/],
     [[...sums, '--temperature', 'hot'], /a number, 0 or more/],
-    [[...sums, '--top-p', '0'], /above 0, at most 1/],
+    [[...sums, '--top-p', '0'], /above 0 and at most 1/],
     [[...sums, '--repetition-penalty', '-1'], /above 0/],
   ])('refuses %j with 2', async (args, message) => {
     const { code, err } = await millrace('eval', ...args);
@@ -241,9 +242,12 @@ describe('millrace eval', () => {
 
   it.each([
     [['--policy', 'nosuch', '--questions', 'sums.csv'], /NO_RUN.*no run "nosuch"/],
-    [['--policy', './nosuch', '--questions', 'sums.csv'], /POLICY.*there is nothing at/],
-    [['--policy', 'sums.csv', '--questions', 'sums.csv'], /POLICY.*is no policy; give/],
-    [['--policy', '.', '--questions', 'sums.csv'], /POLICY.*holds neither policy\.safetensors nor/],
+    [['--policy', './nosuch', '--questions', 'sums.csv'], /POLICY.*nosuch does not exist/],
+    [['--policy', 'sums.csv', '--questions', 'sums.csv'], /POLICY.*is not a policy; give/],
+    [
+      ['--policy', '.', '--questions', 'sums.csv'],
+      /POLICY.*contains neither policy\.safetensors nor/,
+    ],
     [['--policy', base, '--questions', 'nosuch'], /QUESTIONS_FILE.*no questions at nosuch/],
     [
       ['--policy', base, '--questions', 'sums.csv', '--tokenizer', '.'],

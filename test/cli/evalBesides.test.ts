@@ -88,10 +88,10 @@ test('leaves no copy of the weights, and is made again from where they lie', asy
 
 test('is not the newest run that commands without a name read', async () => {
   await evaluate('--run', 'alone');
-  expect((await millrace('topics')).err).toContain('reading run alone, the newest');
+  expect((await millrace('topics')).err).toContain('using run alone, the newest');
   await tinyRun(join(cwd, 'runs'), 'trained');
   const { err, code } = await millrace('report', '--no-page');
-  expect([code, err]).toEqual([0, expect.stringContaining('reading run trained, the newest')]);
+  expect([code, err]).toEqual([0, expect.stringContaining('using run trained, the newest')]);
 });
 
 test.each([

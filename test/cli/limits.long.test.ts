@@ -107,7 +107,7 @@ describe('too many open files', () => {
         const { status, stderr } = limited(files, BUILT, 'run', '--list');
         expect([status, stderr]).toEqual([
           1,
-          `error: this process may have ${files} files open, and needs 320: raise the limit (ulimit -n 4096) and give the same command again\n`,
+          `error: this process may open only ${files} files and needs 320: raise the limit (ulimit -n 4096) and repeat the command\n`,
         ]);
       }
       expect(limited(320, BUILT, 'run', '--list').status).toBe(0);

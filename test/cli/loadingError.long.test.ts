@@ -50,7 +50,7 @@ test.each([
   [
     'a package that is missing',
     'missing.ts',
-    '(JOB): HERE/missing.ts:2: the package @scope/no-such is not installed: npm install @scope/no-such',
+    '(JOB): HERE/missing.ts:2: the package @scope/no-such is not installed; run: npm install @scope/no-such',
   ],
   [
     'a file that is missing',
@@ -88,7 +88,7 @@ test('a project that has no modules, or a package.json that is none', async () =
   const said = async () =>
     (await builtMillrace(plain, 'run', 'job.ts').ended).err.replaceAll(plain, 'HERE').trim();
   expect(await said()).toBe(
-    'error (JOB): HERE/job.ts is not read as a module: name it job.mts, or put "type": "module" into HERE/package.json',
+    'error (JOB): Node.js would not read HERE/job.ts as a module: rename it to job.mts, or put "type": "module" into HERE/package.json',
   );
   writeFileSync(join(plain, 'package.json'), '{oops');
   expect(await said()).toMatch(/^error \(JOB\): HERE\/package\.json is no JSON: .*$/);

@@ -203,10 +203,10 @@ describe('millrace metrics --to', () => {
 
   test.each([
     ['tensorbord:tb', /did you mean tensorboard\?/],
-    ['tensorboard', /lacks where to: tensorboard:FOLDER/],
+    ['tensorboard', /is incomplete; write tensorboard:FOLDER/],
     ['mlflow:here', /'here' is not a valid URL for an MLflow server/],
     ['mlflow:http://me:secret@here', /carries credentials/],
-    ['prometheus:90x', /names no port/],
+    ['prometheus:90x', /has no valid port/],
   ])('is a wrong command line with %s', async (target, words) => {
     const io = fakeIo(process.cwd());
     expect(await main(['metrics', 'over', '--runs', folder.path, '--to', target], io)).toBe(2);

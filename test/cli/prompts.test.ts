@@ -165,7 +165,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     await arpo('from-folder', { policy: at('tuned') });
     expect(await prompts('from-folder')).toEqual([promptWith(SYSTEM)]);
     const { err } = await millrace('model', 'convert', at('runs/cold'), at('tuned.safetensors'));
-    expect(err).toMatch(/one file does not say how the policy is asked/);
+    expect(err).toMatch(/a single file does not record the policy’s prompt/);
   }, 60_000);
 
   test('is asked so too where its run has not noted it, by what its settings say', async () => {
@@ -210,7 +210,7 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
       /system prompt there: not known, or more than one; here: "Solve the question/,
     );
     await expect(millrace('run', '--run', 'mixed', '--show-prompt')).rejects.toThrow(
-      /there is no one prompt to show: more than one system prompt is learnt/,
+      /there is no single prompt to show: the data has more than one system prompt/,
     );
   });
 

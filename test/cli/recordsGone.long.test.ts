@@ -158,7 +158,7 @@ describeKafka('a run on Kafka', () => {
     expect([refused.code, refused.err]).toEqual([
       1,
       expect.stringMatching(
-        /RECORDS_GONE.*no records: they are not in Kafka at kafka:.*--start-over/s,
+        /RECORDS_GONE.*its records are no longer in Kafka at kafka:.*--start-over/s,
       ),
     ]);
     expect((await millrace('doctor', name)).out).toMatch(/were deleted on the broker/);

@@ -165,6 +165,6 @@ describe('--keep-log', () => {
       }, 1);
     });
     await twice;
-    expect(said).toEqual(['the log is kept whole: its records cannot be archived (no space left)']);
+    expect(said).toEqual(['cannot archive records (no space left); keeping the whole log']);
   });
 });

@@ -139,9 +139,7 @@ describe('millrace run', () => {
     await millrace('run', job, '--run', 'bound', '--set', 'count=2', '--set', 'fail=stage');
     const other = await millrace('run', job, '--run', 'bound', '--seed', '9', '--set', 'count=3');
     expect(other.code).toBe(2);
-    expect(other.err).toMatch(
-      /seed: it was started with 1, not 9\n {2}count: it was started with 2, not 3/,
-    );
+    expect(other.err).toMatch(/started with\n {2}seed: 1, not 9\n {2}count: 2, not 3/);
   });
 
   it('goes on with the default of a setting that is newer than the run', async () => {
@@ -201,20 +199,12 @@ describe('millrace run', () => {
     [[job, '--set', 'cuont=3'], 2, /cuont: there is no such setting; did you mean count\?/],
     [[job, '--set', 'count=-3'], 2, /count: .*\(given: -3\)/],
     [[job, '--run', 'a.b'], 2, /run name "a\.b"/],
-    [['none.ts'], 1, /there is no job file/],
-    [
-      ['et-agnet'],
-      1,
-      /there is no job et-agnet; did you mean et-agent\?\nready ones: et-agent, arpo/,
-    ],
+    [['none.ts'], 1, /no job file at/],
+    [['et-agnet'], 1, /no job et-agnet; did you mean et-agent\?\nready ones: et-agent, arpo/],
     [['et-agent'], 2, /policy: is needed: .*\n {2}questions: is needed: .*\n.*--show-settings/],
     [[job, '--preset', 'big'], 2, /the job numbers has no preset big\nit has none/],
-    [
-      [job, '--settings', 'none.yaml'],
-      2,
-      /none\.yaml: the settings file cannot be read \(ENOENT\)/,
-    ],
-    [[], 2, /say which job: a file, or one of those that npx millrace run --list shows/],
+    [[job, '--settings', 'none.yaml'], 2, /cannot read the settings file .*none\.yaml \(ENOENT\)/],
+    [[], 2, /name a job: a file, or one of those that npx millrace run --list shows/],
     [['package.json'], 1, /its name must end in \.ts/],
     [['cli/nearest.ts'], 1, /exports no job; end the file with `export default defineJob/],
   ])('says what is wrong with %j', async (args, code, message) => {

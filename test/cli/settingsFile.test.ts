@@ -53,12 +53,12 @@ describe('a settings file', () => {
       /engine\.row: there is no such setting; did you mean engine\.rows\? \(my\.yaml:3\)/,
     ],
     ['policy: q\nurls: x\n', /urls: there is no such setting; did you mean engine\.urls\?/],
-    ['policy: q\nlr: 1\nlr: 2\n', /my\.yaml:3: it is not YAML: .*unique/],
-    ['policy: q\nlr: &x [1, *x]\n', /my\.yaml:2: an alias stands within what it names/],
-    ['policy: &x {a: {b: *x}}\n', /my\.yaml:1: an alias stands within what it names/],
-    ['policy: "q\n', /my\.yaml:\d: it is not YAML/],
-    ['- policy\n', /my\.yaml:1: a settings file is a table/],
-    ['policy: q\n__proto__:\n  x: 1\n', /my\.yaml:2: __proto__.* is no setting/],
+    ['policy: q\nlr: 1\nlr: 2\n', /my\.yaml:3: not valid YAML: .*unique/],
+    ['policy: q\nlr: &x [1, *x]\n', /my\.yaml:2: an alias refers to a collection that contains it/],
+    ['policy: &x {a: {b: *x}}\n', /my\.yaml:1: an alias refers to a collection that contains it/],
+    ['policy: "q\n', /my\.yaml:\d: not valid YAML/],
+    ['- policy\n', /my\.yaml:1: a settings file consists of key: value lines/],
+    ['policy: q\n__proto__:\n  x: 1\n', /my\.yaml:2: __proto__.* is not a setting/],
     ['lr: 1\n', /policy: is needed: a folder/],
   ])('is refused with its line and field: %j', (text, message) => {
     expect(() => check(text)).toThrow(message);

@@ -71,7 +71,7 @@ describe('--partition', () => {
   it('takes numbers between commas', () => {
     expect(parsePartitions('0, 2')).toEqual([0, 2]);
     for (const wrong of ['', '0,', 'a', '-1', '1.5', '9999999999']) {
-      expect(() => parsePartitions(wrong)).toThrow(/--partition takes numbers between commas/);
+      expect(() => parsePartitions(wrong)).toThrow(/--partition takes comma-separated numbers/);
     }
   });
 });
@@ -162,7 +162,7 @@ describe('--where', () => {
   });
 
   it('refuses what is no expression', () => {
-    expect(() => where('v.a >')).toThrow(/--where is no JavaScript expression/);
+    expect(() => where('v.a >')).toThrow(/--where is not a valid JavaScript expression/);
   });
 });
 
@@ -190,7 +190,7 @@ describe('--fields', () => {
   });
 
   it('refuse an empty name', () => {
-    expect(() => pickFields('a,,b')).toThrow(/--fields takes names between commas/);
+    expect(() => pickFields('a,,b')).toThrow(/--fields takes comma-separated names/);
   });
 });
 
@@ -264,7 +264,7 @@ describe('a record', () => {
     expect(lines).toEqual([
       '  text:',
       '    │ abcd',
-      '    │ … 2 characters more',
+      '    │ … 2 more characters',
       '  parts: 1',
       '    - { b: "abcd"… }',
       '',
@@ -286,7 +286,7 @@ describe('a record', () => {
 
   it('is refused in a form that cannot hold what is asked for, or that there is not', () => {
     expect(() => formatOf('csv', { ...options, partsBy: '--diff' })).toThrow(
-      /-o csv has the same columns.*-o ndjson/,
+      /-o csv needs the same columns.*-o ndjson/,
     );
     expect(() => formatOf('yaml', options)).toThrow(/-o takes pretty, .*none; given: yaml/);
   });

@@ -36,9 +36,9 @@ describe('patterns', () => {
       run: 'first',
       patterns: ['metrics', 'rollouts'],
     });
-    expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/reads one run.*a, b/);
-    expect(() => named(['a.metrics'], 'c')).toThrow(/reads one run/);
-    expect(() => names('x*')).toThrow(/no topic is like "x\*".*questions, /);
+    expect(() => named(['a.metrics', 'b.metrics'], undefined)).toThrow(/reads only one run.*a, b/);
+    expect(() => named(['a.metrics'], 'c')).toThrow(/reads only one run/);
+    expect(() => names('x*')).toThrow(/no topic matches "x\*".*questions, /);
     expect(() => names('(+)')).toThrow(/no topic "\(\+\)"/);
   });
 });

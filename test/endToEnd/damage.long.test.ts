@@ -116,7 +116,7 @@ describe('a run that goes on', () => {
       expect(said).toMatch(why);
       expect(said).not.toMatch(/step 4/);
       const [, back = ''] =
-        /gone back to: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
+        /newest intact version: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
       expect(back).not.toBe('');
       const doctor = await millrace(['doctor', name]);
       expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining(file)]);

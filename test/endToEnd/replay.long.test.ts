@@ -47,14 +47,17 @@ describe('a run that one looks back at', () => {
   test('comes out as it is recorded, bit for bit', async () => {
     const { code, out, err } = await millrace('replay', 'first', '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('no tool is called')]);
-    expect(out).toContain('run first comes out as it is recorded, bit for bit');
+    expect(out).toContain('the replay of run first is equal to its record, bit for bit');
     expect(readdirSync(runs.path)).toEqual(['first']);
   }, 120_000);
 
   test('stops verifying at Ctrl-C, and leaves nothing behind', async () => {
     const verifying = start('replay', 'first', '--verify');
     const { code, out } = await verifying.signalAt(/no tool is called/, 'SIGINT').ended;
-    expect([code, out]).toEqual([0, expect.stringContaining('stopped; everything until then')]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining('stopped; everything compared so far'),
+    ]);
     expect(readdirSync(runs.path)).toEqual(['first']);
   }, 120_000);
 
@@ -73,7 +76,7 @@ describe('a run that one looks back at', () => {
     const { code, out, err } = await millrace('replay', 'first', ...again);
     if (code !== 0) throw new Error(err);
     expect(out).toMatch(
-      /steps; the weights of the first \d+ are those of first, then the runs part/,
+      /steps; the first \d+ have the same weights as first, then the runs diverge/,
     );
     const differs = await millrace('diff', 'first', 'third');
     expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they first differ')]);

@@ -1,6 +1,6 @@
 /**
- * The file of a report: the run's live page as it is now with the static report in it. Where there can be no such page, the
- * static report alone, and why: no report is lost because its page cannot be made.
+ * The file of a report: the run's live page as it is now with the static report in it. Where there can be no
+ * such page, the static report alone, and why: no report is lost because its page cannot be made.
  */
 import { MillraceError } from '../../../base/errors.ts';
 import { pageOf } from '../../../summary/html/page.ts';
@@ -40,11 +40,11 @@ export async function reportFile(
   const report = reportOf(summary);
   const alone = (why: string): ReportFile => ({
     page: pageOf(report),
-    note: `It is the report alone, without the live page: ${why}`,
+    note: `The file has only the report, without the live page: ${why}`,
   });
-  const unbuilt = 'that was not built (`npm run build`).';
+  const unbuilt = 'the page has not been built (`npm run build`).';
   if (assets.index === null) return alone(unbuilt);
-  const tooLarge = `with it the file would be larger than ${size(bytesMax)}.`;
+  const tooLarge = `with the page it would be larger than ${size(bytesMax)}.`;
   try {
     const frozen = await withView((view) =>
       freeze(view, {

@@ -1,4 +1,7 @@
-/** What the page's server sends: every answer with the headers that keep a browser from doing anything but showing it. */
+/**
+ * What the page's server sends: every answer with the headers that keep a browser from doing anything but
+ * showing it.
+ */
 import type { ServerResponse } from 'node:http';
 import { hasCode, MillraceError } from '../../../base/errors.ts';
 import type { ErrorBody } from '../../wire/index.ts';
@@ -77,10 +80,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof MillraceError)) {
-    return json(
-      errorBody('INTERNAL', 'something went wrong in the server; its terminal says what'),
-      500,
-    );
+    return json(errorBody('INTERNAL', 'internal error; see the server’s terminal'), 500);
   }
   const { code, message } = error;
   return json(errorBody(code, message), statuses[code] ?? (hasCode(error, 'DECODE') ? 422 : 503));

@@ -1,4 +1,7 @@
-/** The built page: files that its build made, known by name before anybody asks. A path that is asked for is never joined into a file name. */
+/**
+ * The built page: files that its build made, known by name before anybody asks. A path that is asked for is
+ * never joined into a file name.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,14 +1,17 @@
 /**
- * Who may ask the page's server for what. A server on a loopback address is reached by every page that a browser shows and by
- * every user of the machine, so before anything is read:
+ * Who may ask the page's server for what. A server on a loopback address is reached by every page that a
+ * browser shows and by every user of the machine, so before anything is read:
  * - only GET and HEAD exist, and POST where control was asked for (`--control`);
- * - `Host` must be a loopback name or the trusted origin's: a hostname that was rebound to this machine is refused;
- * - `Origin`, where it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that the request
- *   comes from this server or from the address bar. A link on another page may open a page here (it gets no data that way);
- * - the token comes as a cookie (`HttpOnly`, `SameSite=Strict`) or as `Authorization: Bearer`. The link with `?t=TOKEN` sets
- *   the cookie and leads to the same address without it;
- * - a POST needs more than reading does: the token of control, which no browser keeps, in a header of its own, `X-Millrace: 1`
- *   (no form and no simple request of another site can send either), JSON, and never a token in its address.
+ * - `Host` must be a loopback name or the trusted origin's: a hostname that was rebound to this machine is
+ *   refused;
+ * - `Origin`, where it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that
+ *   the request comes from this server or from the address bar. A link on another page may open a page here
+ *   (it gets no data that way);
+ * - the token comes as a cookie (`HttpOnly`, `SameSite=Strict`) or as `Authorization: Bearer`. The link with
+ *   `?t=TOKEN` sets the cookie and leads to the same address without it;
+ * - a POST needs more than reading does: the token of control, which no browser keeps, in a header of its
+ *   own, `X-Millrace: 1` (no form and no simple request of another site can send either), JSON, and never a
+ *   token in its address.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { sameText } from '../../../base/http/admit.ts';
@@ -56,7 +59,7 @@ export function judge(asking: Asking, options: GuardOptions): Verdict {
   const { method, headers, path, query } = asking;
   const isPost = method === 'POST' && options.control !== null;
   if (method !== 'GET' && method !== 'HEAD' && !isPost) {
-    return refused(405, 'METHOD', `only ${methods(options)}`);
+    return refused(405, 'METHOD', `only ${methods(options)} are allowed`);
   }
   if (!isOwnHost(headers.host, options)) {
     return refused(403, 'HOST', `this server does not answer to the name ${nameOf(headers.host)}`);
@@ -87,7 +90,7 @@ function judgePost({ headers, query }: Asking, options: GuardOptions): Verdict {
   if (site !== undefined && site !== 'same-origin') {
     return refused(403, 'ORIGIN', 'this request comes from another site');
   }
-  if (query.size > 0) return refused(400, 'HEADER', 'the address of a POST has no query');
+  if (query.size > 0) return refused(400, 'HEADER', 'a POST must have no query in its URL');
   if (headers['x-millrace'] !== '1') return refused(403, 'HEADER', 'send the header X-Millrace: 1');
   if (!hasToken(headers, options)) return refused(401, 'TOKEN', noToken);
   const given = headers['x-millrace-control'];
@@ -101,11 +104,10 @@ function judgePost({ headers, query }: Asking, options: GuardOptions): Verdict {
 }
 
 const wrongControl =
-  'the token of control is missing or wrong: `millrace view --control` printed it at its start. Scripts send it as `X-Millrace-Control: TOKEN`';
+  'the control token is missing or wrong: `millrace view --control` printed it at its start. Scripts send it as `X-Millrace-Control: TOKEN`';
 const noToken =
   'open the link that `millrace view` printed; it carries the token. Scripts send it as `Authorization: Bearer TOKEN`';
-const wrongToken =
-  'this token is not the one of this server; open the link that `millrace view` printed last';
+const wrongToken = 'wrong token for this server; open the link that `millrace view` printed last';
 
 function refused(status: 400 | 401 | 403 | 405 | 415, code: RefusalCode, why: string): Verdict {
   return { kind: 'refused', status, code, why };

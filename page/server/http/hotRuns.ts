@@ -1,6 +1,6 @@
 /**
- * The runs that are open: at most so many, the one that nobody has asked for the longest is closed first. A stream keeps its
- * runs open; when all are kept, no further one is opened.
+ * The runs that are open: at most so many, the one that nobody has asked for the longest is closed first. A
+ * stream keeps its runs open; when all are kept, no further one is opened.
  */
 import { MillraceError } from '../../../base/errors.ts';
 import type { RunView } from '../run/runView.ts';
@@ -90,6 +90,6 @@ export class HotRuns {
 function tooMany(): MillraceError {
   return new MillraceError(
     'BUSY',
-    `streams keep ${KEPT_MAX} runs open; close some tabs, or look at this run with another \`millrace view\``,
+    `${KEPT_MAX} runs are already open in other tabs; close some, or view this run with another \`millrace view\``,
   );
 }

@@ -1,4 +1,7 @@
-/** Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one where nobody asked for a certain one. */
+/**
+ * Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one where nobody asked for a
+ * certain one.
+ */
 import type { RequestListener } from 'node:http';
 import { MillraceError, messageOf } from '../../../base/errors.ts';
 import { listenOn } from '../../../base/http/listenOn.ts';
@@ -36,7 +39,7 @@ export async function listen(
     } catch (error) {
       const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
       if (taken && tried + 1 < tries) continue;
-      const other = taken ? '; another program listens there, so give another --port' : '';
+      const other = taken ? '; another program is using it, so choose another --port' : '';
       throw new MillraceError(
         'USAGE',
         `cannot listen on port ${wanted}: ${messageOf(error)}${other}`,

@@ -1,4 +1,7 @@
-/** Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs has grown. */
+/**
+ * Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs
+ * has grown.
+ */
 import { messageOf } from '../../../base/errors.ts';
 import type { Parting } from '../../wire/index.ts';
 import { partingOf } from '../run/parting.ts';

@@ -1,4 +1,7 @@
-/** Pages without the client: what a browser without the token sees, and a list of the twins where the page was not built. */
+/**
+ * Pages without the client: what a browser without the token sees, and a list of the twins where the page was
+ * not built.
+ */
 import { type Html, html } from '../../../summary/html/html.ts';
 
 export function plainPage(title: string, lines: readonly Html[], head = html``): string {
@@ -16,7 +19,7 @@ ${body}</body></html>
 /** Asks for the same address again, this time from a page of our own: the browser sends the cookie then. */
 export function againPage(path: string): string {
   const head = html`<meta http-equiv="refresh" content="0;url=${path}">`;
-  return plainPage('Millrace', [html`<a href="${path}">go on</a>`], head);
+  return plainPage('Millrace', [html`<a href="${path}">continue</a>`], head);
 }
 
 /** Where the client was not built. */
@@ -26,6 +29,6 @@ export function twinsPage(runs: readonly string[]): string {
     const at = `/r/${run}`;
     return html`${run}: ${[`${at}.json`, `${at}/metrics.json`, `${at}/topics.json`, `${at}/pareto.json`, `${at}/replay.json`].map(link)}`;
   });
-  const missing = html`The page itself is not built here; these are its data.`;
+  const missing = html`The page has not been built; here are its data.`;
   return plainPage('Millrace', [missing, link('/runs.json'), ...rows]);
 }

@@ -1,9 +1,10 @@
 /**
- * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one was judged before (guard.ts).
+ * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one was
+ * judged before (guard.ts).
  *
- * Each is the command of that name, so each leaves the record that the command leaves: a pause one of the run's `control`
- * topic, a verification the note of what it found, a replay a run whose `run.json` says what it was made of. Each is said in
- * the server's terminal.
+ * Each is the command of that name, so each leaves the record that the command leaves: a pause one of the
+ * run's `control` topic, a verification the note of what it found, a replay a run whose `run.json` says what
+ * it was made of. Each is said in the server's terminal.
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
@@ -70,7 +71,9 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
   }
 }
 
-/** Throws a `Refusal` where it is not JSON, fails with code `USAGE` where it is not what the address takes. */
+/**
+ * Throws a `Refusal` where it is not JSON, fails with code `USAGE` where it is not what the address takes.
+ */
 function bodyOf<T>(schema: z.ZodType<T>, text: string): T {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 /**
- * Runs that the page has recomputed: `millrace replay` as a process of its own, one at a time, whose output and end are
- * kept to be shown, and which ends with the server.
+ * Runs that the page has recomputed: `millrace replay` as a process of its own, one at a time, whose output
+ * and end are kept to be shown, and which ends with the server.
  */
 import { once } from 'node:events';
 import { MillraceError } from '../../../base/errors.ts';
@@ -31,7 +31,10 @@ export class Recomputing {
     this.#start({ run, kind: 'verify', into: null }, ['--verify']);
   }
 
-  /** Makes a new run with the same settings, under a name that is free. Fails with code `RECOMPUTING` while one is under way. */
+  /**
+   * Makes a new run with the same settings, under a name that is free. Fails with code `RECOMPUTING` while
+   * one is under way.
+   */
   async replay(run: string, from: (typeof replayFrom)[number]): Promise<void> {
     const into = await this.#host.commands.freeName(`${run}-again`);
     this.#start({ run, kind: 'replay', into }, ['--from', from, '--into', into]);
@@ -52,11 +55,11 @@ export class Recomputing {
   }
 
   #start(what: Pick<ControlJob, 'run' | 'kind' | 'into'>, how: readonly string[]): void {
-    if (this.#isClosed) throw new MillraceError('CLOSED', 'this server is ending');
+    if (this.#isClosed) throw new MillraceError('CLOSED', 'this server is shutting down');
     if (this.#child !== null) {
       throw new MillraceError(
         'RECOMPUTING',
-        `${this.#job!.command} is under way; one at a time: wait until it has ended`,
+        `${this.#job!.command} is still running, and only one can run at a time; wait until it has ended`,
       );
     }
     const { program, say, commands } = this.#host;
@@ -78,7 +81,7 @@ export class Recomputing {
     child.stdin.on('error', () => undefined).end();
     child.stdout.setEncoding('utf8').on('data', said);
     child.stderr.setEncoding('utf8').on('data', said);
-    child.on('error', ({ message }) => said(`it could not be started: ${message}\n`));
+    child.on('error', ({ message }) => said(`could not start: ${message}\n`));
     child.on('close', (code) => {
       this.#child = null;
       now({ state: code === 0 ? 'done' : 'failed' });

@@ -1,6 +1,6 @@
 /**
- * Which twin an address is. Names in an address are looked up (runs by their names, topics by theirs, assets by a list),
- * never joined into a file name.
+ * Which twin an address is. Names in an address are looked up (runs by their names, topics by theirs, assets
+ * by a list), never joined into a file name.
  */
 import { MillraceError } from '../../../base/errors.ts';
 import { limits } from '../../wire/index.ts';
@@ -109,7 +109,10 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new MillraceError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not well encoded`);
+    throw new MillraceError(
+      'USAGE',
+      `${JSON.stringify(text.slice(0, 80))} is not valid URL encoding`,
+    );
   }
 }
 
@@ -117,7 +120,7 @@ async function metrics({ view, moment, query, served }: Parameters<OfRun>[0]): P
   const names = listIn(query, 'm');
   const others = listIn(query, 'with');
   if (others.length > limits.withMax) {
-    throw new MillraceError('USAGE', `with= takes ${limits.withMax} runs at most`);
+    throw new MillraceError('USAGE', `with= takes at most ${limits.withMax} runs`);
   }
   const beside: RunView[] = [];
   const missing: string[] = [];
@@ -161,7 +164,7 @@ async function topic({ view, moment, query, names }: Parameters<OfRun>[0]): Prom
     throw new MillraceError('USAGE', `limit= takes 1 to ${limits.rowsMax}`);
   }
   const full = query.get('full') === '1';
-  if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 goes with limit=1');
+  if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 needs limit=1');
   const twin = await topicTwin(view, found, moment, {
     offset: query.get('offset') ?? undefined,
     dir,

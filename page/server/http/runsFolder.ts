@@ -1,11 +1,17 @@
-/** The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept until it changes. */
+/**
+ * The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept
+ * until it changes.
+ */
 import { messageOf } from '../../../base/errors.ts';
 import { type RunRow, type RunsTwin, WIRE } from '../../wire/index.ts';
 import { type Glance, glance, rowOf } from '../views/runRow.ts';
 import type { Host, KnownRun } from './host.ts';
 
 const ROWS_MAX = 200;
-/** Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later listings open them. */
+/**
+ * Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later
+ * listings open them.
+ */
 const GLANCES_MAX = 24;
 const UNREADABLE_MAX = 20;
 const KNOWN_MAX = 1_000;

@@ -1,4 +1,7 @@
-/** The token of a server's link: the one thing that nobody may be able to compute, and so the one draw that no seed repeats. */
+/**
+ * The token of a server's link: the one thing that nobody may be able to compute, and so the one draw that no
+ * seed repeats.
+ */
 import { randomBytes } from 'node:crypto';
 
 /** The environment variable that may hold it. */

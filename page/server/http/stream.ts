@@ -1,7 +1,7 @@
 /**
- * The stream of server-sent events, for one reader at a time. Ticks go twice a second; while a reader does not take what it was
- * given, ticks are left out and what they would have said is in the next one. A reader that takes nothing for half a minute is
- * let go. Nothing here waits for a reader.
+ * The stream of server-sent events, for one reader at a time. Ticks go twice a second; while a reader does
+ * not take what it was given, ticks are left out and what they would have said is in the next one. A reader
+ * that takes nothing for half a minute is let go. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../../base/clock.ts';
@@ -52,12 +52,12 @@ export function streamAsked(query: URLSearchParams, lastId: string | undefined):
     return { name, metrics };
   });
   if (runs.length > limits.streamRunsMax) {
-    throw new MillraceError('USAGE', `a stream is of ${limits.streamRunsMax} runs at most`);
+    throw new MillraceError('USAGE', `a stream takes at most ${limits.streamRunsMax} runs`);
   }
   if (runs.some(({ metrics }) => metrics.length > limits.streamMetricsMax)) {
     throw new MillraceError(
       'USAGE',
-      `a stream has ${limits.streamMetricsMax} metrics of a run at most`,
+      `a stream takes at most ${limits.streamMetricsMax} metrics per run`,
     );
   }
   const since = new Map<string, Cursor>();

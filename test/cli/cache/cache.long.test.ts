@@ -57,7 +57,7 @@ describe('a released cache', () => {
 
   test('comes in, answers searches, and goes out as it came', async () => {
     const taken = await millrace('import', await released(texts));
-    expect([taken.code, taken.err]).toEqual([0, `3 results are kept in ${join(folder, cache)}`]);
+    expect([taken.code, taken.err]).toEqual([0, `imported 3 results into ${join(folder, cache)}`]);
     const kept = openToolCache({ path: join(folder, cache), clock: manualClock() });
     const tool = webSearchTool({ web: null, once: askOnce(kept), cache: kept });
     const { output } = await tool.run('who was x', new AbortController().signal);
@@ -72,7 +72,9 @@ describe('a released cache', () => {
 
   test('has the last of the queries that are the same', async () => {
     const { err } = await millrace('import', await released({ 'A b': '1', 'a, B!': '2' }));
-    expect(err).toMatch(/^1 results are kept .*; 1 more are the same but for case and punctuation/);
+    expect(err).toMatch(
+      /^imported 1 result into .*; skipped 1 that differ only in case or punctuation/,
+    );
     expect(JSON.parse((await millrace('export')).out)).toEqual({ 'a, B!': '2' });
   });
 
@@ -90,13 +92,13 @@ describe('a released cache', () => {
   test('that is not there is told', async () => {
     expect(await millrace('import', 'none.json')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/none\.json cannot be read \(ENOENT\)/),
+      err: expect.stringMatching(/cannot read none\.json \(ENOENT\)/),
     });
   });
 
   const real = join(process.cwd(), '..', 'shared', 'data', 'search_cache.json');
   (existsSync(real) ? test : test.skip)('of the papers goes through whole', async () => {
-    expect((await millrace('import', real)).err).toMatch(/^997 results/);
+    expect((await millrace('import', real)).err).toMatch(/^imported 997 results/);
     expect(JSON.parse((await millrace('export')).out)).toEqual(
       JSON.parse(readFileSync(real, 'utf8')),
     );
@@ -110,7 +112,7 @@ test('results of a provider are exported as the text that a policy read', async 
 
 test('the list says what is kept', async () => {
   const path = join(folder, cache);
-  expect((await millrace('ls')).out).toBe(`nothing is kept in ${path}\n`);
+  expect((await millrace('ls')).out).toBe(`${path} is empty\n`);
   expect(existsSync(path)).toBe(false);
   await searched();
   expect((await millrace('ls')).out.split('\n')).toEqual([

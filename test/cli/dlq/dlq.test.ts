@@ -65,16 +65,16 @@ describe('millrace dlq', () => {
   test('puts back a row that is good now, once, and the run goes on with it', async () => {
     const still = await millrace('dlq', 'retry', 'letters', '0');
     expect(still.code).toBe(1);
-    expect(still.out).toContain('left: still bad');
+    expect(still.out).toContain('not put back: still bad');
     await writeFile(file, [row('good'), row('bad'), 'no json', row('evil'), ''].join('\n'));
 
     const { code, out, err } = await millrace('dlq', 'retry', 'letters');
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
     expect(lines.filter((line) => line.includes('put back'))).toEqual(['0  put back']);
-    expect(out).toMatch(/left: questions@\d is still in its topic and must not be there twice/);
+    expect(out).toMatch(/not put back: questions@\d is a record of the run, not a row of a file/);
     expect(out).toContain('--from rollouts');
-    expect(out).toContain('the row had no id to find it by');
+    expect(out).toContain('the row has no id');
     expect(out).toContain('has id worse');
     expect(err).toContain('1 put back; resume with: npx millrace run');
     expect((await readRunRecord(join(runs, 'letters')))?.status).toBe('stopped');
@@ -84,7 +84,7 @@ describe('millrace dlq', () => {
     expect((await millrace(...again)).code).toBe(0);
     expect(await ids()).toEqual(['good', 'bad']);
 
-    expect((await millrace('dlq', 'retry', 'letters', '0')).out).toContain('was put back earlier');
+    expect((await millrace('dlq', 'retry', 'letters', '0')).out).toContain('already put back');
     expect((await millrace('dlq', 'ls', 'letters')).out).toMatch(
       /answers holds no answer +put back/,
     );

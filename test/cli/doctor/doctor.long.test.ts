@@ -96,7 +96,7 @@ describe('millrace doctor', () => {
     expect(await findings()).toEqual([]);
     const { code, out } = await doctor();
     expect(code).toBe(0);
-    expect(out).toMatch(/run run-\d+ is sound: \d+ records and \d weights files looked at/);
+    expect(out).toMatch(/run run-\d+ is sound: checked \d+ records and \d weights files/);
   });
 
   test('tells one of a thing as one', async () => {
@@ -120,7 +120,7 @@ describe('millrace doctor', () => {
     await record((text) => text.replace('"done"', '"running"'));
     const [finding, ...others] = await findings();
     expect(others).toEqual([]);
-    expect(finding!.what).toContain('no process writes its log: it was killed');
+    expect(finding!.what).toContain('no process is writing its log: it was killed');
     expect(finding!.advice).toBe(
       `resume with: millrace run test/cli/fixtures/tiny.job.ts --run ${name}`,
     );
@@ -169,7 +169,9 @@ describe('millrace doctor', () => {
     const strayed = (await findings()).find(({ rule }) => rule === 'lineage');
     expect(strayed).toMatchObject({
       where: 'service://1',
-      what: expect.stringMatching(/trained from weights of digest other.*version 0 says digest 0/),
+      what: expect.stringMatching(
+        /trained from weights with digest other.*version 0 says digest 0/,
+      ),
     });
   });
 
@@ -178,7 +180,7 @@ describe('millrace doctor', () => {
     const newest = files.filter((file) => file.includes('optimiser')).at(-1)!;
     await rm(join(folder, 'weights', newest));
     expect((await findings()).map(({ what }) => what)).toEqual([
-      expect.stringMatching(/optimiser state of version \d+, the newest, is not there/),
+      expect.stringMatching(/optimiser state of version \d+, the newest, is missing/),
     ]);
   });
 
@@ -244,7 +246,7 @@ describe('millrace doctor', () => {
     const found = await findings();
     expect(found.length).toBeGreaterThan(0);
     for (const { rule, what } of found) {
-      expect([rule, what]).toEqual(['run-state', expect.stringMatching(/^says done, and stage/)]);
+      expect([rule, what]).toEqual(['run-state', expect.stringMatching(/^says done, but stage/)]);
     }
   });
 });

@@ -141,7 +141,7 @@ describe('millrace export', () => {
     writeFileSync(at('parts/first.metrics/mine.txt'), 'keep');
     const refused = await millrace('first.metrics', '--partition-by', 'step', '--out', 'parts');
     expect(refused.code).toBe(2);
-    expect(refused.err).toMatch(/holds other files \(mine\.txt\)/);
+    expect(refused.err).toMatch(/contains other files \(mine\.txt\)/);
     expect(readFileSync(at('parts/first.metrics/mine.txt'), 'utf8')).toBe('keep');
   });
 

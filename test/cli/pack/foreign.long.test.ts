@@ -118,7 +118,7 @@ test('records elsewhere are refused: addresses, clusters, folders of another mac
   for (const [name, place] of places) {
     const file = await packed(name, (run) => record(run, (one) => ({ ...one, ...place })));
     const { code, err } = await millrace('unpack', file, '--runs', 'bad');
-    expect([name, code, err]).toEqual([name, 1, expect.stringMatching(/a place outside the arch/)]);
+    expect([name, code, err]).toEqual([name, 1, expect.stringMatching(/is outside the archive/)]);
     const trusted = await millrace('unpack', file, '--runs', 'trusted', '--trust');
     expect([name, trusted.code]).toEqual([name, 0]);
   }
@@ -148,7 +148,7 @@ test('a run that begins tomorrow is not the newest', async () => {
     record(run, (one) => ({ ...one, starts: [{ startedMs: 1e15, endedMs: 1e15 }] })),
   );
   expect((await millrace('unpack', file, '--runs', 'clock')).code).toBe(0);
-  expect((await millrace('topics', '--runs', 'clock')).err).toMatch(/reading run now, the newest/);
+  expect((await millrace('topics', '--runs', 'clock')).err).toMatch(/using run now, the newest/);
 });
 
 test('an archive that would fill the disk is refused before anything is written', async () => {
@@ -160,7 +160,10 @@ test('an archive that would fill the disk is refused before anything is written'
   rmSync(at(file));
   await create({ gzip: true, file: at(file), cwd: at('work/bomb') }, ['bomb']);
   const { code, err } = await millrace('unpack', file, '--runs', 'full');
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/zeros was changed in it/) });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringMatching(/zeros was changed after packing/),
+  });
   expect(readdirSync(at('full'))).toEqual([]);
 });
 

@@ -84,7 +84,7 @@ test('an archive that is not what was packed leaves nothing', async () => {
   const changed: [string, RegExp, () => void][] = [
     [
       'changed',
-      /run\.json was changed in it/,
+      /run\.json was changed after packing/,
       () => writeFileSync(at('work/first/run.json'), '{}'),
     ],
     ['added', /more\.txt was put into it/, () => writeFileSync(at('work/first/more.txt'), '')],

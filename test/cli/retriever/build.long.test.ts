@@ -40,11 +40,9 @@ test('builds an index beside the corpus, says what it does, and the index is ask
   const { code, stdout, stderr } = await run('corpus.jsonl', '--encoder', 'e5-tiny');
   expect(stderr()).toEqual([
     'e5-tiny: 16 dimensions, mean pooling, at most 40 tokens; "query: " before queries, "passage: " before passages',
-    'ask them with: npx millrace retriever serve corpus.index',
+    'serve them with: npx millrace retriever serve corpus.index',
   ]);
-  expect(stdout()).toBe(
-    `3 passages are in ${at('corpus.index')} (every one is compared with a query)\n`,
-  );
+  expect(stdout()).toBe(`indexed 3 passages in ${at('corpus.index')} (exact search)\n`);
   expect(code).toBe(0);
   const place = { corpus: '', fusion: 'rrf', denseWeight: 0.5, encoder: '', threads: 1 } as const;
   const retriever = await retrieverAt({ ...place, index: at('corpus.index') }, signal);
@@ -84,7 +82,7 @@ test('names lines that are no passage, ten of them, and counts all', async () =>
     'bad.jsonl:7: field "id": is not a string; left out',
   ]);
   expect(said.filter((line) => line.endsWith('; left out'))).toHaveLength(10);
-  expect(said).toContain('15 lines left out in all');
+  expect(said).toContain('skipped 15 lines in all');
 });
 
 test('is stopped by Ctrl-C with a sentence, and goes on where it was', async () => {

@@ -109,8 +109,8 @@ describe('millrace rewind', () => {
     const gone = await rewind('few', '--to', 'step=1', '--into', 'few-gone');
     expect(gone.code).toBe(1);
     const last = original.weights.length - 1;
-    expect(gone.err).toContain('weights of step 1 of run few are no longer there');
-    expect(gone.err).toContain(`go back to steps 0, ${end}-${last}`);
+    expect(gone.err).toContain('run few no longer has the weights of step 1');
+    expect(gone.err).toContain(`available steps: 0, ${end}-${last}`);
     expect(existsSync(join(runs, 'few-gone'))).toBe(false);
   });
 
@@ -151,7 +151,7 @@ describe('millrace rewind', () => {
           `DIGEST.*weights/${file} of version ${step}, made by step ${step} of run flipped`,
         ),
       );
-      expect(refused.err).toContain(`another of the steps 0`);
+      expect(refused.err).toContain(`choose another step (0`);
       expect(existsSync(join(runs, 'flipped-on'))).toBe(false);
     }
     expect((await rewind('flipped', '--to', 'step=3', '--into', 'flipped-on')).code).toBe(0);
@@ -182,7 +182,7 @@ describe('millrace rewind', () => {
   test('says what is wrong with the command', async () => {
     expect((await rewind('first', '--to', '3', '--into', 'x')).err).toContain('--to takes step=N');
     const far = await rewind('first', '--to', 'step=99', '--into', 'x');
-    expect(far.err).toContain('run first has made no step 99; it can go back to steps 0-');
+    expect(far.err).toContain('run first has not made step 99; available steps: 0-');
     const taken = await rewind('first', '--to', 'step=1', '--into', 'first');
     expect([taken.code, taken.err]).toEqual([2, expect.stringContaining('run first in')]);
     await rm(join(runs, 'x'), { recursive: true, force: true });

@@ -200,7 +200,7 @@ describe('a POST', () => {
 
   test('is refused with a token that could be seen on its way', () => {
     const options = { runs, token, control: true, trustedOrigin: 'http://mill.example' };
-    expect(() => checkedOptions(options)).toThrow('--control needs a --trusted-origin of https');
+    expect(() => checkedOptions(options)).toThrow('--control needs an https --trusted-origin');
   });
 });
 
@@ -275,7 +275,7 @@ describe('a server with control', () => {
     );
     const job = await ended();
     expect(job).toMatchObject({ run: 'first', kind: 'verify', state: 'done' });
-    expect(job.output).toContain('comes out as it is recorded, bit for bit');
+    expect(job.output).toContain('is equal to its record, bit for bit');
     expect((await twin<ReplayTwin>('/r/first/replay.json')).verified).toMatchObject({ ok: true });
   });
 

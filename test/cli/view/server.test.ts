@@ -520,7 +520,7 @@ describe('on the command line', () => {
     const told = fakeIo(folder.path);
     expect(await main(['view', '--runs', runs, '--port', String(port)], told)).toBe(2);
     expect(told.stderr().join('\n')).toContain(
-      'another program listens there, so give another --port',
+      'another program is using it, so choose another --port',
     );
     await new Promise((resolve) => other.close(resolve));
   });
@@ -532,7 +532,7 @@ describe('on the command line', () => {
     [['--token', 'short'], '--token takes 16 to 512'],
     [
       ['--trusted-origin', 'https://a.example/path'],
-      '--trusted-origin takes scheme, name and port',
+      '--trusted-origin takes only scheme, name and port',
     ],
     [['nobody'], 'no run "nobody"'],
   ])('%j is refused', async (args, why) => {

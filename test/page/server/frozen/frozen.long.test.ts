@@ -147,7 +147,7 @@ describe('the file of a report', () => {
     const none: Assets = { index: null, file: () => null };
     expect(await fileOf({ assets: none })).toEqual({
       page: reportPage(summary),
-      note: 'It is the report alone, without the live page: that was not built (`npm run build`).',
+      note: 'The file has only the report, without the live page: the page has not been built (`npm run build`).',
     });
   });
 
@@ -155,7 +155,7 @@ describe('the file of a report', () => {
     const alone = {
       page: reportPage(summary),
       note: expect.stringMatching(
-        /^It is the report alone, without the live page: with it the file would be larger than [\d.]+ [KM]iB\.$/,
+        /^The file has only the report, without the live page: with the page it would be larger than [\d.]+ [KM]iB\.$/,
       ),
     };
     // Not even the overview goes in.

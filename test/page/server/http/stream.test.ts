@@ -153,8 +153,8 @@ test('a comment comes when there is nothing to tell', async () => {
 });
 
 test.each([
-  ['run=a&run=b&run=c&run=d&run=e', 'a stream is of 4 runs at most'],
-  [`run=a:${Array.from({ length: 33 }, (_, i) => i).join(',')}`, '32 metrics of a run at most'],
+  ['run=a&run=b&run=c&run=d&run=e', 'a stream takes at most 4 runs'],
+  [`run=a:${Array.from({ length: 33 }, (_, i) => i).join(',')}`, 'at most 32 metrics per run'],
 ])('%s is refused', (query, why) => {
   expect(() => streamAsked(new URLSearchParams(query), undefined)).toThrow(why);
 });
